@@ -117,7 +117,7 @@ class Assembly:
             AlreadyRunning: a run is on.
         """
         self.agent.new_session(loaded.session_id, messages)
-        self.agent.identity.recall(loaded.run_ids)
+        self.agent.identity.restore(loaded.run_ids)
         if gone := lost_jobs(messages, self.agent.jobs):
             self.agent.add_reminder(lost_jobs_notice(gone))
         self._trust_what_is_allowed()

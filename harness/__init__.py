@@ -1,15 +1,15 @@
-"""The agent, for Python programs: `from harness import Agent`; `harness.api` lists all there is."""
+"""The agent as a Python library: `from harness import Agent`. `harness.api` lists all public names."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from harness.api import *  # noqa: F403  checkers see the names; who imports one module loads only that
+    from harness.api import *  # noqa: F403  names for type checkers; importing one module loads only that module
 
 
 def __getattr__(name: str) -> object:
-    # Not at the top: who imports one module of ours needs no list.
+    # Imported late: importing one module of the package must not load the list.
     from harness.api import WHERE, load
 
     if name == "__all__":

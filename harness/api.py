@@ -1,6 +1,6 @@
-"""What a program of its own may import from `harness`, in one list: `from harness import Agent`.
+"""Public names of the library: `from harness import Agent`.
 
-A name is loaded from its module when it is first asked for, and nothing else is.
+Each name is loaded from its module on first access.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 MODULES: dict[str, str] = {
-    # The agent, and how it is to work
+    # Agent and its configuration
     "harness.agent.agent": "Agent",
     "harness.agent.loop_functions": "agent_loop agent_loop_continue AgentContext",
     "harness.agent.prompt": "Prompt",
@@ -20,16 +20,16 @@ MODULES: dict[str, str] = {
     "harness.approval.modes": "EXECUTE PLAN Planning",
     "harness.agent.presets": "preset preset_model preset_names",
     "harness.workspace.workspace": "Workspace",
-    # What comes of a run
+    # Results of a run
     "harness.agent.result": "AgentResult",
     "harness.agent.stream": "RunStream",
     "harness.publishing.channel": "Listener",
-    # What is said
+    # Messages
     "harness.messages": (
         "AssistantMessage Citation Cost CustomMessage Image JsonObject JsonValue Message ModelSpec StopReason Text "
         "Thinking ToolCall ToolResult Usage UserMessage user"
     ),
-    # What happens
+    # Events
     "harness.events": (
         "Event AgentStart AgentEnd TurnStart TurnEnd RequestStart MessageStart MessageUpdate MessageEnd "
         "MessageDiscarded ToolCallsReceived ToolApprovalRequested ToolApprovalResolved ToolExecutionStart "
@@ -41,7 +41,7 @@ MODULES: dict[str, str] = {
     ),
     "harness.continuation": "Continuation",
     "harness.jobs": "Job Jobs",
-    # What a person is asked, and answers
+    # Approvals and questions to the user
     "harness.ports.interaction": (
         "UserInteraction NonInteractive ApprovalRequest Approval ApprovalDecision AllowOnce AllowForSession "
         "AllowAlways Denied AllowWithArguments ProposeRevision AllowHunks RejectedHunk BatchApproval "
@@ -58,7 +58,7 @@ MODULES: dict[str, str] = {
     "harness.agent.subagents.agent_tool": "SubAgentTool",
     "harness.agent.tool_filter": "RelevantTools ToolCategory",
     "harness.views": "View TextView DiffView",
-    # Hooks, policies, and filters of what is said
+    # Hooks, policies and guardrails
     "harness.ports.hooks": "Hooks Stop Inject Block Modify",
     "harness.agent.policies": "Budget MaxTurns DenyList LoopDetection recommended",
     "harness.agent.guardrails": "InputGuardrail Pass Warn Reject MaxLength SecretGuardrail",
@@ -68,11 +68,11 @@ MODULES: dict[str, str] = {
         "ModelInfo StaticModelInfo Price"
     ),
     "harness.agent.routing": "Routing Single ByTurn CheapThenPowerful",
-    # Several runs of one prompt
+    # Parallel runs
     "harness.parallel.run": "ParallelVariant ParallelResult run_parallel",
     "harness.ports.selection": "Outcome Selection Strategy Transparent PickFirst TokenEfficient Elaborate",
     "harness.parallel.judge": "LlmJudge",
-    # What is kept
+    # Storage
     "harness.tracing.recorder": "TraceRecorder",
     "harness.tracing.records": "SessionTrace RunTrace",
     "harness.tracing.files": "TraceFiles",
@@ -80,7 +80,7 @@ MODULES: dict[str, str] = {
     "harness.run_config": "RunConfig",
     "harness.session.store": "SessionStore",
     "harness.session.resume": "LoadedSession load_session",
-    # What may go wrong
+    # Errors
     "harness.errors": (
         "CinchError ConfigError AgentError AlreadyRunning NoMessages InvalidContinue NoPendingRequest Rejected Aborted "
         "LimitExceeded StructuredOutputFailed ProviderError AuthenticationFailed ModelNotFound "
@@ -88,11 +88,11 @@ MODULES: dict[str, str] = {
         "NetworkError StreamError InvalidArguments WorkspaceError SessionError"
     ),
 }
-"""The names of each module, by what they are for."""
+"""Public names by module."""
 
 WHERE = {name: module for module, names in MODULES.items() for name in names.split()}
 
-if TYPE_CHECKING:  # the same list, for checkers of types
+if TYPE_CHECKING:  # the same list for type checkers
     from harness.agent.agent import Agent as Agent
     from harness.agent.guardrails import InputGuardrail as InputGuardrail
     from harness.agent.guardrails import MaxLength as MaxLength
@@ -299,5 +299,5 @@ if TYPE_CHECKING:  # the same list, for checkers of types
 
 
 def load(name: str) -> object:
-    """What is meant by a name of the list."""
+    """Return the object with a public name."""
     return getattr(import_module(WHERE[name]), name)

@@ -1,8 +1,8 @@
-"""Our dataclasses to JSON and back, for events, views and records.
+"""Conversion of dataclasses to JSON and back, for events, views and records.
 
-A dataclass becomes an object tagged by `"type": snake_case_class_name`; fields that are None are left out. Reading
-takes a class or a union of classes and follows the tag; unknown fields are ignored, so that an older program reads what
-a newer one wrote. Written by hand because pydantic is not to be imported before the first paint.
+A dataclass becomes an object tagged by `"type": snake_case_class_name`; fields that are None are omitted. Reading takes
+a class or a union of classes and dispatches on the tag. Unknown fields are ignored, so that an older program reads what
+a newer one wrote. Written by hand because pydantic must not be imported before the first paint.
 """
 
 from __future__ import annotations
@@ -36,29 +36,33 @@ _FORMER_FIELDS = {
 
 
 def encode(value: object) -> JsonObject:
-    """One of our dataclasses as a JSON object.
+    """Return a dataclass instance as a JSON object.
 
     Raises:
-        TypeError: it is no dataclass, or holds something JSON cannot.
+        TypeError: The value is not a dataclass, or contains something that JSON cannot represent.
     """
     encoded = _encode(value)
     if not isinstance(encoded, dict):
-        raise TypeError(f"{type(value).__name__} is no dataclass of ours")
+        raise TypeError(f"{type(value).__name__} is not a dataclass")
     return encoded
 
 
 def decode(kind: type[T], data: JsonValue) -> T:
-    """The value that `encode` wrote; `kind` is a dataclass or a union of dataclasses.
+    """Return the value that `encode` wrote.
+
+    Args:
+        kind: A dataclass or a union of dataclasses.
+        data: Decoded JSON.
 
     Raises:
-        ValueError: the data is not such a value.
+        ValueError: The data does not match `kind`.
     """
     return _reader(kind)(data)
 
 
 @cache
 def tag_of(kind: type) -> str:
-    """The tag of a class: `ToolExecutionEnd` → `tool_execution_end`."""
+    """Return the tag of a class: `ToolExecutionEnd` → `tool_execution_end`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
@@ -83,10 +87,10 @@ def _encode(value: object) -> JsonValue:
     if isinstance(value, dict):
         pairs: dict[object, object] = dict(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] as above
         return {str(key): _encode(item) for key, item in pairs.items()}
-    raise TypeError(f"JSON cannot hold a {type(value).__name__}")
+    raise TypeError(f"{type(value).__name__} cannot be converted to JSON")
 
 
-# Type hints are values of no useful static type: what a reader hands back is Any.
+# Type hints have no useful static type, so a reader returns Any.
 Reader: TypeAlias = Callable[[JsonValue], Any]
 
 
@@ -135,7 +139,7 @@ def _field_readers(kind: Any) -> dict[str, Reader]:
 
 @cache
 def _nothing(kind: Any) -> dict[str, None]:
-    """The fields that may be None, which writing leaves out."""
+    """Return None for each optional field, which writing omits."""
     hints = get_type_hints(kind)
     return {name: None for name in _field_names(kind) if type(None) in get_args(hints[name])}
 
@@ -190,14 +194,14 @@ def _object(data: JsonValue) -> JsonObject:
 
 def _number(data: JsonValue) -> float:
     if isinstance(data, bool) or not isinstance(data, int | float):
-        raise ValueError(f"{data!r} is no number")
+        raise ValueError(f"{data!r} is not a number")
     return float(data)
 
 
 def _exactly(kind: Any) -> Reader:
     def read(data: JsonValue) -> Any:
         if type(data) is not kind:
-            raise ValueError(f"{data!r} is no {kind.__name__}")
+            raise ValueError(f"{data!r} is not of type {kind.__name__}")
         return data
 
     return read

@@ -1,4 +1,4 @@
-"""How a run relates to the one before it, and what began a turn."""
+"""Relation of a run to the previous one, and triggers of turns."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from typing import Literal, TypeAlias
 from harness.lazy_dataclass import dataclass
 
 TurnTrigger: TypeAlias = Literal["user", "subagent", "continuation", "branch"]
-"""What began a turn: a prompt, a parent agent, what came before, or another path from an old place."""
+"""What started a turn: a prompt, a parent agent, the previous run, or another branch from an earlier message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """How a run without a prompt relates to the one before: goes on, is tried again, or takes another path.
-
-    `tag` tells several of a kind apart, by default the moment it was asked for (RFC 3339, UTC).
-    """
+    """Relation of a run without a prompt to the previous run."""
 
     kind: Literal["default", "rerun", "branch"] = "default"
+    """Continue, repeat the last step, or take another branch."""
     tag: str = ""
+    """Distinguishes continuations of the same kind; empty: the time of the request (RFC 3339, UTC)."""
 
     def tagged(self) -> Continuation:
-        """With a tag that tells it from others."""
+        """Return a copy with a tag."""
         return replace(self, tag=self.tag or datetime.now(UTC).isoformat(timespec="milliseconds"))

@@ -1,4 +1,4 @@
-"""Every error we raise; its class says what happened.
+"""Exceptions. The class identifies the kind of error.
 
 CinchError
 ├── ConfigError
@@ -8,7 +8,7 @@ CinchError
 │   ├── InvalidContinue
 │   ├── Aborted
 │   ├── LimitExceeded
-│   ├── NotAsked
+│   ├── NoPendingRequest
 │   ├── Rejected
 │   └── StructuredOutputFailed
 ├── ProviderError
@@ -19,7 +19,7 @@ CinchError
 │   ├── QuotaExhausted
 │   ├── ModelThrottled
 │   ├── ModelOverloaded
-│   ├── UnusableReply
+│   ├── InvalidReply
 │   ├── NetworkError
 │   └── StreamError
 ├── InvalidArguments
@@ -41,19 +41,19 @@ from __future__ import annotations
 
 
 class CinchError(Exception):
-    """The root of all our errors; its text is fit to be shown to a person."""
+    """Base class of all errors; its text is suitable for users."""
 
 
 class ConfigError(CinchError):
-    """A setting, flag, file or argument of ours cannot be used; the text says which and what to do."""
+    """A setting, flag, file or argument cannot be used; the text names it and a remedy."""
 
 
 class AgentError(CinchError):
-    """The agent was asked for what it cannot do now, or a run ended in a way that is no model's fault."""
+    """The agent cannot perform the request now, or a run ended for a reason other than a model error."""
 
 
 class AlreadyRunning(AgentError):
-    """A run is on: steer it, queue a follow-up, or abort it."""
+    """A run is active: steer it, queue a follow-up, or abort it."""
 
 
 class NoMessages(AgentError):
@@ -61,39 +61,44 @@ class NoMessages(AgentError):
 
 
 class InvalidContinue(AgentError):
-    """The last message is the assistant's and nothing is queued: prompt instead."""
+    """The last message is a reply and nothing is queued: send a prompt instead."""
 
 
 class Aborted(AgentError):
-    """The run was stopped. Only `AgentResult.raise_for_failure` raises it."""
+    """The run was aborted. Raised only by `AgentResult.raise_for_failure`."""
 
 
 class LimitExceeded(AgentError):
-    """Turns, tokens, seconds or dollars are used up. Only `AgentResult.raise_for_failure` raises it."""
+    """The limit of turns, tokens, seconds or dollars is reached. Raised only by `AgentResult.raise_for_failure`."""
 
 
 class NoPendingRequest(AgentError):
-    """Nobody waits for that answer: the call was answered before, or is over."""
+    """No request with this id is pending: the call was answered before, or has ended."""
 
 
 class Rejected(AgentError):
-    """What was said is kept back by a filter or a hook. `AgentResult.raise_for_failure` and `Agent.aside` raise it."""
+    """A guardrail or a hook blocked the message.
+
+    Raised by `AgentResult.raise_for_failure` and `Agent.ask_side_question`.
+    """
 
 
 class StructuredOutputFailed(AgentError):
-    """`attempts` answers were looked at; `last_error` is what was wrong with the last."""
+    """The model gave no valid structured output in `attempts` attempts; `last_error` is the latest validation error."""
 
     def __init__(self, attempts: int, last_error: str) -> None:
-        super().__init__(f"the model gave no valid answer in {attempts} attempts: {last_error}")
+        super().__init__(f"no valid structured output after {attempts} attempts: {last_error}")
         self.attempts = attempts
         self.last_error = last_error
 
 
 class ProviderError(CinchError):
-    """A model did not answer as it should.
+    """A model call failed.
 
-    `retryable`: the same request may succeed later. `retry_after`: seconds the service asked us to wait.
-    `status`: the HTTP status, where there was one.
+    Attributes:
+        retryable: True if the same request may succeed later.
+        retry_after: Seconds the service asked to wait; None if it did not.
+        status: HTTP status; None if there was no response.
     """
 
     retryable = False
@@ -105,23 +110,23 @@ class ProviderError(CinchError):
 
 
 class AuthenticationFailed(ProviderError):
-    """The service does not accept the key, or the key may not do this: HTTP 401, 403."""
+    """The service rejected the API key, or the key lacks a permission: HTTP 401, 403."""
 
 
 class ModelNotFound(ProviderError):
-    """The service does not know the model, or no longer serves it."""
+    """The service does not offer the model."""
 
 
 class ContextWindowOverflow(ProviderError):
-    """The request is longer than the model's window, also after it was shortened once."""
+    """The request exceeds the context window, even after it was shortened once."""
 
 
 class RequestRejected(ProviderError):
-    """HTTP 400 and other refusals that a retry cannot mend."""
+    """The service rejected the request: HTTP 400 and other refusals that a retry cannot fix."""
 
 
 class QuotaExhausted(ProviderError):
-    """No money or monthly quota is left: waiting a minute does not help."""
+    """The credit or the monthly quota is exhausted; retrying soon does not help."""
 
 
 class ModelThrottled(ProviderError):
@@ -131,29 +136,29 @@ class ModelThrottled(ProviderError):
 
 
 class ModelOverloaded(ProviderError):
-    """The service has too much to do: HTTP 503, 529 and their like. Retryable."""
+    """The service is overloaded: HTTP 503, 529 and similar. Retryable."""
 
     retryable = True
 
 
 class InvalidReply(ProviderError):
-    """The model wrote what cannot be read, such as half a tool call. Retryable: it hardly writes the same again."""
+    """The reply cannot be parsed, such as a truncated tool call. Retryable: the model rarely repeats it."""
 
     retryable = True
 
 
 class NetworkError(ProviderError):
-    """There was no connection, or it was cut. Retryable."""
+    """The connection failed or was interrupted. Retryable."""
 
     retryable = True
 
 
 class StreamError(ProviderError):
-    """The stream broke its own format, or what made it failed in a way of its own."""
+    """The stream violates its format, or the provider failed unexpectedly."""
 
 
 class InvalidArguments(CinchError):
-    """A tool call breaks the tool's schema; the text is written for the model, to correct itself from."""
+    """The arguments of a tool call do not fit the schema; the text lets the model correct the call."""
 
 
 class WorkspaceError(CinchError):
@@ -161,15 +166,15 @@ class WorkspaceError(CinchError):
 
 
 class OutsideWorkspace(WorkspaceError):
-    """The path leaves the folders the agent may touch."""
+    """The path is outside the folders the agent may access."""
 
 
 class FileMissing(WorkspaceError):
-    """There is nothing at that path."""
+    """The path does not exist."""
 
 
 class NotAFile(WorkspaceError):
-    """A folder, a device, a pipe."""
+    """The path is a folder, a device or a pipe."""
 
 
 class FileNotRead(WorkspaceError):
@@ -181,23 +186,23 @@ class FileChanged(WorkspaceError):
 
 
 class FileNotText(WorkspaceError):
-    """The file is binary, or in an encoding that cannot be kept."""
+    """The file is binary, or its encoding cannot be preserved."""
 
 
 class FileTooLarge(WorkspaceError):
-    """The file is more than can be shown or edited."""
+    """The file is too large to be shown or edited."""
 
 
 class SessionError(CinchError):
-    """A session file cannot be used; the text says why."""
+    """A session file cannot be used."""
 
 
 class SessionMissing(SessionError):
-    """There is no such session."""
+    """The session does not exist."""
 
 
 class SessionLocked(SessionError):
-    """Another process writes to the session."""
+    """Another process is writing to the session."""
 
 
 class NoSessionYet(SessionMissing):
@@ -205,4 +210,4 @@ class NoSessionYet(SessionMissing):
 
 
 class SessionTooNew(SessionError):
-    """The session was written by a later version of the format."""
+    """The session uses a later version of the format."""

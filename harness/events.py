@@ -1,15 +1,16 @@
-"""What happens: one closed union of frozen dataclasses, each serialisable by `harness.codec`.
+"""Events: one closed union of frozen dataclasses, each serializable by `harness.codec`.
 
-Order within a run (notes: `[]` may repeat, `?` may be missing):
-AgentStart, [TurnStart, [MessageStart, MessageEnd of what the person said], ModelRouted?, RequestStart, MessageStart,
+Order within a run (`[]` may repeat, `?` is optional):
+AgentStart, [TurnStart, [MessageStart, MessageEnd of a user message], ModelRouted?, RequestStart, MessageStart,
 [MessageUpdate], MessageEnd, UsageUpdate, ContextWarning?, ToolCallsReceived?, [ToolApprovalRequested,
 ToolApprovalResolved]?, [ToolExecutionStart, [ToolExecutionUpdate], ToolExecutionEnd], [MessageStart, MessageEnd of each
-tool result, in call order], TurnEnd], AgentEnd. AgentEnd comes exactly once on every path; where a hook stops a run
-before it begins, it comes alone. Every tool call gets exactly one ToolExecutionStart and one ToolExecutionEnd, whether
-it ran, was denied or was never possible; only one that a hook blocked has neither: its answer stands in HookRan. Events
-are facts: no future, no callback inside.
+tool result, in call order], TurnEnd], AgentEnd.
 
-The messages of all MessageEnd events, in their order, are the history: each message that a run adds has one.
+AgentEnd comes exactly once on every path; it comes alone if a hook stops the run before it begins. Every tool call gets
+exactly one ToolExecutionStart and one ToolExecutionEnd, also if it was denied or invalid. A call blocked by a hook gets
+neither; its result is in HookRan. Events are plain data: they contain no future and no callback.
+
+The messages of all MessageEnd events, in order, are the history: each message that a run adds has exactly one.
 """
 
 from __future__ import annotations
@@ -28,79 +29,95 @@ from harness.messages import (
     Message,
     ModelSpec,
     StopReason,
-    ToolCall,
     ToolResult,
     Usage,
 )
 from harness.model_events import ModelChanged, ModelFallback, ModelRouted, RetryScheduled
-from harness.ports.interaction import Answer, Question
 from harness.ports.provider import BlockDelta, BlockEnd, BlockKind, BlockStart
 from harness.run_config import RunConfig
-from harness.views import View
+from harness.tool_events import (
+    QuestionAnswered,
+    QuestionAsked,
+    ToolApprovalRequested,
+    ToolApprovalResolved,
+    ToolCacheHit,
+    ToolCallsReceived,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
+)
 
 MessageRole: TypeAlias = Literal["user", "assistant", "tool_result", "custom"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentStart(EventHeader):
-    """A run begins.
-
-    `continuation` is None for a run that a prompt started; `parent_run_id` is the run that this one continues or, for
-    a sub-agent, the run that called it. `metadata` is what the program gave with the prompt; `config` is the
-    configuration at the start of the run.
-    """
+    """A run begins."""
 
     agent_id: str = ""
+    """Id of the agent."""
     parent_run_id: str = ""
+    """Run that this one continues or, for a subagent, the run that called it."""
     continuation: Continuation | None = None
+    """How the run continues an earlier one; None if a prompt started it."""
     spec: ModelSpec | None = None
+    """Model at the start of the run."""
     metadata: JsonObject = field(default_factory=dict[str, JsonValue])
+    """Data the program passed with the prompt."""
     config: RunConfig | None = None
+    """Configuration at the start of the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentEnd(EventHeader):
-    """The run is over. `messages` are those it added.
-
-    `error` describes a failure or an abort: it is set if `stop_reason` is `error` or `aborted`, and None otherwise.
-    `error_type` is the class in `harness.errors` of that error, if it has one.
-    `limit` names the limit that ended the run: `turns`, `tokens`, `seconds`, `cost`, or `policy` for a hook or policy;
-    `stop_message` is then the reason in words.
-    `rejection` is why an input filter, or a hook before the run, kept it from starting.
-    """
+    """A run ended. Published exactly once per run."""
 
     stop_reason: StopReason
+    """Reason the run ended."""
     messages: tuple[Message, ...] = ()
+    """Messages that the run added."""
     usage: Usage = Usage()
+    """Tokens and cost of the run."""
     error: str | None = None
+    """Description of the error if `stop_reason` is `error` or `aborted`; None otherwise."""
     error_type: str = ""
+    """Class name in `harness.errors`; empty if there is none."""
     limit: str = ""
+    """Limit that ended the run: `turns`, `tokens`, `seconds`, `cost`, or `policy`; empty if none."""
     stop_message: str = ""
+    """Explanation of the limit."""
     rejection: str = ""
+    """Reason a guardrail, or a hook before the run, kept the run from starting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStart(EventHeader):
-    """A turn begins: what is said to the model comes first, then its reply."""
+    """A turn begins. The new user messages follow, then the reply."""
 
     trigger: TurnTrigger = "user"
+    """What started the turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnEnd(EventHeader):
-    """A turn is over: the model's reply, and the results of its calls in their order."""
+    """A turn ended."""
 
     message: AssistantMessage
+    """Reply of the model."""
     results: tuple[ToolResult, ...] = ()
+    """Results of its tool calls, in call order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestStart(EventHeader):
-    """A request is about to be sent; `tokens` is our estimate of its length."""
+    """A model call is about to be sent."""
 
     spec: ModelSpec
+    """Model that is called."""
     message_count: int
+    """Number of messages in the context."""
     tokens: int
+    """Estimated length of the request in tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +133,14 @@ class MessageStart(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageUpdate(EventHeader):
-    """More of a reply, as the model writes it: the `index` of `delta` tells its content blocks apart, `kind` is what
-    its block holds."""
+    """Next piece of a streamed reply."""
 
     message_id: str
+    """Id of the message."""
     delta: BlockStart | BlockDelta | BlockEnd
+    """The piece; its `index` identifies the content block."""
     kind: BlockKind = "text"
+    """Type of the content block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,215 +156,176 @@ class MessageEnd(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageDiscarded(EventHeader):
-    """What was streamed of this message does not count: the request failed and is sent again."""
+    """A partially streamed reply is discarded, because the request failed and is sent again."""
 
     message_id: str
+    """Id of the message."""
     reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCallsReceived(EventHeader):
-    """A reply is complete and has `count` tool calls; what becomes of them follows."""
-
-    count: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolApprovalRequested(EventHeader):
-    """A person is asked whether the call may run, because of `reason`."""
-
-    call: ToolCall
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolApprovalResolved(EventHeader):
-    """The question is answered; `unasked`: nobody was there to answer it."""
-
-    call_id: str
-    decision: Literal["once", "session", "always", "denied", "edited"]
-    reason: str = ""
-    non_interactive: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolExecutionStart(EventHeader):
-    """A call begins. For people: `label` is the name of its tool, `summary` one line that tells it from others."""
-
-    call: ToolCall
-    label: str
-    summary: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolExecutionUpdate(EventHeader):
-    """How far a running call is; each update replaces the one before."""
-
-    call_id: str
-    view: View
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolExecutionEnd(EventHeader):
-    """`duration` in seconds; zero when the call never ran. `child_run_id` is the run of the sub-agent it started."""
-
-    result: ToolResult
-    duration: float = 0.0
-    child_run_id: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCacheHit(EventHeader):
-    """The call is answered by what the same call gave before; it comes between its start and its end."""
-
-    call_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionAsked(EventHeader):
-    """A tool asks the person; the answer comes through the `Person` port."""
-
-    call_id: str
-    question: Question
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionAnswered(EventHeader):
-    """What the person answered."""
-
-    call_id: str
-    answer: Answer
+    """Error that caused the retry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageUpdate(EventHeader):
-    """`usage` is this reply's, `total` the agent's; `context` of `window` tokens are in use."""
+    """Token usage after a reply."""
 
     usage: Usage
+    """Usage of this reply."""
     total: Usage
+    """Usage of the agent so far."""
     context: int
+    """Tokens in the context window."""
     window: int
+    """Size of the context window in tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageAdded(EventHeader):
-    """Tokens that no reply of the conversation carries: those of a side question or of an empty reply."""
+    """Usage that belongs to no reply in the history: a side question or an empty reply."""
 
     model: str
+    """Name of the model."""
     usage: Usage
+    """Tokens and cost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextWarning(EventHeader):
-    """The window is filled to a fraction that matters (0.6, 0.8, 0.95)."""
+    """The context window is filled to 60, 80 or 95 percent."""
 
     context: int
+    """Tokens in the context window."""
     window: int
+    """Size of the context window in tokens."""
     level: Literal["advise", "warn", "critical"]
+    """Severity: 60, 80 and 95 percent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionStart(EventHeader):
-    """The window is about to be made smaller; the history stays as it is. `tokens` is our estimate before."""
+    """The context is about to be reduced; the history is unchanged."""
 
     reason: Literal["overflow", "window"]
+    """`overflow` if the service rejected the request, `window` if the policy requires it."""
     tokens: int
+    """Estimated length before, in tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionEnd(EventHeader):
-    """`dropped` messages are not shown to the model; `tokens` is our estimate after."""
+    """The context was reduced."""
 
     reason: Literal["overflow", "window"]
+    """See `CompactionStart`."""
     dropped: int
+    """Number of messages left out of the context."""
     tokens: int
+    """Estimated length after, in tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputRejected(EventHeader):
-    """An input filter kept a message from the model."""
+    """A guardrail blocked a message."""
 
     reason: str
+    """Reason given by the guardrail."""
     message_id: str = ""
+    """Id of the message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookRan(EventHeader):
-    """A hook changed the course of things: it stopped a run, blocked or changed a call, injected a message, or failed.
-
-    `result` is the answer to a call that was blocked.
-    """
+    """A hook changed the run or failed."""
 
     point: str
+    """Name of the hook method."""
     outcome: Literal["stopped", "blocked", "modified", "injected", "failed"]
+    """What it did."""
     reason: str = ""
+    """Reason it gave, or the error."""
     call_id: str = ""
+    """Tool call concerned; empty if none."""
     result: ToolResult | None = None
+    """Result of a call that was blocked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubagentEvent(EventHeader):
-    """What happened in an agent that a tool call of this one started."""
+    """An event of a subagent."""
 
     call_id: str
+    """Tool call that started the subagent."""
     event: Event
+    """The event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParallelStart(EventHeader):
-    """One prompt goes to several configurations; `run_ids` are their runs, in order."""
+    """A prompt is sent to several configurations."""
 
     run_ids: tuple[str, ...]
+    """Ids of their runs, in order."""
     specs: tuple[ModelSpec, ...] = ()
+    """Their models, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchEvent(EventHeader):
-    """What happened in one of several parallel runs; the header of `event` tells which."""
+    """An event of one of several parallel runs."""
 
     event: Event
+    """The event; its header identifies the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParallelEnd(EventHeader):
-    """One run was chosen, `selected_index` counting from 0; `usage` is what the choice itself cost, `usage_beside` that
-    and the runs that were not chosen. Where none was, the id is empty and the index -1, and `reason` says why."""
+    """One of several parallel runs was selected, or none."""
 
     selected_run_id: str
+    """Id of the selected run; empty if none."""
     selected_index: int
+    """Index of the selected run, from 0; -1 if none."""
     usage: Usage = Usage()
+    """Usage of the selection itself."""
     usage_beside: Usage = Usage()
+    """Usage of the selection and of the runs that were not selected."""
     reason: str = ""
+    """Reason for the selection, or for selecting none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanSubmitted(EventHeader):
-    """The model submits a plan, in Markdown, and a person is asked whether to accept it."""
+    """The model submitted a plan, and the user is asked to accept it."""
 
     plan: str
+    """The plan, in Markdown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModeChanged(EventHeader):
-    """The agent plans, or executes, from now on: `plan`, `execute`."""
+    """The agent switched between planning and executing."""
 
     mode: str
+    """`plan` or `execute`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitReached(EventHeader):
-    """A limit of `Limits` allows no further turn; `message` says which in words."""
+    """A limit of `Limits` was reached; the run takes no further turn."""
 
     limit: Literal["turns", "tokens", "seconds", "cost"]
+    """Name of the limit."""
     message: str
+    """Explanation for the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice(EventHeader):
-    """Something a person should know."""
+    """A message for the user."""
 
     text: str
+    """Text of the message."""
     level: Literal["info", "warning", "error"] = "info"
+    """Severity."""
 
 
 Event: TypeAlias = (

@@ -18,78 +18,75 @@ QueueMode: TypeAlias = Literal["one", "all"]
 
 
 class Queue:
-    """Messages that wait. Mode `one` hands out one at a time, `all` all at once.
-
-    Filled, looked at and emptied from any thread.
-    """
+    """Thread-safe message queue. Mode `one` returns one message at a time, `all` all at once."""
 
     def __init__(self, mode: QueueMode = "one") -> None:
         self.mode: QueueMode = mode
-        self._waiting: deque[UserMessage] = deque()
+        self._queued: deque[UserMessage] = deque()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._queued)
 
     @property
     def messages(self) -> tuple[UserMessage, ...]:
-        """What waits, oldest first."""
+        """Queued messages, oldest first."""
         with self._lock:
-            return tuple(self._waiting)
+            return tuple(self._queued)
 
     def put(self, message: UserMessage, at: int | None = None) -> None:
-        """At the end, or in that place; behind all, where there are fewer."""
+        """Insert a message at the end, or at position `at`."""
         with self._lock:
-            self._waiting.insert(len(self._waiting) if at is None else at, message)
+            self._queued.insert(len(self._queued) if at is None else at, message)
 
     def take(self) -> tuple[UserMessage, ...]:
         with self._lock:
-            count = 1 if self.mode == "one" else len(self._waiting)
-            return self._taken(min(count, len(self._waiting)))
+            count = 1 if self.mode == "one" else len(self._queued)
+            return self._taken(min(count, len(self._queued)))
 
     def clear(self) -> tuple[UserMessage, ...]:
-        """Empty the queue and hand back what was in it, so that nothing typed is lost."""
+        """Empty the queue and return its messages."""
         with self._lock:
-            return self._taken(len(self._waiting))
+            return self._taken(len(self._queued))
 
     def place(self, message_id: str) -> int | None:
-        """Where that message waits, from 0; None where it was taken."""
+        """Return the position of a message, from 0, or None if it is no longer queued."""
         with self._lock:
             return self._place(message_id)
 
     def remove(self, message_id: str) -> UserMessage | None:
-        """The message, which waits no longer; None where it was taken before."""
+        """Remove and return a message; None if it is no longer queued."""
         with self._lock:
             place = self._place(message_id)
             if place is None:
                 return None
-            message = self._waiting[place]
-            del self._waiting[place]
+            message = self._queued[place]
+            del self._queued[place]
             return message
 
     def replace(self, message_id: str, message: UserMessage) -> bool:
-        """Let another message wait in its place; whether it still waited."""
+        """Replace a queued message. Return False if it is no longer queued."""
         with self._lock:
             place = self._place(message_id)
             if place is not None:
-                self._waiting[place] = message
+                self._queued[place] = message
             return place is not None
 
     def move(self, message_id: str, by: int) -> bool:
-        """Let it wait so many places later, or earlier, at most at an end; whether it still waited."""
+        """Move a message by `by` positions, within the queue. Return False if it is no longer queued."""
         with self._lock:
             place = self._place(message_id)
             if place is not None:
-                message = self._waiting[place]
-                del self._waiting[place]
-                self._waiting.insert(max(0, place + by), message)
+                message = self._queued[place]
+                del self._queued[place]
+                self._queued.insert(max(0, place + by), message)
             return place is not None
 
     def _place(self, message_id: str) -> int | None:
-        return next((place for place, each in enumerate(self._waiting) if each.id == message_id), None)
+        return next((place for place, each in enumerate(self._queued) if each.id == message_id), None)
 
     def _taken(self, count: int) -> tuple[UserMessage, ...]:
-        return tuple(self._waiting.popleft() for _ in range(count))
+        return tuple(self._queued.popleft() for _ in range(count))
 
 
 class Interruption:
@@ -154,9 +151,15 @@ class Interruption:
 
 
 class Inbox:
-    """`steering` interrupts a run, `follow_up` waits for its end; `reminders` are what the program itself has to say
-    at the next turn of a run, `news` what happened beside it, which waits for another run where this one ends.
-    `interruption` makes a run take its steering messages at once."""
+    """Queues of an agent.
+
+    Attributes:
+        steering: Messages for the active run.
+        follow_up: Messages for the end of the run.
+        reminders: Messages of the program for the next turn of a run.
+        news: Notices of background events; they stay queued for the next run if this one ends first.
+        interruption: Request to deliver the steering messages at once.
+    """
 
     def __init__(self, steering: QueueMode = "one", follow_up: QueueMode = "one") -> None:
         self.steering = Queue(steering)
@@ -175,7 +178,7 @@ class Inbox:
 
     @property
     def has_notices(self) -> bool:
-        """Whether the program itself has something to say."""
+        """True if the program has queued a message."""
         return bool(self.reminders or self.news)
 
     def take_notices(self) -> tuple[UserMessage, ...]:
@@ -183,5 +186,5 @@ class Inbox:
 
     @property
     def has_pending(self) -> bool:
-        """Whether something is to be said before the run may end."""
+        """True if a message has to be delivered before the run may end."""
         return bool(self.steering or self.has_notices)

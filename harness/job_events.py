@@ -1,4 +1,4 @@
-"""What happens to jobs in the background: events like the others, whose list is in `harness.events`."""
+"""Events of background jobs; `harness.events` lists all events."""
 
 from __future__ import annotations
 
@@ -10,18 +10,25 @@ from harness.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobStarted(EventHeader):
-    """What a call began goes on in the background, whether the model wanted that or a person moved it there."""
+    """A tool call continues as a background job, by decision of the model or the user."""
 
     job_id: str
+    """Id of the job."""
     call_id: str
+    """Id of the tool call that started it."""
     title: str
+    """Description for the user, such as the command."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobEnded(EventHeader):
-    """A job in the background is over, perhaps when no run is on. `exit_code` is None unless it ended by itself."""
+    """A background job ended, possibly while no run was active."""
 
     job_id: str
+    """Id of the job."""
     state: Literal["running", "ended", "killed", "failed"]
+    """Final state."""
     exit_code: int | None = None
+    """Exit code; None if it was killed or failed."""
     duration: float = 0.0
+    """Duration in seconds."""

@@ -1,7 +1,7 @@
-"""Commands that go on after their call: begun in the background, or moved there while their call ran.
+"""Background jobs: commands that continue after their call, started in the background or moved there.
 
-An agent has one registry for itself and all that works for it, and each of them hears of the jobs that it began. What
-a job prints is kept by the tool that began it.
+An agent and its subagents share one registry, and each is notified of the jobs that it started. The output of a job is
+kept by the tool that started it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from harness.inbox import Queue
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue, Message, Text, ToolResult, UserMessage
 
-MOST_RUNNING = 20
-MOST_KEPT = 20
-"""Of those that are over, the newest stay to be asked about."""
+MAX_RUNNING = 20
+"""Maximum number of background jobs running at once."""
+MAX_ENDED = 20
+"""Number of ended jobs to keep."""
 
-HOW_IT_GOES_ON = "You are told when it ends; job_output shows what it prints, job_kill stops it."
+BACKGROUND_HINT = "You will be notified when it ends; job_output shows its output, job_kill stops it."
 
 JobState: TypeAlias = Literal["running", "ended", "killed", "failed"]
 Wait: TypeAlias = Literal["over", "late", "moved"]
@@ -32,36 +33,40 @@ Killer: TypeAlias = Literal["", "model", "person", "leaving"]
 
 
 class JobOutput(Protocol):
-    """Port: what a job has printed so far."""
+    """Port: output of a job."""
 
     def latest(self, limit: int) -> str:
-        """Its last characters."""
+        """Return the last `limit` characters."""
         ...
 
-    def whole(self) -> str:
-        """All of it so far, or its beginning and end with a word between on where the rest is."""
+    def full_text(self) -> str:
+        """Return all output so far, or its beginning and end with a note on where the rest is."""
         ...
 
-    def news(self) -> str:
-        """What is new since this was asked last, cut where it is long, with a word on where all of it is."""
+    def new_text(self) -> str:
+        """Return the output since the last call, truncated with a note on where the rest is."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """What is to be done: `work` comes to an exit code; cancelled, it leaves nothing behind."""
+    """A command to run."""
 
     call_id: str
+    """Id of the tool call."""
     title: str
-    printed: JobOutput
-    work: Callable[[], Coroutine[Any, Any, int]]  # Any: what a coroutine yields and is sent is asyncio's own affair
+    """Description for the user, such as the command."""
+    output: JobOutput
+    """Output of the command."""
+    work: Callable[[], Coroutine[Any, Any, int]]  # Any: what a coroutine yields and receives is internal to asyncio
+    """Runs the command and returns its exit code; cleans up when cancelled."""
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """An errand under way. It has an `id` once it is in the background; who began it hears of it through `owner`."""
+    """A command that is running or has ended; it has an `id` once it is in the background."""
 
-    errand: JobSpec
+    spec: JobSpec
     owner: Jobs
     task: asyncio.Task[int]
     moved: asyncio.Future[None]
@@ -79,8 +84,8 @@ class Job:
         return (self.ended or time.monotonic()) - self.started
 
     @property
-    def fate(self) -> str:
-        """How it stands, in words."""
+    def status_text(self) -> str:
+        """Description of the state."""
         match self.state:
             case "running":
                 return f"running for {self.seconds:.0f} s"
@@ -92,83 +97,89 @@ class Job:
                 return f"failed: {self.problem}"
 
 
-def _tell_nobody(event: Event) -> None:
+def _ignore_event(event: Event) -> None:
     del event
 
 
 @dataclass(slots=True)
-class _Known:
-    """What all who share a registry see of it."""
+class _SharedState:
+    """State shared by all who use a registry."""
 
     publish: Callable[[Event], None]
-    begun: list[Job] = field(default_factory=list[Job])
+    foreground: list[Job] = field(default_factory=list[Job])
     background: list[Job] = field(default_factory=list[Job])
     count: int = 0
 
 
 class Jobs:
-    """`publish` tells observers of those in the background; `news` is what the model hears at the next turn."""
+    """Registry of background jobs.
+
+    Args:
+        publish: Publishes events of background jobs.
+        news: Queue for messages to the model at its next turn.
+        known: State of a registry to share.
+    """
 
     def __init__(
         self,
-        publish: Callable[[Event], None] = _tell_nobody,
+        publish: Callable[[Event], None] = _ignore_event,
         news: Queue | None = None,
         *,
-        known: _Known | None = None,
+        known: _SharedState | None = None,
     ) -> None:
-        self._known = known or _Known(publish)
+        self._known = known or _SharedState(publish)
         self._news = Queue("all") if news is None else news
-        self._heir: Jobs | None = None
+        self._successor: Jobs | None = None
 
     @property
     def all(self) -> tuple[Job, ...]:
-        """Those in the background, oldest first."""
+        """Background jobs, oldest first."""
         return tuple(self._known.background)
 
     @property
     def running(self) -> tuple[Job, ...]:
         return tuple(job for job in self._known.background if job.state == "running")
 
-    def for_another(self, news: Queue) -> Jobs:
-        """The same registry, for an agent that works for this one; `news` is where it hears of the jobs it begins."""
+    def for_child(self, news: Queue) -> Jobs:
+        """Return a view of the registry for a subagent; `news` receives the messages about the jobs it starts."""
         return Jobs(news=news, known=self._known)
 
-    def leave_to(self, heir: Jobs) -> tuple[Job, ...]:
-        """Its agent is done: `heir` hears what it did not hear, and how its running jobs end; which those are."""
-        self._heir = heir
+    def transfer_to(self, successor: Jobs) -> tuple[Job, ...]:
+        """Transfer pending messages and running jobs to another agent's view, and return these jobs."""
+        self._successor = successor
         for message in self._news.clear():
-            heir.tell(message)
+            successor.notify_model(message)
         return tuple(job for job in self.running if job.owner is self)
 
-    def tell(self, message: UserMessage) -> None:
-        """Let the model hear this at the next turn, or the one whose model it is to hear now."""
-        if self._heir is None:
+    def notify_model(self, message: UserMessage) -> None:
+        """Queue a message for the model, or for the agent that took over."""
+        if self._successor is None:
             self._news.put(message)
         else:
-            self._heir.tell(message)
+            self._successor.notify_model(message)
 
     def warn(self, job: Job, text: str) -> None:
-        """Tell all who may want to stop it what is odd about a job in the background."""
-        self._known.publish(Notice(text=f"{job.id} ({job.errand.title}) {text}", level="warning"))
-        job.owner.tell(_said(f"[Still running: {job.id} ({job.errand.title}) {text} job_kill stops it.]"))
+        """Warn the user and the model about a running background job."""
+        self._known.publish(Notice(text=f"{job.id} ({job.spec.title}) {text}", level="warning"))
+        job.owner.notify_model(_message(f"[Still running: {job.id} ({job.spec.title}) {text} job_kill stops it.]"))
 
     def count_from(self, number: int) -> None:
-        """Give the next one a higher number than this."""
+        """Give the next job a number higher than this."""
         self._known.count = max(self._known.count, number)
 
     def find(self, job_id: str) -> Job | None:
-        """The job of that id; None where there is none, or it is over for long."""
+        """Return the job with this id, or None if it does not exist or ended long ago."""
         return next((job for job in self._known.background if job.id == job_id), None)
 
-    def begin(self, errand: JobSpec) -> Job:
-        """Start it, for the call that waits for it."""
-        job = Job(errand, self, asyncio.create_task(errand.work()), asyncio.get_running_loop().create_future())
-        self._known.begun.append(job)
+    def start(self, spec: JobSpec) -> Job:
+        """Start a command for a call that waits for it."""
+        job = Job(spec, self, asyncio.create_task(spec.work()), asyncio.get_running_loop().create_future())
+        self._known.foreground.append(job)
         job.task.add_done_callback(partial(self._over, job))
         return job
 
     async def wait(self, job: Job, seconds: float | None) -> Wait:
-        """Until it is over, in the background, or the time is up. Cancelled, it is killed, unless it was moved."""
+        """Wait until the job ends, moves to the background, or `seconds` pass. Cancelling the wait kills the job."""
         try:
             await asyncio.wait([job.task, job.moved], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
@@ -178,44 +189,44 @@ class Jobs:
         return "over" if job.task.done() else "moved" if job.moved.done() else "late"
 
     async def wait_in_background(self, job: Job, seconds: float) -> None:
-        """Until it is over or the time is up; who waits sees its end, and is not told of it again."""
+        """Wait until a background job ends or `seconds` pass; its end is then not announced again."""
         job.waiting += 1
         try:
             await asyncio.wait([job.task], timeout=seconds)
-            # Its end is noted by a callback of the task.
+            # A callback of the task records its end.
             await asyncio.sleep(0)
         finally:
             job.waiting -= 1
 
     def to_background(self, job: Job) -> None:
-        """Its call does not wait for it any more."""
+        """Move a job to the background."""
         if job.moved.done():
             return
         job.moved.set_result(None)
         self._known.count += 1
         job.id = f"job-{self._known.count}"
-        self._known.begun.remove(job)
+        self._known.foreground.remove(job)
         self._known.background.append(job)
         self._forget_old()
-        self._known.publish(JobStarted(job_id=job.id, call_id=job.errand.call_id, title=job.errand.title))
+        self._known.publish(JobStarted(job_id=job.id, call_id=job.spec.call_id, title=job.spec.title))
 
     def move(self, call_id: str) -> bool:
-        """Let the call go on without what it waits for; whether there is such a call. From any thread."""
-        if len(self.running) >= MOST_RUNNING:
+        """Move the command of a call to the background. Return False if there is none. Thread-safe."""
+        if len(self.running) >= MAX_RUNNING:
             return False
-        waiting = [job for job in tuple(self._known.begun) if job.errand.call_id == call_id and _lives(job)]
+        waiting = [job for job in tuple(self._known.foreground) if job.spec.call_id == call_id and _is_active(job)]
         for job in waiting:
             call_in(job.task.get_loop(), partial(self._move, job))
         return bool(waiting)
 
     async def stop(self, job: Job, killer: Killer = "") -> None:
-        """Kill it, with all that it started, and wait until that is done."""
+        """Kill a job with all its processes, and wait for its end."""
         job.killer = job.killer or killer
         await cancel_tasks([job.task])
         await asyncio.sleep(0)
 
     def kill(self, job_id: str) -> bool:
-        """The person does not want it any more; whether it ran. From any thread."""
+        """Kill a job on behalf of the user. Return False if it was not running. Thread-safe."""
         job = self.find(job_id)
         if job is None or job.state != "running":
             return False
@@ -224,11 +235,11 @@ class Jobs:
         return True
 
     async def close(self) -> tuple[Job, ...]:
-        """Kill all that run; which they were. A job of an event loop that is closed went with it."""
+        """Kill all running jobs and return them. Jobs of a closed event loop ended with it."""
         here = asyncio.get_running_loop()
         mine = [
             job
-            for job in (*self._known.begun, *self._known.background)
+            for job in (*self._known.foreground, *self._known.background)
             if job.task.get_loop() is here and not job.task.done()
         ]
         for job in mine:
@@ -238,7 +249,7 @@ class Jobs:
         return tuple(mine)
 
     def _move(self, job: Job) -> None:
-        if job in self._known.begun and _lives(job):
+        if job in self._known.foreground and _is_active(job):
             self.to_background(job)
 
     def _over(self, job: Job, task: asyncio.Task[int]) -> None:
@@ -249,37 +260,37 @@ class Jobs:
             job.state, job.problem = "failed", str(error)
         else:
             job.state, job.exit_code = "ended", task.result()
-        if job in self._known.begun:
-            self._known.begun.remove(job)
+        if job in self._known.foreground:
+            self._known.foreground.remove(job)
             settle(job.moved)
             return
         self._known.publish(JobEnded(job_id=job.id, state=job.state, exit_code=job.exit_code, duration=job.seconds))
         if not job.waiting and job.killer in ("", "person"):
-            job.owner.tell(_said(_word_of_end(job)))
+            job.owner.notify_model(_message(_end_text(job)))
 
     def _forget_old(self) -> None:
         over = [job for job in self._known.background if job.state != "running"]
-        for job in over[: max(0, len(over) - MOST_KEPT)]:
+        for job in over[: max(0, len(over) - MAX_ENDED)]:
             self._known.background.remove(job)
 
 
-def _lives(job: Job) -> bool:
-    """Whether it goes on: one that is being stopped is no job to keep."""
+def _is_active(job: Job) -> bool:
+    """Return True if the job is running and not about to stop."""
     return not job.task.done() and not job.task.cancelling()
 
 
-def _said(text: str) -> UserMessage:
+def _message(text: str) -> UserMessage:
     return UserMessage((Text(text),), synthetic=True)
 
 
-def _word_of_end(job: Job) -> str:
+def _end_text(job: Job) -> str:
     by = " by the user" if job.killer == "person" else ""
-    return f"[Background {job.id} ({job.errand.title}): {job.fate}{by}. job_output shows what it printed.]"
+    return f"[Background {job.id} ({job.spec.title}): {job.status_text}{by}. job_output shows its output.]"
 
 
 def lost_jobs(messages: Sequence[Message], jobs: Jobs) -> tuple[str, ...]:
     """Return the ids of jobs that a conversation left running in an earlier process; `jobs` does not reuse them."""
-    begun: dict[str, str] = {}
+    started: dict[str, str] = {}
     unfinished: dict[str, str] = {}
     for message in messages:
         match message:
@@ -287,22 +298,22 @@ def lost_jobs(messages: Sequence[Message], jobs: Jobs) -> tuple[str, ...]:
                 if state != "running":
                     unfinished.pop(job_id, None)
             case ToolResult(details={"job_id": str(job_id)}):
-                begun[job_id] = unfinished[job_id] = message.call_id
+                started[job_id] = unfinished[job_id] = message.call_id
             case ToolResult(details={"jobs": list(left)}):
                 for job_id, call_id in _left_by_subagent(left):
-                    begun[job_id] = unfinished[job_id] = call_id
+                    started[job_id] = unfinished[job_id] = call_id
             case UserMessage(synthetic=True, text=text) if text.startswith("[Background "):
                 unfinished.pop(text.split(maxsplit=2)[1], None)
             case _:
                 pass
-    jobs.count_from(max((_number_of(job_id) for job_id in begun), default=0))
-    here = {(job.id, job.errand.call_id) for job in jobs.running}
+    jobs.count_from(max((_number_of(job_id) for job_id in started), default=0))
+    here = {(job.id, job.spec.call_id) for job in jobs.running}
     return tuple(job_id for job_id, call_id in unfinished.items() if (job_id, call_id) not in here)
 
 
 def lost_jobs_notice(jobs: Sequence[str]) -> str:
     """Return the notice for the model about lost jobs."""
-    return f"Not running any more, since the program that ran them has ended: {', '.join(jobs)}."
+    return f"No longer running, because the program that ran them has ended: {', '.join(jobs)}."
 
 
 def _left_by_subagent(left: Sequence[JsonValue]) -> Iterator[tuple[str, str]]:

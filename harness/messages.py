@@ -1,4 +1,4 @@
-"""What is said: messages, their content blocks, usage and stop reasons.
+"""Messages, their content blocks, token usage and stop reasons.
 
 Everything here is a frozen value, safe to share between the loop, the bus and the session file.
 """
@@ -21,74 +21,88 @@ StopReason: TypeAlias = Literal["stop", "length", "tool_use", "aborted", "error"
 
 
 def new_id() -> str:
-    """A fresh UUID in its usual 36-character form."""
+    """Return a new UUID in its 36-character form."""
     return str(uuid.uuid4())
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A source of what a model says. `quote`: words of the source; `start` and `end`: the characters of the block that
-    rest on it, where the service tells."""
+    """Source cited by a model."""
 
     url: str
+    """URL of the source."""
     title: str = ""
+    """Title of the source."""
     quote: str = ""
+    """Text quoted from the source."""
     start: int | None = None
+    """First character of the cited range in the text block; None if the service does not report it."""
     end: int | None = None
+    """End of the cited range, exclusive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words, of the person, the model or a tool.
-
-    `signature`, here and in a tool call, is the proof of a thought that some vendors attach to what came of it; it goes
-    back unchanged, to the same model only. `citations` never go back.
-    """
+    """Text written by the user, the model or a tool."""
 
     text: str
+    """The text."""
     signature: str | None = None
+    """Vendor proof of the thinking behind this block; sent back unchanged, and to the same model only."""
     citations: tuple[Citation, ...] = ()
+    """Sources; never sent back to a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """What a model thought; `signature` proves it to the vendor that wrote it and must go back unchanged.
-
-    `redacted` holds thinking that the vendor encrypted; `text` is then empty.
-    """
+    """Thinking of the model."""
 
     text: str
+    """The thinking; empty if the vendor encrypted it."""
     signature: str | None = None
+    """Vendor proof that the model wrote it; must be sent back unchanged."""
     redacted: str | None = None
+    """Thinking encrypted by the vendor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image as base64 `data`, of a media type such as `image/png`."""
+    """Image."""
 
     media_type: str
+    """Media type, such as `image/png`."""
     data: str
+    """Base64-encoded content."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One use of a tool. `partial_json` is what the model wrote where that is no JSON object; then nothing may run."""
+    """Tool call of the model."""
 
     id: str
+    """Id that links the call with its result."""
     name: str
+    """Name of the tool."""
     arguments: JsonObject
+    """Arguments; empty if they could not be parsed."""
     partial_json: str = ""
+    """Text of the arguments if it is not a JSON object; such a call never runs."""
     signature: str | None = None
+    """Vendor signature; see `Text.signature`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """US dollars by category."""
+    """Cost in US dollars by category."""
 
     input: float = 0.0
+    """Uncached input."""
     output: float = 0.0
+    """Output, thinking included."""
     cache_read: float = 0.0
+    """Input read from the prompt cache."""
     cache_write: float = 0.0
+    """Input written to the prompt cache."""
 
     @property
     def total(self) -> float:
@@ -105,26 +119,28 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one reply or the sum of several. `input` counts neither cache reads nor cache writes.
-
-    `cost` is None where no price is known, which is not the same as free. `cache_write_1h` is the part of `cache_write`
-    that is kept for an hour, which costs more.
-    """
+    """Token usage of one reply, or the sum of several."""
 
     input: int = 0
+    """Input tokens, without cache reads and cache writes."""
     output: int = 0
+    """Output tokens, thinking included."""
     cache_read: int = 0
+    """Input tokens read from the prompt cache."""
     cache_write: int = 0
+    """Input tokens written to the prompt cache."""
     cost: Cost | None = None
+    """Cost in US dollars; None if the price is unknown, which is not the same as free."""
     cache_write_1h: int = 0
+    """Part of `cache_write` that is cached for an hour, at a higher price."""
 
     @property
     def context(self) -> int:
-        """Tokens the model read and wrote: what the next request will carry."""
+        """Tokens read and written, which the next request will contain."""
         return self.input + self.cache_read + self.cache_write + self.output
 
     def cache_hit_rate(self) -> float:
-        """Return the fraction of the input tokens that was read from the prompt cache, from 0 to 1."""
+        """Return the fraction of the input tokens that were read from the prompt cache, from 0 to 1."""
         read = self.input + self.cache_read + self.cache_write
         return self.cache_read / read if read else 0.0
 
@@ -142,17 +158,18 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """Which model, where, and how hard it may think.
-
-    `thinking_budgets`: tokens per level where the default does not fit. `base_url` is set when it is not at the
-    provider's usual address.
-    """
+    """Model, thinking level and API address."""
 
     provider: str
+    """Name of the provider."""
     model_id: str
+    """Id of the model at the provider."""
     thinking: ThinkingLevel = "off"
+    """Thinking level."""
     thinking_budgets: dict[ThinkingLevel, int] | None = None
+    """Thinking budget in tokens per level; None uses the defaults."""
     base_url: str = ""
+    """API base URL; empty uses the provider's default."""
 
     @property
     def name(self) -> str:
@@ -165,15 +182,16 @@ AssistantContent: TypeAlias = Text | Thinking | ToolCall
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What the person said, or, when `synthetic`, what the program says in their place (a reminder, a limit).
-
-    `time` is seconds since the epoch, as in all messages.
-    """
+    """Message of the user, or of the program on the user's behalf."""
 
     content: tuple[UserContent, ...]
+    """Text and images."""
     synthetic: bool = False
+    """True if the program wrote the message: a reminder, a limit."""
     id: str = field(default_factory=new_id)
+    """Id of the message."""
     time: float = field(default_factory=time.time)
+    """Seconds since the epoch."""
 
     @property
     def text(self) -> str:
@@ -182,17 +200,26 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """One reply of a model. `error` says why `stop_reason` is `error` or `aborted`."""
+    """Reply of a model."""
 
     content: tuple[AssistantContent, ...]
+    """Content blocks in the order they were streamed."""
     model: str = ""
+    """Id of the model."""
     provider: str = ""
+    """Name of the provider."""
     usage: Usage = Usage()
+    """Tokens and cost of the reply."""
     stop_reason: StopReason = "stop"
+    """Reason the model stopped."""
     error: str | None = None
+    """Description of the error if `stop_reason` is `error` or `aborted`."""
     response_id: str = ""
+    """Id the service gave the reply."""
     id: str = field(default_factory=new_id)
+    """Id of the message."""
     time: float = field(default_factory=time.time)
+    """Seconds since the epoch."""
 
     @property
     def text(self) -> str:
@@ -205,16 +232,24 @@ class AssistantMessage:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The one answer to a tool call. `content` is for the model; `details` and `view` never are."""
+    """Result of a tool call; every call has exactly one."""
 
     call_id: str
+    """Id of the tool call."""
     tool_name: str
+    """Name of the tool."""
     content: tuple[UserContent, ...]
+    """Content for the model."""
     is_error: bool = False
+    """True if the call failed."""
     details: JsonObject | None = None
+    """Structured data for programs; never sent to the model."""
     view: View | None = None
+    """Display for the user; never sent to the model."""
     id: str = field(default_factory=new_id)
+    """Id of the message."""
     time: float = field(default_factory=time.time)
+    """Seconds since the epoch."""
 
     @property
     def text(self) -> str:
@@ -223,12 +258,16 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class CustomMessage:
-    """Something an application keeps in the conversation; it never reaches a model."""
+    """Message of the application, stored in the conversation and never sent to a model."""
 
     kind: str
+    """Type, defined by the application."""
     data: JsonObject
+    """Content, defined by the application."""
     id: str = field(default_factory=new_id)
+    """Id of the message."""
     time: float = field(default_factory=time.time)
+    """Seconds since the epoch."""
 
 
 ModelMessage: TypeAlias = UserMessage | AssistantMessage | ToolResult
@@ -236,10 +275,10 @@ Message: TypeAlias = ModelMessage | CustomMessage
 
 
 def text_of(content: tuple[UserContent | AssistantContent, ...]) -> str:
-    """The text blocks of some content, joined as they were streamed."""
+    """Return the concatenated text blocks of some content."""
     return "".join(block.text for block in content if isinstance(block, Text))
 
 
 def user(text: str) -> UserMessage:
-    """A user message of plain text."""
+    """Return a user message of plain text."""
     return UserMessage((Text(text),))

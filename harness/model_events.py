@@ -1,4 +1,4 @@
-"""Events about which model is used, and about failed model calls."""
+"""Events of model selection and failed model calls; `harness.events` lists all events."""
 
 from __future__ import annotations
 
@@ -9,32 +9,41 @@ from harness.messages import ModelSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryScheduled(EventHeader):
-    """The request failed and is sent again after `delay` seconds. `attempt` counts from 1; `max_retries` 0: unknown."""
+    """A model call failed and will be retried."""
 
     attempt: int
+    """Number of the retry, from 1."""
     max_retries: int
+    """Maximum number of retries; 0 = unknown."""
     delay: float
+    """Seconds until the retry."""
     error: str
+    """Description of the error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRouted(EventHeader):
-    """Another model is asked from this turn on, by the rule of the routing."""
+    """Routing selected another model from this turn on."""
 
     spec: ModelSpec
+    """The new model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFallback(EventHeader):
-    """`failed` did not answer, because of `error`; `spec` is asked instead, for the rest of the run."""
+    """A fallback model replaces a failed one for the rest of the run."""
 
     failed: ModelSpec
+    """Model that failed."""
     spec: ModelSpec
+    """Model used from now on."""
     error: str
+    """Error of the failed model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChanged(EventHeader):
-    """Somebody chose another model, or another level of thinking, from the next turn on."""
+    """The user or the program changed the model or the thinking level, effective from the next turn."""
 
     spec: ModelSpec
+    """The new model."""

@@ -1,4 +1,4 @@
-"""A conversation as text and back, for programs that keep it themselves."""
+"""Conversations as JSON text, for programs that store them."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from harness.messages import Message
 
 
 def dump_messages(messages: Sequence[Message]) -> str:
-    """A JSON array of messages as `harness.codec` writes them."""
+    """Return a JSON array of messages, each as `harness.codec` writes it."""
     return json.dumps([encode(message) for message in messages], ensure_ascii=False)
 
 
 def load_messages(text: str) -> list[Message]:
-    """What `dump_messages` wrote.
+    """Return the messages that `dump_messages` wrote.
 
     Raises:
-        ConfigError: it is no such text.
+        ConfigError: The text has another format.
     """
     try:
         items = json.loads(text)
         if not isinstance(items, list):
             raise ValueError("not an array")
-        # What stands in an array of unknown make is checked by the codec, item by item.
+        # The codec validates the items of the untyped array.
         return [decode(Message, item) for item in items]  # pyright: ignore[reportUnknownVariableType, reportArgumentType, reportUnknownArgumentType]
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"these are no saved messages: {error}") from error
+        raise ConfigError(f"not a list of saved messages: {error}") from error

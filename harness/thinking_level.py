@@ -1,4 +1,4 @@
-"""How hard a model may think before it answers."""
+"""Thinking levels of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tool shows a person. A view is data: the front decides how it looks."""
+"""Views: display data of tool results. Front ends decide how to render them."""
 
 from __future__ import annotations
 
@@ -9,43 +9,52 @@ from harness.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TextView:
-    """Plain text; `language` names a lexer (`python`, `json`) when it is code."""
+    """Plain text."""
 
     text: str
+    """The text."""
     language: str = ""
+    """Name of a lexer, such as `python`, if the text is code."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiffView:
-    """A file before and after; `old` is None for a new file, `new` is None for a deleted one."""
+    """Change of a file."""
 
     path: str
+    """Path of the file."""
     old: str | None
+    """Text before; None for a new file."""
     new: str | None
+    """Text after; None for a deleted file."""
 
 
 @dataclass(frozen=True, slots=True)
 class TerminalView:
-    """A command and its output, as far as it is kept.
-
-    `exit_code` is None while it runs or when it was killed; `note` then says how it ended: "interrupted after 3.0 s".
-    `left_out` counts the characters that a long `output` does not have: the first ones as long as the command runs.
-    """
+    """Command and its output."""
 
     command: str
+    """The command."""
     output: str
+    """Output that was kept."""
     exit_code: int | None = None
+    """Exit code; None while the command runs or if it was killed."""
     note: str | None = None
+    """How a killed command ended: "interrupted after 3.0 s"."""
     left_out: int | None = None
+    """Number of characters missing from a long output; while the command runs, from its start."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListingView:
-    """Paths or matches, one an entry; `total` counts them all where `entries` is cut."""
+    """List of paths or matches."""
 
     title: str
+    """Heading."""
     entries: tuple[str, ...]
+    """One entry per item; may be truncated."""
     total: int
+    """Number of items before truncation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +70,16 @@ class TodoView:
 
 @dataclass(frozen=True, slots=True)
 class ImageView:
-    """A picture by the path it was read from, with its size in pixels where known."""
+    """Image file."""
 
     path: str
+    """Path it was read from."""
     media_type: str
+    """Media type, such as `image/png`."""
     width: int = 0
+    """Width in pixels; 0 = unknown."""
     height: int = 0
+    """Height in pixels; 0 = unknown."""
 
 
 View: TypeAlias = TextView | DiffView | TerminalView | ListingView | TodoView | ImageView

@@ -49,7 +49,7 @@ PRINTED = {
     "hooks_and_policies": """
         audit: list_files {.*'path': 'examples'.*} -> ok
         I looked at the examples only, and could not go online.
-        rejected: there seems to be an API key in it; say it without
+        rejected: the message seems to contain an API key; remove it
     """,
     "fallback_and_routing": """
         turn 2 uses demo/powerful

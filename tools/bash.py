@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, AliasChoices, Field
 
 from harness.execution.spill import spill_name
-from harness.jobs import HOW_IT_GOES_ON, MOST_RUNNING, Job, Jobs, JobSpec
+from harness.jobs import BACKGROUND_HINT, MAX_RUNNING, Job, Jobs, JobSpec
 from harness.messages import JsonObject, new_id
 from harness.ports.tool import Revisable, Risk, Tool, ToolContext, ToolOutput
 from harness.views import TerminalView, View
@@ -37,7 +37,7 @@ _KILLED = {128 + number: number.name for number in _ENDING}
 """What fails to start does so within a moment: then its end is worth more than its job id."""
 
 NOT_HERE = "Nothing can go on after its call here. Run it without background."
-NO_MORE = f"{MOST_RUNNING} jobs run in the background already: stop one with job_kill."
+NO_MORE = f"{MAX_RUNNING} jobs run in the background already: stop one with job_kill."
 FLOOD = (
     f"has printed more than {LARGEST_FILE // 1_000_000} MB and goes on: "
     "from here on it is slowed down, and only its beginning and its end are kept."
@@ -103,7 +103,7 @@ class BashTool(TypedTool[BashArguments]):
         return {**arguments, "command": text} if isinstance(view, TerminalView) else None
 
     async def execute(self, arguments: BashArguments, context: ToolContext) -> ToolOutput:
-        if arguments.background and (context.jobs is None or len(context.jobs.running) >= MOST_RUNNING):
+        if arguments.background and (context.jobs is None or len(context.jobs.running) >= MAX_RUNNING):
             return ToolOutput.failure(NO_MORE if context.jobs else NOT_HERE)
         execution = _Execution(await self._command(arguments, context), context)
         context.on_interrupt(execution.so_far)
@@ -140,7 +140,7 @@ class _Execution:
 
     def so_far(self) -> ToolOutput:
         """The output until now, for a call that is interrupted."""
-        output = self._captured.whole()
+        output = self._captured.full_text()
         return ToolOutput.text(for_model(output, ""), view=_view(self._command, self._captured, output))
 
     async def within(self, seconds: float) -> ToolOutput:
@@ -164,7 +164,7 @@ class _Execution:
     def _begin(self) -> Job:
         title = _title(self._command.text)
         short = title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS]}…"
-        self._job = self._jobs.begin(JobSpec(self._call_id, short, self._captured, self._work))
+        self._job = self._jobs.start(JobSpec(self._call_id, short, self._captured, self._work))
         return self._job
 
     async def _work(self) -> int:
@@ -187,8 +187,8 @@ class _Execution:
         return _report(self._command, self._captured, self._ended)
 
     def _moved(self, job: Job, how: str) -> ToolOutput:
-        printed = self._captured.news()
-        text = f"{how} as {job.id}. {HOW_IT_GOES_ON}\nWhat it has printed so far:\n{for_model(printed, '(nothing)')}"
+        printed = self._captured.new_text()
+        text = f"{how} as {job.id}. {BACKGROUND_HINT}\nWhat it has printed so far:\n{for_model(printed, '(nothing)')}"
         view = _view(self._command, self._captured, printed)
         return ToolOutput.text(text, view=view, details={"job_id": job.id})
 

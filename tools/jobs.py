@@ -36,7 +36,7 @@ class JobTool(TypedTool[ArgumentsT]):
 
 def no_such_job(job_id: str, jobs: Jobs | None) -> str:
     """Why there is nothing to look at, and what there is."""
-    known = ", ".join(f"{job.id} ({job.errand.title})" for job in jobs.all) if jobs else ""
+    known = ", ".join(f"{job.id} ({job.spec.title})" for job in jobs.all) if jobs else ""
     return f"There is no job {job_id!r}. " + (f"There are: {known}." if known else "Nothing runs in the background.")
 
 
@@ -63,9 +63,9 @@ class JobOutputTool(JobTool[JobOutputArguments]):
             return ToolOutput.failure(no_such_job(arguments.job_id, context.jobs))
         if arguments.wait_s and job.state == "running":
             await context.jobs.wait_in_background(job, arguments.wait_s)
-        printed = job.errand.printed.news()
-        text = f"{job.id} ({job.errand.title}): {job.fate}.\n{for_model(printed, '(nothing new)')}"
-        view = TerminalView(job.errand.title, printed, job.exit_code)
+        printed = job.spec.output.new_text()
+        text = f"{job.id} ({job.spec.title}): {job.status_text}.\n{for_model(printed, '(nothing new)')}"
+        view = TerminalView(job.spec.title, printed, job.exit_code)
         return ToolOutput.text(text, view=view, details={"job_id": job.id, **state_of(job)})
 
 
@@ -80,13 +80,12 @@ class JobKillTool(JobTool[JobArguments]):
         if context.jobs is None or job is None:
             return ToolOutput.failure(no_such_job(arguments.job_id, context.jobs))
         if job.state != "running":
-            return ToolOutput.text(f"{job.id} was over already: {job.fate}.")
+            return ToolOutput.text(f"{job.id} was over already: {job.status_text}.")
         await context.jobs.stop(job, "model")
-        printed = job.errand.printed.news()
-        text = (
-            f"{job.id} ({job.errand.title}): {job.fate}.\nWhat it printed last:\n{for_model(printed, '(nothing new)')}"
-        )
-        view = TerminalView(job.errand.title, printed)
+        printed = job.spec.output.new_text()
+        latest = for_model(printed, "(nothing new)")
+        text = f"{job.id} ({job.spec.title}): {job.status_text}.\nWhat it printed last:\n{latest}"
+        view = TerminalView(job.spec.title, printed)
         return ToolOutput.text(text, view=view, details={"job_id": job.id, **state_of(job)})
 
 

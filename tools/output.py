@@ -72,18 +72,18 @@ class CapturedOutput:
         last = self._tail if self.is_cut else self._head
         return (last + _cleaned(self._last_line))[-limit:]
 
-    def whole(self) -> str:
+    def full_text(self) -> str:
         """As `text`, with the line that has not ended."""
         return self.text() + _cleaned(self._last_line)
 
-    def news(self) -> str:
+    def new_text(self) -> str:
         """What was printed since this was asked last; a line that had not ended then comes again, whole."""
         self._look()
         told, self._told = self._told, self.characters
         if not self.is_cut:
             return self._head[told:] + _cleaned(self._last_line)
         if not told:
-            return self.whole()
+            return self.full_text()
         fresh = self.characters - told
         if fresh <= len(self._tail):
             return (self._tail[-fresh:] if fresh else "") + _cleaned(self._last_line)

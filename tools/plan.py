@@ -36,7 +36,7 @@ class PlanTool(TypedTool[PlanArguments]):
     async def execute(self, arguments: PlanArguments, context: ToolContext) -> ToolOutput:
         verdict = await context.propose_plan(arguments.plan)
         view = TextView(verdict.plan or arguments.plan, language="markdown")
-        if verdict.unasked:
+        if verdict.non_interactive:
             return ToolOutput((Text(UNASKED),), view, {"accepted": False}, terminate=True)
         return ToolOutput.text(_told(verdict), view=view, details={"accepted": verdict.accepted})
 

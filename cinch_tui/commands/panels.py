@@ -28,7 +28,7 @@ async def panel(host: CommandHost, argument: str) -> None:
 
 
 def _running_jobs(host: CommandHost) -> tuple[Choice, ...]:
-    return tuple(Choice(f"kill {job.id}", job.errand.title) for job in host.session.agent.jobs.running)
+    return tuple(Choice(f"kill {job.id}", job.spec.title) for job in host.session.agent.jobs.running)
 
 
 @PANELS.command("/jobs [kill id]", "commands in the background: look at one, stop one", arguments=_running_jobs)

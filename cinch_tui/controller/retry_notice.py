@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from cinch_tui.keys.keymap import hint
-from harness.agent.retry import in_words
+from harness.agent.retry import format_delay
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -56,7 +56,7 @@ def _text(event: RetryScheduled, seconds_left: float) -> str:
     reason = event.error if event.error.endswith((".", "!", "?", "…")) else f"{event.error}."
     attempt = f"{event.attempt} of {event.max_retries}"
     if event.delay < MIN_COUNTDOWN_S:
-        return f"{reason} Trying again in {in_words(event.delay)} ({attempt})."
+        return f"{reason} Trying again in {format_delay(event.delay)} ({attempt})."
     wait = f"in {math.ceil(seconds_left)} s" if seconds_left > 0 else "now"
     options = ", ".join(filter(None, ("/retry asks at once", "/model takes another", hint("chat.abort stops"))))
     return f"{reason} Trying again {wait} ({attempt}): {options}."

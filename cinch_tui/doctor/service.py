@@ -14,7 +14,7 @@ from cinch_tui.doctor.network import SECONDS, ConnectionCheck
 from cinch_tui.doctor.remedies import remedy_for
 from cinch_tui.doctor.route import route_to
 from cinch_tui.models.connecting import connect, endpoint_of
-from harness.agent.cost import priced
+from harness.agent.cost import with_price
 from harness.errors import (
     AuthenticationFailed,
     ConfigError,
@@ -102,7 +102,7 @@ async def _answered(target: Target, endpoint: Endpoint) -> Finding:
         facts = await model.info.load()
     finally:
         await model.provider.close()
-    cost = priced(answer.usage, facts.price).cost
+    cost = with_price(answer.usage, facts.price).cost
     said = f"{target.model_id} answered, first after {_ms(answer.first)}, all after {_ms(answer.whole)}"
     price = f", for ${cost.total:.6f}" if cost is not None else ""
     return Finding("ok", "", said + price + _by_key(target) + _by_way(endpoint), step="answer")

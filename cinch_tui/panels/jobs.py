@@ -50,9 +50,9 @@ class JobsPanel(StaticPanel):
             return
 
         def text() -> str:
-            return f"{job.id}: {job.fate}\n\n{job.errand.printed.whole()}"
+            return f"{job.id}: {job.status_text}\n\n{job.spec.output.full_text()}"
 
-        await self._context.open_screen(Reader(one_line(job.errand.title), text))
+        await self._context.open_screen(Reader(one_line(job.spec.title), text))
 
     async def stop(self, key: str) -> None:
         self._context.agent.jobs.kill(key)
@@ -60,8 +60,8 @@ class JobsPanel(StaticPanel):
 
 def _row(job: Job) -> ItemRow:
     mark = "✗" if job.exit_code else _MARKS[job.state]
-    last = one_line(job.errand.printed.latest(400).rstrip().rpartition("\n")[2])
-    title = one_line(job.errand.title)
+    last = one_line(job.spec.output.latest(400).rstrip().rpartition("\n")[2])
+    title = one_line(job.spec.title)
     if last and len(title) > TITLE_CHARS:
         title = f"{title[:TITLE_CHARS]}…"
     label = f"{mark} {job.id} {title}"

@@ -193,7 +193,7 @@ class PanelManager:
         job = self._controller.agent.jobs.find(event.job_id)
         if job is not None and job.killer != "leaving":
             failed = event.state == "failed" or bool(event.exit_code)
-            self._controller.notice(f"{job.id} {job.fate}: {job.errand.title}", "warning" if failed else "info")
+            self._controller.notice(f"{job.id} {job.status_text}: {job.spec.title}", "warning" if failed else "info")
 
     def _remember(self) -> None:
         file, layout = self._file, self._layout

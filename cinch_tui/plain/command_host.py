@@ -101,7 +101,7 @@ class PlainCommandHost:
     def open_panel(self, name: str) -> None:
         match name:
             case "jobs":
-                lines = [f"{job.id}: {job.errand.title}: {job.fate}" for job in self.session.agent.jobs.all]
+                lines = [f"{job.id}: {job.spec.title}: {job.status_text}" for job in self.session.agent.jobs.all]
                 self.show("Jobs", "\n".join(lines) or "No command has gone on in the background.")
             case "logs":
                 self.notice(f"What cinch notes of itself is in {self.session.options.paths.log_file}")

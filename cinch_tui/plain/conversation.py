@@ -146,7 +146,7 @@ class Conversation:
             self.is_leaving = True
             return
         self._is_warned = True
-        named = ", ".join(f"{job.id} ({job.errand.title})" for job in jobs)
+        named = ", ".join(f"{job.id} ({job.spec.title})" for job in jobs)
         self.writer.write("Warning", f"Leaving stops {named}. {again} again leaves.")
 
     async def close(self) -> None:

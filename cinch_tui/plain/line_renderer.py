@@ -13,7 +13,7 @@ from cinch_tui.plain.showing import line_count, shorten, view_lines
 from cinch_tui.shell_line import is_report, output_text
 from cinch_tui.transcript.plain import one_line
 from harness.agent.agent import Agent
-from harness.agent.retry import in_words
+from harness.agent.retry import format_delay
 from harness.approval.modes import PLAN
 from harness.context.citations import sources_of, sources_text
 from harness.events import (
@@ -80,8 +80,8 @@ class LineRenderer:
         if not self._agent.is_running:
             return "Nothing goes on; the agent waits for you."
         now = time.monotonic()
-        calls = [f"{told}, {in_words(now - self._since[each])}" for each, told in self._calls.items()]
-        return f"At work for {in_words(now - self._began)}: {'; '.join(calls) or 'the model answers'}."
+        calls = [f"{told}, {format_delay(now - self._since[each])}" for each, told in self._calls.items()]
+        return f"At work for {format_delay(now - self._began)}: {'; '.join(calls) or 'the model answers'}."
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -196,7 +196,7 @@ class LineRenderer:
             self._paper.write("Result", f"{call}: {self._result(result, duration)}")
 
     def _result(self, result: ToolResult, duration: float) -> str:
-        took = f", {in_words(duration)}" if duration >= 1 else ""
+        took = f", {format_delay(duration)}" if duration >= 1 else ""
         view, details = result.view, result.details or {}
         if details.get("denied"):
             return "denied"
@@ -227,7 +227,7 @@ class LineRenderer:
         read = usage.input + usage.cache_read + usage.cache_write
         read -= before.input + before.cache_read + before.cache_write
         told = [
-            in_words(time.monotonic() - self._began),
+            format_delay(time.monotonic() - self._began),
             f"{read:,} tokens read, {usage.output - before.output:,} written",
         ]
         if self._tools:
@@ -258,7 +258,7 @@ def split_lines(text: str) -> list[str]:
 
 def _ending(result: ToolResult, duration: float) -> str:
     """How a command ended whose output has been printed."""
-    took, view = f", {in_words(duration)}" if duration >= 1 else "", result.view
+    took, view = f", {format_delay(duration)}" if duration >= 1 else "", result.view
     if was_interrupted(result):
         return f"interrupted{took}"
     if result.is_error or not isinstance(view, TerminalView):
@@ -279,7 +279,7 @@ def _told(event: Event) -> tuple[str, str] | None:
         case Notice(text=text, level=level):
             return LABELS[level], text
         case RetryScheduled():
-            again = f"trying again in {in_words(event.delay)} ({event.attempt} of {event.max_retries})"
+            again = f"trying again in {format_delay(event.delay)} ({event.attempt} of {event.max_retries})"
             return "Warning", f"{event.error}; {again}"
         case MessageDiscarded(reason=reason):
             return "Notice", f"What it said last does not count: {reason}"

@@ -9,7 +9,7 @@ from cinch_tui.config.options import OutputFormat
 from cinch_tui.print_mode.outcome import Outcome, result_object
 from cinch_tui.print_mode.output import Output
 from harness.agent.agent import Agent
-from harness.agent.retry import in_words
+from harness.agent.retry import format_delay
 from harness.codec import encode
 from harness.context.citations import sources_of, sources_text
 from harness.events import (
@@ -123,7 +123,7 @@ class ProgressReporter:
             case Notice(text=text, level="warning" | "error"):
                 self.write(text)
             case RetryScheduled():
-                again = f"trying again in {in_words(event.delay)} ({event.attempt}/{event.max_retries})"
+                again = f"trying again in {format_delay(event.delay)} ({event.attempt}/{event.max_retries})"
                 self.write(f"{event.error}; {again}")
             case ModelFallback(failed=failed, spec=spec, error=error):
                 self.write(f"{error}; {spec.name} goes on in place of {failed.name}")

@@ -22,7 +22,7 @@ from cinch_tui.print_mode.output import Output
 from cinch_tui.print_mode.printers import Printer, ProgressReporter, printer_for
 from cinch_tui.user_input import UserInput, append_marks
 from harness.agent.agent import Agent
-from harness.agent.cost import priced
+from harness.agent.cost import with_price
 from harness.agent.result import AgentResult
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
@@ -140,7 +140,7 @@ async def _with_files(job: PrintJob, agent: Agent) -> str | tuple[UserContent, .
 async def _priced(agent: Agent, result: AgentResult) -> AgentResult:
     """The result with its cost: prices take longer to load than a short answer, and only these formats tell them."""
     facts = await agent.state.model.info.load()
-    return replace(result, usage=priced(result.usage, facts.price))
+    return replace(result, usage=with_price(result.usage, facts.price))
 
 
 def _tell_problem(job: PrintJob, outcome: Outcome, *, is_kept: bool) -> None:

@@ -22,47 +22,58 @@ from harness.ports.tool import Tool
 
 
 class Agent(AgentConversation):
-    """A conversation with a model that can use tools. One run at a time; constructing one does no I/O.
+    """A conversation with a model that can use tools.
 
-    A model may be given by its name, and a tool as a function with type hints.
+    Creating an `Agent` performs no I/O. An agent holds one conversation and executes one run at a time; a second
+    `prompt` during a run raises `AlreadyRunning`. By default it works in the current directory and denies every call
+    that would need approval.
+
+    Args:
+        model: A model, or its name, such as `anthropic/claude-sonnet-5-5`.
+        tools: Tools, or functions with type hints.
+        system_prompt: System prompt of every model call.
+        options: Everything else: limits, approvals, hooks, retries and so on.
 
     Raises:
-        ConfigError: two tools have the same name, something in `tools` is no tool, or there is no such model.
+        ConfigError: Two tools have the same name, an item of `tools` is not a tool, or the model does not exist.
     """
 
     async def prompt(self, prompt: Prompt, *, metadata: JsonObject | None = None) -> AgentResult:
-        """Send a prompt and wait for the run to end. A failed or aborted run is a result, not an exception.
+        """Send a prompt and wait until the run ends. A failed or aborted run is a result, not an exception.
 
-        `metadata` is published with `AgentStart` and given to the provider with each request of the run.
+        Args:
+            prompt: Text, content blocks, or messages.
+            metadata: Data to publish with `AgentStart` and to pass to the provider with each request of the run.
 
         Raises:
-            AlreadyRunning: a run is on; `steer` or `follow_up` instead.
-            NoMessages: the prompt is an empty list.
+            AlreadyRunning: A run is active; use `steer` or `follow_up` instead.
+            NoMessages: The prompt is an empty list.
         """
         return await self.run(RunRequest(messages_of(prompt), trigger=self.identity.origin, metadata=metadata or {}))
 
     async def continue_run(
         self, continuation: Continuation = Continuation(), *, metadata: JsonObject | None = None
     ) -> AgentResult:
-        """Let the model go on from where the history stands, with what is queued. A reply that failed or was aborted
-        is no last word: the model is asked again.
+        """Continue from the current history and the queued messages, without a prompt.
+
+        A reply that failed or was aborted is requested again.
 
         Raises:
-            AlreadyRunning: a run is on.
-            NoMessages: there is nothing to go on from.
-            InvalidContinue: the last word is the assistant's and nothing is queued.
+            AlreadyRunning: A run is active.
+            NoMessages: The history is empty.
+            InvalidContinue: The last message is a complete reply and nothing is queued.
         """
         self.ensure_idle()
         if not len(self.history):
             raise NoMessages("there is no conversation to continue")
         if self.history.at_rest and not self.has_pending:
-            raise InvalidContinue("the last message is the assistant's: prompt instead")
+            raise InvalidContinue("the last message is a reply: send a prompt instead")
         return await self.run(RunRequest(continuation=continuation.tagged(), metadata=metadata or {}))
 
     def stream(self, prompt: Prompt | Continuation, *, metadata: JsonObject | None = None) -> RunStream:
-        """Say something, or go on, and read what happens, up to and including `AgentEnd`; speak to the run meanwhile.
+        """Send a prompt, or continue, and iterate over the events of the run, up to and including `AgentEnd`.
 
-        Leaving early aborts the run. That another run is on is told when the first event is asked for.
+        Leaving the iteration early aborts the run. `AlreadyRunning` is raised at the first event, not here.
         """
 
         def start() -> Awaitable[AgentResult]:
@@ -73,14 +84,11 @@ class Agent(AgentConversation):
         return RunStream(self, start)
 
     def prompt_sync(self, prompt: Prompt, *, metadata: JsonObject | None = None) -> AgentResult:
-        """Say something and wait; needs no event loop, and works beside one that is running in this thread.
-
-        Interrupted (Ctrl+C), it aborts the run and lets the interruption pass.
-        """
+        """Send a prompt and wait, with or without a running event loop. Ctrl+C aborts and raises KeyboardInterrupt."""
         return self.blocking(lambda: self.prompt(prompt, metadata=metadata))
 
     def continue_sync(self, continuation: Continuation = Continuation()) -> AgentResult:
-        """`continue_run`, waiting as `prompt_sync` does."""
+        """Continue and wait, like `continue_run` without an event loop."""
         return self.blocking(lambda: self.continue_run(continuation))
 
     prompt_structured = prompt_structured
@@ -88,7 +96,7 @@ class Agent(AgentConversation):
     ask_side_question = ask_side_question
 
     async def __aenter__(self) -> Agent:
-        """Closed at the end of the block."""
+        """Return the agent; it is closed at the end of the block."""
         return self
 
     async def __aexit__(

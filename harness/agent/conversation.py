@@ -13,7 +13,7 @@ from harness.saved import dump_messages, load_messages
 
 
 class AgentConversation(AgentSettings):
-    """Replace, append, clear, save and restore messages; begin another session."""
+    """Replace, append, clear, save and restore messages; start another session."""
 
     def replace_messages(self, messages: Sequence[Message]) -> None:
         """Replace the history, in the same session; no event is published.
@@ -56,16 +56,16 @@ class AgentConversation(AgentSettings):
 
         Raises:
             AlreadyRunning: A run is active.
-            ConfigError: The text is no saved history; the history stays as it is.
+            ConfigError: The text is not a saved history; the history is unchanged.
         """
         self.replace_messages(load_messages(text))
 
     def reset(self) -> None:
         """Return to the initial state, in a new session.
 
-        System prompt, tools, model with its thinking level, and messages are those that the agent was made with; mode,
-        approval, queue modes and `max_tokens` are those of its options. Queued messages, `last_error`, usage and
-        approvals for the session are gone. Background jobs and subscriptions stay.
+        System prompt, tools, model with its thinking level, and messages are those that the agent was created with;
+        mode, approval, queue modes and `max_tokens` are those of its options. Queued messages, `last_error`, usage and
+        session approvals are discarded. Background jobs and subscriptions remain.
 
         Raises:
             AlreadyRunning: A run is active.
@@ -82,10 +82,10 @@ class AgentConversation(AgentSettings):
             self.set_mode(options.mode)
 
     def new_session(self, session_id: str = "", messages: Sequence[Message] = ()) -> str:
-        """Begin another conversation, or go on with `messages`; trust given for the session ends. Its id.
+        """Start another conversation, empty or with `messages`, and return its id. Session approvals end.
 
         Raises:
-            AlreadyRunning: a run is on.
+            AlreadyRunning: A run is active.
         """
         self.ensure_idle()
         self.history.replace(messages)
@@ -101,10 +101,13 @@ class AgentConversation(AgentSettings):
         return self.session_id
 
     def rotate_session_if_idle(self, idle_seconds: float) -> str | None:
-        """Begin another session, with the same conversation, when no run began for so long; its id if it did.
+        """Start another session with the same conversation if no run started within `idle_seconds`.
+
+        Returns:
+            The id of the new session, or None if the agent was not idle for long enough.
 
         Raises:
-            AlreadyRunning: a run is on.
+            AlreadyRunning: A run is active.
         """
         idle = self.identity.idle_for()
         if idle is None or idle <= idle_seconds:

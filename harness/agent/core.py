@@ -84,34 +84,36 @@ class AgentCore:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The history; a reply in progress is not part of it yet."""
+        """History, without a reply in progress."""
         return self.history.messages
 
     @property
     def streaming_message(self) -> AssistantMessage | None:
-        """The reply in progress, as far as it has been received; None while no reply is streamed."""
+        """The reply in progress, as far as it was received; None while no reply is streamed."""
         return self.state.reply.partial() if self.state.reply else None
 
     @property
     def pending_tool_calls(self) -> frozenset[str]:
-        """Ids of the tool calls that are running, or allowed and waiting for another one to end."""
+        """Ids of the tool calls that are running, or allowed and waiting to run."""
         return self.state.calls.ids(self.session_id)
 
     @property
     def last_error(self) -> str | None:
-        """The error that ended the last run; None if it did not fail, or while a run is active."""
+        """Error that ended the last run; None if it did not fail, or while a run is active."""
         return self.state.last_error
 
     def ensure_idle(self) -> None:
-        """Raises:
-        AlreadyRunning: A run is active.
+        """Check that no run is active.
+
+        Raises:
+            AlreadyRunning: A run is active.
         """
         if self.is_running:
-            raise AlreadyRunning("a run is on: steer it, queue a follow-up, or abort it")
+            raise AlreadyRunning("a run is active: steer it, queue a follow-up, or abort it")
 
     @property
     def has_pending(self) -> bool:
-        """Whether something said waits to be heard."""
+        """True if a message is queued."""
         return bool(self.inbox)
 
     @property
@@ -122,75 +124,86 @@ class AgentCore:
 
     @property
     def jobs(self) -> Jobs:
-        """What goes on in the background."""
+        """Background jobs."""
         return self.state.jobs
 
     def steer(self, prompt: Prompt) -> None:
-        """Send a message to the run that is on. It is delivered at the next turn; `options.steering_mode` says what
-        becomes of running tool calls, and `interrupt` delivers it at once. From any thread, as `follow_up`,
-        `take_back`, `interrupt` and `abort`; everything else belongs to the thread of the event loop."""
+        """Send a message to the active run, delivered at the next turn.
+
+        `options.steering_mode` decides what happens to running tool calls; `interrupt` delivers the message at once.
+        Thread-safe, like `follow_up`, `drain_queues`, `interrupt` and `abort`; all other methods belong to the thread
+        of the event loop.
+        """
         for message in user_messages(prompt):
             self.inbox.steering.put(message)
 
     def follow_up(self, prompt: Prompt) -> None:
-        """Say something once the run has ended well."""
+        """Queue a message that is delivered when the run would end."""
         for message in user_messages(prompt):
             self.inbox.follow_up.put(message)
 
     def drain_queues(self) -> tuple[UserMessage, ...]:
-        """Empty both queues; hands back what was in them. `inbox.steering.clear()` empties one."""
+        """Empty both queues and return their messages. `inbox.steering.clear()` empties one."""
         return self.inbox.steering.clear() + self.inbox.follow_up.clear()
 
     def abort(self) -> None:
-        """Stop the run that is on, if one is; what was said and done so far stays."""
+        """Abort the active run, if any. Messages and changes made so far remain."""
         if self._lifecycle is not None:
             self._lifecycle.abort()
 
     def interrupt(self) -> bool:
-        """Interrupt the turn that is on, so that the next queued steering message is delivered at once.
+        """Interrupt the current turn and deliver the next queued steering message at once.
 
-        The reply is cut off where it is; running tool calls are cancelled and keep their output, those that have not
-        begun are skipped. The run goes on with the message. With nothing queued a run goes on with the results of its
-        calls, and ends as with `abort` where only a reply was interrupted. From any thread.
+        The reply is cut off; running tool calls are cancelled and keep their output, others are skipped. Then the run
+        continues with the message. Without one it continues with the results of its calls, or ends as with `abort` if
+        only a reply was interrupted. Thread-safe.
 
         Returns:
-            False when no turn is on.
+            False if no turn is active.
         """
         return self.inbox.interruption.request()
 
     def cancel_call(self, call_id: str, session_id: str = "") -> bool:
-        """Stop one call that runs, whether this agent made it or a sub-agent of it, with all that it started; the
-        others of its reply go on, and the model is told that the person cancelled it. Whether there was one. From any
-        thread, as `abort`.
+        """Cancel one running call of this agent or a subagent, with all its processes. Thread-safe.
 
-        `session_id` is that of the agent that made it, as its events tell: models of several agents may give the same
-        ids.
+        The other calls of the reply continue, and the model receives the cancellation as the result.
+
+        Args:
+            call_id: Id of the call.
+            session_id: Session of the agent that made the call, as in its events; models of several agents may use the
+                same call ids. Empty: any session.
+
+        Returns:
+            False if the call is not running.
         """
         return self.state.calls.cancel(call_id, session_id)
 
     def background_call(self, call_id: str) -> bool:
-        """Let the command that a running call waits for go on in the background, so that the agent goes on; whether
-        there is one. From any thread, as `abort`."""
+        """Move the command of a running call to the background, so that the run continues without it. Thread-safe.
+
+        Returns:
+            False if the call does not exist or cannot continue in the background.
+        """
         return self.jobs.move(call_id)
 
     def retry_now(self) -> bool:
-        """Ask again at once where the run waits to; whether it did."""
+        """Skip the wait before a retry. Return False if the run is not waiting."""
         return self.state.pause.cut()
 
     async def wait_until_idle(self) -> None:
-        """Return when no run is on."""
+        """Wait until no run is active."""
         await self._idle.wait()
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call `subscriber` with every event, in order, until the returned function is called.
 
         Raises:
-            ConfigError: it is async; `listen` hands out events to await.
+            ConfigError: The subscriber is async; use `listen` to await events.
         """
         return self._bus.subscribe(subscriber)
 
     def listen(self, capacity: int = 256) -> Listener:
-        """What happens from now on, in this and later runs, for one consumer that may lag behind; ends with `close`."""
+        """Return a stream of all later events, of any run, for a consumer that may lag; `close` ends it."""
         return self._bus.listen(capacity)
 
     def notify(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
@@ -198,15 +211,15 @@ class AgentCore:
         self.publish(Notice(text=text, level=level))
 
     def publish(self, event: Event) -> None:
-        """Tell all subscribers of something; the header is filled in."""
+        """Publish an event to all subscribers; the header is filled in."""
         self._bus.publish(event)
 
     def add_reminder(self, text: str) -> None:
-        """Tell the model something of the program's, before the next reply. It begins no run."""
+        """Add a synthetic message before the next reply. It starts no run."""
         self.inbox.reminders.put(UserMessage((Text(text),), synthetic=True))
 
     async def close(self) -> None:
-        """Stop what is on, let go of connections, and tell those who listen that nothing more comes."""
+        """Abort the run, stop background jobs, close connections and end all event streams."""
         await self._release()
         self._bus.close()
 
@@ -219,38 +232,38 @@ class AgentCore:
         for model in (self.state.model, *former, *self.options.fallback, *routed):
             await model.provider.close()
 
-    async def run(self, entry: RunRequest) -> AgentResult:
-        """A run that begins as `entry` says; `prompt` and `continue_run` are the usual ways to it.
+    async def run(self, request: RunRequest) -> AgentResult:
+        """Execute a run. `prompt` and `continue_run` are the usual entry points.
 
         Raises:
-            AlreadyRunning: a run is on.
+            AlreadyRunning: A run is active.
         """
         self.ensure_idle()
-        parent = self.identity.parent_run_id if entry.continuation is None else self.identity.last_run_id
-        self._bus.run_id = entry.run_id or self.identity.next_loop(self.state.model.spec)
+        parent = self.identity.parent_run_id if request.continuation is None else self.identity.last_run_id
+        self._bus.run_id = request.run_id or self.identity.next_run(self.state.model.spec)
         self.state.last_error = None
         self._idle.drop()
         try:
-            self._lifecycle = RunLifecycle(self._new_run(entry), self.identity, parent)
+            self._lifecycle = RunLifecycle(self._new_run(request), self.identity, parent)
             return await self._lifecycle.execute()
         finally:
             self._lifecycle = None
             self._idle.lift()
 
     def blocking(self, work: Callable[[], Awaitable[T]]) -> T:
-        """What some work with this agent comes to, waited for as `prompt_sync` does; connections are let go."""
+        """Wait for `work` as `prompt_sync` does, then close connections, and return its result."""
 
         async def once() -> T:
             try:
                 return await work()
             finally:
-                # A run that is on now is another's, which was there first.
+                # A run that is active now was started by other code, which still needs the connections.
                 if not self.is_running:
                     await self._release()
 
         return run_blocking(once, self.abort)
 
-    def _new_run(self, entry: RunRequest) -> Run:
+    def _new_run(self, request: RunRequest) -> Run:
         options = self.options
         run = Run(
             state=self.state,
@@ -264,7 +277,7 @@ class AgentCore:
             spill_dir=options.spill_dir or Path(tempfile.gettempdir()) / f"cinch-{self.session_id}",
             hooks=HookChain(options.hooks, self._bus, self.add_reminder),
             cache=self._cache,
-            request=entry,
+            request=request,
             start_index=len(self.history),
         )
         return with_delegate(run, self.spawn_context, self._make_subagent)

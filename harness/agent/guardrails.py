@@ -1,4 +1,4 @@
-"""What a person says may be looked at before a model hears it: passed, passed with a warning, or kept back."""
+"""Guardrails: checks of user messages before the model receives them."""
 
 from __future__ import annotations
 
@@ -16,41 +16,43 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """The model hears the message as it is."""
+    """Accepts the message unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Warn:
-    """The model hears the message, and this after it."""
+    """Accepts the message and appends a warning for the model."""
 
     text: str
+    """Text of the warning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """The model does not hear the message; `reason` is told to who sent it."""
+    """Blocks the message."""
 
     reason: str
+    """Reason, reported to the sender."""
 
 
 GuardrailVerdict: TypeAlias = Pass | Warn | Reject
 
 
 class InputGuardrail(Protocol):
-    """Looks at each message of the person, prompts, steering and follow-ups alike, before a model hears it."""
+    """Check of each user message: prompts, steering messages and follow-ups."""
 
     def check(self, message: UserMessage) -> GuardrailVerdict:
-        """Judge a message, at once: a run waits. One that raises counts as a rejection."""
+        """Return a verdict without blocking; the run waits. An exception counts as a rejection."""
         ...
 
 
-def apply_guardrails(message: UserMessage, filters: Sequence[InputGuardrail]) -> UserMessage | Reject:
-    """The message as the model is to hear it, or the first rejection. A filter that raises rejects.
+def apply_guardrails(message: UserMessage, guardrails: Sequence[InputGuardrail]) -> UserMessage | Reject:
+    """Return the message as the model receives it, or the first rejection.
 
-    Each filter looks at what was said, not at the warnings of those before it.
+    Each guardrail checks the original message, without the warnings of the previous ones. One that raises rejects.
     """
     warnings: list[Text] = []
-    for each in filters:
+    for each in guardrails:
         match _verdict(each, message):
             case Pass():
                 pass
@@ -58,49 +60,50 @@ def apply_guardrails(message: UserMessage, filters: Sequence[InputGuardrail]) ->
                 warnings.append(Text(f"\n[Warning: {text}]"))
             case Reject() as rejection:
                 return rejection
-            case _:  # a stranger's code may well give none
-                return Reject(f"an input filter failed: {type(each).__name__} gave no verdict")
+            case _:  # user-supplied code may return anything
+                return Reject(f"a guardrail failed: {type(each).__name__} returned no verdict")
     return replace(message, content=(*message.content, *warnings)) if warnings else message
 
 
 def _verdict(each: InputGuardrail, message: UserMessage) -> GuardrailVerdict:
-    """What it guards must not pass when the filter breaks."""
+    """Return the verdict; a failing guardrail rejects, so that nothing passes unchecked."""
     try:
         return each.check(message)
-    except Exception as error:  # a filter is a stranger's code
-        logger.exception("an input filter failed")
-        return Reject(f"an input filter failed: {type(error).__name__}: {error}")
+    except Exception as error:  # user-supplied code; may raise
+        logger.exception("a guardrail failed")
+        return Reject(f"a guardrail failed: {type(error).__name__}: {error}")
 
 
 @dataclass(frozen=True, slots=True)
 class MaxLength:
-    """Rejects a message of more than `characters`, all its texts together."""
+    """Rejects long messages."""
 
     characters: int
+    """Maximum length of a message in characters, all its text blocks together."""
 
     def check(self, message: UserMessage) -> GuardrailVerdict:
         length = len(message.text)
         if length <= self.characters:
             return Pass()
-        return Reject(f"it has {length:,} characters, {self.characters:,} are allowed; put it into a file")
+        return Reject(f"the message has {length:,} characters, the limit is {self.characters:,}; put it into a file")
 
 
 @dataclass(frozen=True, slots=True)
 class SecretGuardrail:
-    """Rejects a message with a private key, or an API key of a form known to be one.
+    """Rejects messages with a private key or an API key.
 
-    Only well-known forms count, and of these only what looks random: `sk-your-key-here` passes. A password, or a token
-    without a form of its own, is not found.
+    Only well-known formats are detected, and only values that look random: `sk-your-key-here` passes. Passwords and
+    tokens without a recognizable format are not found.
     """
 
     def check(self, message: UserMessage) -> GuardrailVerdict:
         found = find_secrets(message.text)
-        return Reject(f"there seems to be {found[0].kind} in it; say it without") if found else Pass()
+        return Reject(f"the message seems to contain {found[0].kind}; remove it") if found else Pass()
 
 
 @dataclass(frozen=True, slots=True)
 class FoundSecret:
-    """A span of a text that looks like a secret."""
+    """Range of a text that looks like a secret."""
 
     kind: str
     start: int
@@ -126,14 +129,14 @@ _PARTLY_SHOWN = 4
 
 
 def without_secrets(text: str) -> str:
-    """The text with what looks like a key cut to its first letters."""
+    """Return the text with each possible key cut to its first characters."""
     for form in (_PRIVATE_KEY, *_API_KEYS.values()):
         text = re.sub(form, lambda found: f"{found.group()[:_PARTLY_SHOWN]}…", text)
     return text
 
 
 def find_secrets(text: str) -> tuple[FoundSecret, ...]:
-    """Private keys and API keys of well-known forms, in the order of the text; placeholders are not reported."""
+    """Return private keys and API keys of well-known formats, in text order; placeholders are not reported."""
     found = [
         FoundSecret("a private key", *each.span()) for each in re.finditer(_PRIVATE_KEY + _REST_OF_PRIVATE_KEY, text)
     ]
@@ -153,7 +156,7 @@ def redact_secrets(text: str, replacement: str = "[key removed]") -> str:
 
 
 def _is_random(key: str) -> bool:
-    """A placeholder or an example of the documentation is no secret."""
+    """Return False for placeholders and examples from documentation."""
     return any(map(str.isdigit, key)) and len(set(key)) >= 12 and "example" not in key.lower()
 
 

@@ -1,4 +1,4 @@
-"""Asks several hooks in their order, and tells observers what they changed."""
+"""Runs several hooks in order and publishes what they changed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Ask: TypeAlias = Callable[[Hooks], Awaitable[T]]
 
 
 class HookChain:
-    """The hooks of a run as one. What they inject goes to `inject`, to be heard at the next turn."""
+    """The hooks of a run as one. `inject` receives the messages they add to the next turn."""
 
     def __init__(self, hooks: Sequence[Hooks], bus: Bus, inject: Callable[[str], None]) -> None:
         self._hooks = tuple(hook.for_run() for hook in hooks)
@@ -51,7 +51,7 @@ class HookChain:
         return await self._turn("after_turn", lambda hook: hook.after_turn(end))
 
     async def after_loop(self, end: AgentEnd) -> None:
-        await self._tell("after_loop", lambda hook: hook.after_loop(end))
+        await self._notify("after_loop", lambda hook: hook.after_loop(end))
 
     async def before_model(self, request: Request) -> Request:
         for hook in self._hooks:
@@ -61,13 +61,13 @@ class HookChain:
         return request
 
     async def after_model(self, reply: AssistantMessage) -> None:
-        await self._tell("after_model", lambda hook: hook.after_model(reply))
+        await self._notify("after_model", lambda hook: hook.after_model(reply))
 
     async def on_error(self, error: str) -> None:
-        await self._tell("on_error", lambda hook: hook.on_error(error))
+        await self._notify("on_error", lambda hook: hook.on_error(error))
 
     async def before_tool(self, call: ToolCall) -> Block | Modify | None:
-        """The first verdict that blocks or changes the call."""
+        """Return the first verdict that blocks or changes the call."""
         for hook in self._hooks:
             verdict = await self._attempt("before_tool", partial(hook.before_tool, call), call.id)
             match verdict:
@@ -79,12 +79,12 @@ class HookChain:
                     return verdict
                 case None:
                     pass
-                case _:  # a stranger's code may well give what is no verdict
-                    return Block(f"A hook gave no verdict, so the call did not run: {type(verdict).__name__}")
+                case _:  # user-supplied code may return anything
+                    return Block(f"A hook returned no verdict, so the call did not run: {type(verdict).__name__}")
         return None
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
-        await self._tell("after_tool", lambda hook: hook.after_tool(call, result))
+        await self._notify("after_tool", lambda hook: hook.after_tool(call, result))
 
     def before_update(self, call: ToolCall, view: View) -> bool:
         return all(self._shows(hook, call, view) for hook in self._hooks)
@@ -93,11 +93,11 @@ class HookChain:
         for hook in self._hooks:
             try:
                 hook.after_update(call, view)
-            except Exception as error:  # noqa: BLE001  a hook is a stranger's code
+            except Exception as error:  # noqa: BLE001  user-supplied code; may raise
                 self._failed("after_update", error, call.id)
 
     def blocked(self, call: ToolCall, result: ToolResult) -> None:
-        """Tell observers of a call that was answered by a hook: there is no other event of it."""
+        """Publish a call that a hook answered; it has no other event."""
         self._bus.publish(
             HookRan(point="before_tool", outcome="blocked", reason=result.text, call_id=call.id, result=result)
         )
@@ -108,7 +108,7 @@ class HookChain:
     async def _turn(
         self, point: str, ask: Ask[TurnVerdict], *, fails: Callable[[str], Stop] | None = None
     ) -> Stop | None:
-        """The first `Stop`; a failure becomes one where nothing may go on unasked."""
+        """Return the first `Stop`; `fails` converts an error where the run must not continue unchecked."""
         for hook in self._hooks:
             verdict = await self._attempt(point, partial(ask, hook))
             if isinstance(verdict, Exception):
@@ -120,32 +120,32 @@ class HookChain:
                 return verdict
         return None
 
-    async def _tell(self, point: str, ask: Ask[None]) -> None:
+    async def _notify(self, point: str, ask: Ask[None]) -> None:
         for hook in self._hooks:
             await self._attempt(point, partial(ask, hook))
 
     async def _attempt(self, point: str, ask: Callable[[], Awaitable[T]], call_id: str = "") -> T | Exception:
         answer: T | Exception
         try:
-            # What is not async raises as soon as it is called.
+            # A function that is not async raises when it is called.
             answer = await ask()
         except asyncio.CancelledError as error:
             if is_cancelled(asyncio.current_task()):
                 raise
-            answer = RuntimeError("it was cancelled from within")
+            answer = RuntimeError("the hook was cancelled from within")
             answer.__cause__ = error
             self._failed(point, answer, call_id)
-        except Exception as error:  # noqa: BLE001  a hook is a stranger's code
+        except Exception as error:  # noqa: BLE001  user-supplied code; may raise
             self._failed(point, error, call_id)
             answer = error
-        # The next hook must not be waited for when this one has swallowed the word to stop.
+        # A hook may swallow the cancellation; the next one must not be awaited then.
         raise_if_cancelled()
         return answer
 
     def _shows(self, hook: Hooks, call: ToolCall, view: View) -> bool:
         try:
             return hook.before_update(call, view)
-        except Exception as error:  # noqa: BLE001  a hook is a stranger's code
+        except Exception as error:  # noqa: BLE001  user-supplied code; may raise
             self._failed("before_update", error, call.id)
             return True
 

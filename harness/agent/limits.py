@@ -1,4 +1,4 @@
-"""How far a run may go."""
+"""Limits of a run, and the meter that checks them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from harness.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Zero means unlimited. `max_tokens` counts input and output of the run; `max_cost` is in US dollars.
-
-    A cost that is not known cannot be limited.
-    """
+    """Limits of a run; 0 = unlimited."""
 
     max_turns: int = 50
+    """Maximum number of turns."""
     max_tokens: int = 0
+    """Maximum number of tokens, input and output together."""
     max_seconds: float = 0.0
+    """Maximum duration in seconds."""
     max_cost: float = 0.0
+    """Maximum cost in US dollars; an unknown cost counts as 0."""
 
 
 @dataclass(slots=True)
 class Meter:
-    """What a run has used."""
+    """Consumption of a run."""
 
     limits: Limits
     turns: int = 0
@@ -34,14 +35,14 @@ class Meter:
     started: float = field(default_factory=time.monotonic)
 
     def exceeded(self) -> LimitReached | None:
-        """The limit that forbids another turn."""
-        most = self.limits.max_turns
-        if most and self.turns >= most:
-            return LimitReached(limit="turns", message=f"the limit of {most} turns is reached")
+        """Return the limit that allows no further turn, or None."""
+        limit = self.limits.max_turns
+        if limit and self.turns >= limit:
+            return LimitReached(limit="turns", message=f"the limit of {limit} turns is reached")
         return self.spent()
 
     def spent(self) -> LimitReached | None:
-        """The limit on tokens, time or money that is reached."""
+        """Return the limit on tokens, time or cost that is reached, or None."""
         limits = self.limits
         usage = self.ledger.usage
         tokens = usage.context

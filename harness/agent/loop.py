@@ -1,4 +1,4 @@
-"""Think, act, repeat: the loop."""
+"""Agent loop: model call, tool calls, repeat."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from harness.publishing.bus import publish_message
 class _Turn:
     reply: AssistantMessage
     results: tuple[ToolResult, ...] = ()
-    ends_run: bool = False
+    terminate: bool = False
     stop: Stop | None = None
     is_interrupted: bool = False
 
 
 async def run_loop(run: Run) -> RunOutcome:
-    """Take turns until the model has nothing more to do and nobody has anything more to say.
+    """Take turns until the model has no more tool calls and no message is queued.
 
-    Steering is taken before the next turn; follow-ups only when the run would otherwise end well. What is still queued
-    when a run ends badly stays queued.
+    Steering messages are taken before each turn, follow-ups only when the run would otherwise end successfully. After
+    an error or abort, messages stay queued.
     """
     pending = admit_prompts(run, run.request.prompts)
     if isinstance(pending, Reject):
@@ -42,13 +42,13 @@ async def run_loop(run: Run) -> RunOutcome:
     if run.request.continuation is not None and not pending:
         pending = _next_messages(run, at_rest=True)
         if run.history.at_rest and not (pending or run.inbox.has_notices):
-            return rejected(run.progress.rejection or "nothing is left to go on with")
+            return rejected(run.progress.rejection or "there is nothing to continue with")
     return await _take_turns(run, pending)
 
 
 async def continue_after(run: Run, reply: AssistantMessage) -> RunOutcome:
-    """Go on as after a turn that ended with this reply: with what was said meanwhile, until the agent rests."""
-    pending = await _what_next(run, _Turn(reply))
+    """Continue as after a turn with this reply, with the messages that were queued meanwhile."""
+    pending = await _next_step(run, _Turn(reply))
     return pending if isinstance(pending, RunOutcome) else await _take_turns(run, pending)
 
 
@@ -65,15 +65,15 @@ async def _take_turns(run: Run, pending: tuple[Message, ...]) -> RunOutcome:
             if stop is not None:
                 append_messages(run, pending)
                 return _stopped(stop)
-            after = await _what_next(run, await _take_turn(run, pending))
+            after = await _next_step(run, await _take_turn(run, pending))
             if isinstance(after, RunOutcome):
                 return after
             pending = after
             run.inbox.interruption.withdraw()
 
 
-async def _what_next(run: Run, turn: _Turn) -> tuple[Message, ...] | RunOutcome:
-    """What is said at the next turn, or why there is none."""
+async def _next_step(run: Run, turn: _Turn) -> tuple[Message, ...] | RunOutcome:
+    """Return the messages of the next turn, or the outcome if the run ends."""
     ending = await _ending(run, turn)
     if ending is not None:
         return ending
@@ -88,10 +88,10 @@ def rejected(reason: str) -> RunOutcome:
 
 
 def append_unsent_prompts(run: Run) -> None:
-    """Keep in the history what a run was to hear, if it was stopped before it could."""
-    heard = {message.id for message in run.history.since(run.start_index)}
-    words = (_admitted(run, each) for each in run.request.prompts if each.id not in heard)
-    append_messages(run, tuple(word for word in words if word is not None))
+    """Add the prompts of a run to the history if it was stopped before that."""
+    appended = {message.id for message in run.history.since(run.start_index)}
+    prompts = (_admitted(run, each) for each in run.request.prompts if each.id not in appended)
+    append_messages(run, tuple(prompt for prompt in prompts if prompt is not None))
 
 
 async def _before_turn(run: Run, pending: tuple[Message, ...]) -> Stop | None:
@@ -107,7 +107,7 @@ async def _take_turn(run: Run, messages: tuple[Message, ...]) -> _Turn:
     try:
         append_messages(run, messages)
         reply = await run.inbox.interruption.guard(call_model(run))
-        turn = await _interrupted_turn(run) if reply is None else await _acted_turn(run, reply)
+        turn = await _interrupted_turn(run) if reply is None else await _execute_calls(run, reply)
     except asyncio.CancelledError:
         await _end_aborted_turn(run)
         raise
@@ -118,15 +118,15 @@ async def _take_turn(run: Run, messages: tuple[Message, ...]) -> _Turn:
     return replace(turn, stop=await run.hooks.after_turn(end))
 
 
-async def _acted_turn(run: Run, reply: AssistantMessage) -> _Turn:
+async def _execute_calls(run: Run, reply: AssistantMessage) -> _Turn:
     if not reply.tool_calls:
         return _Turn(reply)
-    acted = await execute_tool_calls(run, reply)
-    return _Turn(reply, acted.results, acted.ends_run)
+    batch = await execute_tool_calls(run, reply)
+    return _Turn(reply, batch.results, batch.terminate)
 
 
 async def _interrupted_turn(run: Run) -> _Turn:
-    """The turn of a reply that the user interrupted: as far as it came, its calls not executed."""
+    """Return the turn of a reply that the user interrupted: partial, its calls skipped."""
     reply = run.history.last_reply()
     assert reply is not None
     if reply.tool_calls:
@@ -135,7 +135,7 @@ async def _interrupted_turn(run: Run) -> _Turn:
 
 
 async def _end_aborted_turn(run: Run) -> None:
-    """The turn has its reply, however little was said, and each call of it its answer."""
+    """End the turn with its partial reply and a result for each call."""
     reply = run.history.last_reply()
     if reply is None:
         return
@@ -152,17 +152,17 @@ def _results_of(run: Run, reply: AssistantMessage) -> tuple[ToolResult, ...]:
 
 
 async def _ending(run: Run, turn: _Turn) -> RunOutcome | None:
-    """Why the run ends after this turn; None when it goes on."""
+    """Return the outcome if the run ends after this turn, or None if it continues."""
     reply = turn.reply
-    goes_on = turn.is_interrupted and bool(run.inbox.steering)
-    if reply.stop_reason in ("error", "aborted") and not goes_on:
+    continues = turn.is_interrupted and bool(run.inbox.steering)
+    if reply.stop_reason in ("error", "aborted") and not continues:
         return RunOutcome(reply.stop_reason, reply.error)
     if turn.stop is not None:
         return _stopped(turn.stop)
-    if not turn.ends_run:
+    if not turn.terminate:
         await poll_steering(run)
-        _ask_for_last_word(run, turn)
-    if turn.ends_run or run.request.should_stop():
+        _continue_if_idle(run, turn)
+    if turn.terminate or run.request.should_stop():
         return RunOutcome("stop")
     if not (turn.results or run.inbox):
         await poll_follow_up(run)
@@ -176,12 +176,12 @@ async def _ending(run: Run, turn: _Turn) -> RunOutcome | None:
     return RunOutcome(reply.stop_reason, limit=limit.limit, stop_message=limit.message)
 
 
-def _ask_for_last_word(run: Run, turn: _Turn) -> None:
+def _continue_if_idle(run: Run, turn: _Turn) -> None:
     if turn.results or run.inbox.has_pending:
         return
-    last_word = run.request.on_idle(turn.reply)
-    if last_word is not None:
-        run.inbox.reminders.put(last_word)
+    message = run.request.on_idle(turn.reply)
+    if message is not None:
+        run.inbox.reminders.put(message)
 
 
 def _stopped(stop: Stop) -> RunOutcome:
@@ -189,16 +189,16 @@ def _stopped(stop: Stop) -> RunOutcome:
 
 
 def _next_messages(run: Run, *, at_rest: bool) -> tuple[Message, ...]:
-    """What is said before the next turn. Nothing that a filter keeps back is."""
+    """Return the queued messages for the next turn, without those that a guardrail blocks."""
     admitted: tuple[Message, ...] = ()
     while not admitted and (run.inbox.steering or (at_rest and run.inbox.follow_up)):
-        words = run.inbox.steering.take() or run.inbox.follow_up.take()
-        admitted = tuple(each for each in (_admitted(run, word) for word in words) if each is not None)
+        queued = run.inbox.steering.take() or run.inbox.follow_up.take()
+        admitted = tuple(each for each in (_admitted(run, message) for message in queued) if each is not None)
     return admitted
 
 
 def _limit(run: Run) -> LimitReached | None:
-    """The limit that forbids another turn, be it that of a run this one works for."""
+    """Return the limit that allows no further turn, of this run or of one it works for."""
     spent = (each.meter.spent() for each in run.ancestors[1:])
     return run.meter.exceeded() or next((limit for limit in spent if limit), None)
 
@@ -212,14 +212,14 @@ def _trigger(run: Run) -> TurnTrigger:
 
 
 def admit_prompts(run: Run, prompts: tuple[Message, ...]) -> tuple[Message, ...] | Reject:
-    """The prompts as the model is to hear them. One that is kept back keeps all back."""
-    words: list[Message] = []
+    """Return the prompts after all guardrails; if one is blocked, all are."""
+    messages: list[Message] = []
     for prompt in prompts:
         admitted = _admitted(run, prompt)
         if admitted is None:
             return Reject(run.progress.rejection)
-        words.append(admitted)
-    return tuple(words)
+        messages.append(admitted)
+    return tuple(messages)
 
 
 def _admitted(run: Run, message: Message) -> Message | None:
@@ -234,7 +234,7 @@ def _admitted(run: Run, message: Message) -> Message | None:
 
 
 def append_messages(run: Run, messages: tuple[Message, ...]) -> None:
-    """Take messages into the conversation, and tell of them."""
+    """Append messages to the history and publish them."""
     for message in messages:
         _append_message(run, message)
 

@@ -1,4 +1,4 @@
-"""The loop as functions over plain data, for programs that keep the conversation themselves."""
+"""The agent loop as functions over plain data, for programs that manage the conversation themselves."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ from harness.ports.tool import Tool
 
 @dataclass(frozen=True, slots=True)
 class AgentContext:
-    """What a run starts from: system prompt, history, tools. A run never changes it."""
+    """Initial state of a run, which the run never changes."""
 
     system_prompt: str = ""
+    """System prompt."""
     messages: Sequence[Message] = ()
+    """History."""
     tools: Sequence[Tool] = ()
+    """Tools to offer."""
 
 
 def agent_loop(
@@ -34,10 +37,10 @@ def agent_loop(
         prompt: One or more messages that start the first turn.
         context: The conversation so far; its messages take the place of `options.messages`.
         model: The model to call. The caller closes its provider.
-        options: The configuration of the loop: callbacks, retry strategy, limits, hooks and so on.
+        options: Configuration of the loop: callbacks, retry strategy, limits, hooks and so on.
 
     Returns:
-        An async iterator of events that ends with `AgentEnd`, which has the new messages; its `result` has them, too.
+        An async iterator of events that ends with `AgentEnd`, which contains the new messages, as does its `result`.
 
     Raises:
         ConfigError: Two tools have the same name.
@@ -47,14 +50,14 @@ def agent_loop(
 
 
 def agent_loop_continue(context: AgentContext, model: Model, options: AgentOptions = AgentOptions()) -> RunStream:
-    """Run the loop on the context as it is: to try again, or to continue after tool results.
+    """Run the loop on the context without a new prompt: to retry, or to continue after tool results.
 
-    Args and returned value are those of `agent_loop`.
+    Arguments and return value are those of `agent_loop`.
 
     Raises:
         ConfigError: Two tools have the same name.
         NoMessages: At the first event, if the context has no messages.
-        InvalidContinue: At the first event, if the last message is the assistant's.
+        InvalidContinue: At the first event, if the last message is a reply.
     """
     return _agent(context, model, options).stream(Continuation())
 

@@ -1,4 +1,4 @@
-"""One reply of the model: show it the conversation, ask, stream; and what is done when it does not answer."""
+"""Model call: build the context, send the request, stream the reply, and handle errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 
 from harness.agent.planning import count_turn
 from harness.agent.reply import ReplyBuilder
-from harness.agent.retry import RetryPolicy, RetryStrategy, in_words, retry_delay
+from harness.agent.retry import RetryPolicy, RetryStrategy, format_delay, retry_delay
 from harness.agent.run import Run, specs_of
 from harness.agent.usage_accounting import load_price, record_usage, with_cost
 from harness.concurrency.cancellation import is_cancelled, raise_if_cancelled
@@ -36,20 +36,20 @@ from harness.ports.provider import Model, Request, ToolSpec
 logger = logging.getLogger(__name__)
 
 YIELD_INTERVAL_S = 0.01
-"""Seconds of a fast stream after which the rest of the program gets its turn."""
+"""Maximum seconds that a fast stream may occupy the event loop."""
 
 
 async def call_model(run: Run) -> AssistantMessage:
-    """Ask the model until it answers or patience ends; the reply is in the history either way.
+    """Request a reply, with retries and fallbacks, and append it to the history.
 
-    A failed request becomes a reply with stop reason `error`. When the run is cancelled, what was said so far stands in
-    the history as an aborted reply, and the cancellation passes on.
+    A failed request becomes a reply with stop reason `error`. If the run is cancelled, the partial reply is appended as
+    aborted, and the cancellation propagates.
     """
-    thought = _ModelCall(run)
+    model_call = _ModelCall(run)
     try:
-        reply = await thought.reply()
+        reply = await model_call.reply()
     except asyncio.CancelledError:
-        thought.settle(thought.builder.abort())
+        model_call.settle(model_call.builder.abort())
         raise
     if run.hooks:
         if reply.stop_reason == "error":
@@ -59,7 +59,7 @@ async def call_model(run: Run) -> AssistantMessage:
 
 
 class _ModelCall:
-    """Asks for one reply. `attempt` counts from 1 for each model; an overflow is mended once."""
+    """Requests one reply. `_attempt` counts from 1 for each model; the context is reduced once after an overflow."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -76,13 +76,13 @@ class _ModelCall:
             self._shown = await self._build_context()
             while True:
                 raise_if_cancelled()
-                # Anew for each attempt: a person may choose another model while this one is waited for.
+                # Chosen anew for each attempt, because the user may switch models during a wait.
                 self._take(self._choose())
                 reply = await self._attempted()
                 if reply is None:
                     continue
                 await load_price(self._run, self._model, reply)
-                if not await self._asks_again(reply):
+                if not await self._retries_empty(reply):
                     return self.settle(reply)
         except ProviderError as error:
             self._run.progress.failure = error
@@ -110,11 +110,11 @@ class _ModelCall:
     def _choose(self) -> Model:
         try:
             return _chosen(self._run)
-        except Exception as error:  # a routing is a stranger's code
-            raise _broken("the routing failed", error) from error
+        except Exception as error:  # user-supplied routing; may raise
+            raise _stream_error("the routing failed", error) from error
 
     async def _attempted(self) -> AssistantMessage | None:
-        """The reply; None when it failed and is to be asked for again."""
+        """Return the reply, or None if it failed and must be requested again."""
         try:
             return await self._ask()
         except ProviderError as error:
@@ -125,8 +125,8 @@ class _ModelCall:
     async def _build_context(self, *, overflow: bool = False) -> tuple[ModelMessage, ...]:
         try:
             return await (shrink_after_overflow(self._run, self._model) if overflow else build_context(self._run))
-        except Exception as error:  # what an application does to the conversation is a stranger's code
-            raise _broken("the conversation could not be prepared", error) from error
+        except Exception as error:  # user-supplied transformation; may raise
+            raise _stream_error("the conversation could not be prepared", error) from error
 
     async def _ask(self) -> AssistantMessage:
         try:
@@ -138,9 +138,9 @@ class _ModelCall:
         except asyncio.CancelledError as error:
             if is_cancelled(asyncio.current_task()):
                 raise
-            raise _broken(f"{self._model.spec.provider} was cancelled from within", error) from error
-        except Exception as error:  # a provider and a source of keys are a stranger's code
-            raise _broken(f"{self._model.spec.provider} failed", error) from error
+            raise _stream_error(f"{self._model.spec.provider} was cancelled from within", error) from error
+        except Exception as error:  # user-supplied provider or API key source; may raise
+            raise _stream_error(f"{self._model.spec.provider} failed", error) from error
 
     async def _request(self) -> Request:
         run, spec = self._run, self._model.spec
@@ -165,35 +165,35 @@ class _ModelCall:
     def _tools(self) -> tuple[ToolSpec, ...]:
         try:
             return specs_of(self._run.tools)
-        except Exception as error:  # a tool filter, and how a tool describes itself, are a stranger's code
-            raise _broken("the tools could not be listed", error) from error
+        except Exception as error:  # user-supplied tool or tool filter; may raise
+            raise _stream_error("the tools could not be listed", error) from error
 
     async def _stream(self, request: Request) -> AssistantMessage:
         run, builder = self._run, self.builder
-        breath = time.monotonic()
+        last_yield = time.monotonic()
         run.state.reply = builder
         deltas = self._model.provider.stream(request)
         try:
             async for delta in deltas:
-                # The provider may have swallowed the word to stop.
+                # The provider may have swallowed the cancellation.
                 raise_if_cancelled()
                 if not builder.started:
                     run.bus.publish(MessageStart(message_id=builder.id, role="assistant"))
                 seen = builder.take(delta)
                 if seen is not None:
                     run.bus.publish(MessageUpdate(message_id=builder.id, delta=seen, kind=builder.kind_of(seen.index)))
-                if time.monotonic() - breath > YIELD_INTERVAL_S:
+                if time.monotonic() - last_yield > YIELD_INTERVAL_S:
                     await asyncio.sleep(0)
-                    breath = time.monotonic()
+                    last_yield = time.monotonic()
         finally:
             run.state.reply = None
-            # A stream that is broken off holds its connection until it is closed.
+            # An interrupted stream holds its connection until it is closed.
             if isinstance(deltas, AsyncGenerator):
                 await deltas.aclose()
         return builder.finish()
 
     async def _recovers(self, error: ProviderError) -> bool:
-        """Whether the model, or another, is to be asked once more."""
+        """Prepare another request after an error. Return False if the call failed permanently."""
         if isinstance(error, ContextWindowOverflow) and not self._has_shrunk:
             self._has_shrunk = True
             self._discard(str(error))
@@ -209,12 +209,12 @@ class _ModelCall:
     def _delay(self, error: ProviderError) -> float | None:
         try:
             return retry_delay(self._run.options.retry, error, self._attempt)
-        except Exception as broken:  # noqa: BLE001  a program may have a strategy of its own
-            raise _broken("the retry strategy failed", broken) from error
+        except Exception as strategy_error:  # noqa: BLE001  user-supplied strategy; may raise
+            raise _stream_error("the retry strategy failed", strategy_error) from error
 
     @property
     def _max_retries(self) -> int:
-        """0 where a strategy of the program's own decides: it names no number."""
+        """Maximum number of retries; 0 if a user-supplied strategy decides."""
         retry = self._run.options.retry
         return retry.max_retries if isinstance(retry, RetryPolicy) else 0
 
@@ -229,20 +229,20 @@ class _ModelCall:
         run.bus.publish(ModelFallback(failed=failed, spec=_chosen(run).spec, error=str(error)))
         return True
 
-    async def _asks_again(self, reply: AssistantMessage) -> bool:
-        """Whether a reply without a word is to be asked for once more."""
+    async def _retries_empty(self, reply: AssistantMessage) -> bool:
+        """Wait before another request if the reply is empty. Return False if the reply counts."""
         if reply.stop_reason != "stop" or reply.tool_calls or reply.text.strip():
             return False
         retry = self._run.retry_policy
         self._empty += 1
         if self._empty > retry.max_empty:
-            self._run.bus.publish(Notice(text="The model ended its turn without a word.", level="warning"))
+            self._run.bus.publish(Notice(text="The model returned an empty response.", level="warning"))
             return False
         reply = with_cost(reply, self._model)
         record_usage(self._run, self._model, reply)
         if reply.usage != Usage():
             self._run.bus.publish(UsageAdded(model=self._model.spec.name, usage=reply.usage))
-        reason = "the model ended its turn without a word"
+        reason = "empty response"
         self._discard(reason)
         await self._wait(retry.empty_delay * self._empty, retry.max_empty, reason, attempt=self._empty)
         return True
@@ -260,7 +260,7 @@ class _ModelCall:
 
 
 def _chosen(run: Run) -> Model:
-    """The model to ask now: a fallback once one was needed, else by the routing, else the agent's own."""
+    """Return the current model: a fallback after a failure, else by routing, else the agent's own."""
     if run.progress.fallbacks:
         return run.options.fallback[run.progress.fallbacks - 1]
     if run.options.routing is None:
@@ -277,15 +277,16 @@ def _start_of(run: Run, request: Request) -> RequestStart:
     return RequestStart(spec=request.spec, message_count=len(request.messages), tokens=tokens)
 
 
-def _broken(what: str, error: BaseException) -> StreamError:
+def _stream_error(what: str, error: BaseException) -> StreamError:
     logger.error("%s", what, exc_info=error)
     return StreamError(f"{what}: {type(error).__name__}: {error}")
 
 
 def _explained(error: ProviderError, retry: RetryStrategy) -> str:
-    said = str(error)
+    text = str(error)
     longest = retry.max_retry_after if isinstance(retry, RetryPolicy) else math.inf
     if error.retry_after is not None and error.retry_after > longest:
-        sentence = said if said.endswith((".", "!", "?", "…")) else f"{said}."
-        return f"{sentence} It asks to wait {in_words(error.retry_after)}, so it is not asked again by itself."
-    return said
+        sentence = text if text.endswith((".", "!", "?", "…")) else f"{text}."
+        wait = format_delay(error.retry_after)
+        return f"{sentence} The service asks to wait {wait}, which exceeds the limit for automatic retries."
+    return text

@@ -1,4 +1,4 @@
-"""A model given by name, connected by an installed package: the harness itself knows no provider."""
+"""Models given by name. An installed package connects them; the harness knows no provider."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Connect: TypeAlias = Callable[[str], object]
 
 
 def model_of(model: Model | str) -> Model:
-    """Return the model, connected by its name if it is a string.
+    """Return the model, connecting it if it is given by name.
 
     Raises:
-        ConfigError: There is no such model, nothing installed connects models, or it is neither a model nor a name.
+        ConfigError: The model does not exist, no installed package connects models, or it is neither model nor name.
     """
     if isinstance(model, Model):
         return model
-    if not isinstance(model, str):  # pyright: ignore[reportUnnecessaryIsInstance] callers need not be type checked
+    if not isinstance(model, str):  # pyright: ignore[reportUnnecessaryIsInstance] callers may not be type checked
         raise ConfigError(f"{model!r:.80} is not a model: pass a harness.Model, or a name such as {EXAMPLE!r}")
     connected = _connect()(model)
     if not isinstance(connected, Model):
@@ -34,14 +34,14 @@ def model_of(model: Model | str) -> Model:
 
 @cache
 def _connect() -> Connect:
-    # Takes some milliseconds, which agents that are given a model do without.
+    # Imported late: it takes milliseconds, and only models given by name need it.
     from importlib.metadata import entry_points
 
     for found in entry_points(group=GROUP):
         try:
             return found.load()
         except (ImportError, AttributeError) as error:
-            raise ImportError(f"{error}; does a package of your own hide {found.module!r} of cinch-tui?") from error
+            raise ImportError(f"{error}; does another package hide {found.module!r} of cinch-tui?") from error
     raise ConfigError(
         f"no installed package connects models by name (entry point group {GROUP}): "
         f'install cinch-tui, or pass a model, as in Agent(connect("{EXAMPLE}"))'

@@ -1,4 +1,4 @@
-"""How an agent is to work."""
+"""Options of an agent."""
 
 from __future__ import annotations
 
@@ -27,127 +27,156 @@ from harness.ports.tool import Tool
 from harness.workspace.workspace import Workspace
 
 Concurrency: TypeAlias = Literal["parallel", "sequential"] | int
-"""parallel: all calls that do not get in each other's way · sequential: one after another · a number: in batches."""
+"""`parallel`: all calls that do not conflict · `sequential`: one after another · a number: in batches of that size."""
 
 SteeringMode: TypeAlias = Literal["interrupt", "after_batch"]
-"""What a steering message does to running tool calls. Calls that have not begun are skipped either way.
+"""Effect of a steering message on running tool calls. Calls that have not started are skipped either way.
 
-interrupt: polled after each completed call, the rest are cancelled · after_batch: running calls finish."""
+- `interrupt`: steering is checked after each completed call, and the remaining calls are cancelled
+- `after_batch`: running calls finish
+"""
 
 MessageSource: TypeAlias = Callable[[], Prompt | Awaitable[Prompt | None] | None]
-"""Returns the messages that are ready, or None or an empty list, without waiting for more; plain or async."""
+"""Function, plain or async, that returns the messages available now, or None or an empty list."""
 
 ToLlm: TypeAlias = Callable[[Message], ModelMessage | None]
+"""Function that converts a message for the model, or returns None to leave it out."""
+
 Transform: TypeAlias = Callable[[Sequence[Message], bool], Awaitable[Sequence[Message]]]
-"""Makes of the history what the model is shown; the flag says that the last request was too long."""
+"""Function that turns the history into the context; the flag is True if the last request was too long."""
 
 ToolFilter: TypeAlias = Callable[[Sequence[Tool], Sequence[Message]], Sequence[Tool]]
-"""Picks from the tools those that fit what is being talked about."""
+"""Function that selects the tools to offer for a conversation."""
 
 
 def to_llm(message: Message) -> ModelMessage | None:
-    """What an application keeps in the conversation is not for the model."""
+    """Convert a message for the model; messages of the application are left out."""
     return None if isinstance(message, CustomMessage) else message
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How tool calls run. `timeout` in seconds, None for none; `timeouts` are exceptions by tool name. A call of risk
-    level "none" may be waiting for the person, so it has no limit unless its tool is named.
-
-    A result of more than `max_result_chars` characters is cut in its middle and kept whole in a file (0: never cut).
-    Results that stay true are kept for `cache_turns` turns, at most `cache_entries` of them (0: none).
-    """
+    """Options for executing tool calls."""
 
     concurrency: Concurrency = "parallel"
+    """Calls to run at the same time."""
     timeout: float | None = None
+    """Time limit per call in seconds; None: unlimited.
+
+    A call of risk level `none` may be waiting for the user, so it has no limit unless `timeouts` names its tool.
+    """
     timeouts: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+    """Time limits by tool name, in seconds, which override `timeout`."""
     max_result_chars: int = 30_000
+    """Maximum length of a result in characters; 0 = unlimited.
+
+    A longer result is cut in the middle, and its full text is kept in a file.
+    """
     cache_entries: int = 100
+    """Maximum number of cached results; 0 disables the cache."""
     cache_turns: int = 10
+    """Number of turns that a result stays in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subagents:
-    """What sub-agents of a run may be and use, all together.
-
-    They nest `max_depth` deep (0: there are none), and at most `max_concurrent` work at once; the others wait. Each has
-    up to `max_turns` turns, and of its last words up to `result_chars` characters are handed back (0: all). When they
-    have used `token_budget` tokens in a run, no more of them begin and none takes another turn (0: unlimited).
-    `deltas`: what they stream is among the events.
-    """
+    """Limits for all subagents of a run together."""
 
     max_depth: int = 2
+    """Maximum nesting depth; 0 disables subagents."""
     max_concurrent: int = 5
+    """Maximum number of subagents running at once; others wait."""
     max_turns: int = 20
+    """Maximum number of turns per subagent."""
     result_chars: int = 4_000
+    """Maximum length of a subagent's result in characters; 0 = unlimited."""
     token_budget: int = 0
+    """Tokens that all subagents of a run may use; 0 = unlimited. When spent, none starts and none takes a turn."""
     deltas: bool = False
+    """True to publish the streamed deltas of subagents."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentOptions:
-    """How an agent is to work; the defaults ask nobody and therefore change nothing.
-
-    `planning`: how a planning phase ends, which begins with `mode=PLAN`.
-
-    `workspace` None is the current folder. `spill_dir` takes output too long to hand back; None is a folder of the
-    system's temporary ones. `messages` is a conversation to go on with. `patience`: seconds that a cancelled tool gets
-    to clean up, before it is left behind.
-
-    `temperature`, `cache` and `transport`, the preferred streaming protocol, are passed to the provider with each
-    request.
-
-    `hooks` act on a run, `filters` look at what is said to it. `transform_context` is called before `convert_to_llm`,
-    each turn; `get_api_key` before each request, None leaves the provider its own. `routing` chooses a model per turn,
-    else the agent's own is asked; when it fails for good, those of `fallback` are, in order. `config_id` names this
-    configuration in the ids of its runs.
-
-    `get_steering_messages` is polled after each tool execution and after each turn: messages that it returns skip the
-    remaining calls and come before the next turn, as those of `Agent.steer`. `get_follow_up_messages` is polled when
-    the run would end well: its messages continue the run. Neither is polled after an error or abort, nor by sub-agents.
-
-    `approve`: a function, usually async, that decides about calls which need approval, those of subagents included. It
-    replaces that part of `person`, and is None afterwards.
-    """
+    """Options of an agent. The defaults deny every call that needs approval, so the agent is effectively read-only."""
 
     workspace: Workspace | None = None
+    """Files the agent may access; None: the current directory."""
     user: UserInteraction = NonInteractive()
+    """Interface for approvals and questions."""
     approve: ApprovalCallback | None = None
+    """Function, usually async, that decides on calls which need approval, those of subagents included.
+
+    It replaces `user.approve`, and the field is None afterwards.
+    """
     approval: ApprovalMode = "smart"
+    """Approval mode: `on`, `smart` or `off`."""
     grants: Grants | None = None
+    """Permission rules; None: no rules."""
     mode: Mode = EXECUTE
+    """`EXECUTE`, or `PLAN` to start with a planning phase."""
     planning: Planning = Planning()
+    """Limits and review of the planning phase."""
     limits: Limits = Limits()
+    """Limits of each run."""
     retry: RetryStrategy = RetryPolicy()
+    """Retries of failed model calls."""
     max_tokens: int | None = None
+    """Maximum length of a reply in tokens; None: the provider's default."""
     temperature: float | None = None
+    """Sampling temperature; None: the provider's default."""
     cache: CacheStrategy = CacheStrategy()
+    """What to mark for the prompt cache."""
     transport: str = "sse"
+    """Preferred streaming protocol."""
     steering: QueueMode = "one"
+    """Number of steering messages delivered at a time: `one` or `all`."""
     follow_up: QueueMode = "one"
+    """Number of follow-up messages delivered at a time: `one` or `all`."""
     steering_mode: SteeringMode = "interrupt"
+    """Effect of a steering message on running tool calls."""
     execution: Execution = Execution()
+    """Execution of tool calls."""
     subagents: Subagents = Subagents()
+    """Limits of subagents."""
     window: ContextPolicy = ContextPolicy()
+    """Fitting the history into the context window."""
     hooks: Sequence[Hooks] = ()
+    """Hooks and policies, called in order."""
     guardrails: Sequence[InputGuardrail] = ()
+    """Checks of user messages, in order."""
     convert_to_llm: ToLlm = to_llm
+    """Conversion of each message, after `transform_context`."""
     transform_context: Transform | None = None
+    """Transformation of the history, called each turn."""
     get_api_key: Callable[[str], Awaitable[str | None]] | None = None
+    """Async function called with the provider's name before each request; returns a key, or None for the default."""
     get_steering_messages: MessageSource | None = None
+    """Polled after each tool execution and each turn; its messages skip the remaining calls, like `Agent.steer`.
+
+    Not polled after an error or abort, nor by subagents; the same applies to `get_follow_up_messages`.
+    """
     get_follow_up_messages: MessageSource | None = None
+    """Polled when the run would end successfully; its messages continue the run."""
     tool_filter: ToolFilter | None = None
+    """Selects the tools to offer; None offers all."""
     routing: Routing | None = None
+    """Chooses a model per turn; None always uses the agent's model."""
     fallback: Sequence[Model] = ()
+    """Models to try in order when a model fails permanently."""
     config_id: str = ""
+    """Name of this configuration in run ids; empty derives it from the model."""
     session_id: str = ""
+    """Id of the session; empty creates one."""
     messages: Sequence[Message] = ()
+    """Initial history."""
     spill_dir: Path | None = None
+    """Folder for output that is too long to return; None: a folder in the system's temporary directory."""
     cancel_grace_s: float = 5.0
+    """Seconds that a cancelled tool gets to clean up before it is abandoned."""
 
     def __post_init__(self) -> None:
         if self.approve is not None:
             object.__setattr__(self, "user", CallbackApproval(self.approve, self.user))
-            # A copy with another person, as subagents have, asks that one.
+            # A copy with another `user`, as subagents have, must ask that one.
             object.__setattr__(self, "approve", None)

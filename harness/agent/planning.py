@@ -1,4 +1,4 @@
-"""The planning phase of a run: submitted plans, the limit on planning turns, the change to execution."""
+"""Planning phase of a run: submitted plans, the turn limit, and the switch to execution."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from harness.messages import Text, UserMessage
 from harness.ports.interaction import PlanDecision
 
 LAST_TURN = "[This is the last turn of the planning phase. Submit the plan now with submit_plan, from what you know.]"
-MOVED_ON = "[The planning phase has used its turns. All tools are available now: carry out the task.]"
+MOVED_ON = "[The planning phase has reached its turn limit. All tools are available now: carry out the task.]"
 
 
 async def propose_plan(run: Run, plan: str) -> PlanDecision:
-    """Publish a plan and let the user decide about it; an accepted one ends plan mode."""
+    """Publish a plan and ask the user to review it; an accepted plan ends plan mode."""
     run.bus.publish(PlanSubmitted(plan=plan))
     verdict = await run.user.review_plan(plan) if run.options.planning.review else PlanDecision(accepted=True)
     if verdict.accepted and verdict.allow_edits:
@@ -24,7 +24,7 @@ async def propose_plan(run: Run, plan: str) -> PlanDecision:
 
 
 def skip_planning_without_tool(run: Run) -> None:
-    """Begin with execution where planning would be followed by it anyway, and no plan can be submitted."""
+    """Start with execution if planning would lead to it anyway and no plan can be submitted."""
     if run.options.planning.on_limit == "execute" and all(tool.name != SUBMIT_PLAN for tool in run.state.tools):
         run.state.mode = EXECUTE
 
@@ -40,19 +40,19 @@ def count_turn(run: Run) -> None:
 def planning_limit(run: Run) -> LimitReached | None:
     """Enforce the limit on planning turns before another turn.
 
-    Before the last planning turn the model is told to submit its plan. After it, the run moves on to execution, or the
-    returned limit ends it.
+    Before the last planning turn the model is asked to submit its plan. After it, the run continues with execution, or
+    the returned limit ends it.
     """
-    most, turns = run.options.planning.max_turns, run.meter.planning_turns
-    if not most or run.state.mode is not PLAN:
+    limit, turns = run.options.planning.max_turns, run.meter.planning_turns
+    if not limit or run.state.mode is not PLAN:
         return None
-    if turns >= most and run.options.planning.on_limit == "execute":
+    if turns >= limit and run.options.planning.on_limit == "execute":
         _execute(run)
         _remind(run, MOVED_ON)
         return None
-    if turns >= most:
-        return LimitReached(limit="turns", message=f"planning used its {most} turns, and no plan was accepted")
-    if turns == most - 1:
+    if turns >= limit:
+        return LimitReached(limit="turns", message=f"planning used its {limit} turns, and no plan was accepted")
+    if turns == limit - 1:
         _remind(run, LAST_TURN)
     return None
 

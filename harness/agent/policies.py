@@ -1,6 +1,6 @@
-"""Policies around a run, as hooks: what it may spend, how long it may go, what it may call; and no going in circles.
+"""Policies as hooks: budget, turn limit, denied tools, and loop detection.
 
-Each counts within one run and begins at nothing with the next, so that agents may share one.
+Each counts per run and starts from zero with the next one, so that agents may share an instance.
 """
 
 from __future__ import annotations
@@ -21,11 +21,15 @@ from harness.ports.provider import Request
 
 
 class Budget(Hooks):
-    """Stops before the next turn once `max_cost` US dollars or `max_tokens` are spent; zero is unlimited.
+    """Stops a run before the next turn once its budget is spent; 0 = unlimited.
 
-    Counted is what each reply of this run reports, failed and aborted ones included: input, cache reads, cache writes
-    and output, those of sub-agents too. Not counted are replies that were discarded and asked for again, and a cost
-    where no price is known. The turn that crosses the line is still finished.
+    It counts what each reply of the run reports, failed and aborted ones and those of subagents included: input, cache
+    reads, cache writes and output. Discarded replies and unknown costs are not counted. The turn that exceeds the
+    budget is completed.
+
+    Args:
+        max_cost: Budget in US dollars.
+        max_tokens: Budget in tokens, input and output together.
     """
 
     def __init__(self, max_cost: float = 0.0, max_tokens: int = 0) -> None:
@@ -51,7 +55,7 @@ class Budget(Hooks):
 
 
 class MaxTurns(Hooks):
-    """Stops before turn `limit` + 1 of a run."""
+    """Stops a run after `limit` turns."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -61,8 +65,11 @@ class MaxTurns(Hooks):
 
 
 class DenyList(Hooks):
-    """Hides tools whose name matches one of the patterns (`bash`, `git_*`, `mcp__*`; letter case counts), and blocks
-    calls that a model makes of them all the same."""
+    """Hides tools whose name matches a pattern, and blocks calls of them.
+
+    Args:
+        patterns: Case-sensitive patterns: `bash`, `git_*`, `mcp__*`.
+    """
 
     def __init__(self, *patterns: str) -> None:
         self._patterns = patterns
@@ -75,7 +82,7 @@ class DenyList(Hooks):
             return None
         return Block(
             f"The tool {call.name} is not allowed here, whatever its arguments. "
-            "Use another tool, or tell the user what you would have needed it for."
+            "Use another tool, or explain to the user what it was needed for."
         )
 
     def _denies(self, name: str) -> bool:
@@ -83,13 +90,16 @@ class DenyList(Hooks):
 
 
 class LoopDetection(Hooks):
-    """Keeps a model from making the same failing call for ever.
+    """Stops a model that repeats the same failing call.
 
-    The same call is the same tool with the same arguments; it fails when its result is an error, whether it ran, was
-    denied or could not be; one that was skipped because the person spoke did not. When it failed `times` times among
-    the last `lookback` calls, the next one is blocked and told to try something else; if the model makes it once more
-    after that, the run stops. A success, or enough other calls, and all is forgiven. Calls of one reply are judged by
-    what was before them, so a reply alone stops nothing.
+    Two calls are the same if tool and arguments are equal. A call fails if its result is an error, whether it ran, was
+    denied or was invalid; a call skipped by a steering message does not count. After `times` failures among the last
+    `lookback` calls, the next such call is blocked with a hint; if the model repeats it once more, the run stops. A
+    success, or enough other calls, resets the count. Calls of one reply are judged by the history before them.
+
+    Args:
+        lookback: Number of recent calls to consider.
+        times: Number of failures that block a call.
 
     Raises:
         ConfigError: `times` is less than one, or more than `lookback`.
@@ -97,7 +107,7 @@ class LoopDetection(Hooks):
 
     def __init__(self, *, lookback: int = 10, times: int = 3) -> None:
         if not 1 <= times <= lookback:
-            raise ConfigError(f"a loop is 1 to {lookback} failures among the last {lookback} calls, not {times}")
+            raise ConfigError(f"times must be between 1 and lookback ({lookback}), not {times}")
         self._lookback = lookback
         self._times = times
         self._failed: deque[str] = deque(maxlen=lookback)
@@ -112,39 +122,39 @@ class LoopDetection(Hooks):
             return None
         self._blocked.add(call.id)
         return Block(
-            f"This very call of {call.name} has failed {self._times} times, so it was not made again. "
-            "Try something else: other arguments, another tool, or tell the user what is in the way."
+            f"This exact call of {call.name} has failed {self._times} times, so it was not repeated. "
+            "Try something else: other arguments, another tool, or report the problem to the user."
         )
 
     async def after_turn(self, end: TurnEnd) -> Stop | None:
         errors = {result.call_id: result.is_error for result in end.results if _counts(result)}
         calls = [call for call in end.message.tool_calls if call.id in errors or call.id in self._blocked]
-        again = [call for call in calls if self._is_stuck(_key(call)) and errors.get(call.id, True)]
-        hopeless = next((call for call in again if _key(call) in self._warned), None)
+        repeated = [call for call in calls if self._is_stuck(_key(call)) and errors.get(call.id, True)]
+        hopeless = next((call for call in repeated if _key(call) in self._warned), None)
         for call in calls:
             if call.id not in self._blocked:
                 self._note(_key(call), failed=errors[call.id])
         self._blocked.clear()
-        self._warned = {key for key in self._warned | set(map(_key, again)) if self._is_stuck(key)}
-        return Stop(f"the same call of {hopeless.name} failed again and again") if hopeless else None
+        self._warned = {key for key in self._warned | set(map(_key, repeated)) if self._is_stuck(key)}
+        return Stop(f"the same call of {hopeless.name} failed repeatedly") if hopeless else None
 
     def _is_stuck(self, key: str) -> bool:
         return self._failed.count(key) >= self._times
 
     def _note(self, key: str, *, failed: bool) -> None:
-        """Remember a call. Those that went well only push older failures out of the last `lookback`."""
+        """Record a call. A successful one clears earlier failures of the same call."""
         self._failed.append(key if failed else "")
         if not failed and key in self._failed:
             self._failed = deque(("" if each == key else each for each in self._failed), self._lookback)
 
 
 def recommended() -> tuple[Hooks, ...]:
-    """What swink-agent recommends: at most $10 and 50 turns a run, no shell; and no endless failing."""
+    """Return the policies that swink-agent recommends: $10 and 50 turns per run, no shell, and loop detection."""
     return (Budget(max_cost=10.0), MaxTurns(50), DenyList("bash"), LoopDetection())
 
 
 def _counts(result: ToolResult) -> bool:
-    """False for a call that the user skipped or interrupted: that is no failure of the call."""
+    """Return False for a call that the user skipped or interrupted, which is not a failure."""
     return result.text not in (STEERED, INTERRUPTED) and not was_interrupted(result)
 
 

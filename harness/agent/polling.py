@@ -1,4 +1,4 @@
-"""Callbacks of the program that are polled for steering and follow-up messages."""
+"""Polling of the callbacks for steering and follow-up messages."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ logger = logging.getLogger(__name__)
 
 
 async def poll_steering(run: Run) -> None:
-    """Queue what `get_steering_messages` returns: it interrupts the run."""
+    """Queue the messages that `get_steering_messages` returns."""
     if run.options.get_steering_messages is not None:
         await _poll(run, run.options.get_steering_messages, run.inbox.steering)
 
 
 async def poll_follow_up(run: Run) -> None:
-    """Queue what `get_follow_up_messages` returns: it continues a run that would end."""
+    """Queue the messages that `get_follow_up_messages` returns."""
     if run.options.get_follow_up_messages is not None:
         await _poll(run, run.options.get_follow_up_messages, run.inbox.follow_up)
 

@@ -1,6 +1,6 @@
-"""The defaults of the five agents that cinch grew from, as options: `preset("phi")`.
+"""Presets: the default options of the five agents that cinch derives from, such as `preset("phi")`.
 
-A preset sets what its seed says and leaves the rest as it is with us. Numbers are the seed's own, with their source:
+A preset sets what its source specifies and keeps our defaults for the rest. The values, with their sources:
 
 setting             cinch     trustee     swink             phi         cersei
 model               sonnet-4  -           sonnet-4-6        -           -
@@ -25,13 +25,13 @@ steering            -         -           interrupt         after_batch -
 queues              -         -           one · one         one · one   -
 planning turns      10        -           -                 -           -
 
-cinch: cinch-rs-data-flow.md sections 2, 5 and 7 (without a handler everything is approved). It plans first, with the
-tools that only read, and carries out the submitted plan without a review; an agent without submit_plan does not plan.
-trustee: the `[execution]` and
-`[tools]` of its configuration; `confirm` asks about everything. swink: swink-agent-prd.md sections 11 to 13, its window
-(the second number after an overflow), and the turns and cost of its recommended policies. phi: phi-core-architecture.md
-sections 4 to 7; its window includes the system prompt. cersei: its builder; 0.90 of a window of 200,000; more than 165
-lines are cut to 80 and 80. With cinch and cersei nobody is asked: `approval="off"` lets every call run that may at all.
+cinch: cinch-rs-data-flow.md sections 2, 5 and 7 (without a handler everything is approved). It starts with planning,
+with the tools that only read, and executes the submitted plan without a review; without submit_plan it does not plan.
+trustee: the `[execution]` and `[tools]` sections of its configuration; `confirm` asks about everything. swink:
+swink-agent-prd.md sections 11 to 13, its window (the second number after an overflow), and the turns and cost of its
+recommended policies. phi: phi-core-architecture.md sections 4 to 7; its window includes the system prompt. cersei: its
+builder; 0.90 of a window of 200,000; more than 165 lines are cut to 80 and 80. cinch and cersei ask for no approval:
+`approval="off"`.
 """
 
 from __future__ import annotations
@@ -48,24 +48,24 @@ from harness.errors import ConfigError
 
 
 def preset(name: str) -> AgentOptions:
-    """A seed's defaults, made anew each time; change them with `dataclasses.replace(preset("phi"), person=…)`.
+    """Return new options with the defaults of a preset; adapt them with `dataclasses.replace`.
 
     Raises:
-        ConfigError: there is no such preset.
+        ConfigError: The preset does not exist.
     """
     return _known(name)()
 
 
 def preset_names() -> tuple[str, ...]:
-    """What `preset` knows."""
+    """Return the names of all presets."""
     return tuple(_PRESETS)
 
 
 def preset_model(name: str) -> str:
-    """The model a seed asks where none is chosen, as `provider/model`; empty where the seed names none.
+    """Return the default model of a preset as `provider/model`, or an empty string if it has none.
 
     Raises:
-        ConfigError: there is no such preset.
+        ConfigError: The preset does not exist.
     """
     _known(name)
     return _MODELS.get(name, "")
@@ -75,8 +75,8 @@ def _known(name: str) -> Callable[[], AgentOptions]:
     if name in _PRESETS:
         return _PRESETS[name]
     near = difflib.get_close_matches(name.lower(), _PRESETS, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(_PRESETS)}"
-    raise ConfigError(f"there is no preset {name!r}; {hint}")
+    hint = f"did you mean {near[0]!r}?" if near else f"available presets: {', '.join(_PRESETS)}"
+    raise ConfigError(f"unknown preset {name!r}; {hint}")
 
 
 def _cinch() -> AgentOptions:
@@ -109,7 +109,7 @@ def _swink() -> AgentOptions:
     return AgentOptions(
         approval="smart",
         limits=Limits(max_turns=50, max_cost=10.0),
-        # Its three attempts count the first.
+        # Its three attempts include the first.
         retry=RetryPolicy(max_retries=2, initial=1.0, multiplier=2.0, max_delay=60.0, jitter=0.5),
         window=ContextPolicy(max_tokens=100_000, overflow_tokens=50_000, keep_first=2, tool_output_lines=0),
         execution=Execution(concurrency="parallel", timeouts={"bash": 30.0}, max_result_chars=102_400),

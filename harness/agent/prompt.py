@@ -1,4 +1,4 @@
-"""What may be said to an agent, as messages."""
+"""Forms of a prompt, and their conversion to messages."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from harness.errors import ConfigError, NoMessages
 from harness.messages import Image, Message, Text, UserContent, UserMessage
 
 Prompt: TypeAlias = str | Sequence[UserContent] | UserMessage | Sequence[Message]
+"""A text, content blocks, a user message, or messages."""
 
 
 def messages_of(prompt: Prompt) -> tuple[Message, ...]:
-    """What was said, as messages.
+    """Return the prompt as messages.
 
     Raises:
-        NoMessages: it is an empty list.
-        ConfigError: it is a list of several kinds, or of what is neither content nor a message.
+        NoMessages: The prompt is an empty list.
+        ConfigError: The list mixes content and messages, or contains something else.
     """
     if isinstance(prompt, str):
         return (UserMessage((Text(prompt),)),)
     if isinstance(prompt, UserMessage):
         return (prompt,)
     if not prompt:
-        raise NoMessages("there is nothing in the prompt")
+        raise NoMessages("the prompt is empty")
     content = tuple(each for each in prompt if isinstance(each, Text | Image))
     messages = tuple(each for each in prompt if isinstance(each, Message))
     if len(prompt) not in (len(content), len(messages)):
@@ -32,13 +33,14 @@ def messages_of(prompt: Prompt) -> tuple[Message, ...]:
 
 
 def user_messages(prompt: Prompt) -> tuple[UserMessage, ...]:
-    """What was said to a run that is on.
+    """Return the user messages of a prompt for a run that is active.
 
     Raises:
-        NoMessages, ConfigError: as `messages_of`; or there is among it what no person says.
+        NoMessages: The prompt is an empty list.
+        ConfigError: The prompt has an invalid form, or contains messages other than `UserMessage`.
     """
     messages = messages_of(prompt)
-    words = tuple(each for each in messages if isinstance(each, UserMessage))
-    if len(words) < len(messages):
-        raise ConfigError("only what a person says can be steered or queued: UserMessage, or its content")
-    return words
+    prompts = tuple(each for each in messages if isinstance(each, UserMessage))
+    if len(prompts) < len(messages):
+        raise ConfigError("only user messages can be steered or queued: pass UserMessage, or its content")
+    return prompts

@@ -1,4 +1,4 @@
-"""Builds one assistant message from a provider's deltas."""
+"""Builder of an assistant message from the deltas of a provider."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from harness.messages import (
 )
 from harness.ports.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 
-DEEPEST = 100
-"""Levels that arguments may be nested: what is deeper can be neither checked nor written down again."""
+MAX_DEPTH = 100
+"""Maximum nesting of arguments; deeper values can be neither validated nor serialized."""
 
-TOO_DEEP = f"they are nested deeper than {DEEPEST} levels"
+TOO_DEEP = f"they are nested deeper than {MAX_DEPTH} levels"
 
 
 @dataclass(slots=True)
@@ -42,9 +42,9 @@ class _Block:
 
 
 class ReplyBuilder:
-    """Takes deltas; `finish`, `fail` and `abort` each make the message that stands in the history.
+    """Collects deltas; `finish`, `fail` and `abort` each build the message for the history.
 
-    Call ids that are empty or were used before (`taken`) are replaced, since answers are matched by id.
+    Call ids that are empty or were used before (`taken`) are replaced, because results are matched by id.
     """
 
     def __init__(self, spec: ModelSpec, taken: Set[str] = frozenset()) -> None:
@@ -52,24 +52,24 @@ class ReplyBuilder:
         self.started = False
         self._spec = spec
         self._taken = taken
-        self._own_ids: set[str] = set()
+        self._new_ids: set[str] = set()
         self._blocks: dict[int, _Block] = {}
         self._done: Done | None = None
 
     def take(self, delta: Delta) -> BlockStart | BlockDelta | BlockEnd | None:
-        """Note a delta; hands back what observers should see of it (None for the end of the reply).
+        """Add a delta and return what to publish, or None for the end of the reply.
 
         Raises:
-            StreamError: the provider broke its promise about the order of deltas.
+            StreamError: The order of deltas is invalid.
         """
         self.started = True
         if self._done is not None:
-            raise StreamError("the reply goes on after its last event")
+            raise StreamError("the stream continues after its last event")
         match delta:
             case BlockStart(index) if index in self._blocks:
-                raise StreamError(f"the reply begins its block {index} twice")
+                raise StreamError(f"block {index} of the reply starts twice")
             case BlockStart():
-                delta = self._with_own_id(delta)
+                delta = self._with_unique_id(delta)
                 self._blocks[delta.index] = _Block(delta)
             case BlockDelta(index, text):
                 self._block(index).fragments.append(text)
@@ -81,53 +81,53 @@ class ReplyBuilder:
         return delta
 
     def kind_of(self, index: int) -> BlockKind:
-        """What the block of that index holds; it has begun."""
+        """Return the type of a block that has started."""
         return self._blocks[index].start.kind
 
     def partial(self) -> AssistantMessage:
-        """Return the reply as far as it has been received; an unfinished tool call has `partial_json`."""
+        """Return the reply as far as it was received; an incomplete tool call has `partial_json`."""
         return self._message(self._content(), "stop", None)
 
     def finish(self) -> AssistantMessage:
-        """The complete reply.
+        """Return the complete reply.
 
         Raises:
-            StreamError: the stream ended without saying so.
+            StreamError: The stream ended prematurely.
         """
         if self._done is None:
-            raise StreamError("the reply ended without its last event")
+            raise StreamError("the stream ended without its last event")
         done = self._done
-        content = self._spoken() if done.stop_reason in ("error", "aborted") else self._content()
+        content = self._text_content() if done.stop_reason in ("error", "aborted") else self._content()
         if done.stop_reason == "length" and content:
             content = (*content[:-1], _unfinished(content[-1]))
         return self._message(content, done.stop_reason, done.error, done.usage, done.response_id)
 
     def fail(self, error: str) -> AssistantMessage:
-        return self._message(self._spoken(), "error", error)
+        return self._message(self._text_content(), "error", error)
 
     def abort(self) -> AssistantMessage:
-        return self._message(self._spoken(), "aborted", "stopped by the user")
+        return self._message(self._text_content(), "aborted", "stopped by the user")
 
     def _block(self, index: int) -> _Block:
         try:
             return self._blocks[index]
         except KeyError:
-            raise StreamError(f"the reply continues a block {index} that it never began") from None
+            raise StreamError(f"block {index} of the reply continues without having started") from None
 
-    def _with_own_id(self, start: BlockStart) -> BlockStart:
+    def _with_unique_id(self, start: BlockStart) -> BlockStart:
         if start.kind != "tool_call":
             return start
-        used = not start.call_id or start.call_id in self._taken or start.call_id in self._own_ids
+        used = not start.call_id or start.call_id in self._taken or start.call_id in self._new_ids
         call_id = f"call_{new_id()[:8]}" if used else start.call_id
-        self._own_ids.add(call_id)
+        self._new_ids.add(call_id)
         return BlockStart(start.index, start.kind, call_id, start.name)
 
     def _content(self) -> tuple[AssistantContent, ...]:
         content = (_content_of(self._blocks[index]) for index in sorted(self._blocks))
         return tuple(block for block in content if block is not None)
 
-    def _spoken(self) -> tuple[AssistantContent, ...]:
-        """What a reply that did not end well may keep: its text, and nothing that still wants to be done."""
+    def _text_content(self) -> tuple[AssistantContent, ...]:
+        """Return the content that a failed reply keeps: its text, without tool calls."""
         return tuple(block for block in self._content() if isinstance(block, Text))
 
     def _message(
@@ -170,7 +170,7 @@ def _call_of(start: BlockStart, written: str, signature: str | None) -> ToolCall
 
 
 def _unfinished(block: AssistantContent) -> AssistantContent:
-    """The last block of a reply that was cut off. A call without arguments may have been about to get some."""
+    """Mark the last call of a truncated reply as incomplete if it has no arguments, since some may be missing."""
     if isinstance(block, ToolCall) and not (block.arguments or block.partial_json):
         return replace(block, partial_json="{")
     return block
@@ -186,10 +186,10 @@ def _arguments(written: str) -> JsonObject | None:
 
 
 def parsed_arguments(written: str) -> JsonObject:
-    """The arguments of a call as the model wrote them.
+    """Parse the arguments of a call.
 
     Raises:
-        ValueError: they are none; the text says why, as part of a sentence.
+        ValueError: They are not a JSON object; the text is part of a sentence.
     """
     try:
         parsed: JsonValue = json.loads(written, parse_constant=_no_number, parse_float=_finite)
@@ -199,13 +199,13 @@ def parsed_arguments(written: str) -> JsonObject:
         raise ValueError(TOO_DEEP) from error
     if not isinstance(parsed, dict):
         raise ValueError("they are not an object")
-    if written.count("[") + written.count("{") > DEEPEST and _depth(parsed) > DEEPEST:
+    if written.count("[") + written.count("{") > MAX_DEPTH and _depth(parsed) > MAX_DEPTH:
         raise ValueError(TOO_DEEP)
     return parsed
 
 
 def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no number in JSON")
+    raise ValueError(f"{name} is not a valid JSON number")
 
 
 def _finite(digits: str) -> float:
@@ -214,7 +214,7 @@ def _finite(digits: str) -> float:
 
 
 def _depth(value: JsonValue) -> int:
-    """How deep lists and objects are nested."""
+    """Return the nesting depth of lists and objects."""
     depth, level = 0, [value]
     while level:
         inner: list[JsonValue] = []

@@ -1,4 +1,4 @@
-"""What a run came to."""
+"""Result of a run."""
 
 from __future__ import annotations
 
@@ -9,35 +9,37 @@ from harness.messages import Message, StopReason, Usage
 
 @dataclass(frozen=True, slots=True)
 class AgentResult:
-    """Result of a run.
-
-    `text` is that of the last reply, `messages` are all that the run added.
-    `error` describes a failure or an abort: it is set if `stop_reason` is `error` or `aborted`, and None otherwise;
-    `failure` is the exception, if there was one.
-    `limit` names the limit that ended the run: `turns`, `tokens`, `seconds`, `cost`, or `policy` for a hook or policy;
-    `stop_message` is then the reason in words.
-    `rejection` is why an input filter, or a hook before the run, kept it from starting.
-    """
+    """Result of a run."""
 
     messages: tuple[Message, ...]
+    """Messages that the run added."""
     text: str
+    """Text of the last reply."""
     stop_reason: StopReason
+    """Reason the run ended."""
     usage: Usage
+    """Tokens and cost of the run."""
     error: str | None = None
+    """Description of the error if `stop_reason` is `error` or `aborted`; None otherwise."""
     limit: str = ""
+    """Limit that ended the run: `turns`, `tokens`, `seconds`, `cost`, or `policy` for a hook or policy; empty if none.
+    """
     rejection: str = ""
+    """Reason a guardrail, or a hook before the run, kept the run from starting."""
     failure: ProviderError | None = None
+    """Exception of the failed model call, if any."""
     stop_message: str = ""
+    """Explanation of the limit."""
 
     def raise_for_failure(self) -> None:
-        """For programs that would rather have an exception.
+        """Raise an exception if the run did not succeed.
 
         Raises:
-            ProviderError: the model did not answer; the exact class says why (`ContextWindowOverflow`, …).
-            Rejected: a filter or hook did not let the run begin.
-            Aborted: it was stopped.
-            LimitExceeded: a limit ended it.
-            AgentError: it ended badly for another reason.
+            ProviderError: The model call failed; the subclass says why (`ContextWindowOverflow`, …).
+            Rejected: A guardrail or hook kept the run from starting.
+            Aborted: The run was aborted.
+            LimitExceeded: A limit ended the run.
+            AgentError: The run failed for another reason.
         """
         problem = self._problem()
         if problem is not None:

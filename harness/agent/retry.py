@@ -13,74 +13,78 @@ from harness.lazy_dataclass import dataclass
 
 
 class RetryStrategy(Protocol):
-    """Port: decides whether a failed model call is made again, and when. Any object with these methods will do.
+    """Port: decides whether and when a failed model call is retried. Any object with these methods works.
 
-    One that raises, or returns something else, ends the run with a `StreamError` that says so.
+    If it raises or returns another type, the run ends with a `StreamError`.
     """
 
     def should_retry(self, error: ProviderError, attempt: int) -> bool:
-        """Return whether to retry after attempt number `attempt` (from 1) failed with `error`."""
+        """Return True to retry after attempt number `attempt` (from 1) failed with `error`."""
         ...
 
     def delay(self, error: ProviderError, attempt: int) -> float | None:
-        """Return the seconds to wait before the retry; None gives up. Called only if `should_retry` returns True."""
+        """Return the seconds to wait before the retry; None gives up. Called only if `should_retry` returned True."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Delays in seconds. `jitter` spreads a delay by that fraction either way, so that clients do not come in step;
-    none is longer than `max_delay`.
-
-    A service that asks for more than `max_retry_after` seconds is not waited for. A reply without a word is asked for
-    `max_empty` times more, after `empty_delay` seconds, then twice that, and so on.
-    """
+    """Exponential back-off with jitter."""
 
     max_retries: int = 3
+    """Maximum number of retries."""
     initial: float = 1.0
+    """First delay in seconds."""
     multiplier: float = 2.0
+    """Factor between delays."""
     max_delay: float = 30.0
+    """Longest delay in seconds."""
     jitter: float = 0.2
+    """Random spread of a delay, as a fraction in either direction, so that clients do not retry in step."""
     max_retry_after: float = 120.0
+    """Longest Retry-After to honor, in seconds; the call fails if the service asks for more."""
     max_empty: int = 2
+    """Maximum number of retries of an empty reply."""
     empty_delay: float = 0.5
+    """Seconds before the first retry of an empty reply, twice that before the second, and so on."""
     random: Callable[[], float] = field(default=random.random)
+    """Source of random numbers between 0 and 1."""
 
     def should_retry(self, error: ProviderError, attempt: int) -> bool:
-        """Return whether the error is transient, attempts are left, and the requested wait is not too long."""
+        """Return True if the error is transient, retries are left, and the requested wait is not too long."""
         if not error.retryable or attempt > self.max_retries:
             return False
         return error.retry_after is None or error.retry_after <= self.max_retry_after
 
     def delay(self, error: ProviderError, attempt: int) -> float | None:
-        """Return the seconds to wait after attempt number `attempt` (from 1) failed; None: give up."""
+        """Return the seconds to wait after attempt number `attempt` (from 1) failed; None gives up."""
         if not self.should_retry(error, attempt):
             return None
         if error.retry_after is not None:
             return error.retry_after
         spread = 1 + self.jitter * (2 * self.random() - 1)
-        # At the cap clients must not come in step either, so there is room for the spread below it.
+        # Leave room for the spread below the cap, so that clients do not retry in step there either.
         return min(self._grown(attempt), self.max_delay / (1 + self.jitter)) * spread
 
     def _grown(self, attempt: int) -> float:
         try:
             return self.initial * self.multiplier ** (attempt - 1)
-        except OverflowError:  # who retries for days comes to numbers that no float holds
+        except OverflowError:  # after days of retries
             return math.inf
 
 
-def in_words(seconds: float) -> str:
-    """A wait as a person reads it: `0.5 s`, `30 s`, `5 min`."""
+def format_delay(seconds: float) -> str:
+    """Return a wait for display: `0.5 s`, `30 s`, `5 min`."""
     if seconds >= 180:
         return f"{seconds / 60:.0f} min"
     return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f}".removesuffix(".0") + " s"
 
 
 def retry_delay(strategy: RetryStrategy, error: ProviderError, attempt: int) -> float | None:
-    """Return the seconds to wait before a model call is made again; None: give up.
+    """Return the seconds to wait before the retry of a model call; None gives up.
 
     Raises:
-        TypeError, ValueError: The strategy returned something else than it promises.
+        TypeError, ValueError: The strategy returned an invalid value.
     """
     wanted = strategy.should_retry(error, attempt)
     if not isinstance(wanted, bool):  # pyright: ignore[reportUnnecessaryIsInstance]

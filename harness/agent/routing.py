@@ -1,4 +1,4 @@
-"""Which model is asked at which turn. Turns count from 1 within a run."""
+"""Routing: the model of each turn. Turns count from 1 within a run."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ class Routing(Protocol):
 
     @property
     def models(self) -> tuple[Model, ...]:
-        """All it may choose: their connections are closed with the agent."""
+        """All models it may choose; they are closed with the agent."""
         ...
 
     def model_for(self, turn: int, *, is_sub_agent: bool) -> Model:
-        """Return the model of a turn; `is_sub_agent`: the run is that of a sub-agent."""
+        """Return the model of a turn; `is_sub_agent` is True in the run of a subagent."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Single:
-    """Always the same."""
+    """Uses one model for all turns."""
 
     model: Model
+    """The model."""
 
     @property
     def models(self) -> tuple[Model, ...]:
@@ -40,10 +41,12 @@ class Single:
 
 @dataclass(frozen=True, slots=True)
 class ByTurn:
-    """One model, but for some turns another."""
+    """Uses one model, with exceptions for some turns."""
 
     default: Model
+    """Model of all other turns."""
     overrides: Mapping[int, Model] = field(default_factory=dict[int, Model])
+    """Models by turn, from 1."""
 
     @property
     def models(self) -> tuple[Model, ...]:
@@ -56,11 +59,14 @@ class ByTurn:
 
 @dataclass(frozen=True, slots=True)
 class CheapThenPowerful:
-    """The cheap model looks around; from turn `switch_at` on the powerful one decides."""
+    """Uses a cheap model for exploration and a powerful one from a given turn on."""
 
     cheap: Model
+    """Model of the first turns."""
     powerful: Model
+    """Model from turn `switch_at` on."""
     switch_at: int
+    """First turn of the powerful model, from 1."""
 
     @property
     def models(self) -> tuple[Model, ...]:

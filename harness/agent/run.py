@@ -1,4 +1,4 @@
-"""What a run works with: the state an agent keeps between runs, and everything fixed for one run."""
+"""State that an agent keeps between runs, and the fixed parameters of one run."""
 
 from __future__ import annotations
 
@@ -36,17 +36,19 @@ from harness.workspace.workspace import Workspace
 
 @dataclass(slots=True)
 class Permissions:
-    """What a person permits; they may change it at any time. Sub-agents have that of the agent they work for, so that
-    none may ever do more."""
+    """The user's permissions, changeable at any time. Subagents share those of their agent, so none may do more."""
 
     mode: Mode
+    """`PLAN` or `EXECUTE`."""
     approval: ApprovalMode
+    """Approval mode."""
     grants: Grants
+    """Permission rules."""
 
 
 @dataclass(slots=True)
 class Initial:
-    """What an agent was made with, for `reset`."""
+    """Initial settings of an agent, for `reset`."""
 
     model: Model
     tools: tuple[Tool, ...]
@@ -55,26 +57,34 @@ class Initial:
 
 @dataclass(slots=True)
 class State:
-    """What a person may change at any time; a run reads it anew for each turn.
-
-    `budget` is how many tokens a request may have, learned when a service refused one that was longer; 0: not known.
-    `reply` is the reply in progress; `last_error` the error that ended the last run.
-    """
+    """Settings and counters of an agent, changeable at any time; a run reads them anew each turn."""
 
     model: Model
+    """Current model."""
     tools: Sequence[Tool]
+    """All tools of the agent."""
     system_prompt: str
+    """System prompt, without the addendum of the mode."""
     permissions: Permissions
+    """The user's permissions."""
     max_tokens: int | None = None
+    """Maximum length of a reply in tokens; None: the provider's default."""
     ledger: Ledger = field(default_factory=Ledger)
+    """Usage of the whole conversation."""
     budget: int = 0
+    """Maximum length of a request in tokens, learned from an overflow; 0 = unknown."""
     pause: InterruptibleWait = field(default_factory=InterruptibleWait)
+    """Wait before a retry."""
     calls: RunningCalls = field(default_factory=RunningCalls)
+    """Tool calls that are running."""
     jobs: Jobs = field(default_factory=Jobs)
+    """Background jobs."""
     reply: ReplyBuilder | None = None
+    """Reply in progress."""
     last_error: str | None = None
+    """Error that ended the last run."""
     former_models: list[Model] = field(default_factory=list[Model])
-    """Models that were replaced by another one and still have to be closed."""
+    """Models that were replaced and still have to be closed."""
 
     @property
     def mode(self) -> Mode:
@@ -98,7 +108,7 @@ class State:
 
     @property
     def usage(self) -> Usage:
-        """What the whole conversation has used."""
+        """Usage of the whole conversation."""
         return self.ledger.usage
 
     @property
@@ -115,7 +125,7 @@ class State:
 
 
 def known_model_info(model: Model) -> ModelInfo:
-    """What is known of a model without waiting."""
+    """Return the metadata of a model that is known without waiting."""
     return model.info.now or ModelInfo()
 
 
@@ -123,7 +133,7 @@ def specs_of(tools: Sequence[Tool]) -> tuple[ToolSpec, ...]:
     return tuple(ToolSpec(tool.name, tool.description, tool.parameters) for tool in tools)
 
 
-def _nothing_more(reply: AssistantMessage) -> UserMessage | None:
+def _no_message(reply: AssistantMessage) -> UserMessage | None:
     del reply
     return None
 
@@ -134,86 +144,116 @@ def _never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """Why a run ended, in the fields of `AgentEnd`. A rejected run never began: the history has nothing of it."""
+    """Outcome of a run, in the fields of `AgentEnd`. A rejected run leaves nothing in the history."""
 
     stop_reason: StopReason
+    """Reason the run ended."""
     error: str | None = None
+    """Description of an error or abort."""
     limit: str = ""
+    """Limit that ended the run."""
     stop_message: str = ""
+    """Explanation of the limit."""
     rejection: str = ""
+    """Reason the run did not start."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """How a run begins, and what it has that others have not.
-
-    `tools` are offered in this run only. `last_word` is asked when the model has nothing more to do: what it hands back
-    is said to the model, and the run goes on. `is_over` is asked after each turn: true ends the run, and ends it well.
-    `answer_schema` holds the model to a form. `work` is done in place of the loop; `run_id` was given out before,
-    empty for the next one. `metadata` belongs to the program.
-    """
+    """Input of one run and its run-specific hooks."""
 
     prompts: tuple[Message, ...] = ()
+    """Messages that start the first turn."""
     continuation: Continuation | None = None
+    """Relation to the previous run; None for a run with a prompt."""
     trigger: TurnTrigger = "user"
+    """Trigger of the first turn."""
     tools: tuple[Tool, ...] = ()
-    on_idle: Callable[[AssistantMessage], UserMessage | None] = _nothing_more
+    """Additional tools, available in this run only."""
+    on_idle: Callable[[AssistantMessage], UserMessage | None] = _no_message
+    """Called when the model has no more tool calls; a returned message continues the run."""
     should_stop: Callable[[], bool] = _never
+    """Checked after each turn; True ends the run successfully."""
     output_schema: OutputSchema | None = None
+    """Schema of the replies."""
     work: Callable[[Run], Awaitable[RunOutcome]] | None = None
+    """Replacement for the agent loop."""
     run_id: str = ""
+    """Id assigned in advance; empty for the next one."""
     metadata: JsonObject = field(default_factory=dict[str, JsonValue])
+    """Data of the program."""
 
 
 @dataclass(slots=True)
 class Progress:
-    """Where a run stands. `turn` counts its turns from 1; `asked` is the model of the last request, `fallbacks` how
-    many models were given up; `failure` is why the last request failed for good, `rejection` why a filter kept words
-    back; `left_out` is how many messages the model was not shown last time, and whether others were cut."""
+    """Progress of a run."""
 
     turn: int = 0
+    """Current turn, from 1."""
     asked: ModelSpec | None = None
+    """Model of the last request."""
     fallbacks: int = 0
+    """Number of models that failed permanently."""
     failure: ProviderError | None = None
+    """Error of the last failed model call."""
     rejection: str = ""
+    """Reason a guardrail blocked a message."""
     left_out: tuple[int, bool] = (0, False)
+    """Number of messages missing from the last context, and True if others were truncated."""
     normaliser: Normaliser = field(default_factory=Normaliser)
+    """Normalizer of the context, which remembers what it has checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`began`: how many messages there were before this run; `parent` is the one it works for, as a sub-agent's."""
+    """Services and parameters of one run."""
 
     state: State
+    """Settings of the agent."""
     bus: Bus
+    """Event bus."""
     history: History
+    """Messages in memory."""
     inbox: Inbox
+    """Queued messages."""
     meter: Meter
+    """Consumption of the run."""
     options: AgentOptions
+    """Options of the agent."""
     user: UserInteraction
+    """Interface to the user."""
     workspace: Workspace
+    """Files."""
     spill_dir: Path
+    """Folder for long output."""
     hooks: HookChain
+    """Hooks of the run."""
     cache: ResultCache
+    """Cached tool results."""
     request: RunRequest = RunRequest()
+    """Input of the run."""
     start_index: int = 0
+    """Number of messages before the run."""
     delegate: Delegate | None = None
+    """Starts subagents."""
     parent: Run | None = None
+    """Run that this one works for, in a subagent."""
     progress: Progress = field(default_factory=Progress)
+    """Progress of the run."""
 
     @property
     def ancestors(self) -> tuple[Run, ...]:
-        """This run, the one it works for, and so on: what is used here is used by all of them."""
+        """This run, its parent, and so on; usage counts for all of them."""
         return (self,) if self.parent is None else (self, *self.parent.ancestors)
 
     @property
     def retry_policy(self) -> RetryPolicy:
-        """The numbers of the retry policy; the defaults where the program has a strategy of its own."""
+        """The retry policy; the defaults if the program supplies its own strategy."""
         return self.options.retry if isinstance(self.options.retry, RetryPolicy) else RetryPolicy()
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools the model is shown now."""
+        """Tools offered to the model now."""
         shown: Sequence[Tool] = self.state.available_tools
         if self.options.tool_filter is not None:
             shown = self.options.tool_filter(shown, self.history.messages)
@@ -221,7 +261,7 @@ class Run:
 
     @property
     def config(self) -> RunConfig:
-        """The configuration as it is now."""
+        """Current configuration."""
         state, options = self.state, self.options
         facts = state.model.info.now
         return RunConfig(
@@ -235,5 +275,5 @@ class Run:
         )
 
     def tool(self, name: str) -> Tool | None:
-        """A tool by its name, shown or not."""
+        """Return a tool by name, whether or not it is offered now."""
         return next((each for each in (*self.state.tools, *self.request.tools) if each.name == name), None)

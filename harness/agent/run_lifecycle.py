@@ -1,4 +1,4 @@
-"""One run from its first hook to its last: begins it, guards it, ends it exactly once."""
+"""Lifecycle of one run, from its first hook to its last: start it, guard it, end it exactly once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STOPPED = RunOutcome("aborted", "stopped by the user")
 
 
 class RunLifecycle:
-    """Takes a run through its life. The work is a task of its own, so that `abort` stops it and not its caller."""
+    """Executes a run in a task of its own, so that `abort` cancels the run and not its caller."""
 
     def __init__(self, run: Run, identity: Identity, parent_run_id: str) -> None:
         self._run = run
@@ -27,7 +27,7 @@ class RunLifecycle:
         self._is_aborted = False
 
     def abort(self) -> None:
-        """Stop the run; from any thread."""
+        """Abort the run. Thread-safe."""
         task = self._task
         if task is None:
             self._is_aborted = True
@@ -35,22 +35,24 @@ class RunLifecycle:
             call_in(task.get_loop(), task.cancel)
 
     async def execute(self) -> AgentResult:
-        """Raises:
-        CancelledError: the caller was cancelled; the run has ended in good order all the same.
+        """Execute the run.
+
+        Raises:
+            CancelledError: The caller was cancelled; the run has ended properly.
         """
-        ending = RunOutcome("error", "the run failed")
+        outcome = RunOutcome("error", "the run failed")
         try:
-            ending = await self._guarded()
+            outcome = await self._guarded()
         except asyncio.CancelledError:
-            ending = STOPPED
+            outcome = STOPPED
             raise
         finally:
-            end = self._end(ending)
+            end = self._end(outcome)
             await self._after(end)
         return self._result(end)
 
     async def _guarded(self) -> RunOutcome:
-        task = asyncio.create_task(self._live())
+        task = asyncio.create_task(self._work())
         self._task = task
         try:
             await asyncio.wait([task])
@@ -58,14 +60,14 @@ class RunLifecycle:
             try:
                 await cancel_tasks([task])
             finally:
-                self._keep_what_was_said(task)
+                self._keep_prompts(task)
         return STOPPED if task.cancelled() else task.result()
 
-    async def _live(self) -> RunOutcome:
+    async def _work(self) -> RunOutcome:
         run = self._run
         if run.hooks:
-            said = (*run.history.messages, *run.request.prompts)
-            stop = await run.hooks.before_loop(said, self._identity.loops)
+            messages = (*run.history.messages, *run.request.prompts)
+            stop = await run.hooks.before_loop(messages, self._identity.run_count)
             if stop is not None:
                 return rejected(stop.reason or "stopped by a hook")
         run.bus.publish(
@@ -81,26 +83,26 @@ class RunLifecycle:
         work = run.request.work or run_loop
         return await work(run)
 
-    def _keep_what_was_said(self, task: asyncio.Task[RunOutcome]) -> None:
-        broke = task.cancelled() or task.exception() is not None
-        if broke or not task.result().rejection:
+    def _keep_prompts(self, task: asyncio.Task[RunOutcome]) -> None:
+        failed = task.cancelled() or task.exception() is not None
+        if failed or not task.result().rejection:
             append_unsent_prompts(self._run)
 
-    def _end(self, ending: RunOutcome) -> AgentEnd:
+    def _end(self, outcome: RunOutcome) -> AgentEnd:
         run = self._run
         run.inbox.reminders.clear()
-        failed = ending.stop_reason == "error"
-        run.state.last_error = ending.error if failed else None
+        failed = outcome.stop_reason == "error"
+        run.state.last_error = outcome.error if failed else None
         failure = run.progress.failure if failed else None
         end = AgentEnd(
-            stop_reason=ending.stop_reason,
+            stop_reason=outcome.stop_reason,
             messages=run.history.since(run.start_index),
             usage=run.meter.ledger.usage,
-            error=ending.error,
+            error=outcome.error,
             error_type=type(failure).__name__ if failure else "",
-            limit=ending.limit,
-            stop_message=ending.stop_message,
-            rejection=ending.rejection,
+            limit=outcome.limit,
+            stop_message=outcome.stop_message,
+            rejection=outcome.rejection,
         )
         run.bus.publish(end)
         return end
@@ -111,7 +113,7 @@ class RunLifecycle:
         self._task = None
         task = asyncio.create_task(self._run.hooks.after_loop(end))
         try:
-            # A task that is cancelled before its first step never takes it, but the hooks are asked on every path.
+            # A task cancelled before its first step never runs, but the hooks must run on every path.
             await asyncio.sleep(0)
             self._task = task
             if self._is_aborted:

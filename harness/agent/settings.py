@@ -21,7 +21,7 @@ class AgentSettings(AgentCore):
         """Use another model from the next turn on; at once, if the run is waiting to retry a request.
 
         Raises:
-            ConfigError: There is no model of that name.
+            ConfigError: The model does not exist.
         """
         model = model_of(model)
         self.state.former_models.append(self.state.model)
@@ -47,7 +47,7 @@ class AgentSettings(AgentCore):
         """Offer these tools from the next turn on; calls that are running are not affected.
 
         Raises:
-            ConfigError: Two tools have the same name, or something in it is no tool.
+            ConfigError: Two tools have the same name, or an item is not a tool.
         """
         self.state.tools = tool_list(tools)
 
@@ -55,10 +55,10 @@ class AgentSettings(AgentCore):
         """Offer one more tool from the next turn on.
 
         Raises:
-            ConfigError: The agent already has a tool of that name, or it is no tool.
+            ConfigError: The agent already has a tool of that name, or the value is not a tool.
         """
         self.set_tools((*self.state.tools, tool))
 
     def remove_tool(self, name: str) -> None:
-        """Stop offering a tool from the next turn on; does nothing if there is no tool of that name."""
+        """Stop offering a tool from the next turn on; does nothing if no tool has that name."""
         self.set_tools([tool for tool in self.state.tools if tool.name != name])

@@ -1,7 +1,7 @@
-"""A side question: it sees the conversation and does not enter it.
+"""Side question: a question about the conversation that does not become part of it.
 
-It may be asked while a run is on and leaves that run alone: no tool runs, and of the answer nothing stays but what it
-cost, which a `UsageAdded` event reports.
+It may be asked during a run and does not affect it: no tool runs, and only the usage of the answer is recorded, in a
+`UsageAdded` event.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 
 from harness.agent.core import AgentCore
-from harness.agent.cost import priced
+from harness.agent.cost import with_price
 from harness.agent.guardrails import Reject, apply_guardrails
 from harness.agent.reply import ReplyBuilder
 from harness.agent.run import specs_of
@@ -24,45 +24,50 @@ from harness.messages import AssistantMessage, Message, ModelMessage, Text, Tool
 from harness.ports.provider import BlockDelta, Request
 from harness.ports.tool import Tool
 
-ASIDE = (
-    "<aside>\nThe user asks something beside the work, which goes on without you here. Answer it in words from what "
-    "you see in this conversation; no tool can be used, and nobody will remember this answer.\n</aside>\n\n"
+PREFIX = (
+    "<aside>\nThe user asks a side question while the main work continues without you here. Answer it in words from "
+    "what you see in this conversation. No tool can be used, and this answer will not be remembered.\n</aside>\n\n"
 )
-UNDER_WAY = "This call is still under way."
-NO_TOOLS = "No tool can be used in an aside. Answer in words, from what you see."
-ROUNDS = 2
-"""How often the model is asked where it answers with nothing but tool calls."""
+NO_RESULT_YET = "This call is still running."
+NO_TOOLS = "No tool can be used in a side question. Answer in words, from what you see."
+MAX_REQUESTS = 2
+"""Maximum number of requests if the model answers with tool calls only."""
 
 
-def _untold(text: str) -> None:
+def _ignore_text(text: str) -> None:
     del text
 
 
-async def ask_side_question(self: AgentCore, question: str, tell: Callable[[str], None] = _untold) -> AssistantMessage:
-    """Ask the agent's model something beside the conversation, at any time; `tell` hears the answer as it comes.
-    Cancel it to stop it.
+async def ask_side_question(
+    self: AgentCore, question: str, on_text: Callable[[str], None] = _ignore_text
+) -> AssistantMessage:
+    """Ask the agent's model a side question, at any time. Cancel the call to abort it.
+
+    Args:
+        question: The question.
+        on_text: Receives the text of the answer as it is streamed.
 
     Raises:
-        ProviderError: the model did not answer; it is not asked again by itself.
-        Rejected: an input filter keeps the question back.
+        ProviderError: The model call failed; it is not retried.
+        Rejected: A guardrail blocked the question.
     """
-    said = apply_guardrails(UserMessage((Text(ASIDE), Text(question))), self.options.guardrails)
-    if isinstance(said, Reject):
-        raise Rejected(said.reason)
-    # The tools are named as ever: services keep the beginning of a request for the next, and refuse calls in a
+    message = apply_guardrails(UserMessage((Text(PREFIX), Text(question))), self.options.guardrails)
+    if isinstance(message, Reject):
+        raise Rejected(message.reason)
+    # The tools are declared as usual: services cache the beginning of a request, and reject tool calls in a
     # conversation without tools.
-    request = await _request(self, [*_so_far(self.history.messages), said])
-    for _ in range(ROUNDS):
-        reply = await _answer(self, request, tell)
+    request = await _request(self, [*_with_open_calls(self.history.messages), message])
+    for _ in range(MAX_REQUESTS):
+        reply = await _answer(self, request, on_text)
         if reply.text.strip() or not reply.tool_calls:
             return reply
         refused = [ToolResult(call.id, call.name, (Text(NO_TOOLS),), is_error=True) for call in reply.tool_calls]
         request = replace(request, messages=(*request.messages, reply, *refused))
-    raise StreamError("the model answers with nothing but tool calls; ask in other words, or within the conversation")
+    raise StreamError("the model answered with tool calls only; rephrase the question, or ask it as a prompt")
 
 
-def _so_far(messages: Sequence[Message]) -> list[Message]:
-    """The conversation, with a word for each call that has no result yet."""
+def _with_open_calls(messages: Sequence[Message]) -> list[Message]:
+    """Return the conversation, with a placeholder result for each call that has none yet."""
     shown = list(messages[:-1] if last_reply_failed(messages) else messages)
     answered = {each.call_id for each in shown if isinstance(each, ToolResult)}
     calls: list[ToolCall] = []
@@ -70,7 +75,7 @@ def _so_far(messages: Sequence[Message]) -> list[Message]:
         if isinstance(message, AssistantMessage):
             calls = [call for call in message.tool_calls if call.id not in answered]
             break
-    return [*shown, *(ToolResult(call.id, call.name, (Text(UNDER_WAY),)) for call in calls)]
+    return [*shown, *(ToolResult(call.id, call.name, (Text(NO_RESULT_YET),)) for call in calls)]
 
 
 async def _request(agent: AgentCore, messages: Sequence[Message]) -> Request:
@@ -108,8 +113,8 @@ async def _shown(agent: AgentCore, messages: Sequence[Message], overhead: int) -
     return Normaliser().normalise(kept)
 
 
-async def _answer(agent: AgentCore, request: Request, tell: Callable[[str], None]) -> AssistantMessage:
-    """One reply; what it used is counted for the agent."""
+async def _answer(agent: AgentCore, request: Request, on_text: Callable[[str], None]) -> AssistantMessage:
+    """Request one reply and add its usage to the agent's."""
     model = agent.state.model
     builder = ReplyBuilder(request.spec, agent.history.call_ids)
     deltas = model.provider.stream(request)
@@ -118,13 +123,13 @@ async def _answer(agent: AgentCore, request: Request, tell: Callable[[str], None
             raise_if_cancelled()
             seen = builder.take(delta)
             if isinstance(seen, BlockDelta) and builder.kind_of(seen.index) == "text":
-                tell(seen.text)
+                on_text(seen.text)
     finally:
         if isinstance(deltas, AsyncGenerator):
             await deltas.aclose()
     reply = builder.finish()
     facts = await model.info.load()
-    reply = replace(reply, usage=priced(reply.usage, facts.price))
+    reply = replace(reply, usage=with_price(reply.usage, facts.price))
     agent.state.ledger.settle(model.spec.name, facts.price)
     agent.state.ledger.add(model.spec.name, reply.usage)
     agent.publish(UsageAdded(model=model.spec.name, usage=reply.usage))

@@ -1,4 +1,4 @@
-"""A run that is read while it happens, and spoken to meanwhile."""
+"""Stream of the events of one run, with methods to control it."""
 
 from __future__ import annotations
 
@@ -18,72 +18,72 @@ from harness.ports.interaction import Answer, Approval, PlanDecision
 from harness.publishing.channel import Listener
 
 Start: TypeAlias = Callable[[], Awaitable[AgentResult]]
-"""Starts the run, and waits for its end."""
+"""Starts the run and waits for its end."""
 
 
 class RunStream:
-    """An async iterator of everything that happens in one run, up to and including its `AgentEnd`.
+    """Async iterator of the events of one run, up to and including its `AgentEnd`.
 
-    The run begins with the first event that is asked for. Leaving early aborts it: `async with`, `aclose`, or breaking
-    out of the loop. `respond`, `answer` and `review` need an agent whose person is `Answers`.
+    The run starts when the first event is requested. Leaving early aborts it: `async with`, `aclose`, or breaking out
+    of the loop. `respond`, `answer` and `review` require `AgentOptions(user=PendingRequests())`.
 
     Raises:
-        AlreadyRunning: at the first event, when another run is on; that run is not disturbed.
-        NoMessages, InvalidContinue: at the first event, when there is nothing to continue.
+        AlreadyRunning: At the first event, if another run is active; that run is not affected.
+        NoMessages, InvalidContinue: At the first event, if there is nothing to continue.
     """
 
     def __init__(self, agent: AgentCore, start: Start) -> None:
         self._agent = agent
-        self._course = _Course()
-        # A generator that knows nothing of this object: forgotten together, asyncio closes it at once.
-        self._events = _events(agent, start, self._course)
+        self._state = _StreamState()
+        # The generator has no reference to this object, so that asyncio closes it when the stream is discarded.
+        self._events = _events(agent, start, self._state)
 
     @property
     def result(self) -> AgentResult:
-        """What the run came to.
+        """Result of the run.
 
         Raises:
-            AgentError: it is not over.
+            AgentError: The run has not ended.
         """
-        if self._course.result is None:
-            raise AgentError("the run is not over: read its events to the end")
-        return self._course.result
+        if self._state.result is None:
+            raise AgentError("the run has not ended: read its events to the end")
+        return self._state.result
 
     def respond(self, call_id: str, approval: Approval) -> None:
-        """Say whether a call may run.
+        """Decide on a call that needs approval.
 
         Raises:
-            NotAsked: that call does not wait for approval.
-            AgentError: the agent asks somebody else.
+            NoPendingRequest: The call is not waiting for approval.
+            AgentError: The agent uses another user interface.
         """
         self._answers.respond(call_id, approval)
 
     def answer(self, call_id: str, answer: Answer) -> None:
-        """Answer the question that a call asks; raises as `respond`."""
+        """Answer the question of a call; raises like `respond`."""
         self._answers.answer(call_id, answer)
 
     def review(self, verdict: PlanDecision) -> None:
-        """Accept or reject the plan that was submitted; raises as `respond`."""
+        """Accept or reject the submitted plan; raises like `respond`."""
         self._answers.review(verdict)
 
     def inject(self, prompt: Prompt) -> None:
-        """Say something to the run: it is heard at the next turn."""
+        """Send a steering message, delivered at the next turn."""
         self._agent.steer(prompt)
 
     def interrupt(self) -> bool:
-        """Interrupt the turn that is on, so that what was injected is delivered at once; see `Agent.interrupt`."""
+        """Interrupt the current turn and deliver steering messages at once; see `Agent.interrupt`."""
         return self._agent.interrupt()
 
     def follow_up(self, prompt: Prompt) -> None:
-        """Say something once the run has ended well."""
+        """Queue a message that is delivered when the run would end."""
         self._agent.follow_up(prompt)
 
     def cancel(self) -> None:
-        """Stop the run; the events that tell of its end can still be read. Before it begins, it never does."""
-        self._course.stop(self._agent)
+        """Abort the run; its remaining events can still be read. A run that has not started never starts."""
+        self._state.stop(self._agent)
 
     def cancel_call(self, call_id: str, session_id: str = "") -> bool:
-        """Stop one call, and nothing else; whether it was running."""
+        """Cancel one tool call. Return False if it was not running."""
         return self._agent.cancel_call(call_id, session_id)
 
     def __aiter__(self) -> RunStream:
@@ -93,7 +93,7 @@ class RunStream:
         return await anext(self._events)
 
     async def aclose(self) -> None:
-        """Stop the run if it is not over, and wait until it is."""
+        """Abort the run if it has not ended, and wait for its end."""
         await self._events.aclose()
 
     async def __aenter__(self) -> RunStream:
@@ -106,48 +106,52 @@ class RunStream:
 
     @property
     def _answers(self) -> PendingRequests:
-        person = self._agent.options.user
-        if not isinstance(person, PendingRequests):
-            raise AgentError("this agent asks somebody else: give it AgentOptions(person=Answers())")
-        return person
+        user = self._agent.options.user
+        if not isinstance(user, PendingRequests):
+            raise AgentError("this agent uses another user interface: set AgentOptions(user=PendingRequests())")
+        return user
 
 
 @dataclass(slots=True)
-class _Course:
-    """How far the run of a stream is: `heard` once the run that is on is this one's, `over` once its end is known."""
+class _StreamState:
+    """Progress of a stream's run."""
 
     stopped: bool = False
+    """True once the run has to end."""
     over: bool = False
-    heard: Listener | None = None
+    """True once the run has ended."""
+    listener: Listener | None = None
+    """Source of the events; None before the run starts."""
     result: AgentResult | None = None
+    """Result of the run."""
 
     def stop(self, agent: AgentCore) -> None:
         self.stopped = True
-        if self.heard is not None and not self.over:
+        if self.listener is not None and not self.over:
             agent.abort()
 
 
-async def _events(agent: AgentCore, start: Start, course: _Course) -> AsyncGenerator[Event]:
-    if course.stopped:
+async def _events(agent: AgentCore, start: Start, state: _StreamState) -> AsyncGenerator[Event]:
+    if state.stopped:
         return
-    run = asyncio.create_task(_run(agent, start, course))
+    run = asyncio.create_task(_run(agent, start, state))
     try:
-        # Let it begin, or be refused because another began in the same moment.
+        # Let the run start, or be refused because another one started in the same moment.
         await asyncio.sleep(0)
-        if course.heard is not None:
-            async for event in course.heard:
-                course.over |= isinstance(event, AgentEnd)
+        if state.listener is not None:
+            async for event in state.listener:
+                state.over |= isinstance(event, AgentEnd)
                 yield event
                 if isinstance(event, AgentEnd):
                     break
     finally:
-        course.stop(agent)
-        course.result = await run
+        state.stop(agent)
+        state.result = await run
 
 
-async def _run(agent: AgentCore, start: Start, course: _Course) -> AgentResult:
-    with agent.listen() as course.heard:
+async def _run(agent: AgentCore, start: Start, state: _StreamState) -> AgentResult:
+    with agent.listen() as state.listener:
         try:
             return await start()
         finally:
-            course.over = True
+            state.over = True

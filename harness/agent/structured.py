@@ -1,6 +1,6 @@
-"""Answers in a form: the model answers through a tool made for it, or by a schema of the provider's own.
+"""Structured output: the model answers by calling a tool made for it, or by the provider's native schema support.
 
-Either way a wrong answer is told to the model with what is wrong, and it may try again.
+Either way an invalid answer is returned to the model with its validation errors, and the model may try again.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ T = TypeVar("T")
 
 ANSWER = "__structured_output"
 DESCRIPTION = (
-    "Gives your final answer, in the form that the program which asked can read. Always end by calling it, once, when "
-    "all other work is done; an answer in plain text is not heard."
+    "Give your final answer in a form that the calling program can read. Always end by calling this tool, once, when "
+    "all other work is done; an answer in plain text is ignored."
 )
 ACCEPTED = "The answer is accepted."
-IGNORED = f"the reply was no call of {ANSWER}"
+IGNORED = f"the reply did not call {ANSWER}"
 
 
 @overload
@@ -41,34 +41,41 @@ async def prompt_structured(
 @overload
 async def prompt_structured(self: AgentCore, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object: ...
 async def prompt_structured(self: AgentCore, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object:
-    """Say something, and get the answer as a value: of a pydantic model, of any type that `pydantic.TypeAdapter` takes,
-    or, by a JSON Schema, as JSON. The model may use its other tools first; the conversation can go on afterwards.
+    """Send a prompt and return the answer as a value.
+
+    The model may use its other tools first; the conversation can continue afterwards.
+
+    Args:
+        prompt: Text, content blocks, or messages.
+        schema: A pydantic model, any type that `pydantic.TypeAdapter` accepts, or a JSON Schema.
+        max_attempts: Maximum number of answers to validate, at least 1.
 
     Raises:
-        StructuredOutputFailed: `max_attempts` answers did not fit; the run has ended.
-        ConfigError: `schema` is no such thing, and nothing was sent; or the first answer showed that it refers to what
-            is not in it.
-        AlreadyRunning: a run is on.
-        ProviderError, Rejected, Aborted, LimitExceeded, AgentError: as `AgentResult.raise_for_failure`.
+        StructuredOutputFailed: No answer was valid; the run has ended.
+        ConfigError: `schema` is invalid and nothing was sent, or it refers to definitions that it does not contain.
+        AlreadyRunning: A run is active.
+        ProviderError, Rejected, Aborted, LimitExceeded, AgentError: As in `AgentResult.raise_for_failure`.
     """
-    # Pydantic takes a while to import; an agent that answers in words does without.
+    # Imported late: pydantic is slow to import, and only structured output needs it.
     from harness.function_tools.output_type import output_type
 
     if max_attempts < 1:
         raise ConfigError("max_attempts must be at least 1")
-    form = output_type(schema)
-    answer = _StructuredOutput(form, max_attempts)
-    unsubscribe = self.subscribe(answer.hear)
+    output = output_type(schema)
+    answer = _StructuredOutput(output, max_attempts)
+    unsubscribe = self.subscribe(answer.on_event)
     try:
-        result = await self.run(_entry(self, answer, RunRequest(messages_of(prompt), trigger=self.identity.origin)))
+        result = await self.run(
+            _run_request(self, answer, RunRequest(messages_of(prompt), trigger=self.identity.origin))
+        )
     finally:
         unsubscribe()
     if answer.unusable is not None:
         raise answer.unusable
     if answer.is_exhausted:
         raise StructuredOutputFailed(max_attempts, answer.last_error)
-    # What a limit ended after the answer was given has done what was asked.
-    if not answer.is_given or result.stop_reason in ("aborted", "error"):
+    # A limit reached after a valid answer does not matter.
+    if not answer.has_value or result.stop_reason in ("aborted", "error"):
         result.raise_for_failure()
     return answer.value
 
@@ -82,15 +89,15 @@ def prompt_structured_sync(
 @overload
 def prompt_structured_sync(self: AgentCore, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object: ...
 def prompt_structured_sync(self: AgentCore, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object:
-    """`prompt_structured`, waiting as `prompt_sync` does."""
+    """Send a prompt and wait, like `prompt_structured` without an event loop."""
     return self.blocking(lambda: prompt_structured(self, prompt, schema, max_attempts=max_attempts))
 
 
 class _StructuredOutput:
-    """What has come of the asking so far: the value, or how often and how it was wrong."""
+    """State of a structured prompt: the value, or the number of attempts left and the latest error."""
 
-    def __init__(self, form: OutputType, max_attempts: int) -> None:
-        self.form = form
+    def __init__(self, output: OutputType, max_attempts: int) -> None:
+        self.output = output
         self.last_error = ""
         self.unusable: ConfigError | None = None
         self._left = max_attempts
@@ -98,79 +105,81 @@ class _StructuredOutput:
         self._broken: set[str] = set()
 
     @property
-    def is_given(self) -> bool:
+    def has_value(self) -> bool:
         return bool(self._values)
 
     @property
     def is_exhausted(self) -> bool:
-        return not self._left and not self.is_given
+        return not self._left and not self.has_value
 
     @property
     def value(self) -> object:
-        """Raises:
-        AgentError: there is none, though the run ended well.
+        """The accepted value.
+
+        Raises:
+            AgentError: The run ended successfully without an answer.
         """
         if not self._values:
             raise AgentError("the run ended before the model gave its answer")
         return self._values[0]
 
-    def wrong(self, error: str) -> str:
-        """Count an answer that does not fit; what to tell the model."""
+    def count_invalid(self, error: str) -> str:
+        """Count an invalid answer and return the error text for the model."""
         self._left = max(0, self._left - 1)
         self.last_error = error
         return f"Validation failed:\n{error}"
 
     def _give_up(self, error: ConfigError) -> str:
-        """No answer can be judged, so none is asked for any more."""
+        """Stop the attempts, because no answer can be validated."""
         self.unusable, self._left = error, 0
         return str(error)
 
     def take(self, arguments: JsonObject) -> ToolOutput:
-        """The answer as a call of the tool. The first that fits is the answer."""
-        if self.is_given or self.is_exhausted:
-            return ToolOutput.failure("No more answers are taken.")
+        """Validate an answer sent as a call of the tool. The first valid one is the result."""
+        if self.has_value or self.is_exhausted:
+            return ToolOutput.failure("No more answers are accepted.")
         try:
-            self._values.append(self.form.read(arguments))
+            self._values.append(self.output.read(arguments))
         except ConfigError as error:
             return ToolOutput.failure(self._give_up(error))
         except InvalidArguments as error:
-            return ToolOutput.failure(f"{self.wrong(str(error))}\nCall {ANSWER} again, corrected.")
+            return ToolOutput.failure(f"{self.count_invalid(str(error))}\nCall {ANSWER} again, corrected.")
         return ToolOutput((Text(ACCEPTED),), terminate=True)
 
-    def hear(self, event: Event) -> None:
-        """Count calls that are no JSON: they never reach the tool."""
+    def on_event(self, event: Event) -> None:
+        """Count calls whose arguments are not JSON; they never reach the tool."""
         match event:
             case ToolExecutionStart(call=ToolCall(name=name, partial_json=written)) if name == ANSWER and written:
                 self._broken.add(event.call.id)
-            case ToolExecutionEnd(result=result) if result.call_id in self._broken and not self.is_given:
-                self.wrong(result.text)
+            case ToolExecutionEnd(result=result) if result.call_id in self._broken and not self.has_value:
+                self.count_invalid(result.text)
             case _:
                 pass
 
     def ask_for_call(self, reply: AssistantMessage) -> UserMessage | None:
-        """What is said to a model that would end without a call."""
+        """Return a message for a model that would end without calling the tool."""
         del reply
-        if self.is_given or not self._left:
+        if self.has_value or not self._left:
             return None
-        self.wrong(IGNORED)
-        return None if self.is_exhausted else _told(f"Your answer was not heard. Give it by calling {ANSWER}.")
+        self.count_invalid(IGNORED)
+        return None if self.is_exhausted else _message(f"Your answer was ignored. Give it by calling {ANSWER}.")
 
     def read_reply(self, reply: AssistantMessage) -> UserMessage | None:
-        """Take a reply that is the answer itself; what is said to the model where it does not fit."""
-        if self.is_given or not self._left:
+        """Validate a reply as the answer; return a message for the model if it is invalid."""
+        if self.has_value or not self._left:
             return None
         try:
-            self._values.append(self.form.read_text(reply.text))
+            self._values.append(self.output.read_text(reply.text))
         except ConfigError as error:
             self._give_up(error)
         except InvalidArguments as error:
-            told = self.wrong(str(error))
-            return None if self.is_exhausted else _told(f"{told}\nSend the whole answer again, as JSON alone.")
+            problem = self.count_invalid(str(error))
+            return None if self.is_exhausted else _message(f"{problem}\nSend the whole answer again, as JSON alone.")
         return None
 
 
 class OutputTool:
-    """The tool through which a model answers, in one run only."""
+    """Tool through which the model answers, in one run only."""
 
     name = ANSWER
     label = "Answer"
@@ -178,11 +187,11 @@ class OutputTool:
     mutates = False
 
     def __init__(self, answer: _StructuredOutput) -> None:
-        self.parameters = answer.form.schema
+        self.parameters = answer.output.schema
         self._answer = answer
 
     def validate(self, arguments: JsonObject) -> JsonObject:
-        """As they are: what is wrong with them is told by `run`, which can end the run."""
+        """Return the arguments unchanged; `run` validates them, because it can end the run."""
         return arguments
 
     def summary(self, arguments: JsonObject) -> str:
@@ -201,21 +210,21 @@ class OutputTool:
         return self._answer.take(arguments)
 
 
-def _entry(agent: AgentCore, answer: _StructuredOutput, entry: RunRequest) -> RunRequest:
+def _run_request(agent: AgentCore, answer: _StructuredOutput, entry: RunRequest) -> RunRequest:
     entry = replace(entry, should_stop=lambda: answer.is_exhausted)
     if _is_native(agent):
-        schema = OutputSchema(answer.form.name, answer.form.schema)
+        schema = OutputSchema(answer.output.name, answer.output.schema)
         return replace(entry, output_schema=schema, on_idle=answer.read_reply)
     return replace(entry, tools=(OutputTool(answer),), on_idle=answer.ask_for_call)
 
 
 def _is_native(agent: AgentCore) -> bool:
-    """Whether every model that may be asked can be held to a schema; which ones a routing picks is not known."""
+    """Return True if all models that may be used support a schema; those that a routing selects are unknown."""
     options = agent.options
     return options.routing is None and all(each.native_schema for each in (agent.state.model, *options.fallback))
 
 
-def _told(text: str) -> UserMessage:
+def _message(text: str) -> UserMessage:
     return UserMessage((Text(text),), synthetic=True)
 
 

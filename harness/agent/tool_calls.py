@@ -1,7 +1,7 @@
-"""One batch of calls: decide about each in order, run the allowed ones, answer every one.
+"""Execution of the tool calls of one reply: decide on each in order, run the allowed ones, give each a result.
 
-Calls run together unless they get in each other's way; results stand in the history in call order, whoever finished
-first.
+Calls run concurrently unless they conflict. Results are added to the history in call order, in whatever order the calls
+finish.
 """
 
 from __future__ import annotations
@@ -26,70 +26,72 @@ STEERING_GRACE_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class ToolCallResults:
-    """The answers to a reply's calls, in their order; `ends_run`: one of them says that the model need not go on."""
+    """Results of the tool calls of a reply."""
 
     results: tuple[ToolResult, ...]
-    ends_run: bool = False
+    """Results in call order."""
+    terminate: bool = False
+    """True if one of the results ends the run."""
 
 
 async def execute_tool_calls(run: Run, reply: AssistantMessage) -> ToolCallResults:
-    """Answer the calls of a reply. On every path out, cancellation included, each has its result in the history."""
+    """Execute the calls of a reply. On every path, cancellation included, each call has a result in the history."""
     batch = _Batch(run, reply)
     try:
         await run.inbox.interruption.guard(batch.decide())
         await batch.execute()
     finally:
-        batch.answers.close()
-        await batch.answers.publish_remaining(run.options.cancel_grace_s)
-    return ToolCallResults(batch.answers.results, batch.answers.ends_run)
+        batch.results.close()
+        await batch.results.publish_remaining(run.options.cancel_grace_s)
+    return ToolCallResults(batch.results.results, batch.results.terminate)
 
 
 async def skip_tool_calls(run: Run, reply: AssistantMessage) -> None:
-    """Answer the calls of a reply that nobody acts on any more."""
-    answers = Results(run, reply.tool_calls)
+    """Give each call of a reply a result without executing any."""
+    results = Results(run, reply.tool_calls)
     if run.inbox.interruption:
-        answers.may_begin()
-    answers.close()
-    await answers.publish_remaining(run.options.cancel_grace_s)
+        results.may_begin()
+    results.close()
+    await results.publish_remaining(run.options.cancel_grace_s)
 
 
 class _Batch:
     def __init__(self, run: Run, reply: AssistantMessage) -> None:
-        self.answers = Results(run, reply.tool_calls)
+        self.results = Results(run, reply.tool_calls)
         self._run = run
         self._reply = reply
-        self._caller = ToolExecutor(run, self.answers)
+        self._executor = ToolExecutor(run, self.results)
         self._allowed: list[Allowed] = []
 
     async def decide(self) -> None:
-        """Ask about the calls in their order, before any of them runs. Once the user steers, nothing more is."""
+        """Decide on the calls in order, before any of them runs. Stops when a steering message arrives."""
         batch = Batch(self._run, self._reply.tool_calls, self._preview)
         for call in self._reply.tool_calls:
-            if not self.answers.may_begin():
+            if not self.results.may_begin():
                 return
-            match await decide_call(self._run, call, self._caller.context(call), self._reply.stop_reason, batch):
+            match await decide_call(self._run, call, self._executor.context(call), self._reply.stop_reason, batch):
                 case Allowed() as allowed:
                     self._allowed.append(allowed)
                 case RejectedCall(output):
-                    self.answers.give(call, output)
-                    await self.answers.publish_remaining()
+                    self.results.record(call, output)
+                    await self.results.publish_remaining()
             raise_if_cancelled()
 
     async def _preview(self, call: ToolCall) -> PendingApproval | None:
-        return await preview_call(self._run, call, self._caller.context(call), self._reply.stop_reason)
+        return await preview_call(self._run, call, self._executor.context(call), self._reply.stop_reason)
 
     async def execute(self) -> None:
-        """Run what is allowed, group by group. What has not begun when the user steers does not begin."""
+        """Run the allowed calls, group by group. Calls that have not started when the user steers are skipped."""
         for group in groups_of(self._allowed, self._run.options.execution.concurrency):
-            if not self.answers.may_begin():
+            if not self.results.may_begin():
                 break
             await self._run_together(group)
             raise_if_cancelled()
-        self.answers.may_begin()
+        self.results.may_begin()
 
     async def _run_together(self, group: Sequence[Allowed]) -> None:
-        floor = locks_for(group, self._run.workspace.root)
-        tasks = [asyncio.create_task(self._caller.execute(each, floor, place)) for place, each in enumerate(group)]
+        locks = locks_for(group, self._run.workspace.root)
+        tasks = [asyncio.create_task(self._executor.execute(each, locks, place)) for place, each in enumerate(group)]
         try:
             await self._wait(tasks)
         finally:
@@ -99,7 +101,7 @@ class _Batch:
                 task.result()
 
     async def _wait(self, tasks: Sequence[asyncio.Task[None]]) -> None:
-        """Wait for the end of all calls, or until the user interrupts them."""
+        """Wait until all calls have ended, or the user interrupts them."""
         running: list[asyncio.Future[None]] = list(tasks)
         with self._run.inbox.interruption.waiter() as interruption:
             while running:
@@ -112,12 +114,12 @@ class _Batch:
 
     @property
     def _is_steered_away(self) -> bool:
-        """Polled after each completed call: whether a steering message cancels the others."""
-        return self._run.options.steering_mode == "interrupt" and not self.answers.may_begin()
+        """True if a steering message cancels the running calls; polled after each completed call."""
+        return self._run.options.steering_mode == "interrupt" and not self.results.may_begin()
 
     async def _stop(self, tasks: Sequence[asyncio.Task[None]]) -> None:
-        """Cancel what still runs and wait for its end. What does not end is left behind, so that the person is not."""
+        """Cancel the running calls and wait for their end. Calls that do not end in time are abandoned."""
         try:
             await cancel_tasks(tasks, self._run.options.cancel_grace_s)
         finally:
-            self.answers.abandon_running()
+            self.results.abandon_running()

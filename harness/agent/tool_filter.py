@@ -1,6 +1,7 @@
-"""Shows a model the tools that fit the task: by what the person says, by what was used, and some always.
+"""Tool filter by relevance: offers the tools that fit the prompts and earlier calls, and some always.
 
-For agents with dozens of tools, whose descriptions would fill the window. A tool that is not shown can still be called.
+For agents with dozens of tools, whose descriptions would fill the context window. A tool that is not offered can still
+be called.
 """
 
 from __future__ import annotations
@@ -18,15 +19,17 @@ from harness.messages import AssistantMessage, Message, UserMessage
 from harness.ports.tool import Tool
 
 WORD_PATTERN = re.compile(r"[^\W\d_]+")
-ENDINGS = ("ing", "ed", "es", "er", "s", "d", "e")
+SUFFIXES = ("ing", "ed", "es", "er", "s", "d", "e")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCategory:
-    """What belongs together: words that call for it, and name patterns (`git_*`) of the tools it holds."""
+    """Group of tools, and the keywords that select it."""
 
     keywords: tuple[str, ...]
+    """Words in a prompt that make the tools relevant."""
     tools: tuple[str, ...]
+    """Name patterns of the tools, such as `git_*`."""
 
 
 CODING: Mapping[str, ToolCategory] = {
@@ -48,26 +51,30 @@ CODING: Mapping[str, ToolCategory] = {
 
 @dataclass(frozen=True, slots=True)
 class RelevantTools:
-    """A tool filter that scores each tool and shows the best.
+    """Tool filter that scores each tool and offers the best.
 
-    A tool gets two points for each keyword of its categories, and for each word of its own name, in the person's last
-    `prompts` prompts; a keyword counts in its usual forms (`test`, `tests`, `testing`). Those without a point are left
-    out. Where more than `most` tools are left (0: no bound), those with the least points go, one more point being given
-    for each use in this conversation, up to three.
-
-    Shown in any case: what matches `always`, and what was called in the newest `sticky` replies. All are shown while
-    nothing that was said points to any. The order of the tools never changes.
+    A tool gets two points for each keyword of its categories, and for each word of its name, that occurs in the latest
+    prompts in any usual form (`test`, `tests`, `testing`). Tools without points are left out; if no tool has points,
+    all are offered. The order of the tools never changes.
     """
 
     categories: Mapping[str, ToolCategory] = field(default_factory=lambda: CODING)
+    """Categories by name."""
     always: tuple[str, ...] = ("ask_user", "submit_plan", "todo")
+    """Name patterns of tools that are always offered."""
     most: int = 0
+    """Maximum number of tools to offer; 0 = unlimited.
+
+    Each earlier use of a tool counts one more point, up to three.
+    """
     sticky: int = 3
+    """Number of latest replies whose tools are always offered."""
     prompts: int = 2
+    """Number of latest prompts to consider."""
 
     def __call__(self, tools: Sequence[Tool], messages: Sequence[Message]) -> Sequence[Tool]:
-        said = _said(messages, self.prompts)
-        points = {tool.name: self._points(tool.name, said) for tool in tools}
+        prompt_words = _prompt_words(messages, self.prompts)
+        points = {tool.name: self._points(tool.name, prompt_words) for tool in tools}
         if not any(points.values()):
             return tools
         recent, used = _used(messages, self.sticky), _used(messages)
@@ -81,32 +88,32 @@ class RelevantTools:
     def _stays(self, name: str) -> bool:
         return any(fnmatchcase(name, pattern) for pattern in self.always)
 
-    def _points(self, name: str, said: set[str]) -> int:
+    def _points(self, name: str, prompt_words: set[str]) -> int:
         words = {_stem(word) for word in WORD_PATTERN.findall(name.lower()) if len(word) > 2}
         for category in self.categories.values():
             if any(fnmatchcase(name, pattern) for pattern in category.tools):
                 words.update(map(_stem, category.keywords))
-        return 2 * len(words & said)
+        return 2 * len(words & prompt_words)
 
 
-def _said(messages: Sequence[Message], prompts: int) -> set[str]:
-    """The words of the last prompts of the person."""
-    spoken = [each for each in messages if isinstance(each, UserMessage) and not each.synthetic]
-    return {_stem(word) for each in spoken[-prompts:] for word in WORD_PATTERN.findall(each.text.lower())}
+def _prompt_words(messages: Sequence[Message], prompts: int) -> set[str]:
+    """Return the stems of the words in the latest prompts."""
+    latest = [each for each in messages if isinstance(each, UserMessage) and not each.synthetic][-prompts:]
+    return {_stem(word) for each in latest for word in WORD_PATTERN.findall(each.text.lower())}
 
 
 def _stem(word: str) -> str:
-    """What the usual forms of an English word have in common: `run` of `running`, `chang` of `changes`."""
+    """Return the common part of the usual forms of an English word: `run` of `running`, `chang` of `changes`."""
     stem = next(
-        (word.removesuffix(each) for each in ENDINGS if word.endswith(each) and len(word) > len(each) + 2), word
+        (word.removesuffix(each) for each in SUFFIXES if word.endswith(each) and len(word) > len(each) + 2), word
     )
     return stem[:-1] if stem[-2:-1] == stem[-1:] else stem
 
 
 def _used(messages: Sequence[Message], replies: int = 0) -> Counter[str]:
-    """How often each tool was called, in the newest replies or in all."""
-    said = [each for each in messages if isinstance(each, AssistantMessage)]
-    return Counter(call.name for each in said[-replies:] for call in each.tool_calls)
+    """Return how often each tool was called, in the latest replies or in all."""
+    latest = [each for each in messages if isinstance(each, AssistantMessage)][-replies:]
+    return Counter(call.name for each in latest for call in each.tool_calls)
 
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What a reply used: priced, counted, and told when the window fills."""
+"""Usage and cost accounting, and context-window warnings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 from typing import Literal
 
-from harness.agent.cost import priced
+from harness.agent.cost import with_price
 from harness.agent.run import Run, known_model_info
 from harness.events import ContextWarning, UsageUpdate
 from harness.messages import AssistantMessage
@@ -22,22 +22,22 @@ WARNINGS: tuple[tuple[Literal["critical", "warn", "advise"], float], ...] = (
 
 
 async def load_price(run: Run, model: Model, reply: AssistantMessage) -> None:
-    """Wait until the model's price is known, where something depends on it: a hook that counts, or, when this reply is
-    not the run's last, a limit on cost."""
-    goes_on = bool(reply.tool_calls or run.inbox)
-    if run.hooks.counts_cost or (goes_on and any(each.meter.limits.max_cost for each in run.ancestors)):
+    """Wait for the model's price if something depends on it: a hook that counts cost, or a cost limit while the run
+    continues."""
+    continues = bool(reply.tool_calls or run.inbox)
+    if run.hooks.counts_cost or (continues and any(each.meter.limits.max_cost for each in run.ancestors)):
         try:
             await model.info.load()
-        except Exception:  # who looks them up is a stranger's code; the reply is there, its price is not known
+        except Exception:  # user-supplied source; may raise. The reply is kept without a price
             logger.exception("the price of %s could not be looked up", model.spec.name)
 
 
 def with_cost(reply: AssistantMessage, model: Model) -> AssistantMessage:
-    return replace(reply, usage=priced(reply.usage, known_model_info(model).price))
+    return replace(reply, usage=with_price(reply.usage, known_model_info(model).price))
 
 
 def record_usage(run: Run, model: Model, reply: AssistantMessage) -> None:
-    """Count what a reply used, for the run and for the agent, and for those they work for."""
+    """Count the usage of a reply for the run, its agent, and the agents they work for."""
     facts = known_model_info(model)
     for each in run.ancestors:
         for ledger in (each.meter.ledger, each.state.ledger):

@@ -1,1 +1,1 @@
-"""Who may do what: the policy that judges a call, and what a person has allowed before."""
+"""Approval: the policy that assesses calls, permission rules, and the user's decisions."""

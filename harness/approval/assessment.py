@@ -1,6 +1,4 @@
-"""What of a call is known without a person: is there such a tool, do its arguments fit, does the mode permit it, what
-would it do?
-"""
+"""Assessment of a tool call without the user: tool, arguments, mode, risk and policy."""
 
 from __future__ import annotations
 
@@ -26,13 +24,18 @@ from harness.views import View
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """A call that may run, with the arguments it runs with; `note` is told to the model before the result."""
+    """A call that may run."""
 
     call: ToolCall
+    """The call."""
     tool: Tool
+    """Its tool."""
     arguments: JsonObject
+    """Validated arguments."""
     risk: Risk
+    """Risk assessment."""
     note: str = ""
+    """Text for the model, placed before the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ Decision: TypeAlias = Allowed | RejectedCall
 
 @dataclass(frozen=True, slots=True)
 class PendingApproval:
-    """What a person is asked about."""
+    """A call that needs the user's approval."""
 
     wanted: Allowed
     ask: Ask
@@ -54,16 +57,16 @@ class PendingApproval:
 
 
 def checked(run: Run, call: ToolCall, stop_reason: StopReason) -> Decision:
-    """The call with the arguments it would run with; the policy has not been asked yet."""
+    """Return the call with validated arguments, or its rejection; the policy is evaluated later."""
     tool = run.tool(call.name)
     if tool is None:
         return reject(_unknown(run, call.name))
     if call.partial_json:
-        return reject(_no_json(call, stop_reason))
+        return reject(_invalid_json(call, stop_reason))
     if not permits(run.state.mode, tool):
         return reject(f"{call.name} is not available in {run.state.mode.name} mode.")
     try:
-        # A copy: what a tool does to its arguments must not change what the model said.
+        # A copy, so that a tool cannot change the arguments in the history.
         arguments = tool.validate(deepcopy(call.arguments))
     except InvalidArguments as error:
         return reject(str(error))
@@ -71,21 +74,21 @@ def checked(run: Run, call: ToolCall, stop_reason: StopReason) -> Decision:
 
 
 def evaluate_policy(run: Run, wanted: Allowed) -> Allow | Ask | Deny:
-    """What the person's settings say of it now."""
+    """Return the decision of the user's settings at this moment."""
     return decide(run.state.approval, wanted.risk, run.state.grants, wanted.tool.name)
 
 
 async def preview(wanted: Allowed, ask: Ask, context: ToolContext) -> PendingApproval | RejectedCall:
-    """What it would do; refused where it cannot work."""
+    """Return the call with its preview, or a rejection if the preview fails."""
     try:
-        preview = await wanted.tool.preview(wanted.arguments, context)
+        view = await wanted.tool.preview(wanted.arguments, context)
     except WorkspaceError as error:
         return reject(str(error))
-    return RejectedCall(preview) if isinstance(preview, ToolOutput) else PendingApproval(wanted, ask, preview)
+    return RejectedCall(view) if isinstance(view, ToolOutput) else PendingApproval(wanted, ask, view)
 
 
 def changed(wanted: Allowed, arguments: JsonObject, why: str) -> Decision:
-    """The call with other arguments, which observers and the model are told of."""
+    """Return the call with other arguments and a note for the model, or its rejection."""
     try:
         valid = wanted.tool.validate(deepcopy(arguments))
     except InvalidArguments as error:
@@ -123,11 +126,11 @@ def reject(text: str) -> RejectedCall:
 def _unknown(run: Run, name: str) -> str:
     known = [tool.name for tool in run.tools]
     near = difflib.get_close_matches(name, known, n=2)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known) or 'none'}"
+    hint = f"did you mean {' or '.join(near)}?" if near else f"available tools: {', '.join(known) or 'none'}"
     return f"Error: unknown tool '{name}'; {hint}"
 
 
-def _no_json(call: ToolCall, stop_reason: StopReason) -> str:
+def _invalid_json(call: ToolCall, stop_reason: StopReason) -> str:
     if stop_reason == "length":
         return (
             "This tool call was incomplete due to max tokens reached, so it did not run. "

@@ -1,4 +1,4 @@
-"""Whether a call may run: what is known of it without a person, and where the policy says so, what the person says."""
+"""Decision on a tool call: by assessment, by policy, and by the user if the policy requires it."""
 
 from __future__ import annotations
 
@@ -45,33 +45,33 @@ from harness.views import DiffView
 logger = logging.getLogger(__name__)
 
 WITHDRAWN = "the question was withdrawn"
-MISFIT = "The user's answer does not fit this call, so it did not run."
+INVALID_APPROVAL = "The approval decision does not fit this call, so it did not run."
 
 
 async def decide_call(
     run: Run, call: ToolCall, context: ToolContext, stop_reason: StopReason, batch: Batch
 ) -> Decision:
-    """Decide about one call, asking the person where the policy says so. Never runs the tool."""
+    """Decide on one call, asking the user if the policy requires it. Never runs the tool."""
     return await _assess(call, _decided(run, call, context, stop_reason, batch))
 
 
 async def decide_changed(run: Run, allowed: Allowed, arguments: JsonObject, context: ToolContext) -> Decision:
-    """Decide anew about a call whose arguments a hook changed, as if the model had sent these."""
+    """Decide again on a call whose arguments a hook changed, as if the model had sent them."""
     return await _assess(allowed.call, _decided_changed(run, allowed, arguments, context))
 
 
 async def preview_call(
     run: Run, call: ToolCall, context: ToolContext, stop_reason: StopReason
 ) -> PendingApproval | None:
-    """What a person will be asked about a call when its turn comes, as far as that is known now; None: nothing."""
+    """Return the approval request of a later call as far as it can be known now; None if it needs none."""
     try:
         wanted = checked(run, call, stop_reason)
         verdict = evaluate_policy(run, wanted) if isinstance(wanted, Allowed) else None
         if isinstance(wanted, RejectedCall) or not isinstance(verdict, Ask):
             return None
         asked = await preview(wanted, verdict, context)
-    except Exception:  # a tool is a stranger's code; what is wrong with it is told when the turn of its call comes
-        logger.exception("tool %s could not be judged ahead", call.name)
+    except Exception:  # user-supplied tool; may raise. The error is reported when its call is decided
+        logger.exception("tool %s: preview failed", call.name)
         return None
     return asked if isinstance(asked, PendingApproval) else None
 
@@ -79,8 +79,8 @@ async def preview_call(
 async def _assess(call: ToolCall, deciding: Awaitable[Decision]) -> Decision:
     try:
         return await deciding
-    except Exception as error:  # a tool is a stranger's code; what could not be judged does not run
-        logger.exception("tool %s could not be judged", call.name)
+    except Exception as error:  # user-supplied tool; may raise. A call that cannot be assessed does not run
+        logger.exception("tool %s: assessment failed", call.name)
         return RejectedCall(failure_of(call, error))
 
 
@@ -95,7 +95,7 @@ async def _decided_changed(run: Run, allowed: Allowed, arguments: JsonObject, co
 
 
 class _Approval:
-    """The decision about one call, from the policy or from the person."""
+    """Decision on one call, by the policy or by the user."""
 
     def __init__(self, run: Run, context: ToolContext, batch: Batch) -> None:
         self._run = run
@@ -118,58 +118,58 @@ class _Approval:
         publish = self._run.bus.publish
         publish(ToolApprovalRequested(call=wanted.call, reason=ask.reason))
         try:
-            decision, resolved = await self._answered(asked)
+            decision, resolved = await self._decided_by_user(asked)
         except BaseException:
             publish(ToolApprovalResolved(call_id=wanted.call.id, decision="denied", reason=WITHDRAWN))
             raise
         publish(resolved)
         return decision
 
-    async def _answered(self, proposed: PendingApproval) -> tuple[Decision, ToolApprovalResolved]:
-        """What the person says of the call, or of what they made of it."""
+    async def _decided_by_user(self, proposed: PendingApproval) -> tuple[Decision, ToolApprovalResolved]:
+        """Return the user's decision on the call, or on their revision of it."""
         asked = proposed
         while True:
             approval = await self._approval(asked)
             match approval:
                 case None:
-                    misfit = reject(MISFIT)
-                    return misfit, _edited_or_denied(misfit, asked)
+                    rejected = reject(INVALID_APPROVAL)
+                    return rejected, _edited_or_denied(rejected, asked)
                 case ProposeRevision(text):
-                    changed_to = await self._reworded(proposed, asked, text)
+                    changed_to = await self._revision(proposed, asked, text)
                     if isinstance(changed_to, RejectedCall):
                         return changed_to, _edited_or_denied(changed_to, asked)
                     asked = changed_to
                 case AllowHunks():
-                    decision = await self._in_part(asked, approval)
+                    decision = await self._allow_hunks(asked, approval)
                     return decision, _edited_or_denied(decision, asked)
                 case _:
-                    decision, resolved = self._follow(asked, approval)
+                    decision, resolved = self._apply(asked, approval)
                     is_edited = asked.is_revised and resolved.decision == "once"
                     return decision, replace(resolved, decision="edited") if is_edited else resolved
 
     async def _approval(self, asked: PendingApproval) -> ApprovalDecision | None:
-        """What the person says of this, now or before its turn, alone or with others; None: nothing that fits."""
+        """Return the user's decision, made now or earlier, alone or in a batch; None if it does not fit."""
         while True:
             request = await self._batch.request(asked)
             approval = self._batch.take_answer(request) or await self._run.user.approve(request)
             if not isinstance(approval, BatchApproval):
                 return approval
-            heard = self._batch.record(asked, request, approval)
-            own = next((each.approval for each in heard if each.request is request), None)
-            self._grant_early(heard, request)
-            if own is not None or not heard:
+            recorded = self._batch.record(asked, request, approval)
+            own = next((each.approval for each in recorded if each.request is request), None)
+            self._grant_early(recorded, request)
+            if own is not None or not recorded:
                 return own
             if isinstance(evaluate_policy(self._run, asked.wanted), Allow):
                 return AllowOnce()
 
-    def _grant_early(self, heard: tuple[RecordedAnswer, ...], request: ApprovalRequest) -> None:
-        """What lasts is wanted from now on, not only once the turn of its call has come."""
-        for each in heard:
+    def _grant_early(self, recorded: tuple[RecordedAnswer, ...], request: ApprovalRequest) -> None:
+        """Store the permission rules of a batch at once, before the turn of their calls."""
+        for each in recorded:
             if each.request is not request and isinstance(each.approval, AllowForSession | AllowAlways):
                 self._grant(each.asked, each.approval)
 
     def _grant(self, asked: PendingApproval, approval: AllowForSession | AllowAlways) -> None:
-        """An answer wider than what was offered grants nothing that lasts."""
+        """Store permission rules, limited to what the request offered."""
         if isinstance(approval, AllowForSession):
             for rule in asked.ask.session:
                 self._run.state.grants.allow_for_session(rule)
@@ -181,46 +181,45 @@ class _Approval:
         if problem:
             self._run.bus.publish(Notice(text=problem, level="warning"))
 
-    async def _reworded(
+    async def _revision(
         self, proposed: PendingApproval, asked: PendingApproval, text: str
     ) -> PendingApproval | RejectedCall:
         if proposed.view is None or not is_revisable(proposed.wanted.tool, proposed.view):
-            return reject(MISFIT)
+            return reject(INVALID_APPROVAL)
         if isinstance(asked.view, DiffView) and text == asked.view.old:
-            return RejectedCall(_denial("they took back all of the change", non_interactive=False))
+            return RejectedCall(_denial("they reverted the whole change", non_interactive=False))
         revised = await self._revised(asked, apply_revision(proposed.view, text))
         if isinstance(revised, RejectedCall):
             return revised
         note = f"{proposed.wanted.note}{revised.wanted.note}"
         return replace(revised, wanted=replace(revised.wanted, note=note), is_revised=True)
 
-    async def _in_part(self, asked: PendingApproval, answer: AllowHunks) -> Decision:
+    async def _allow_hunks(self, asked: PendingApproval, answer: AllowHunks) -> Decision:
         view = asked.view
         if not isinstance(view, DiffView) or not is_revisable(asked.wanted.tool, view):
-            return reject(MISFIT)
+            return reject(INVALID_APPROVAL)
         if not answer.rejected:
             return asked.wanted
         revision = with_hunks(view, answer.rejected)
         if revision is None:
             reasons = rejections(view, answer.rejected)
-            return RejectedCall(_denial(f"no part of the change is wanted.\n{reasons}", non_interactive=False))
+            return RejectedCall(_denial(f"all hunks were rejected.\n{reasons}", non_interactive=False))
         revised = await self._revised(asked, revision)
         if isinstance(revised, RejectedCall):
             return revised
-        # What the person saw is what is made, or nothing is.
+        # The result must be exactly what the user saw.
         if not isinstance(revised.view, DiffView) or (revised.view.old, revised.view.new) != (view.old, revision.text):
             return reject(f"{view.path} could not be changed in part, so nothing was changed. Send smaller changes.")
         return replace(revised.wanted, note=f"{asked.wanted.note}{revision.note}")
 
     async def _revised(self, asked: PendingApproval, revision: Revision) -> PendingApproval | RejectedCall:
-        """The call that does what the person wants, judged as if the model had sent it. Asking again is left to
-        callers."""
+        """Return the revised call, assessed as if the model had sent it. The caller asks for approval."""
         tool = asked.wanted.tool
         view = asked.view
         arguments = None
         if isinstance(tool, Revisable) and view is not None:
             arguments = tool.revised(deepcopy(asked.wanted.arguments), view, revision.text)
-        wanted = reject(MISFIT) if arguments is None else changed(asked.wanted, arguments, "")
+        wanted = reject(INVALID_APPROVAL) if arguments is None else changed(asked.wanted, arguments, "")
         if isinstance(wanted, RejectedCall):
             return wanted
         verdict = evaluate_policy(self._run, wanted)
@@ -229,10 +228,10 @@ class _Approval:
         ask = verdict if isinstance(verdict, Ask) else replace(asked.ask, rule=None, exact_rule=None, session=())
         return await preview(replace(wanted, note=revision.note), ask, self._context)
 
-    def _follow(
+    def _apply(
         self, asked: PendingApproval, approval: AllowOnce | AllowForSession | AllowAlways | Denied | AllowWithArguments
     ) -> tuple[Decision, ToolApprovalResolved]:
-        """What the person's answer comes to. An answer wider than what was offered counts once."""
+        """Apply a decision, limited to what the request offered."""
         wanted, call_id = asked.wanted, asked.wanted.call.id
         match approval:
             case AllowOnce():
@@ -252,7 +251,7 @@ class _Approval:
                 assert_never(approval)
 
     def _edited(self, wanted: Allowed, arguments: JsonObject) -> Decision:
-        """What the person wrote needs no approval, but neither a schema nor what is forbidden bends to them."""
+        """Validate arguments edited by the user. They need no approval, but schema and prohibitions apply."""
         edited = changed(wanted, arguments, "The user changed the arguments before allowing the call")
         if isinstance(edited, RejectedCall):
             return edited

@@ -1,4 +1,4 @@
-"""The modes an agent works in. A mode says which tools a model may call, and what it is told about that."""
+"""Modes of an agent: planning and executing. A mode determines the tools offered and an addendum to the prompt."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ SUBMIT_PLAN = "submit_plan"
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """One way of working. Only a person changes it; a model can at most ask by submitting a plan.
-
-    `prompt` names the text in `instructions.prompts` that is added to the system prompt; empty for none.
-    """
+    """A mode. Only the user changes it; a model can at most submit a plan."""
 
     name: ModeName
+    """Name of the mode."""
     label: str
+    """Name for users."""
     allows: Callable[[Tool], bool]
+    """Returns True for tools that may be used."""
     prompt: str = ""
+    """File in `instructions/prompts` that is appended to the system prompt; empty for none."""
 
     @property
     def addendum(self) -> str:
@@ -33,16 +34,16 @@ class Mode:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """How a planning phase ends, besides by a plan that the user accepts."""
+    """Options of a planning phase."""
 
     max_turns: int = 20
-    """Turns of a run in plan mode; 0 = unlimited. They do not count towards `Limits.max_turns`, unless unlimited."""
+    """Maximum number of turns in plan mode; 0 = unlimited. If limited, they do not count for `Limits.max_turns`."""
 
     on_limit: Literal["end", "execute"] = "end"
-    """end: the run ends, in plan mode · execute: the phase is over, and the run continues with all tools."""
+    """At the limit, `end` ends the run in plan mode; `execute` ends the phase and continues with all tools."""
 
     review: bool = True
-    """Ask the user about a submitted plan; without a review, it is accepted as submitted."""
+    """True to ask the user about a submitted plan; False to accept it as submitted."""
 
 
 def _all_but_submit_plan(tool: Tool) -> bool:
@@ -59,10 +60,10 @@ MODES: dict[ModeName, Mode] = {mode.name: mode for mode in (EXECUTE, PLAN)}
 
 
 def permits(mode: Mode, tool: Tool) -> bool:
-    """Whether a call of this tool may run now. Asked again at each call: a model may name a tool it was not shown."""
+    """Return True if the tool may be called now. Checked at each call: a model may call a tool it was not offered."""
     return mode.allows(tool)
 
 
 def tools_of(mode: Mode, tools: Iterable[Tool]) -> tuple[Tool, ...]:
-    """The tools a model is shown in this mode, in their own order."""
+    """Return the tools offered in this mode, in their original order."""
     return tuple(tool for tool in tools if permits(mode, tool))

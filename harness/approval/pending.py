@@ -1,4 +1,4 @@
-"""A person for programs: what the agent asks waits until somebody answers it by the id of its call."""
+"""User interaction for programs: requests wait until the program answers them by call id."""
 
 from __future__ import annotations
 
@@ -36,31 +36,35 @@ ReplyT = TypeVar("ReplyT")
 
 PLAN_ID = ""
 ANSWER_SECONDS = 300.0
-"""Time limit for an answer, by default: a request that a program overlooks does not hold up the run for ever."""
+"""Default time limit for an answer, in seconds, so that an overlooked request does not block the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingRequest:
-    """What waits for an answer; `request` is the text of a plan where it is a string, and then there is no call."""
+    """A request that waits for an answer."""
 
     call_id: str
+    """Id of the call; empty for a plan."""
     request: ApprovalRequest | Question | str
+    """The request; a string is the text of a plan."""
 
 
 def innermost(event: Event) -> Event:
-    """Return the event that a subagent or a branch published, taken out of the events around it; others as they are."""
+    """Return the event inside `SubagentEvent` and `BranchEvent` wrappers, or the event itself."""
     while isinstance(event, SubagentEvent | BranchEvent):
         event = event.event
     return event
 
 
 class PendingRequests:
-    """Answered by `respond`, `answer` and `review`, from any task, callback or thread.
+    """Requests answered by `respond`, `answer` and `review`, from any task, callback or thread.
 
-    The events ToolApprovalRequested, QuestionAsked and PlanSubmitted tell what is asked; those of a subagent or a
-    branch are inside an event of the agent, see `innermost`. An answer may be given as soon as they are published. A
-    request without an answer within `timeout` seconds (None: no limit) is denied. A run that is stopped takes its
-    questions with it. Where several calls of the same id wait, the one that asked first is answered.
+    The events ToolApprovalRequested, QuestionAsked and PlanSubmitted announce the requests, which may be answered from
+    then on; those of a subagent or branch are wrapped in an event of the agent, see `innermost`. Aborting a run cancels
+    its requests. If several calls share an id, the oldest request is answered.
+
+    Args:
+        timeout: Seconds after which a request is denied; None = unlimited.
     """
 
     def __init__(self, timeout: float | None = ANSWER_SECONDS) -> None:
@@ -72,46 +76,46 @@ class PendingRequests:
 
     @property
     def open(self) -> tuple[PendingRequest, ...]:
-        """What waits for an answer now: approvals, questions, plans, each kind in the order it was asked."""
+        """Requests that wait for an answer: approvals, questions, plans, each kind in order."""
         return tuple(
             PendingRequest(waiting.call_id, waiting.request)
-            for desk in (self._approvals, self._questions, self._plans)
-            for waiting in desk.waiting
+            for box in (self._approvals, self._questions, self._plans)
+            for waiting in box.waiting
         )
 
     def respond(self, call_id: str, approval: Approval) -> None:
-        """Say whether a call may run.
+        """Decide on a call.
 
         Raises:
-            NotAsked: that call does not wait for approval.
+            NoPendingRequest: The call is not waiting for approval.
         """
         self._approvals.reply(call_id, approval)
 
     def answer(self, call_id: str, answer: Answer) -> None:
-        """Answer the question that a call asks.
+        """Answer the question of a call.
 
         Raises:
-            NotAsked: that call does not ask anything.
+            NoPendingRequest: The call has no open question.
         """
         self._questions.reply(call_id, answer)
 
     def review(self, verdict: PlanDecision) -> None:
-        """Accept or reject the plan that was submitted.
+        """Accept or reject the submitted plan.
 
         Raises:
-            NotAsked: no plan waits.
+            NoPendingRequest: No plan is waiting for review.
         """
         self._plans.reply(PLAN_ID, verdict)
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         approval = await self._approvals.wait(request.call.id, request, self._timeout)
-        return approval or Denied("nobody answered in time; continue without it", non_interactive=True)
+        return approval or Denied("approval timed out; continue without it", non_interactive=True)
 
     async def ask(self, question: Question) -> Answer:
         return await self._ask_within(None, question)
 
     async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
-        """All wait at once; answers to the same call are taken in the order of its questions."""
+        """Ask all questions at once; answers for the same call are assigned in question order."""
         limit = shortest_timeout(questions)
         async with asyncio.TaskGroup() as group:
             asked = [group.create_task(self._ask_within(limit, question)) for question in questions]
@@ -124,10 +128,10 @@ class PendingRequests:
 
     async def review_plan(self, plan: str) -> PlanDecision:
         verdict = await self._plans.wait(PLAN_ID, plan, self._timeout)
-        return verdict or PlanDecision(accepted=False, unasked=True)
+        return verdict or PlanDecision(accepted=False, non_interactive=True)
 
     def observe(self, event: Event) -> None:
-        """Know what is about to be asked. An agent whose person this is tells it before any other subscriber."""
+        """Note the requests that events announce. The agent calls it before any other subscriber."""
         match event:
             case ToolApprovalRequested(call=call):
                 self._approvals.announce(call.id)
@@ -142,19 +146,19 @@ class PendingRequests:
             case PlanSubmitted():
                 self._plans.announce(PLAN_ID)
             case SubagentEvent(event=inner) | BranchEvent(event=inner):
-                # Whose plan it is can not be told from the event, and it may have a person of its own.
+                # The event does not identify the subagent, which may have a user interface of its own.
                 if not isinstance(inner, PlanSubmitted):
                     self.observe(inner)
             case _:
                 pass
 
     def _expect(self, call_id: str, question: Question) -> None:
-        # A parallel run may tell it twice: on its own bus, and on that of the run it belongs to.
+        # A parallel run may announce a question twice: on its own bus, and on the bus of its parent run.
         if (call_id, question) not in self._asking:
             self._asking.append((call_id, question))
 
     def _call_of(self, question: Question) -> str:
-        """The port does not say which call asks, the event before it did. Who asks the same, asks it in that order."""
+        """Return the call that asks, which only the event names. Equal questions are matched in order."""
         for at, (call_id, asked) in enumerate(self._asking):
             if asked == question:
                 del self._asking[at]
@@ -188,7 +192,7 @@ class _RequestBox(Generic[RequestT, ReplyT]):
         return tuple(self._waiting)
 
     def announce(self, call_id: str, count: int = 1) -> None:
-        """So many requests of this call are about to come."""
+        """Announce `count` requests of a call."""
         with self._lock:
             self._announced[call_id] = count - len(self._early.get(call_id, ()))
 
@@ -201,46 +205,44 @@ class _RequestBox(Generic[RequestT, ReplyT]):
         with self._lock:
             waiting = next((each for each in self._waiting if each.call_id == call_id), None)
             if waiting is None:
-                self._keep(call_id, reply)
+                self._store_early(call_id, reply)
                 return
             self._waiting.remove(waiting)
         try:
             waiting.reply.get_loop().call_soon_threadsafe(waiting.settle, reply)
         except RuntimeError as error:
-            raise NoPendingRequest("the run that asked is over, and its event loop with it") from error
+            raise NoPendingRequest("the run that asked has ended, and its event loop is closed") from error
 
-    async def wait(self, call_id: str, request: RequestT, patience: float | None) -> ReplyT | None:
-        """The reply; None when none came in time."""
+    async def wait(self, call_id: str, request: RequestT, limit_s: float | None) -> ReplyT | None:
+        """Return the reply, or None after `limit_s` seconds."""
         waiting: _Waiting[RequestT, ReplyT] = _Waiting(call_id, request, asyncio.get_running_loop().create_future())
         with self._lock:
             if early := self._early.get(call_id):
                 return early.popleft()
-            self._expect_fewer(call_id)
+            self._count_down(call_id)
             self._waiting.append(waiting)
         try:
             # Not `asyncio.timeout`: it would cancel the future that another thread may be about to settle.
-            await asyncio.wait([waiting.reply], timeout=patience)
-            return None if self._leave(waiting) else await waiting.reply
+            await asyncio.wait([waiting.reply], timeout=limit_s)
+            return None if self._remove(waiting) else await waiting.reply
         finally:
-            self._leave(waiting)
+            self._remove(waiting)
 
-    def _keep(self, call_id: str, reply: ReplyT) -> None:
-        """A reply to what is announced and will be asked in a moment."""
+    def _store_early(self, call_id: str, reply: ReplyT) -> None:
+        """Store a reply to a request that is announced but not yet made."""
         if call_id not in self._announced:
-            about = (
-                f"call {call_id!r} does not wait for an {self._kind}" if call_id else f"no {self._kind} is waited for"
-            )
-            raise NoPendingRequest(f"{about}; it was not asked, or is answered already")
-        self._expect_fewer(call_id)
+            what = f"call {call_id!r} is not waiting for an {self._kind}" if call_id else f"no {self._kind} is expected"
+            raise NoPendingRequest(f"{what}; it was already answered or never requested")
+        self._count_down(call_id)
         self._early.setdefault(call_id, deque()).append(reply)
 
-    def _expect_fewer(self, call_id: str) -> None:
+    def _count_down(self, call_id: str) -> None:
         left = self._announced.pop(call_id, 0) - 1
         if left > 0:
             self._announced[call_id] = left
 
-    def _leave(self, waiting: _Waiting[RequestT, ReplyT]) -> bool:
-        """Wait no more; whether no reply is on its way."""
+    def _remove(self, waiting: _Waiting[RequestT, ReplyT]) -> bool:
+        """Remove a waiting request. Return False if its reply is already on the way."""
         with self._lock:
             if waiting not in self._waiting:
                 return False

@@ -1,4 +1,4 @@
-"""Whether a call may run: allowed, asked about, or denied. A pure function of mode, risk and grants."""
+"""Approval policy: a pure function of approval mode, risk and permission rules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.lazy_dataclass import dataclass
 from harness.ports.tool import Risk
 
 ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
-"""on: everything that touches anything is asked about · smart: reading is free · off: nothing is asked."""
+"""`on`: ask about everything that has an effect · `smart`: allow reading · `off`: ask nothing."""
 APPROVAL_MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
 
 
@@ -20,33 +20,34 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The user must approve. `rule` is what "always" would remember, `exact` what it would for such a call and no
-    other; None where nothing may be remembered.
-
-    `session` are the rules that an approval for the session adds; none where it would not have spared the question.
-    """
+    """The user must approve the call."""
 
     reason: str
+    """Explanation for the user."""
     rule: Rule | None = None
+    """Rule that "always allow" stores; None if nothing may be stored."""
     exact_rule: Rule | None = None
+    """Rule for exactly this call; None if nothing may be stored."""
     session: tuple[Rule, ...] = ()
+    """Rules that an approval for the session adds; empty if they would not cover the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """It never runs. `reason` is written for the model."""
+    """The call never runs."""
 
     reason: str
+    """Explanation for the model."""
 
 
 Decision: TypeAlias = Allow | Ask | Deny
 
 
 def decide(mode: ApprovalMode, risk: Risk, grants: Grants, tool_name: str) -> Decision:
-    """What the person's settings say about one call.
+    """Apply the user's settings to one call.
 
-    A forbidden call is denied in every mode. A dangerous one is asked about whatever was granted, unless the person
-    has turned asking off.
+    A forbidden call is denied in every mode. A dangerous one needs approval whatever was granted, unless approval is
+    off.
     """
     if risk.level == "forbidden":
         return Deny(_refusal(risk))
@@ -77,5 +78,5 @@ def _refusal(risk: Risk) -> str:
     why = f": {risk.reason}" if risk.reason else ""
     return (
         f"Forbidden{why}. This never runs, whatever the user has allowed. "
-        "Reach the goal in another way, or ask the user to do it by hand."
+        "Find another way, or ask the user to do it manually."
     )

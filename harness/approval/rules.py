@@ -1,6 +1,6 @@
-"""Permission grants: tools and command prefixes allowed for a session, and rules kept for a project.
+"""Permission rules: tools and command prefixes allowed for a session or, in a rules file, for a project.
 
-The rules of a project live in a file of ours, outside the project, so that a repository cannot bring its own.
+The rules file is stored outside the project, so that a repository cannot bring its own.
 """
 
 from __future__ import annotations
@@ -19,33 +19,37 @@ from harness.workspace.disk import read_small_text
 
 MAX_EXACT_CHARS = 200
 ALL_EDITS = "all edits"
-"""Short form of the session grant for every call that changes files in the workspace."""
+"""Short form of the session grant for all calls that change files in the workspace."""
 _LOCK_SECONDS = 5.0
-_LARGEST = 10 * 1024 * 1024
+_MAX_BYTES = 10 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Leave that lasts: for one command or file where `exact` names it, else for commands that start with the words of
-    `scope`, or for the whole tool where that is empty."""
+    """A permission rule."""
 
     tool: str
+    """Name of the tool."""
     scope: str = ""
+    """Words that a covered command starts with; empty for the whole tool."""
     exact: str = ""
+    """The only command or file covered; empty if `scope` applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRules:
-    """The rules of a file. Where `problem` is not empty the file could not be used and nothing is granted."""
+    """Content of a rules file."""
 
     rules: tuple[Rule, ...] = ()
+    """The rules."""
     problem: str = ""
+    """Reason the file cannot be used; nothing is granted then."""
 
 
 def rule_for(tool: str, risk: Risk) -> Rule | None:
-    """The rule that "always" would keep for such a call; None where it must be asked about each time.
+    """Return the rule that "always allow" stores for such a call; None if it needs approval each time.
 
-    A program that runs without a scope is one we could not understand: a rule for it would be a rule for anything.
+    A program without a scope could not be analyzed, so a rule for it would cover anything.
     """
     match risk.level:
         case "read" | "edit":
@@ -57,17 +61,17 @@ def rule_for(tool: str, risk: Risk) -> Rule | None:
 
 
 def exact_rule_for(tool: str, risk: Risk) -> Rule | None:
-    """The rule that covers such a call and no other; None where there is none, or it is too long to be read."""
+    """Return the rule that covers only this call; None if there is none or it is too long to display."""
     exact = _exact(risk)
     is_readable = len(exact) <= MAX_EXACT_CHARS and exact.isprintable()
     return Rule(tool, exact=exact) if exact and is_readable else None
 
 
 def session_rules_for(tool: str, risk: Risk) -> tuple[Rule, ...]:
-    """The rules that an approval for the session adds; none where such a call is asked about each time.
+    """Return the rules that an approval for the session adds; empty if such a call needs approval each time.
 
     A call that runs programs is covered by its command prefixes, else by its exact text, and as a whole tool only if it
-    names neither.
+    has neither.
     """
     match risk.level:
         case "dangerous" | "forbidden":
@@ -82,7 +86,7 @@ def session_rules_for(tool: str, risk: Risk) -> tuple[Rule, ...]:
 
 
 def covered(rules: Sequence[Rule], tool: str, risk: Risk) -> bool:
-    """True if one rule covers the call, or if each command of a compound one is covered by some rule."""
+    """Return True if one rule covers the call, or if some rule covers each command of a compound one."""
     if any(matches(rule, tool, risk) for rule in rules):
         return True
     parts = [replace(risk, scope=scope, scopes=(), exact_rule="") for scope in risk.scopes]
@@ -90,7 +94,7 @@ def covered(rules: Sequence[Rule], tool: str, risk: Risk) -> bool:
 
 
 def matches(rule: Rule, tool: str, risk: Risk) -> bool:
-    """Whether a rule covers a call, word by word: `git status` covers neither `git stash` nor `git statusx`."""
+    """Return True if a rule covers a call. Prefixes match whole words: `git status` covers no `git statusx`."""
     if rule.exact:
         return rule == exact_rule_for(tool, risk)
     wanted = rule_for(tool, risk)
@@ -113,23 +117,25 @@ def _exact(risk: Risk) -> str:
 
 
 def describe(rule: Rule) -> str:
-    """The rule in words that complete "always allow …"."""
+    """Return the rule as text that completes "always allow …"."""
     if rule.exact:
         return f"exactly `{rule.exact}` with {rule.tool}"
     return f"`{rule.scope} …`" if rule.scope else f"all {rule.tool} calls"
 
 
 def notation(rule: Rule) -> str:
-    """The short form of a rule, such as `bash(git push …)`, `bash(make 2>&1)` for an exact one, or `edit_file`."""
+    """Return the short form of a rule: `bash(git push …)`, `bash(make 2>&1)` for an exact one, or `edit_file`."""
     if rule.exact:
         return f"{rule.tool}({rule.exact})"
     return f"{rule.tool}({rule.scope} …)" if rule.scope else rule.tool
 
 
 class Grants:
-    """What a person has allowed so far. Starts with nothing but the rules it is handed.
+    """Permissions granted by the user.
 
-    `rules_path` is where rules for this project are kept; without one they last as long as this object.
+    Args:
+        rules_path: Rules file of the project; without one, rules last as long as this object.
+        rules: Initial rules.
     """
 
     def __init__(self, rules_path: Path | None = None, rules: Iterable[Rule] = ()) -> None:
@@ -141,7 +147,7 @@ class Grants:
 
     @property
     def session_grants(self) -> tuple[str, ...]:
-        """Short forms of all that is allowed until the session ends: tools, edits, and rules."""
+        """Short forms of everything allowed until the session ends: tools, edits and rules."""
         edits = (ALL_EDITS,) if self._edits_allowed else ()
         return (*sorted(self._trusted), *edits, *(notation(rule) for rule in self._session_rules))
 
@@ -154,7 +160,7 @@ class Grants:
         return self._rules
 
     def load(self) -> str:
-        """Read the project's rules. Returns what is wrong with the file, or an empty string."""
+        """Read the rules file. Return what is wrong with it, or an empty string."""
         if self._rules_path is None:
             return ""
         stored = load_rules(self._rules_path)
@@ -162,7 +168,7 @@ class Grants:
         return stored.problem
 
     def covers(self, tool: str, risk: Risk) -> bool:
-        """Whether such a call needs no further leave. Never true for what is dangerous or forbidden."""
+        """Return True if the call needs no approval. Always False for dangerous and forbidden calls."""
         if risk.level in ("dangerous", "forbidden"):
             return False
         if tool in self._trusted or (self._edits_allowed and risk.level == "edit"):
@@ -170,11 +176,11 @@ class Grants:
         return covered((*self._rules, *self._session_rules), tool, risk)
 
     def trust(self, tool: str) -> None:
-        """Ask no more about a tool, as long as this object lasts, unless a call is dangerous."""
+        """Allow all calls of a tool until the session ends, except dangerous ones."""
         self._trusted.add(tool)
 
     def allow_for_session(self, rule: Rule) -> None:
-        """Allow what a rule covers until the session ends: the whole tool if it names neither a prefix nor a text."""
+        """Allow what a rule covers until the session ends: the whole tool if it has neither scope nor exact text."""
         if rule.scope or rule.exact:
             self._session_rules = _merged(self._session_rules, (rule,))
         else:
@@ -185,32 +191,32 @@ class Grants:
         self._edits_allowed = True
 
     def untrust(self, tool: str | None = None) -> None:
-        """Revoke what the session allows of one tool, or everything. Rules of the project stay."""
+        """Revoke the session grants of one tool, or all. Rules of the project remain."""
         self.revoke(tool)
 
     def revoke(self, grant: str | None = None) -> tuple[str, ...]:
         """Revoke session grants: one by its short form or prefix, those of a tool by its name, or all.
 
         Returns:
-            The short forms of what was revoked.
+            The short forms of the revoked grants.
         """
         before = self.session_grants
 
-        def stays(rule: Rule) -> bool:
+        def remains(rule: Rule) -> bool:
             return grant is not None and grant not in (rule.tool, notation(rule), rule.scope, rule.exact)
 
         self._trusted = {tool for tool in self._trusted if grant not in (None, tool)}
         self._edits_allowed = self._edits_allowed and grant not in (None, ALL_EDITS)
-        self._session_rules = tuple(rule for rule in self._session_rules if stays(rule))
+        self._session_rules = tuple(rule for rule in self._session_rules if remains(rule))
         return tuple(each for each in before if each not in self.session_grants)
 
     def remember(self, rule: Rule) -> str:
-        """Allow it from now on. Returns why it could not be written down, or an empty string; it holds here anyway."""
+        """Add a rule and store it. Return the reason if it could not be stored, else an empty string."""
         self._rules = _merged(self._rules, (rule,))
         return self._store(lambda rules: _merged(rules, (rule,)))
 
     def forget(self, tool: str | None = None) -> str:
-        """Drop the rules of one tool, or all of them, here and on disk. Returns what went wrong, or an empty string."""
+        """Remove the rules of one tool, or all, here and on disk. Return what went wrong, or an empty string."""
 
         def kept(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
             return tuple(rule for rule in rules if tool is not None and rule.tool != tool)
@@ -223,9 +229,9 @@ class Grants:
 
 
 def load_rules(path: Path) -> StoredRules:
-    """The rules of a file; none where there is no file. A file that cannot be understood grants nothing."""
+    """Return the rules of a file; none if it does not exist. An invalid file grants nothing."""
     try:
-        data: JsonValue = json.loads(read_small_text(path, _LARGEST))
+        data: JsonValue = json.loads(read_small_text(path, _MAX_BYTES))
     except FileNotFoundError:
         return StoredRules()
     except (OSError, NotAFile, ValueError, RecursionError) as error:
@@ -233,13 +239,13 @@ def load_rules(path: Path) -> StoredRules:
         return StoredRules(problem=f"{path}: cannot be read, so nothing in it is allowed: {why}")
     rules = _decode(data)
     if rules is None:
-        return StoredRules(problem=f"{path}: is no list of rules, so nothing in it is allowed; mend or delete it")
+        return StoredRules(problem=f"{path}: not a list of rules, so nothing in it is allowed; repair or delete it")
     return StoredRules(rules)
 
 
 def change_rules(path: Path, change: Callable[[tuple[Rule, ...]], tuple[Rule, ...]]) -> StoredRules:
-    """Change a file of rules in one step, also against other processes. A file we cannot understand is left alone."""
-    # Only the one who allows something for ever pays for this import.
+    """Change a rules file atomically, also against other processes. An invalid file is left unchanged."""
+    # Imported late: only storing a rule needs it.
     import filelock
 
     try:
@@ -251,11 +257,11 @@ def change_rules(path: Path, change: Callable[[tuple[Rule, ...]], tuple[Rule, ..
                 _write(path, stored.rules)
             return stored
     except (OSError, filelock.Timeout) as error:
-        return StoredRules(problem=f"{path}: the rule could not be kept: {getattr(error, 'strerror', None) or error}")
+        return StoredRules(problem=f"{path}: the rule could not be stored: {getattr(error, 'strerror', None) or error}")
 
 
 def _write(path: Path, rules: tuple[Rule, ...]) -> None:
-    # An older program would take a rule for one file for one that covers the whole tool: it is to understand nothing.
+    # Older programs would read an exact rule as one for the whole tool; the higher version makes them ignore the file.
     version = 2 if any(rule.exact for rule in rules) else 1
     data = {"version": version, "rules": [_encoded(rule) for rule in rules]}
     temporary = path.with_name(f"{path.name}.{new_id()}.tmp")
@@ -276,7 +282,7 @@ def _encoded(rule: Rule) -> dict[str, str]:
 
 
 def _decode(data: JsonValue) -> tuple[Rule, ...] | None:
-    """The rules in some JSON; None if any part of it is not understood."""
+    """Return the rules in JSON data; None if any part is invalid."""
     match data:
         case {"version": 1 | 2, "rules": list() as entries}:
             rules = tuple(_decode_rule(entry) for entry in entries)

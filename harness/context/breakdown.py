@@ -1,7 +1,7 @@
-"""What fills a model's window, piece by piece: what each takes, how surely that is known, and what a cache holds of it.
+"""Breakdown of the context window: tokens per segment, and what the prompt cache holds.
 
-A service counts whole requests. What one message takes follows where two requests differ by just that message; the rest
-is estimated, and the estimates are stretched so that all together are what was counted.
+A service counts whole requests. The tokens of one message follow from two requests that differ by that message only;
+all others are estimated, and the estimates are scaled to match the counted total.
 """
 
 from __future__ import annotations
@@ -20,60 +20,72 @@ Section: TypeAlias = Literal["tools", "system", "instructions", "start", "middle
 Cached: TypeAlias = Literal["all", "partly", "not"]
 
 SECTIONS: tuple[Section, ...] = ("tools", "system", "instructions", "start", "middle", "recent")
-PLAUSIBLE = 4.0
-"""A counted difference this many times larger or smaller than our estimate counts something else as well."""
+MAX_FACTOR = 4.0
+"""Maximum factor between a counted difference and its estimate; beyond it, the difference includes something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextInputs:
-    """What a conversation is sent in. `instructions` is the part of `system` that comes from instruction files; `size`
-    is the model's window, 0 where nobody knows, and `reserve` what of it a reply may take. `budget`: what a request may
-    have at most, 0: anything.
-    """
+    """Inputs of the next request besides the messages."""
 
     system: str = ""
+    """System prompt."""
     tools: Sequence[ToolSpec] = ()
+    """Declared tools."""
     instructions: str = ""
+    """Part of `system` that comes from instruction files."""
     size: int = 0
+    """Size of the context window in tokens; 0 = unknown."""
     reserve: int = 0
+    """Tokens reserved for the reply."""
     window: ContextPolicy = ContextPolicy()
+    """Context policy."""
     budget: int = 0
+    """Maximum length of a request in tokens; 0 = unlimited."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextSegment:
-    """A message, or what stands before all of them. `is_counted`: by the service, not by us."""
+    """A message, or a part of the request before the messages."""
 
     section: Section
+    """Section it belongs to."""
     tokens: int
+    """Length in tokens."""
     is_counted: bool = False
+    """True if the service counted the tokens, False if they are estimated."""
     cached: Cached = "not"
+    """How much of it the prompt cache holds."""
     message: Message | None = None
+    """The message; None for the parts before the messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """All pieces in the order in which a model reads them."""
+    """Segments of a request in the order in which the model reads them."""
 
     segments: tuple[ContextSegment, ...]
+    """All segments."""
     size: int
+    """Size of the context window in tokens; 0 = unknown."""
     reserve: int
+    """Tokens reserved for the reply."""
 
     @property
     def used(self) -> int:
-        return sum(piece.tokens for piece in self.segments if piece.section != "left out")
+        return sum(segment.tokens for segment in self.segments if segment.section != "left out")
 
     @property
     def free(self) -> int:
-        """Tokens that nobody has a claim to; 0 where the window is not known."""
+        """Unused tokens; 0 if the window size is unknown."""
         return max(0, self.size - self.used - self.reserve)
 
-    def tokens_in(self, zone: Section) -> int:
-        return sum(piece.tokens for piece in self.segments if piece.section == zone)
+    def tokens_in(self, section: Section) -> int:
+        return sum(segment.tokens for segment in self.segments if segment.section == section)
 
 
 def context_inputs(state: State, instructions: str = "", window: ContextPolicy = ContextPolicy()) -> ContextInputs:
-    """The frame of an agent's next request: `frame_of(agent.state)`."""
+    """Return the inputs of an agent's next request: `context_inputs(agent.state)`."""
     facts, budget = state.model_info, [each for each in (window.max_tokens, state.budget) if each]
     return ContextInputs(
         system=state.system,
@@ -86,33 +98,33 @@ def context_inputs(state: State, instructions: str = "", window: ContextPolicy =
     )
 
 
-def breakdown(messages: Sequence[Message], frame: ContextInputs) -> Breakdown:
-    """Where the window goes. Pure, and in time proportional to the conversation."""
-    said = [message for message in messages if not isinstance(message, CustomMessage)]
-    before, gone = _before(frame), _left_out(frame, said)
+def breakdown(messages: Sequence[Message], inputs: ContextInputs) -> Breakdown:
+    """Break down the context window. Pure, in time proportional to the conversation."""
+    sent = [message for message in messages if not isinstance(message, CustomMessage)]
+    before, gone = _before(inputs), _left_out(inputs, sent)
     weights = _Weights([tokens for _, tokens in before], [False] * len(before))
-    weights.add(said)
+    weights.add(sent)
     if not gone:
         weights.stretch()
-    zones: list[Section] = [zone for zone, _ in before]
-    zones.extend(_zones(said, frame.window, gone))
-    pieces = map(
-        ContextSegment, zones, weights.tokens, weights.counted, weights.cached(), [*[None] * len(before), *said]
+    sections: list[Section] = [section for section, _ in before]
+    sections.extend(_sections(sent, inputs.window, gone))
+    segments = map(
+        ContextSegment, sections, weights.tokens, weights.counted, weights.cached(), [*[None] * len(before), *sent]
     )
-    return Breakdown(tuple(pieces), frame.size, frame.reserve)
+    return Breakdown(tuple(segments), inputs.size, inputs.reserve)
 
 
-def _before(frame: ContextInputs) -> list[tuple[Section, int]]:
-    instructions = estimate_text(frame.instructions) if frame.instructions else 0
+def _before(inputs: ContextInputs) -> list[tuple[Section, int]]:
+    instructions = estimate_text(inputs.instructions) if inputs.instructions else 0
     before: list[tuple[Section, int]] = [
-        ("tools", estimate_overhead("", frame.tools) - estimate_text("")),
-        ("system", max(0, estimate_text(frame.system) - instructions) if frame.system else 0),
+        ("tools", estimate_overhead("", inputs.tools) - estimate_text("")),
+        ("system", max(0, estimate_text(inputs.system) - instructions) if inputs.system else 0),
         ("instructions", instructions),
     ]
-    return [(zone, tokens) for zone, tokens in before if tokens]
+    return [(section, tokens) for section, tokens in before if tokens]
 
 
-def _zones(messages: Sequence[Message], window: ContextPolicy, gone: Set[str]) -> Iterator[Section]:
+def _sections(messages: Sequence[Message], window: ContextPolicy, gone: Set[str]) -> Iterator[Section]:
     recent = max(window.keep_first, len(messages) - window.keep_recent)
     for at, message in enumerate(messages):
         if message.id in gone:
@@ -121,16 +133,16 @@ def _zones(messages: Sequence[Message], window: ContextPolicy, gone: Set[str]) -
             yield "start" if at < window.keep_first else "recent" if at >= recent else "middle"
 
 
-def _left_out(frame: ContextInputs, messages: Sequence[Message]) -> set[str]:
-    if not frame.budget:
+def _left_out(inputs: ContextInputs, messages: Sequence[Message]) -> set[str]:
+    if not inputs.budget:
         return set()
-    fitted = fit(messages, frame.budget - estimate_overhead(frame.system, frame.tools), frame.window)
+    fitted = fit(messages, inputs.budget - estimate_overhead(inputs.system, inputs.tools), inputs.window)
     return {message.id for message in messages} - {message.id for message in fitted.messages}
 
 
 @dataclass(slots=True)
 class _Weights:
-    """What each piece takes, and whether the service counted it; `usage` is what it said last, with piece `last`."""
+    """Tokens per segment; `usage` is the latest reported usage, of segment `last`."""
 
     tokens: list[int]
     counted: list[bool]
@@ -138,46 +150,46 @@ class _Weights:
     last: int = -1
 
     def add(self, messages: Sequence[Message]) -> None:
-        waiting: list[int] = []
+        pending: list[int] = []
         for message in messages:
             at = len(self.tokens)
             usage = message.usage if isinstance(message, AssistantMessage) else None
             if usage is None or not usage.context:
-                waiting.append(at)
+                pending.append(at)
                 self.tokens.append(estimate_message(message))
                 self.counted.append(False)
                 continue
-            told = _prompt(usage) - self.usage.context
-            if self.last >= 0 and len(waiting) == 1 and _is_plausible(told, self.tokens[waiting[0]]):
-                self.tokens[waiting[0]], self.counted[waiting[0]] = told, True
+            counted = _prompt(usage) - self.usage.context
+            if self.last >= 0 and len(pending) == 1 and _is_plausible(counted, self.tokens[pending[0]]):
+                self.tokens[pending[0]], self.counted[pending[0]] = counted, True
             self.tokens.append(usage.output)
             self.counted.append(True)
-            self.usage, self.last, waiting = usage, at, []
+            self.usage, self.last, pending = usage, at, []
 
     def stretch(self) -> None:
-        """Bring the estimates up to the last reply to where all together are what the service counted."""
+        """Scale the estimates up to the last reply so that all segments add up to the counted total."""
         past = range(self.last + 1)
         counted = sum(self.tokens[at] for at in past if self.counted[at])
         estimated = sum(self.tokens[at] for at in past if not self.counted[at])
         factor = (self.usage.context - counted) / estimated if estimated else 1.0
-        if 1 / PLAUSIBLE <= factor <= PLAUSIBLE:
+        if 1 / MAX_FACTOR <= factor <= MAX_FACTOR:
             for at in past:
                 if not self.counted[at]:
                     self.tokens[at] = round(self.tokens[at] * factor)
 
     def cached(self) -> Iterator[Cached]:
-        """What the service kept of the last request, or had from the one before."""
+        """Yield how much of each segment the prompt cache held after the last request."""
         kept, reached = self.usage.cache_read + self.usage.cache_write, 0
         for at, tokens in enumerate(self.tokens):
             before, reached = reached, reached + tokens
-            # Rounding must not make a hole in what was kept whole.
-            is_whole = reached <= kept + 2 + at // 100
+            # The tolerance avoids gaps from rounding.
+            is_complete = reached <= kept + 2 + at // 100
             could_be = kept > 0 and at < self.last
-            yield "all" if could_be and is_whole else "partly" if could_be and before < kept else "not"
+            yield "all" if could_be and is_complete else "partly" if could_be and before < kept else "not"
 
 
-def _is_plausible(told: int, estimated: int) -> bool:
-    return estimated / PLAUSIBLE <= told <= estimated * PLAUSIBLE + 50
+def _is_plausible(counted: int, estimated: int) -> bool:
+    return estimated / MAX_FACTOR <= counted <= estimated * MAX_FACTOR + 50
 
 
 def _prompt(usage: Usage) -> int:

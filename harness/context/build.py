@@ -1,4 +1,4 @@
-"""What a model is shown of the conversation: transformed, fitted into the window, rid of what is not for it, healed."""
+"""Building the context of a model call: transformation, context policy, conversion and normalization."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from harness.ports.provider import Model
 
 
 async def build_context(run: Run) -> tuple[ModelMessage, ...]:
-    """The messages of the next request: `transform_context`, then the window, then `convert_to_llm`."""
+    """Return the messages of the next request: `transform_context`, the context policy, then `convert_to_llm`."""
     messages = await _transformed(run, overflow=False)
     budget = _smaller(run.options.window.max_tokens, run.state.budget)
     if budget:
         fitted = fit(messages, budget - _overhead(run), run.options.window)
-        _tell_once(run, messages, fitted)
+        _publish_growth(run, messages, fitted)
         messages = fitted.messages
     return _converted(run, messages)
 
 
 async def shrink_after_overflow(run: Run, model: Model) -> tuple[ModelMessage, ...]:
-    """The same, after the service said that it was too long: less, now and in later turns; the history stays."""
+    """Return a smaller context after an overflow, and reduce the budget of later turns; the history is unchanged."""
     messages = run.history.messages
     overhead = _overhead(run)
     refused = _weigh(messages) + overhead
@@ -37,7 +37,7 @@ async def shrink_after_overflow(run: Run, model: Model) -> tuple[ModelMessage, .
         fitted = fit(shown, wanted - overhead, run.options.window)
     else:
         fitted = FittedContext(tuple(shown), _weigh(shown), len(messages) - len(shown))
-    _tell(run, messages, fitted, "overflow")
+    _publish_compaction(run, messages, fitted, "overflow")
     return _converted(run, fitted.messages)
 
 
@@ -50,10 +50,10 @@ async def _transformed(run: Run, *, overflow: bool) -> Sequence[Message]:
 
 def _converted(run: Run, messages: Sequence[Message]) -> tuple[ModelMessage, ...]:
     if last_reply_failed(messages):
-        # Asked again, a model must not take its own broken words for the beginning of its answer.
+        # The model must not take its failed reply for the beginning of its answer.
         messages = messages[:-1]
     convert = run.options.convert_to_llm
-    # Healing drops what is not for the model as well; a long conversation is not walked twice for nothing.
+    # Normalization drops custom messages as well, so that a long conversation is not walked twice.
     if convert is to_llm:
         return run.progress.normaliser.normalise(messages)
     return run.progress.normaliser.normalise(
@@ -61,15 +61,17 @@ def _converted(run: Run, messages: Sequence[Message]) -> tuple[ModelMessage, ...
     )
 
 
-def _tell_once(run: Run, messages: Sequence[Message], fitted: FittedContext) -> None:
-    """A window that is full stays so: what is left out is told when it grows, and not every turn."""
+def _publish_growth(run: Run, messages: Sequence[Message], fitted: FittedContext) -> None:
+    """Publish a compaction only if more is left out than before, not every turn."""
     left_out = (fitted.dropped, fitted.tokens < _weigh(messages))
     if left_out > run.progress.left_out:
         run.progress.left_out = left_out
-        _tell(run, messages, fitted, "window")
+        _publish_compaction(run, messages, fitted, "window")
 
 
-def _tell(run: Run, messages: Sequence[Message], fitted: FittedContext, reason: Literal["overflow", "window"]) -> None:
+def _publish_compaction(
+    run: Run, messages: Sequence[Message], fitted: FittedContext, reason: Literal["overflow", "window"]
+) -> None:
     run.bus.publish(CompactionStart(reason=reason, tokens=_weigh(messages)))
     run.bus.publish(CompactionEnd(reason=reason, dropped=fitted.dropped, tokens=fitted.tokens))
 
@@ -83,5 +85,5 @@ def _weigh(messages: Sequence[Message]) -> int:
 
 
 def _smaller(*budgets: int) -> int:
-    """The smallest of the budgets that are set; 0 when none is."""
+    """Return the smallest budget that is set, or 0 if none is."""
     return min((each for each in budgets if each), default=0)

@@ -1,6 +1,6 @@
-"""The sources of a reply as a person is told of them: each once, with a number.
+"""Sources cited in a reply, each listed once with a number.
 
-Where the words themselves have marks such as [1], the numbers are those of the marks.
+If the text has marks such as [1], the numbers are those of the marks.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from harness.messages import AssistantContent, AssistantMessage, Citation, Text
 
 _MARK = re.compile(r"\[(\d{1,3})\]")
 _IS_MARK = re.compile(r"\[?\[(\d{1,3})\]\]?(?:\([^()\s]*\))?")
-# Without characters that end an address, hide one, or speak to a terminal.
+# Excludes characters that end a URL, hide a part of it, or control a terminal.
 _LINK = re.compile(r"(?i:https?)://([^\s/?#\\\"<>^`{|}\x00-\x20\x7f-\x9f]+)[^\s\\\"<>^`{|}\x00-\x20\x7f-\x9f]*")
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A page or document. `url` and `title` are as the service gave them; one of them may be empty."""
+    """A cited page or document. `url` and `title` are as reported by the service; one of them may be empty."""
 
     number: int
     url: str
@@ -30,7 +30,7 @@ class Source:
 
     @property
     def link(self) -> str:
-        """Where a browser may be sent; empty if that is not a page of the web."""
+        """URL that may be opened in a browser; empty if it is not a web page."""
         return self.url if _LINK.fullmatch(self.url) else ""
 
     @property
@@ -40,12 +40,12 @@ class Source:
 
     @property
     def label(self) -> str:
-        """Its title or, without one, its address, on one line."""
+        """Title or, if it has none, URL, on one line."""
         return _plain(self.title) or _plain(self.url).partition("://")[2].rstrip("/") or _plain(self.url)
 
 
 def sources_of(content: Iterable[AssistantContent]) -> tuple[Source, ...]:
-    """The sources of a reply, in the order of their numbers."""
+    """Return the sources of a reply, in the order of their numbers."""
     texts = [block for block in content if isinstance(block, Text) and block.citations]
     if len(texts) == 1 and _is_list(texts[0]):
         listed = (Source(number, each.url, each.title) for number, each in enumerate(texts[0].citations, 1))
@@ -54,36 +54,36 @@ def sources_of(content: Iterable[AssistantContent]) -> tuple[Source, ...]:
 
 
 def text_with_sources(message: AssistantMessage) -> str:
-    """What a reply says, and below it what it rests on."""
+    """Return the text of a reply, followed by its sources."""
     sources = sources_of(message.content)
     return f"{message.text.rstrip()}\n\n{sources_text(sources)}" if sources else message.text
 
 
 def sources_text(sources: Sequence[Source]) -> str:
-    """A list to be printed below the reply."""
-    lines = (f"[{each.number}] {_told(each)}" for each in sources)
+    """Return the list of sources as plain text."""
+    lines = (f"[{each.number}] {_line(each)}" for each in sources)
     return "\n".join(("Sources:", *lines))
 
 
 def sources_markdown(sources: Sequence[Source]) -> str:
-    """The same in Markdown, with links."""
+    """Return the list of sources in Markdown, with links."""
     return "\n".join(("Sources:", "", *(f"- \\[{each.number}\\] {_linked(each)}" for each in sources)))
 
 
 def _is_list(text: Text) -> bool:
-    """Whether the marks in a text name the places of its citations."""
+    """Return True if the marks in a text are positions in its list of citations."""
     return all(each.start is None for each in text.citations) and _MARK.search(text.text) is not None
 
 
 def _merged(cited: Iterable[tuple[str, Citation]]) -> list[Source]:
-    """Each source once, under the number of its mark in the text, or none."""
+    """Merge citations of the same source, numbered by its mark in the text, or 0."""
     sources: dict[str, Source] = {}
     for text, each in cited:
         known = sources.get(each.url or each.title)
         if known is None:
             mark = _IS_MARK.fullmatch(text[each.start : each.end].strip()) if each.start is not None else None
             known = Source(int(mark[1]) if mark else 0, each.url)
-        # Some services give the mark as title.
+        # Some services report the mark as the title.
         title = "" if each.title == str(known.number) else each.title
         sources[each.url or each.title] = replace(known, title=known.title or title)
     return [source for source in sources.values() if source.label]
@@ -99,7 +99,7 @@ def _numbered(sources: Sequence[Source]) -> tuple[Source, ...]:
     return tuple(sorted(given, key=lambda each: each.number))
 
 
-def _told(source: Source) -> str:
+def _line(source: Source) -> str:
     url = _plain(source.url)
     return f"{source.label} – {url}" if url and _plain(source.title) else url or source.label
 

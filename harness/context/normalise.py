@@ -1,6 +1,6 @@
-"""Heals a history before it is sent: what an old crash, another program or another vendor left behind.
+"""Normalization of a history before it is sent: repairs what a crash, another program or another vendor left behind.
 
-Every provider refuses a request with an unanswered call, so without this one bad line would end a session for ever.
+Every provider rejects a request with an unanswered call, so a single bad line would otherwise break a session for good.
 """
 
 from __future__ import annotations
@@ -17,45 +17,44 @@ NO_RESULT = "The call was interrupted and has no result."
 
 
 def normalise(messages: Sequence[Message]) -> tuple[ModelMessage, ...]:
-    """What a model may be sent of a history.
+    """Return the history as it can be sent to a model.
 
-    Promises that custom messages, empty messages and results without a call are gone, that call ids are unique, and
-    that the results of a reply follow it at once, one for each call, in the order of the calls. Pure, and does nothing
-    to a history that is fine.
+    Removes custom messages, empty messages and results without a call, makes call ids unique, and places one result per
+    call, in call order, directly after each reply. Pure, and returns a valid history unchanged.
     """
     return Normaliser().normalise(messages)
 
 
 class Normaliser:
-    """Does it for a conversation that grows: what was fine before is not looked at again."""
+    """Normalizes a growing conversation; messages that were valid before are not checked again."""
 
     def __init__(self) -> None:
-        self._fine: tuple[ModelMessage, ...] = ()
+        self._valid: tuple[ModelMessage, ...] = ()
         self._seen: set[str] = set()
 
     def normalise(self, messages: Sequence[Message]) -> tuple[ModelMessage, ...]:
         kept = tuple(messages)
-        # Comparing the same objects costs next to nothing.
-        if kept[: len(self._fine)] != self._fine:
-            self._fine, self._seen = (), set()
-        added = kept[len(self._fine) :]
-        if not _is_fine(added, self._seen):
-            self._fine, self._seen = (), set()
-            return _Repair(kept).heal()
-        self._fine = (*self._fine, *added)
-        return self._fine
+        # Comparing identical objects is cheap.
+        if kept[: len(self._valid)] != self._valid:
+            self._valid, self._seen = (), set()
+        added = kept[len(self._valid) :]
+        if not _is_valid(added, self._seen):
+            self._valid, self._seen = (), set()
+            return _Repair(kept).repair()
+        self._valid = (*self._valid, *added)
+        return self._valid
 
 
-def _is_fine(messages: tuple[Message, ...], seen: set[str]) -> TypeGuard[tuple[ModelMessage, ...]]:
-    """Whether the messages can be sent as they are; `seen` are the call ids before them, and after it also theirs."""
+def _is_valid(messages: tuple[Message, ...], seen: set[str]) -> TypeGuard[tuple[ModelMessage, ...]]:
+    """Return True if the messages can be sent as they are. `seen` holds the call ids before them, and gets theirs."""
     due: Iterator[str] = iter(())
     for message in messages:
-        # Comparing types is what makes a thousand messages cost less than a millisecond.
+        # Comparing types keeps a thousand messages below a millisecond.
         if type(message) is ToolResult:
             if message.call_id != next(due, None):
                 return False
             continue
-        if next(due, None) is not None or not _has_weight(message):
+        if next(due, None) is not None or not _has_content(message):
             return False
         if type(message) is AssistantMessage:
             ids = [block.id for block in message.content if type(block) is ToolCall]
@@ -71,25 +70,25 @@ def _all_new(ids: list[str], seen: set[str]) -> bool:
     return len(seen) == before + len(ids) and "" not in ids
 
 
-def _has_weight(message: Message) -> bool:
-    """Whether a model can do anything with it; providers refuse a message that says nothing."""
+def _has_content(message: Message) -> bool:
+    """Return True if the message has content; providers reject empty messages."""
     if type(message) is UserMessage:
         return any(type(block) is not Text or block.text.strip() for block in message.content)
     if type(message) is AssistantMessage:
-        whole = message.stop_reason not in ("aborted", "error")
-        return any(_counts(block, whole=whole) for block in message.content)
+        is_complete = message.stop_reason not in ("aborted", "error")
+        return any(_counts(block, is_complete=is_complete) for block in message.content)
     return type(message) is ToolResult
 
 
-def _counts(block: Text | Thinking | ToolCall, *, whole: bool) -> bool:
+def _counts(block: Text | Thinking | ToolCall, *, is_complete: bool) -> bool:
     if type(block) is Text:
         return not block.text.isspace() if block.text else False
-    return whole or type(block) is ToolCall
+    return is_complete or type(block) is ToolCall
 
 
 @dataclass(slots=True)
 class _Turn:
-    """A message and, for a reply, the results that answer its calls by the calls' first ids."""
+    """A message and, for a reply, the results of its calls, by the original call ids."""
 
     message: UserMessage | AssistantMessage
     calls: list[tuple[str, ToolCall]] = field(default_factory=list[tuple[str, ToolCall]])
@@ -105,18 +104,18 @@ class _Repair:
         self._taken = {call.id for reply in replies for call in reply.tool_calls}
         self._used: set[str] = set()
 
-    def heal(self) -> tuple[ModelMessage, ...]:
+    def repair(self) -> tuple[ModelMessage, ...]:
         for message in self._messages:
             self._place(message)
-        return tuple(healed for turn in self._turns for healed in _with_results(turn))
+        return tuple(message for turn in self._turns for message in _with_results(turn))
 
     def _place(self, message: Message) -> None:
         match message:
             case ToolResult():
                 self._answer(message)
-            case AssistantMessage() if _has_weight(message):
+            case AssistantMessage() if _has_content(message):
                 self._turns.append(self._reply(message))
-            case UserMessage() if _has_weight(message):
+            case UserMessage() if _has_content(message):
                 self._turns.append(_Turn(message))
             case _:
                 pass
@@ -155,7 +154,7 @@ def _with_results(turn: _Turn) -> Iterator[ModelMessage]:
 
 
 def missing_result(message_id: str, call: ToolCall, time: float) -> ToolResult:
-    """The result that stands in for one that a crash prevented; `message_id` and `time` are those of the reply."""
-    # Derived, not random: healing the same history twice must give the same messages.
-    made = uuid.uuid5(uuid.NAMESPACE_OID, f"{message_id}/{call.id}")
-    return ToolResult(call.id, call.name, (Text(NO_RESULT),), is_error=True, id=str(made), time=time)
+    """Return a placeholder for a missing result; `message_id` and `time` are those of the reply."""
+    # Derived, not random: repairing the same history twice must give the same messages.
+    result_id = uuid.uuid5(uuid.NAMESPACE_OID, f"{message_id}/{call.id}")
+    return ToolResult(call.id, call.name, (Text(NO_RESULT),), is_error=True, id=str(result_id), time=time)

@@ -1,8 +1,8 @@
-"""Fits a conversation into a budget without a model: the beginning and the newest part stay, the middle goes.
+"""Context policy: fits a conversation into a token budget without a model. Start and end stay, the middle goes.
 
-The history itself is not touched. A call and its results stay together, whatever the budget: every provider refuses one
-without the other. The order of means: first old tool output is cut to some lines, then messages go, and where the first
-prompt, the newest one and the last words alone are too long, they are cut in their middle, tool output before prompts.
+The history is unchanged. A call and its results stay together whatever the budget, because providers reject one without
+the other. First old tool output is truncated to some lines, then messages are evicted; if the first prompt, the newest
+prompt and the last message are still too long, their middle is cut, tool output before prompts.
 """
 
 from __future__ import annotations
@@ -18,27 +18,26 @@ from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, CustomMessage, Message, Text, ToolResult, UserMessage
 
 MIN_BUDGET = 200
-"""Tokens: a request shorter than this says nothing, so nothing is cut below it."""
+"""Smallest budget in tokens; a shorter request would be meaningless."""
 STEPS = 4
-"""In how many steps a growing conversation is cut: between two of them the cut stays where it is."""
+"""Number of steps in which a growing conversation is cut; between two steps the cut stays in place."""
 MARKER = "[Context compacted: {} messages removed to fit context window]"
 
 
 @dataclass(frozen=True, slots=True)
 class ContextPolicy:
-    """How much of a conversation a model is shown, in tokens.
-
-    `max_tokens` 0 sends all of it until the service refuses; then, and from then on, what is sent fits
-    `overflow_tokens`, or, where that is 0, half of what was refused. The first `keep_first` and the newest
-    `keep_recent` messages go last. Tool output older than these is cut to `tool_output_lines` lines (0: not cut) before
-    anything goes.
-    """
+    """Options for fitting a conversation into the context window."""
 
     max_tokens: int = 0
+    """Maximum length of a request in tokens; 0 sends everything until the service reports an overflow."""
     overflow_tokens: int = 0
+    """Length after an overflow, in tokens; 0: half of the rejected length."""
     keep_first: int = 1
+    """Number of first messages to evict last."""
     keep_recent: int = 10
+    """Number of latest messages to evict last."""
     tool_output_lines: int = 50
+    """Lines that older tool output is truncated to before messages are evicted; 0 = no truncation."""
 
 
 DEFAULT_POLICY = ContextPolicy()
@@ -46,22 +45,22 @@ DEFAULT_POLICY = ContextPolicy()
 
 @dataclass(frozen=True, slots=True)
 class FittedContext:
-    """What is shown of a conversation; `tokens` is our estimate of it, `dropped` counts the messages left out.
-
-    `fits` is false where it is longer than was asked for: a reply and its calls are never cut, and nothing below
-    `MIN_BUDGET` is.
-    """
+    """Part of a conversation that is sent."""
 
     messages: tuple[Message, ...]
+    """The messages."""
     tokens: int
+    """Estimated length in tokens."""
     dropped: int = 0
+    """Number of messages left out."""
     fits: bool = True
+    """False if it exceeds the budget: replies and their calls are never cut, and nothing is cut below `MIN_BUDGET`."""
 
 
 def fit(messages: Sequence[Message], budget: int, window: ContextPolicy = DEFAULT_POLICY) -> FittedContext:
-    """The messages, cut down to `budget` tokens where that can be done; pure, and the same each time.
+    """Cut the messages down to `budget` tokens if possible. Pure and deterministic.
 
-    The first message (where the window keeps any), the newest prompt of a person and the newest message always stay.
+    The first message (if the policy keeps any), the newest prompt of the user and the newest message always stay.
     """
     tokens = sum(map(estimate_message, messages))
     budget = max(budget, 0)
@@ -71,12 +70,12 @@ def fit(messages: Sequence[Message], budget: int, window: ContextPolicy = DEFAUL
     weights = [_weigh(group) for group in groups]
     first = _reaching(groups, window.keep_first)
     recent = max(first, len(groups) - _reaching(groups[::-1], window.keep_recent))
-    # What is older goes with the middle, so nobody needs to cut it.
+    # Older groups are evicted with the middle, so there is no need to truncate them.
     oldest = _shorten(groups, range(first, recent), budget, window.tool_output_lines)
     if oldest == 0 and sum(map(_weigh, groups)) <= budget:
         return _fitted(groups, 0, budget)
     aim = max(budget, MIN_BUDGET)
-    # One enormous output must not be all that is left.
+    # A single huge output must not displace everything else.
     groups[oldest:] = [[head_and_tail(each, aim // 2) for each in group] for group in groups[oldest:]]
     cut = _Cut(groups, weights, first, recent)
     return _fitted(*cut.without_middle(aim), budget)
@@ -89,15 +88,15 @@ def _fitted(groups: Sequence[list[Message]], dropped: int, budget: int) -> Fitte
 
 
 def last_reply_failed(messages: Sequence[Message]) -> bool:
-    """Whether the conversation ends with a reply that came to nothing: it is not the model's last word."""
+    """Return True if the conversation ends with a failed reply without tool calls."""
     last = messages[-1] if messages else None
     return isinstance(last, AssistantMessage) and last.stop_reason in ("error", "aborted") and not last.tool_calls
 
 
 def _groups(messages: Sequence[Message]) -> list[list[Message]]:
-    """What may not be parted: a reply with all up to the last result of its calls, everything else alone.
+    """Group messages that must stay together: a reply with the results of its calls, all others alone.
 
-    What an application keeps in the conversation goes with what it stands beside.
+    Custom messages stay with their neighbors.
     """
     groups: list[list[Message]] = []
     due: set[str] = set()
@@ -114,12 +113,12 @@ def _groups(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def _belongs(message: Message, due: set[str]) -> bool:
-    """Whether it stays with what is before it, where `due` are the calls that wait for a result."""
+    """Return True if the message stays with the previous ones; `due` are the calls without a result so far."""
     return isinstance(message, ToolResult | CustomMessage) or (bool(due) and isinstance(message, UserMessage))
 
 
 def _reaching(groups: Sequence[list[Message]], count: int) -> int:
-    """How many groups hold the first `count` messages."""
+    """Return how many groups hold the first `count` messages."""
     reached = 0
     for at, group in enumerate(groups):
         if reached >= count:
@@ -133,7 +132,7 @@ def _weigh(group: Sequence[Message]) -> int:
 
 
 def _shorten(groups: list[list[Message]], old: range, budget: int, lines: int) -> int:
-    """Cut old tool output to some lines, from the newest on, until the budget is more than full: how far it came."""
+    """Truncate old tool output, newest first, until the budget is exceeded; return the index that was reached."""
     for at in range(len(groups) - 1, -1, -1):
         if lines and at in old:
             groups[at] = [_shortened(each, lines) for each in groups[at]]
@@ -152,7 +151,7 @@ def _shortened(message: Message, lines: int) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """What is to be cut: `weights` are those before anything was, and so the same however long a conversation grows."""
+    """Groups to cut. `weights` are their original sizes, which stay the same while a conversation grows."""
 
     groups: Sequence[list[Message]]
     weights: Sequence[int]
@@ -160,7 +159,7 @@ class _Cut:
     recent: int
 
     def without_middle(self, budget: int) -> tuple[list[list[Message]], int]:
-        """The groups that stay, a note where others were, and how many messages went."""
+        """Return the groups that stay, with a marker for the others, and the number of evicted messages."""
         budget -= estimate_text(MARKER.format(sum(map(len, self.groups))))
         kept = self._kept(budget)
         stay = truncated([group for at, group in enumerate(self.groups) if at in kept], budget)
@@ -188,9 +187,9 @@ class _Cut:
         return kept | set(range(self._steady(cut, budget) if cut > self.first else cut, len(self.groups)))
 
     def _steady(self, cut: int, budget: int) -> int:
-        """A little further than where we must cut, to where we shall still cut some turns from now.
+        """Move the cut forward to the next step, so that it stays in place for some turns.
 
-        What stands before a cut that stays in its place is found in the provider's cache.
+        The prompt cache holds everything before a cut that stays in place.
         """
         step = max(1, budget // STEPS)
         before = sum(self.weights[:cut])
@@ -202,7 +201,7 @@ class _Cut:
 
 
 def _newest_prompt(groups: Sequence[list[Message]]) -> int:
-    """The group of what the person said last: what is being worked on. The last group where they said nothing."""
+    """Return the group of the user's newest prompt, or the last group if there is none."""
     for at in range(len(groups) - 1, -1, -1):
         if any(isinstance(each, UserMessage) and not each.synthetic for each in groups[at]):
             return at
@@ -210,6 +209,6 @@ def _newest_prompt(groups: Sequence[list[Message]]) -> int:
 
 
 def _marker(gone: Sequence[Message]) -> UserMessage:
-    # Derived, not random: the same window must read the same, or no prefix of it is ever found in a cache.
-    made = uuid.uuid5(uuid.NAMESPACE_OID, f"{gone[0].id}/{len(gone)}")
-    return UserMessage((Text(MARKER.format(len(gone))),), synthetic=True, id=str(made), time=gone[-1].time)
+    # Derived, not random: the same context must be identical each time to be found in the prompt cache.
+    marker_id = uuid.uuid5(uuid.NAMESPACE_OID, f"{gone[0].id}/{len(gone)}")
+    return UserMessage((Text(MARKER.format(len(gone))),), synthetic=True, id=str(marker_id), time=gone[-1].time)

@@ -1,4 +1,4 @@
-"""How many tokens a conversation has: what the provider counted, and an estimate of what came after."""
+"""Token counts of a conversation: as counted by the provider, plus an estimate of later messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def estimate_message(message: Message) -> int:
 
 
 def estimate(system: str, tools: Iterable[ToolSpec], messages: Sequence[Message]) -> int:
-    """Tokens of the next request. The last reply with a usage is the baseline; only what follows it is estimated."""
+    """Estimate the tokens of the next request, from the latest reported usage and the messages after it."""
     tail = 0
     for message in reversed(messages):
         if isinstance(message, AssistantMessage) and message.usage.context:
@@ -33,7 +33,7 @@ def estimate(system: str, tools: Iterable[ToolSpec], messages: Sequence[Message]
 
 
 def estimate_overhead(system: str, tools: Iterable[ToolSpec]) -> int:
-    """Tokens of a request before anything is said."""
+    """Estimate the tokens of a request without messages."""
     return estimate_text(system) + sum(_estimate_tool(tool) for tool in tools)
 
 

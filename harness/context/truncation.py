@@ -1,6 +1,6 @@
-"""Makes single messages shorter: fewer lines, fewer characters, no images.
+"""Truncation of messages: fewer lines, fewer characters, no images.
 
-Only what tools and people said is cut; a reply must go back to its vendor as it came.
+Only user messages and tool results are truncated; a reply must go back to its vendor unchanged.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ NO_IMAGE = Text("[Image removed to fit context window]")
 
 
 def limit_lines(block: UserContent, lines: int) -> UserContent:
-    """The block with its first and last lines, `lines` in all, and a note of how many went."""
+    """Return the first and last lines of a block, `lines` in all, with a note on the number removed."""
     if not isinstance(block, Text):
         return block
-    written = block.text.splitlines()
-    if len(written) <= lines:
+    all_lines = block.text.splitlines()
+    if len(all_lines) <= lines:
         return block
     head = lines - lines // 2
-    gone = len(written) - lines
-    kept = [*written[:head], f"[... {gone} lines truncated ...]", *written[len(written) - lines // 2 :]]
+    gone = len(all_lines) - lines
+    kept = [*all_lines[:head], f"[... {gone} lines truncated ...]", *all_lines[len(all_lines) - lines // 2 :]]
     return _shorter(block, "\n".join(kept))
 
 
 def head_and_tail(message: Message, share: int, kinds: Kinds = (ToolResult,)) -> Message:
-    """The message with none of its blocks above `share` tokens, if it is of one of these kinds."""
+    """Return the message with each block truncated to `share` tokens, if it is of one of these kinds."""
     if not isinstance(message, kinds) or all(_weigh(block) <= share for block in message.content):
         return message
     return replace(message, content=tuple(_cut(block, share) for block in message.content))
 
 
 def truncated(groups: Sequence[Sequence[Message]], budget: int) -> list[list[Message]]:
-    """The same messages in `budget` tokens, if need be and where it can be done; the longest texts are cut most.
+    """Truncate the messages to `budget` tokens if possible; the longest texts are cut most.
 
-    Tool output goes before what a person said.
+    Tool output is cut before user messages.
     """
     shorter = _truncated(groups, budget, (ToolResult,))
     if sum(estimate_message(each) for group in shorter for each in group) <= budget:
@@ -61,7 +61,7 @@ def _truncated(groups: Sequence[Sequence[Message]], budget: int, kinds: Kinds) -
 
 
 def _share(weights: Sequence[int], room: int) -> int:
-    """The most that each may weigh so that all together fit: what small ones leave is for the large ones."""
+    """Return the largest share per block such that all blocks fit; what small ones leave goes to the large ones."""
     for at, weight in enumerate(sorted(weights)):
         share = max(0, room) // (len(weights) - at)
         if weight > share:

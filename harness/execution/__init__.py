@@ -1,1 +1,1 @@
-"""How the calls of a reply are run."""
+"""Execution of tool calls: scheduling, cache, limits, results and background jobs."""

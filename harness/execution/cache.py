@@ -1,4 +1,4 @@
-"""Results that stay true are not worked out twice."""
+"""Cache of tool results, invalidated by changes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from harness.messages import JsonObject
 from harness.ports.tool import ToolOutput
 from harness.workspace.disk import read_regular
 
-# File systems note a change in steps, some of two seconds: within one, a file can change and look as before.
+# File systems record times in steps of up to two seconds; within one, a change may leave the times as they were.
 _STEP_NS = 2_000_000_000
-_MOST_BYTES = 256 * 1024
+_MAX_DIGEST_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """What tells that a file is as it was. `digest` where it changed too lately for its times to tell."""
+    """Fingerprint of a file. `digest` is set if the file changed too recently for its times to be reliable."""
 
     inode: int
     size: int
@@ -35,7 +35,7 @@ class _Mark:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A call as the cache knows it: its arguments in one form, and the real paths of the files it reads."""
+    """Cache key: tool, serialized arguments, and the real paths of the files the call reads."""
 
     tool_name: str
     arguments: str
@@ -44,7 +44,7 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A result on its way: how the files were before, and how often the cache was cleared until then."""
+    """A result in progress: the fingerprints of the files, and the number of invalidations, before the call."""
 
     lookup: Lookup
     marks: tuple[_Mark, ...] | None
@@ -59,7 +59,7 @@ class _Entry:
 
 
 def lookup_of(tool_name: str, arguments: JsonObject, paths: Sequence[str]) -> Lookup | None:
-    """None for arguments that have no JSON form, as those of strangers' tools may."""
+    """Return the cache key of a call, or None if its arguments cannot be serialized."""
     try:
         form = json.dumps(arguments, sort_keys=True, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
@@ -68,9 +68,9 @@ def lookup_of(tool_name: str, arguments: JsonObject, paths: Sequence[str]) -> Lo
 
 
 class ResultCache:
-    """The newest `entries` results, each for `turns` turns; any call that changes something clears it.
+    """The latest `entries` results, each for `turns` turns; any call that changes something clears the cache.
 
-    What was read from a file is only handed out while that file is as it was. A folder is not known to be.
+    A result that depends on files is returned only while they are unchanged. Folders are not cached.
     """
 
     def __init__(self, entries: int = 100, turns: int = 10) -> None:
@@ -87,7 +87,7 @@ class ResultCache:
         return self._size > 0
 
     def find(self, lookup: Lookup, turn: int) -> ToolOutput | None:
-        """What the same call gave, if that is still true in this turn of the conversation."""
+        """Return the cached result of a call if it is still valid in this turn."""
         entry = self._entries.get(lookup)
         if entry is None:
             return None
@@ -98,11 +98,11 @@ class ResultCache:
         return entry.output
 
     def attempt(self, lookup: Lookup) -> Attempt:
-        """To be asked for before the call runs."""
+        """Start a cache entry; must be called before the call runs."""
         return Attempt(lookup, _marks(lookup.paths), self._clearings)
 
     def keep(self, attempt: Attempt, output: ToolOutput, turn: int) -> None:
-        """Keep a result, unless it is an error or something was changed while it was worked out."""
+        """Store a result, unless it is an error or something changed while the call ran."""
         if output.is_error or attempt.marks is None or attempt.clearings != self._clearings:
             return
         self._entries[attempt.lookup] = _Entry(output, attempt.marks, turn)
@@ -116,7 +116,7 @@ class ResultCache:
 
 
 def _marks(paths: Sequence[str], like: Sequence[_Mark] | None = None) -> tuple[_Mark, ...] | None:
-    """Marks of files, with digests where those they are compared with have them; None where there can be none."""
+    """Return the fingerprints of files, with digests where `like` has them; None if one cannot be determined."""
     marks: list[_Mark] = []
     for index, path in enumerate(paths):
         mark = _mark(path, needs_digest=bool(like[index].digest) if like is not None else None)
@@ -142,6 +142,6 @@ def _mark(path: str, *, needs_digest: bool | None) -> _Mark | None:
 
 
 def _digest(path: str, size: int) -> bytes | None:
-    if size > _MOST_BYTES:
+    if size > _MAX_DIGEST_BYTES:
         return None
     return hashlib.blake2b(read_regular(Path(path)), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""Makes allowed calls: past the hooks, out of the cache or by the tool itself, in its time, cut to its room."""
+"""Executor of tool calls: hooks, cache, the tool itself, time limit and result limit."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ logger = logging.getLogger(__name__)
 
 
 class ToolExecutor:
-    """Makes the calls of one reply."""
+    """Executes the calls of one reply."""
 
     def __init__(self, run: Run, results: Results) -> None:
         self._run = run
         self._results = results
         self._asking = asyncio.Lock()
         self._polling = asyncio.Lock()
-        # What a tool is told of its spill folder must be true of any workspace.
+        # Tools announce that the spill folder is readable, which must hold for any workspace.
         run.workspace.also_read(run.spill_dir)
         self._task = asyncio.current_task()
 
-    async def execute(self, allowed: Allowed, floor: ResourceLocks, place: int) -> None:
-        """Make a call once nothing is in its way. A call that has begun is answered, also when it is cancelled."""
+    async def execute(self, allowed: Allowed, locks: ResourceLocks, place: int) -> None:
+        """Execute a call once nothing conflicts with it. A call that has started gets a result, even if cancelled."""
         run, call = self._run, allowed.call
         with run.state.calls.running(call.id, run.bus.session_id, partial(self._results.cancel, call)):
             try:
-                await floor.acquire(place)
+                await locks.acquire(place)
                 if not self._may_begin:
                     return
-                ready = await self._past_hooks(allowed, floor, place) if run.hooks else allowed
+                ready = await self._run_hooks(allowed, locks, place) if run.hooks else allowed
                 if ready is not None and self._may_begin:
                     await self._begin(ready)
                 if run.hooks and not self._is_stopped:
@@ -62,11 +62,11 @@ class ToolExecutor:
                     async with self._polling:
                         await poll_steering(run)
             finally:
-                floor.release(place)
+                locks.release(place)
 
     def context(self, call: ToolCall) -> ToolContext:
         run = self._run
-        person = ObservedInteraction(run.user, self._asking, run.bus, call.id)
+        user = ObservedInteraction(run.user, self._asking, run.bus, call.id)
 
         async def propose(plan: str) -> PlanDecision:
             async with self._asking:
@@ -75,7 +75,7 @@ class ToolExecutor:
         return ToolContext(
             call_id=call.id,
             workspace=run.workspace,
-            user=person,
+            user=user,
             propose_plan=propose,
             spill_dir=run.spill_dir,
             update=lambda view: self._results.update(call, view),
@@ -87,12 +87,12 @@ class ToolExecutor:
         )
 
     def _stop_signal(self) -> Callable[[], bool]:
-        """True once the task that asks for it, or the whole run, was told to stop; to be called from any thread."""
+        """Return a thread-safe function that returns True once the current task or the whole run has to stop."""
         task = asyncio.current_task()
         return lambda: is_cancelled(task) or is_cancelled(self._task)
 
     def _delegate(self, call: ToolCall) -> Delegate | None:
-        """The delegate of the run, for tasks of this call."""
+        """Return the delegate of the run for tasks of this call."""
         delegate = self._run.delegate
         if delegate is None:
             return None
@@ -105,16 +105,16 @@ class ToolExecutor:
 
     @property
     def _is_stopped(self) -> bool:
-        """Whether the call or the whole run was told to stop; a call hears of the latter a moment later."""
+        """True if the call or the whole run has to stop; the cancellation of a run reaches the call a moment later."""
         return is_cancelled(asyncio.current_task()) or is_cancelled(self._task)
 
     @property
     def _may_begin(self) -> bool:
-        """The user may have steered while the call waited, and a hook have swallowed its cancellation."""
+        """False if the user steered while the call waited, or a hook swallowed its cancellation."""
         return self._results.may_begin() and not self._is_stopped
 
-    async def _past_hooks(self, allowed: Allowed, floor: ResourceLocks, place: int) -> Allowed | None:
-        """The call as the hooks let it begin, or None: then it is answered."""
+    async def _run_hooks(self, allowed: Allowed, locks: ResourceLocks, place: int) -> Allowed | None:
+        """Return the call after the hooks have run, or None if a hook answered it."""
         match await self._run.hooks.before_tool(allowed.call):
             case Block(reason):
                 self._results.block(allowed.call, reason)
@@ -122,19 +122,19 @@ class ToolExecutor:
             case Modify(arguments):
                 changed = await self._changed(allowed, arguments)
                 if changed is not None:
-                    await floor.reacquire(place, claim_of(changed.risk, self._run.workspace.root))
+                    await locks.reacquire(place, claim_of(changed.risk, self._run.workspace.root))
                 return changed
             case None:
                 return allowed
 
     async def _changed(self, allowed: Allowed, arguments: JsonObject) -> Allowed | None:
         self._run.hooks.modified(allowed.call)
-        # What a tool asks while it is judged is asked as part of this question.
+        # Questions that the assessment asks belong to this approval.
         context = replace(self.context(allowed.call), user=self._run.user)
         async with self._asking:
             decision = await decide_changed(self._run, allowed, arguments, context)
         if isinstance(decision, RejectedCall):
-            self._results.give(allowed.call, decision.output)
+            self._results.record(allowed.call, decision.output)
             return None
         return decision
 
@@ -150,7 +150,7 @@ class ToolExecutor:
             output = failure_of(allowed.call, error)
         if allowed.note:
             output = replace(output, content=(Text(allowed.note), *output.content))
-        self._results.give(allowed.call, output)
+        self._results.record(allowed.call, output)
 
     async def _output(self, allowed: Allowed) -> ToolOutput:
         lookup = self._lookup(allowed)
@@ -167,9 +167,9 @@ class ToolExecutor:
         return output
 
     def _lookup(self, allowed: Allowed) -> Lookup | None:
-        """How the cache knows the call; None for one whose result does not stay true."""
+        """Return the cache key of the call, or None if it cannot be cached."""
         risk = allowed.risk
-        # What goes on in the background may change anything at any time.
+        # Background jobs may change anything at any time.
         if not (risk.cacheable and self._run.cache.is_on) or self._run.state.jobs.running:
             return None
         paths = real_paths(risk.paths, self._run.workspace.root)
@@ -183,7 +183,7 @@ class ToolExecutor:
             return await limit_result(output, run.options.execution.max_result_chars, spill)
         except WorkspaceError as error:
             return ToolOutput.failure(str(error))
-        except Exception as error:  # a tool is a stranger's code: its failure is told to the model, the run goes on
+        except Exception as error:  # user-supplied tool; may raise. The model gets the error, the run continues
             logger.exception("tool %s failed", call.name)
             return failure_of(call, error)
 
@@ -202,7 +202,7 @@ class ToolExecutor:
 
     async def _work(self, allowed: Allowed) -> ToolOutput:
         if self._is_stopped:
-            # Who heard of the beginning, or another call, may have stopped the run.
+            # A subscriber or another call may have stopped the run when this call started.
             raise asyncio.CancelledError
         context = self.context(allowed.call)
         if not allowed.risk.changes:
@@ -211,5 +211,5 @@ class ToolExecutor:
         try:
             return await allowed.tool.run(allowed.arguments, context)
         finally:
-            # What it broke off half-way is changed as well.
+            # A cancelled call may have changed something as well.
             self._run.cache.clear()

@@ -1,4 +1,4 @@
-"""Partial output: what a call that is interrupted hands back."""
+"""Partial output of interrupted and timed-out calls."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from harness.views import TerminalView, TextView, View
 
 logger = logging.getLogger(__name__)
 
-UNSTOPPABLE = "The call did not stop when it was told to; it may still be doing something."
+UNSTOPPABLE = "The call did not stop when it was cancelled; it may still be running."
 
 
 class PartialOutputs:
-    """The output so far of the calls of a reply: what a tool offers, else what it showed last."""
+    """Partial outputs of the calls of a reply: what a tool offers, else its last progress view."""
 
     def __init__(self) -> None:
         self._sources: dict[str, Callable[[], object]] = {}
         self._views: dict[str, View] = {}
 
     def offer(self, call: ToolCall, source: Callable[[], object]) -> None:
-        """Call `source` for the output when the call is interrupted. The last one offered counts."""
+        """Register a function that returns the output if the call is interrupted; the latest one is used."""
         self._sources[call.id] = source
 
     def show(self, call: ToolCall, view: View) -> None:
         self._views[call.id] = view
 
     def of(self, call: ToolCall) -> ToolOutput:
-        """The output of a call so far; without content when there is none."""
+        """Return the output of a call so far; empty if there is none."""
         source = self._sources.get(call.id)
         if source is not None:
             try:
                 return checked_output(output_of(source()))
-            except Exception:  # a tool is a stranger's code: without its output the call still needs its answer
-                logger.exception("tool %s could not hand back its partial output", call.name)
+            except Exception:  # user-supplied tool; may raise. The call still needs a result
+                logger.exception("tool %s: partial output failed", call.name)
         return _shown(self._views.get(call.id))
 
 
 def interrupted(partial: ToolOutput, seconds: float, *, has_stopped: bool = True) -> ToolOutput:
-    """The result of a call that ran for so many seconds before it was interrupted."""
+    """Return the result of a call that the user interrupted after `seconds`."""
     note = f"interrupted after {seconds:.1f} s by the user"
     line = f"[{note}]" if has_stopped else f"[{note}. {UNSTOPPABLE}]"
     details: JsonObject = {**(partial.details or {}), "interrupted": True, "duration": round(seconds, 3)}
@@ -51,13 +51,13 @@ def interrupted(partial: ToolOutput, seconds: float, *, has_stopped: bool = True
 
 
 def timed_out(partial: ToolOutput, error: str, note: str) -> ToolOutput:
-    """The result of a call that took too long: the error, and the output until then."""
-    head = Text(f"{error}. Its output until then:\n" if partial.content else error)
+    """Return the result of a call that timed out: the error and the output so far."""
+    head = Text(f"{error}. Output so far:\n" if partial.content else error)
     return replace(partial, content=(head, *partial.content), view=_noted(partial.view, note), is_error=True)
 
 
 def was_interrupted(result: ToolResult) -> bool:
-    """True for the result of a call that the user interrupted while it ran."""
+    """Return True for the result of a call that the user interrupted while it ran."""
     return bool(result.details and result.details.get("interrupted"))
 
 
@@ -67,7 +67,7 @@ def _separator(partial: ToolOutput) -> str:
 
 
 def _noted(view: View | None, note: str) -> View | None:
-    """The view with a note on its end. The text of a `TextView` is in the result, which is displayed without a view."""
+    """Return the view with a note on how the call ended; the text of a `TextView` is already in the result."""
     match view:
         case TerminalView():
             return replace(view, note=note)

@@ -1,4 +1,4 @@
-"""What became of the calls of one reply: each gets one result, and observers and hooks hear of it in order."""
+"""Results of the calls of one reply: exactly one per call, published to observers and hooks in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.agent.run import Run
 from harness.concurrency.cancellation import cancel_tasks
 from harness.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from harness.execution.partial import PartialOutputs, interrupted
-from harness.execution.result_limit import capped_now
+from harness.execution.result_limit import limit_result_now
 from harness.execution.running import CANCELLED
 from harness.execution.spill import spill_name
 from harness.messages import Text, ToolCall, ToolResult
@@ -27,8 +27,7 @@ STEERED = "Skipped due to queued user message."
 
 
 class Results:
-    """The results of the calls. `excuse` is the answer of those that never began, `partials` what those that were
-    interrupted hand back."""
+    """Results of the calls. Calls that never started get `skip_reason`, interrupted ones their partial output."""
 
     def __init__(self, run: Run, calls: Sequence[ToolCall]) -> None:
         self._run = run
@@ -39,18 +38,18 @@ class Results:
         self._cancelled: set[str] = set()
         self.partials = PartialOutputs()
         self.skip_reason = STOPPED
-        self.ends_run = False
+        self.terminate = False
 
     def __contains__(self, call: ToolCall) -> bool:
         return call.id in self._results
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
-        """All of them, in call order, once the answers are closed."""
+        """All results in call order; valid once `close` was called."""
         return tuple(self._results[call.id] for call in self._calls)
 
     def may_begin(self) -> bool:
-        """Poll the user: once they have steered or interrupted, no further call of this reply begins."""
+        """Check the inbox: once the user has steered or interrupted, no further call of this reply starts."""
         inbox = self._run.inbox
         if inbox.steering:
             self.skip_reason = STEERED
@@ -65,11 +64,11 @@ class Results:
         self._run.bus.publish(ToolExecutionStart(call=call, label=label, summary=_summary(tool, call)))
 
     def cancel(self, call: ToolCall) -> None:
-        """The person does not want this one any more."""
+        """Mark a call as cancelled by the user."""
         self._cancelled.add(call.id)
 
     def update(self, call: ToolCall, view: View) -> None:
-        """What a call shows while it runs; after its answer it is not heard."""
+        """Publish the progress of a call; ignored after its result."""
         hooks = self._run.hooks
         if call in self or (hooks and not hooks.before_update(call, view)):
             return
@@ -78,8 +77,8 @@ class Results:
         if hooks:
             hooks.after_update(call, view)
 
-    def give(self, call: ToolCall, output: ToolOutput) -> None:
-        """Give a call its one answer; what comes after it is not heard."""
+    def record(self, call: ToolCall, output: ToolOutput) -> None:
+        """Set the result of a call; only the first one counts."""
         if call in self:
             return
         ran = call.id in self._started
@@ -92,40 +91,40 @@ class Results:
             self._unpublished[call.id] = (call, result)
 
     def block(self, call: ToolCall, reason: str) -> None:
-        """Answer a call that a hook does not let begin."""
+        """Set the result of a call that a hook blocked."""
         if call not in self:
             self._run.hooks.blocked(call, self._keep(call, ToolOutput.failure(reason)))
 
     def interrupt(self, call: ToolCall, *, has_stopped: bool = True) -> None:
-        """Answer a call that was cancelled while it ran, with its output so far."""
+        """Set the result of a call that was cancelled while it ran: its partial output."""
         seconds = time.monotonic() - self._started[call.id]
         output = interrupted(self.partials.of(call), seconds, has_stopped=has_stopped)
         limit = self._run.options.execution.max_result_chars
-        self.give(call, capped_now(output, limit, self._run.spill_dir / spill_name("result", call.id)))
+        self.record(call, limit_result_now(output, limit, self._run.spill_dir / spill_name("result", call.id)))
 
     def abandon_running(self) -> None:
-        """Answer what was told to stop and has not."""
+        """Set the results of calls that did not stop when cancelled."""
         for call in self._calls:
             if call.id in self._started and call not in self:
                 logger.warning("tool %s did not stop when it was cancelled", call.name)
                 self.interrupt(call, has_stopped=False)
 
     def close(self) -> None:
-        """Give every call without a result its excuse, then add all results to the history, in call order."""
+        """Give every call a result, `skip_reason` if it has none, and add all to the history in call order."""
         for call in self._calls:
-            self.give(call, ToolOutput.failure(CANCELLED if call.id in self._cancelled else self.skip_reason))
+            self.record(call, ToolOutput.failure(CANCELLED if call.id in self._cancelled else self.skip_reason))
         for call in self._calls:
             self._run.history.append(self._results[call.id])
             publish_message(self._run.bus.publish, self._results[call.id])
 
     async def publish(self, call: ToolCall) -> None:
-        """Let the hooks know that a call has ended."""
-        untold = self._unpublished.pop(call.id, None)
-        if untold is not None:
-            await self._run.hooks.after_tool(*untold)
+        """Notify the hooks that a call has ended."""
+        unpublished = self._unpublished.pop(call.id, None)
+        if unpublished is not None:
+            await self._run.hooks.after_tool(*unpublished)
 
     async def publish_remaining(self, seconds: float | None = None) -> None:
-        """Let the hooks know of all that has ended without their knowing, for so many seconds at most."""
+        """Notify the hooks of all ended calls that `publish` missed, for at most `seconds`."""
         if not self._unpublished:
             return
         task = asyncio.create_task(self._publish_all())
@@ -142,20 +141,20 @@ class Results:
         content = output.content or (Text("(no output)"),)
         result = ToolResult(call.id, call.name, content, output.is_error, output.details, output.view)
         self._results[call.id] = result
-        self.ends_run = self.ends_run or output.terminate
+        self.terminate = self.terminate or output.terminate
         return result
 
 
 def failure_of(call: ToolCall, error: BaseException) -> ToolOutput:
-    """What the model is told when a stranger's code broke."""
+    """Return the output for a call whose tool or hook raised an exception."""
     return ToolOutput.failure(f"{call.name} failed: {type(error).__name__}: {error}")
 
 
 def _summary(tool: Tool | None, call: ToolCall) -> str:
     try:
         return _line(tool.summary(call.arguments)) if tool else ""
-    except Exception:  # a stranger's code: a call without a summary still needs its answer
-        logger.exception("tool %s has no summary", call.name)
+    except Exception:  # user-supplied tool; may raise. The call still needs a result
+        logger.exception("tool %s: summary failed", call.name)
         return ""
 
 

@@ -1,4 +1,4 @@
-"""The calls that run now, of an agent and of the sub-agents that work for it: each can be stopped alone."""
+"""Registry of the running calls of an agent and its subagents, each of which can be cancelled separately."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ class _Running:
     call_id: str
     session_id: str
     task: asyncio.Task[object]
-    marked: Callable[[], None]
+    on_cancel: Callable[[], None]
 
 
 class RunningCalls:
-    """Asked from any thread; filled in the one of the event loop."""
+    """Running calls. Queried from any thread; filled in the thread of the event loop."""
 
     def __init__(self) -> None:
         self._calls: list[_Running] = []
         self._lock = threading.Lock()
 
     @contextmanager
-    def running(self, call_id: str, session_id: str, marked: Callable[[], None]) -> Generator[None]:
-        """The current task makes this call; `marked` is called before it is cancelled because a person wants it."""
+    def running(self, call_id: str, session_id: str, on_cancel: Callable[[], None]) -> Generator[None]:
+        """Register the current task as this call; `on_cancel` is called before the user's cancellation."""
         task = asyncio.current_task()
         assert task is not None
-        call = _Running(call_id, session_id, task, marked)
+        call = _Running(call_id, session_id, task, on_cancel)
         with self._lock:
             self._calls.append(call)
         try:
@@ -43,12 +43,12 @@ class RunningCalls:
                 self._calls.remove(call)
 
     def ids(self, session_id: str) -> frozenset[str]:
-        """Return the ids of the calls of that session."""
+        """Return the ids of the running calls of a session."""
         with self._lock:
             return frozenset(call.call_id for call in self._calls if call.session_id == session_id)
 
     def cancel(self, call_id: str, session_id: str = "") -> bool:
-        """Stop the call; whether there is one. Where two have the same id, the session tells which; else both stop."""
+        """Cancel a call. Return False if it is not running. `session_id` selects among calls with the same id."""
         with self._lock:
             wanted = [
                 call
@@ -61,5 +61,5 @@ class RunningCalls:
 
 
 def _stop(call: _Running) -> None:
-    call.marked()
+    call.on_cancel()
     call.task.cancel(CANCELLED)

@@ -1,4 +1,4 @@
-"""Which calls of a reply run together, and which wait for which."""
+"""Scheduling of the calls of a reply: groups, and locks between calls that conflict."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.ports.tool import Risk
 
 
 def groups_of(calls: Sequence[Allowed], concurrency: Concurrency) -> list[Sequence[Allowed]]:
-    """The calls in groups that run one after another, in call order."""
+    """Return the calls in groups that run one after another, in call order."""
     match concurrency:
         case "parallel":
             size = len(calls)
@@ -28,22 +28,26 @@ def groups_of(calls: Sequence[Allowed], concurrency: Concurrency) -> list[Sequen
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a call uses, by its real paths. `is_free`: nothing. `is_exclusive`: no other call may run meanwhile."""
+    """Resources of a call, by real path."""
 
     is_free: bool
+    """True if the call uses nothing."""
     changes: bool
+    """True if the call changes files."""
     paths: tuple[str, ...]
+    """Files it uses; empty if unknown."""
     is_exclusive: bool = False
+    """True if no other call may run at the same time."""
 
     def conflicts(self, other: Claim) -> bool:
-        """Whether the two must not run at once: one changes what the other uses, or cannot say what it changes."""
+        """Return True if one call changes what the other uses, or cannot name what it changes."""
         if self.is_exclusive or other.is_exclusive:
             return True
         if self.is_free or other.is_free or not (self.changes or other.changes):
             return False
         if any(claim.changes and not claim.paths for claim in (self, other)):
             return True
-        return any(_meet(mine, theirs) for mine in self.paths for theirs in other.paths)
+        return any(_overlap(mine, theirs) for mine in self.paths for theirs in other.paths)
 
 
 def claim_of(risk: Risk, root: Path) -> Claim:
@@ -53,54 +57,54 @@ def claim_of(risk: Risk, root: Path) -> Claim:
         case "shared":
             return Claim(is_free=True, changes=False, paths=())
         case "read":
-            # What does not name its files may read any of them.
+            # A call that does not name its files may read any.
             return Claim(is_free=False, changes=False, paths=real_paths(risk.paths, root) or (os.sep,))
         case "by_level":
             return Claim(risk.level == "none", risk.changes, real_paths(risk.paths, root) or ())
 
 
 def real_paths(paths: Sequence[str], root: Path) -> tuple[str, ...] | None:
-    """Where paths really lead, relative ones from `root`; None when one of them is no path."""
+    """Return the real paths, relative ones resolved from `root`; None if one of them is invalid."""
     try:
-        return tuple(os.path.realpath(os.path.join(root, os.path.expanduser(path))) for path in paths)  # noqa: PTH111, PTH118  on the way of every call, and three times as fast
+        return tuple(os.path.realpath(os.path.join(root, os.path.expanduser(path))) for path in paths)  # noqa: PTH111, PTH118  runs for every call, and is three times as fast
     except (ValueError, TypeError, OSError):
         return None
 
 
-def _meet(one: str, other: str) -> bool:
-    """Whether two paths are the same, or one is inside the other."""
+def _overlap(one: str, other: str) -> bool:
+    """Return True if two paths are equal or one contains the other."""
     shorter, longer = sorted((one, other), key=len)
     return longer == shorter or longer.startswith(shorter.rstrip("/") + "/")
 
 
 class ResourceLocks:
-    """Lets the calls of a group begin: each waits for those before it that it conflicts with.
+    """Locks of a group of calls: each call waits for the earlier ones that it conflicts with.
 
-    A call whose claim changes after it was let in also waits for what has begun meanwhile. Nobody waits for one that
-    waits and came later, so that there is always one that can go on.
+    A call whose claim changes after it acquired its lock also waits for calls that started meanwhile. No call waits for
+    a later one that is waiting, which rules out a deadlock.
     """
 
     def __init__(self, claims: Sequence[Claim]) -> None:
         self._claims = dict(enumerate(claims))
         self._inside: set[int] = set()
-        self._stirred = asyncio.Event()
+        self._changed = asyncio.Event()
 
     async def acquire(self, place: int) -> None:
         while self._is_blocked(place):
-            await self._stirred.wait()
+            await self._changed.wait()
         self._inside.add(place)
 
     async def reacquire(self, place: int, claim: Claim) -> None:
-        """Step back, and come in again with another claim."""
+        """Release the lock, and acquire it with another claim."""
         self._inside.discard(place)
         self._claims[place] = claim
-        self._stir()
+        self._notify()
         await self.acquire(place)
 
     def release(self, place: int) -> None:
         self._claims.pop(place, None)
         self._inside.discard(place)
-        self._stir()
+        self._notify()
 
     def _is_blocked(self, place: int) -> bool:
         claim = self._claims.get(place)
@@ -110,11 +114,11 @@ class ResourceLocks:
             if other != place
         )
 
-    def _stir(self) -> None:
-        self._stirred.set()
-        self._stirred = asyncio.Event()
+    def _notify(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
 
 
 def locks_for(group: Sequence[Allowed], root: Path) -> ResourceLocks:
-    """Who is alone is in nobody's way: nothing is looked up."""
+    """Return the locks of a group; a single call needs none."""
     return ResourceLocks([claim_of(each.risk, root) for each in group] if len(group) > 1 else ())

@@ -1,4 +1,4 @@
-"""How long a call may take, and what happens to one that takes longer."""
+"""Time limits of tool calls."""
 
 from __future__ import annotations
 
@@ -17,37 +17,38 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TimedOut:
-    """Its time was up. `stopped` is false where it did not stop when it was told to."""
+    """The time limit was exceeded."""
 
     stopped: bool
+    """False if the call did not stop when it was cancelled."""
 
 
 def seconds_for(execution: Execution, tool_name: str, level: RiskLevel) -> float | None:
-    """The time a call has. One that touches nothing may be waiting for the person, who has all the time there is."""
+    """Return the time limit of a call in seconds. Calls of level `none` may wait for the user, so they have none."""
     if tool_name in execution.timeouts:
         return execution.timeouts[tool_name]
     return None if level == "none" else execution.timeout
 
 
-# Any: what a coroutine yields and is sent is asyncio's own affair.
-async def within(seconds: float, patience: float, work: Coroutine[Any, Any, ToolOutput]) -> ToolOutput | TimedOut:
-    """What the work comes to, or that it was late; then it is cancelled, and left behind when that does not stop it."""
+# Any: what a coroutine yields and receives is internal to asyncio.
+async def within(seconds: float, grace_s: float, work: Coroutine[Any, Any, ToolOutput]) -> ToolOutput | TimedOut:
+    """Return the result of `work`, or `TimedOut`; work that does not stop when cancelled is abandoned."""
     task = asyncio.create_task(work)
     is_late = False
     try:
         await asyncio.wait([task], timeout=seconds)
         is_late = not task.done()
     except asyncio.CancelledError:
-        # What was done by then is not undone.
+        # Work that is done by then is not lost.
         if not task.done():
             raise
     finally:
-        await cancel_tasks([task], patience)
-        task.add_done_callback(_heed)
+        await cancel_tasks([task], grace_s)
+        task.add_done_callback(_log_error)
     return TimedOut(task.done()) if is_late else task.result()
 
 
-def _heed(task: asyncio.Task[ToolOutput]) -> None:
-    """What a call that nobody waits for any more breaks with is only worth a line in the log."""
+def _log_error(task: asyncio.Task[ToolOutput]) -> None:
+    """Log the error of an abandoned call."""
     if not task.cancelled() and task.exception() is not None:
         logger.info("a call failed after its time was up", exc_info=task.exception())

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.agent.agent import Agent
-from harness.agent.cost import priced
+from harness.agent.cost import with_price
 from harness.agent.options import AgentOptions
 from harness.agent.result import AgentResult
 from harness.context.tokens import CHARS_PER_TOKEN
@@ -56,7 +56,7 @@ class LlmJudge:
         room = int((self._context_tokens or facts.context_window) * USABLE * CHARS_PER_TOKEN)
         text, warnings = self._question(prompts, compared, room)
         result = await Agent(self._model, (), self._system_prompt, replace(self._options, messages=())).prompt(text)
-        return _verdict(result, compared, priced(result.usage, facts.price), warnings)
+        return _verdict(result, compared, with_price(result.usage, facts.price), warnings)
 
     def _question(
         self, prompts: Sequence[Message], compared: Sequence[Outcome], room: int

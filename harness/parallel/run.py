@@ -246,7 +246,7 @@ class _Runner:
         self._run = run
         self._base = base
         self._identity = self.agent.identity
-        self.run_id = self._identity.next_loop(branch.model.spec)
+        self.run_id = self._identity.next_run(branch.model.spec)
         # What it goes on from is the run that it belongs to.
         self._identity.last_run_id = self._identity.parent_run_id
         self.agent.subscribe(self._tell)
@@ -262,7 +262,7 @@ class _Runner:
             told = f"{type(error).__name__}: {error}"
             return AgentResult((), "", "error", self.agent.state.usage, told)
         finally:
-            self.agent.jobs.leave_to(self._run.state.jobs)
+            self.agent.jobs.transfer_to(self._run.state.jobs)
 
     async def _know_price(self) -> None:
         """The agent may never ask this model again, and with that never learn what it cost."""
@@ -303,7 +303,7 @@ def _beside(agent: Agent, branch: ParallelVariant, run: Run, base: tuple[Message
         get_follow_up_messages=None,
         config_id="",
     )
-    identity = agent.identity.beside(branch.config_id or options.config_id)
+    identity = agent.identity.parallel(branch.config_id or options.config_id)
     options = replace(
         options,
         workspace=options.workspace or run.workspace.for_another(),
@@ -317,7 +317,7 @@ def _beside(agent: Agent, branch: ParallelVariant, run: Run, base: tuple[Message
     beside = Agent(branch.model, tools, system_prompt, options)
     beside.identity = identity
     beside.state.calls = state.calls
-    beside.state.jobs = state.jobs.for_another(beside.inbox.news)
+    beside.state.jobs = state.jobs.for_child(beside.inbox.news)
     if branch.options is None:
         # What the person permits, and may change meanwhile, is the same for all.
         beside.state.permissions = state.permissions

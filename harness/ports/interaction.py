@@ -1,6 +1,7 @@
-"""Port: what we may ask a person.
+"""Port: questions to the user.
 
-The loop asks one question at a time and waits as long as it takes. A run that is aborted cancels the question.
+The agent asks one question at a time and waits for the answer without a time limit. Aborting the run cancels the
+question.
 """
 
 from __future__ import annotations
@@ -20,83 +21,101 @@ from harness.views import View
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """A call that needs approval. `rule` says in words what "always" would cover, `exact_rule` what it would if it
-    covered such a call and no other; empty when it cannot be remembered. `session` are the rules that `Session` adds:
-    command prefixes, an exact text, or the whole tool; none when such a call is asked about each time.
-
-    `is_revisable`: `Reworded` is an answer too, and `Partly` where the view is a diff. `is_reworded`: this is what the
-    person made of the call. It is the `position`th, counted from 1, of `total` calls of one reply that need approval;
-    `others` are those that still wait besides it, which `Together` may answer too.
-    """
+    """A tool call that needs approval."""
 
     call: ToolCall
+    """The call."""
     label: str
+    """Name of the tool for users."""
     summary: str
+    """One line that identifies the call: the path, the command."""
     risk: Risk
+    """Risk assessment."""
     view: View | None
+    """Preview of the effect."""
     cwd: Path
+    """Folder the call works in."""
     rule: str = ""
+    """Description of the permission rule that `AllowAlways` adds; empty if the call cannot be remembered."""
     session: tuple[Rule, ...] = ()
+    """Rules that `AllowForSession` adds: command prefixes, an exact text, or the whole tool.
+
+    Empty if such a call needs approval each time.
+    """
     is_revisable: bool = False
+    """True if `ProposeRevision` is accepted, and `AllowHunks` if the view is a diff."""
     is_revised: bool = False
+    """True if the user already revised the call."""
     exact_rule: str = ""
+    """Description of the rule that `AllowAlways(exact=True)` adds; empty if there is none."""
     position: int = field(default=1, compare=False)
+    """Position among the calls of the reply that need approval, from 1."""
     total: int = field(default=1, compare=False)
+    """Number of calls of the reply that need approval."""
     others: tuple[ApprovalRequest, ...] = field(default=(), compare=False)
+    """The other calls of the reply that are still pending; `BatchApproval` may answer them too."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllowOnce:
-    """Yes, this one call."""
+    """Allow this call."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllowForSession:
-    """Yes, and do not ask again in this session for what `ApprovalRequest.session` covers."""
+    """Allow the call, and everything that `ApprovalRequest.session` covers until the session ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllowAlways:
-    """Yes, and remember the rule for this project; `exact`: the one that covers nothing but this."""
+    """Allow the call and store a permission rule for this project."""
 
     exact: bool = False
+    """True to store a rule that covers only this exact call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """No. The reason is told to the model. `unasked` when nobody could be asked (print mode)."""
+    """Deny the call."""
 
     reason: str = ""
+    """Reason, sent to the model."""
     non_interactive: bool = False
+    """True if no user was available to ask, as in print mode."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllowWithArguments:
-    """Yes, but with these arguments."""
+    """Allow the call with other arguments."""
 
     arguments: JsonObject
+    """Replacement arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProposeRevision:
-    """Ask again, with this in place of what was shown: the content of the file, or the command."""
+    """Revise the call and ask for approval again."""
 
     text: str
+    """Replacement for what was displayed: the content of the file, or the command."""
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedHunk:
-    """`number` counts from 0, as `harness.workspace.hunks.hunks_of` does for the diff that was shown."""
+    """A hunk excluded from an edit."""
 
     number: int
+    """Number of the hunk in the displayed diff, from 0; see `harness.workspace.hunks.hunks_of`."""
     reason: str = ""
+    """Reason, sent to the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllowHunks:
-    """Yes to the hunks of the diff that was shown, but for these."""
+    """Allow the displayed edit except for some hunks."""
 
     rejected: tuple[RejectedHunk, ...]
+    """Hunks to leave out."""
 
 
 ApprovalDecision: TypeAlias = (
@@ -106,21 +125,24 @@ ApprovalDecision: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class CallApproval:
-    """What is said of the call with this id."""
+    """Decision on one call of a batch."""
 
     call_id: str
+    """Id of the call."""
     approval: ApprovalDecision
+    """The decision."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchApproval:
-    """Answers to several calls of a reply: the one asked about, `others` of its request, or both.
+    """Decisions on several calls of a reply: the requested one, its `others`, or both.
 
-    Each covers what was shown and nothing else: a call that has changed when its turn comes is asked about, and so is
-    one that is dangerous, unless its answer is the only one here. What is not answered is asked about again.
+    Each decision covers only what was displayed. A call that changed in the meantime is asked about again; so is a
+    dangerous call, unless its decision is the only one here, and every call without a decision.
     """
 
     answers: tuple[CallApproval, ...]
+    """Decisions, in any order."""
 
 
 Approval: TypeAlias = ApprovalDecision | BatchApproval
@@ -128,117 +150,125 @@ Approval: TypeAlias = ApprovalDecision | BatchApproval
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the answers that a question offers; an edit of it begins with `body`, or its label where that is empty."""
+    """One choice of a question."""
 
     label: str
+    """Text of the choice."""
     description: str = ""
+    """Explanation shown under the label."""
     body: str = ""
+    """Initial text if the user edits the choice; empty: the label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question of the model's. No choices: free text only. `timeout` in seconds; None waits for ever. `asker` names
-    the sub-agent that asks.
-
-    `header` is a title of a word or two; `multi_select`: several choices may be taken; `free_text`: an answer of one's
-    own may be written; an edited choice has at most `max_edit_length` characters.
-    """
+    """A question of the model to the user. Without choices, the answer is free text."""
 
     prompt: str
+    """Text of the question."""
     choices: tuple[Choice, ...] = ()
+    """Choices to select from."""
     editable: bool = False
+    """True if the user may edit a choice."""
     timeout: float | None = None
+    """Time limit in seconds; None: unlimited."""
     asker: str = field(default="", compare=False)
+    """Name of the subagent that asks; empty for the agent itself."""
     header: str = ""
+    """Title of one or two words."""
     multi_select: bool = False
+    """True if several choices may be selected."""
     max_edit_length: int | None = None
+    """Maximum length of an edited choice in characters; None: unlimited."""
     free_text: bool = True
+    """True if the user may type an answer instead of selecting a choice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`index` is the choice (from 0) for selected and edited; `text` is the label, the edited or the free text.
-
-    Where several choices may be taken, `indexes` are those that were, `text` their labels, and `other` what was written
-    beside them.
-    """
+    """The user's answer to a question."""
 
     status: Literal["selected", "edited", "free_text", "skipped", "timed_out"]
+    """How the question was answered."""
     text: str = ""
+    """Label of the choice, or the edited or typed text; the labels of all selected choices if there are several."""
     index: int | None = None
+    """Selected or edited choice, from 0."""
     indexes: tuple[int, ...] = ()
+    """Selected choices, if several may be selected."""
     other: str = ""
+    """Text typed in addition to the selected choices."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanDecision:
-    """Accepting a plan leaves plan mode; `feedback` goes to the model either way.
-
-    `allow_edits`: calls that change files in the workspace need no approval until the session ends. `plan` is the plan
-    as the user edited it, empty if they did not; the model is shown it as the plan to carry out.
-    """
+    """The user's decision on a plan."""
 
     accepted: bool
+    """True if the plan was accepted, which ends plan mode."""
     feedback: str = ""
+    """Comment, sent to the model either way."""
     allow_edits: bool = False
+    """True if calls that change files in the workspace need no approval until the session ends."""
     plan: str = ""
-    unasked: bool = False
-    """Nobody could be asked: the run ends with the plan as its answer."""
+    """The plan as edited by the user, sent to the model as the plan to carry out; empty if unchanged."""
+    non_interactive: bool = False
+    """True if no user was available to ask; the run then ends with the plan as its result."""
 
 
 class UserInteraction(Protocol):
-    """Who is asked. A run waits for each answer; aborted, it cancels the question."""
+    """Interface to the user. The run waits for each answer; aborting the run cancels the question."""
 
     async def approve(self, request: ApprovalRequest) -> Approval:
-        """Say whether a call may run."""
+        """Ask for approval of a tool call."""
         ...
 
     async def ask(self, question: Question) -> Answer:
-        """Answer a question of the model's."""
+        """Ask a question of the model."""
         ...
 
     async def review_plan(self, plan: str) -> PlanDecision:
-        """Accept or reject a plan, which is Markdown."""
+        """Ask to accept or reject a plan, in Markdown."""
         ...
 
 
 @runtime_checkable
 class BatchQuestions(UserInteraction, Protocol):
-    """A person who may be asked several questions at once; others are asked one after another."""
+    """Interface that can ask several questions at once; other interfaces are asked one question after another."""
 
     async def ask_all(self, questions: Sequence[Question]) -> Sequence[Answer]:
-        """Answer each, in their order."""
+        """Return one answer per question, in order."""
         ...
 
 
-async def ask_all(person: UserInteraction, questions: Sequence[Question]) -> tuple[Answer, ...]:
-    """The answers to several questions, in their order. The shortest of their timeouts holds for all together."""
-    if isinstance(person, BatchQuestions):
-        answers = tuple(await person.ask_all(questions))
+async def ask_all(user: UserInteraction, questions: Sequence[Question]) -> tuple[Answer, ...]:
+    """Return the answers to several questions, in order. The shortest timeout applies to all of them together."""
+    if isinstance(user, BatchQuestions):
+        answers = tuple(await user.ask_all(questions))
         return answers[: len(questions)] + (Answer("skipped"),) * (len(questions) - len(answers))
     limit = shortest_timeout(questions)
     ends_at = None if limit is None else time.monotonic() + limit
-    return tuple([await _ask_until(person, question, ends_at) for question in questions])
+    return tuple([await _ask_until(user, question, ends_at) for question in questions])
 
 
-async def _ask_until(person: UserInteraction, question: Question, ends_at: float | None) -> Answer:
+async def _ask_until(user: UserInteraction, question: Question, ends_at: float | None) -> Answer:
     if ends_at is None:
-        return await person.ask(question)
+        return await user.ask(question)
     left = ends_at - time.monotonic()
-    return await person.ask(replace(question, timeout=left)) if left > 0 else Answer("timed_out")
+    return await user.ask(replace(question, timeout=left)) if left > 0 else Answer("timed_out")
 
 
 def shortest_timeout(questions: Sequence[Question]) -> float | None:
-    """The least of their timeouts; None: they wait for ever."""
+    """Return the shortest timeout in seconds, or None if no question has one."""
     return min((each.timeout for each in questions if each.timeout is not None), default=None)
 
 
 class NonInteractive:
-    """A person who is not there: print mode, and agents without a front. Nothing that needs approval is allowed."""
+    """No user, as in print mode: every call that needs approval is denied."""
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         del request
-        return Denied("nobody could be asked; continue without it", non_interactive=True)
+        return Denied("no user is available to approve this call; continue without it", non_interactive=True)
 
     async def ask(self, question: Question) -> Answer:
         del question
@@ -246,4 +276,4 @@ class NonInteractive:
 
     async def review_plan(self, plan: str) -> PlanDecision:
         del plan
-        return PlanDecision(accepted=False, unasked=True)
+        return PlanDecision(accepted=False, non_interactive=True)

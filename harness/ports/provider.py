@@ -1,8 +1,8 @@
-"""Port: a model that streams.
+"""Port: providers that stream replies of models.
 
 A provider turns a request into deltas: for each content block one `BlockStart`, any number of `BlockDelta`s and one
 `BlockEnd`, in any interleaving by `index`; then exactly one `Done`. It raises a `ProviderError` instead of `Done` when
-the reply failed, also after the first delta. It never retries: `harness.agent.retry` does.
+the reply failed, also after the first delta. It never retries; `harness.agent.retry` does.
 """
 
 from __future__ import annotations
@@ -20,33 +20,38 @@ BlockKind: TypeAlias = Literal["text", "thinking", "tool_call"]
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """What a model is told of a tool; `parameters` is a JSON Schema of type object."""
+    """A tool as declared to a model."""
 
     name: str
+    """Name the model calls it by."""
     description: str
+    """Description for the model."""
     parameters: JsonObject
+    """JSON Schema of type object."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputSchema:
-    """The form an answer must have, where the provider can hold the model to it; `schema` is a JSON Schema."""
+    """Schema of the reply, for providers that support constrained output."""
 
     name: str
+    """Name of the schema."""
     schema: JsonObject
+    """JSON Schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheStrategy:
-    """What of a request is marked for the prompt cache of services that want it marked; others cache by themselves.
-
-    `messages`: the end of the conversation, so that each turn reads what the one before wrote. `lifetime`: how long the
-    service keeps it; an hour costs more to write.
-    """
+    """Parts of a request marked for the prompt cache, for services that need markers; others cache automatically."""
 
     tools: bool = True
+    """Cache the tool declarations."""
     system: bool = True
+    """Cache the system prompt."""
     messages: bool = True
+    """Cache the conversation, so that each turn reads what the previous one wrote."""
     lifetime: Literal["5m", "1h"] = "5m"
+    """How long the service keeps the cache; writing for an hour costs more."""
 
 
 NO_CACHE = CacheStrategy(tools=False, system=False, messages=False)
@@ -54,90 +59,109 @@ NO_CACHE = CacheStrategy(tools=False, system=False, messages=False)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a model. `max_tokens` None lets the provider take the model's own limit.
-
-    `answer_schema` is only set where `Model.native_schema` says that the provider knows what to do with it. `api_key`,
-    where it is not None, is used instead of the provider's own for this request. `tell` takes what the person should
-    know of how the model is asked.
-
-    `transport` is the preferred streaming protocol; a provider that has only one uses that one. `metadata` is what the
-    program gave with the prompt; the built-in providers do not send it.
-    """
+    """One model call."""
 
     spec: ModelSpec
+    """Model, thinking level and base URL."""
     system: str
+    """System prompt."""
     messages: tuple[ModelMessage, ...]
+    """Context, oldest message first."""
     tools: tuple[ToolSpec, ...] = ()
+    """Tools the model may call."""
     max_tokens: int | None = None
+    """Maximum length of the reply in tokens; None uses the model's own limit."""
     temperature: float | None = None
+    """Sampling temperature; None uses the provider's default."""
     session_id: str = ""
+    """Session id, which some services use for cache routing."""
     output_schema: OutputSchema | None = None
+    """Schema of the reply; set only if `Model.native_schema` is True."""
     api_key: str | None = field(default=None, repr=False)
+    """API key for this request; None uses the provider's own."""
     cache: CacheStrategy = CacheStrategy()
+    """What to mark for the prompt cache."""
     on_notice: Callable[[str], None] | None = field(default=None, repr=False, compare=False)
+    """Receives notices for the user, such as a feature the model does not support."""
     transport: str = "sse"
+    """Preferred streaming protocol; ignored by providers that support only one."""
     metadata: JsonObject = field(default_factory=dict[str, JsonValue])
+    """Data the program passed with the prompt; the built-in providers do not send it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockStart:
-    """A block begins; `call_id` and `name` are set for a tool call."""
+    """Start of a content block."""
 
     index: int
+    """Number of the block in the reply, from 0."""
     kind: BlockKind
+    """Type of the block."""
     call_id: str = ""
+    """Id of the tool call; empty for other blocks."""
     name: str = ""
+    """Name of the called tool; empty for other blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockDelta:
-    """More of a block: text, thinking, or a piece of a tool call's arguments as JSON text."""
+    """Next piece of a content block."""
 
     index: int
+    """Number of the block in the reply."""
     text: str
+    """Text, thinking, or a piece of a tool call's arguments as JSON text."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockEnd:
-    """A block is complete. `redacted` belongs to thinking, `citations` to text; any block may have a `signature` (see
-    `messages`)."""
+    """End of a content block."""
 
     index: int
+    """Number of the block in the reply."""
     signature: str | None = None
+    """Vendor signature, to be sent back unchanged; see `Text.signature`."""
     redacted: str | None = None
+    """Encrypted thinking."""
     citations: tuple[Citation, ...] = ()
+    """Sources of a text block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The reply is complete. `error` explains a stop reason `error`, such as a refusal."""
+    """End of a reply."""
 
     stop_reason: StopReason
+    """Reason the model stopped."""
     usage: Usage = Usage()
+    """Tokens used."""
     response_id: str = ""
+    """Id the service gave the reply."""
     error: str | None = None
+    """Explanation of the stop reason `error`, such as a refusal."""
 
 
 Delta: TypeAlias = BlockStart | BlockDelta | BlockEnd | Done
 
 
 class Provider(Protocol):
-    """A service that models are asked at; `name` is what stands before the slash in a model's name."""
+    """Service that hosts models."""
 
     name: str
+    """Prefix of its model names, before the slash."""
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
-        """Ask the model; nothing is sent before the first item is awaited.
+        """Stream one reply. Nothing is sent before the first item is awaited.
 
         Raises:
-            ProviderError: the most exact subclass, at any point.
+            ProviderError: The call failed; the most specific subclass, at any point.
         """
         ...
 
     async def close(self) -> None:
-        """Close connections; the provider can be used again afterwards.
+        """Close all connections. The provider can be used again afterwards.
 
-        Agents may share a provider, so a reply that is streaming for another one is not cut off: its connection is
+        Agents may share a provider, so a reply that is streaming for another agent is not cut off; its connection is
         closed when it ends.
         """
         ...
@@ -145,50 +169,60 @@ class Provider(Protocol):
 
 @runtime_checkable
 class ThinkingAware(Protocol):
-    """A provider that knows which models take a thinking level; of others it is assumed that all do."""
+    """Provider that knows which of its models support thinking levels; for others, all are assumed to."""
 
     def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
-        """Whether the thinking level of `spec` changes a request, compared with thinking off."""
+        """Return True if the thinking level of `spec` changes a request, compared with thinking off."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens; `cache_write_1h` None: as much as any other cache write."""
+    """Price in US dollars per million tokens."""
 
     input: float
+    """Uncached input tokens."""
     output: float
+    """Output tokens, thinking included."""
     cache_read: float = 0.0
+    """Tokens read from the prompt cache."""
     cache_write: float = 0.0
+    """Tokens written to the prompt cache."""
     cache_write_1h: float | None = None
+    """Tokens cached for an hour; None: the same as `cache_write`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What is known of a model: tokens it can read and write, its price, and whether it sees images, uses tools and
-    thinks; None where nobody says."""
+    """Metadata of a model. None means unknown."""
 
     context_window: int = 200_000
+    """Size of the context window in tokens."""
     max_output: int | None = None
+    """Maximum length of a reply in tokens."""
     price: Price | None = None
+    """Price per million tokens."""
     images: bool | None = None
+    """True if the model accepts images."""
     tools: bool | None = None
+    """True if the model supports tool calls."""
     thinking: bool | None = None
+    """True if the model supports thinking."""
 
 
 class ModelInfoSource(Protocol):
-    """Facts that cost time to look up. `now` is what is known without waiting (None: nothing yet)."""
+    """Model metadata that may take time to look up. `now` is what is known without waiting, or None."""
 
     @property
     def now(self) -> ModelInfo | None: ...
 
     async def load(self) -> ModelInfo:
-        """Look them up, and keep them as `now`."""
+        """Look up the metadata and keep it as `now`."""
         ...
 
 
 class StaticModelInfo:
-    """Facts that are at hand."""
+    """Model metadata that is known in advance."""
 
     def __init__(self, facts: ModelInfo | None = None) -> None:
         self._facts = facts or ModelInfo()
@@ -203,15 +237,19 @@ class StaticModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A provider and the model to ask it for. `native_schema`: it can be held to an `AnswerSchema`."""
+    """A model and the provider that hosts it."""
 
     provider: Provider
+    """Provider to call."""
     spec: ModelSpec
+    """Model id, thinking level and base URL."""
     info: ModelInfoSource
+    """Source of context window, price and capabilities."""
     native_schema: bool = False
+    """True if the provider can constrain the reply to an `OutputSchema`."""
 
     def heeds_thinking(self, level: ThinkingLevel, *, with_tools: bool = True) -> bool:
-        """Whether the model can be told to think at this level."""
+        """Return True if the model supports this thinking level."""
         if level == "off":
             return True
         known = self.info.now

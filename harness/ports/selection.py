@@ -1,6 +1,6 @@
-"""Who chooses between the outcomes of parallel runs: the port, and the choices that need no model.
+"""Port: selection among the outcomes of parallel runs, and the strategies that need no model.
 
-A model that chooses is in `harness.parallel.judge`.
+`harness.parallel.judge` selects with a model.
 """
 
 from __future__ import annotations
@@ -16,79 +16,94 @@ from harness.messages import AssistantMessage, Message, ModelSpec, Usage
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one configuration made of the prompt.
-
-    `messages` is its whole conversation; the first `original_length` were there before the prompt, and are the same in
-    all outcomes. `index` counts the configurations from 0.
-    """
+    """Outcome of one configuration."""
 
     index: int
+    """Number of the configuration, from 0."""
     run_id: str
+    """Id of its run."""
     spec: ModelSpec
+    """Model it used."""
     result: AgentResult
+    """Result of its run."""
     messages: tuple[Message, ...]
+    """Whole conversation after the run."""
     original_length: int
+    """Number of messages before the prompt; they are the same in all outcomes."""
     usage: Usage = Usage()
+    """Tokens and cost of the run."""
 
     @property
     def before(self) -> tuple[Message, ...]:
-        """The conversation that the prompt came into."""
+        """Messages before the prompt."""
         return self.messages[: self.original_length]
 
     @property
     def added(self) -> tuple[Message, ...]:
-        """The prompt and what came of it."""
+        """The prompt and all later messages."""
         return self.messages[self.original_length :]
 
     @property
     def succeeded(self) -> bool:
-        """It replied, and neither failed nor was stopped."""
+        """True if the run produced a reply and neither failed nor was aborted."""
         replied = any(isinstance(each, AssistantMessage) for each in self.added)
         return replied and self.result.stop_reason not in ("error", "aborted")
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which outcome goes on, why, what the choice itself used, and what a person should know of how it was made."""
+    """Result of a selection."""
 
     index: int
+    """Index of the selected outcome."""
     usage: Usage = Usage()
+    """Tokens and cost of the selection itself."""
     reason: str = ""
+    """Explanation for the user."""
     warnings: tuple[str, ...] = ()
+    """Warnings for the user about how the selection was made."""
 
 
 class Strategy(Protocol):
-    """Chooses which of several runs goes on."""
+    """Selects the run to continue with."""
 
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
-        """Choose one of all outcomes; failed ones are among them, and are not to be chosen.
+        """Select one of the outcomes.
 
-        `prompts` is empty where the runs went on without one. Asked only when at least two succeeded.
+        Called only if at least two runs succeeded.
+
+        Args:
+            prompts: Messages of the prompt; empty if the runs continued without one.
+            outcomes: All outcomes, failed ones included; a failed one must not be selected.
         """
         ...
 
 
 class Transparent:
-    """For one configuration only: there is nothing to choose."""
+    """Passes a single configuration through."""
 
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
-        """Raises:
-        ConfigError: there is not exactly one outcome.
+        """Return the only outcome.
+
+        Raises:
+            ConfigError: There is not exactly one outcome.
         """
         del prompts
         self.admit(len(outcomes))
         return Selection(outcomes[0].index, reason="the only one")
 
     def admit(self, count: int) -> None:
-        """Raises:
-        ConfigError: so many cannot be chosen between.
+        """Check the number of configurations.
+
+        Raises:
+            ConfigError: There is not exactly one configuration.
         """
         if count != 1:
-            raise ConfigError(f"Transparent passes one configuration through, it cannot choose between {count}")
+            raise ConfigError(f"Transparent accepts exactly one configuration, not {count}; use another strategy")
 
 
 class PickFirst:
-    """The first that succeeded, in the order of the configurations."""
+    """Selects the first run that succeeded, in the order of the configurations."""
 
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
         del prompts
@@ -96,7 +111,7 @@ class PickFirst:
 
 
 class TokenEfficient:
-    """The one that used the fewest tokens, input and output together."""
+    """Selects the run that used the fewest tokens, input and output together."""
 
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
         del prompts
@@ -105,7 +120,7 @@ class TokenEfficient:
 
 
 class Elaborate:
-    """The one that used the most tokens, input and output together."""
+    """Selects the run that used the most tokens, input and output together."""
 
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
         del prompts
@@ -114,7 +129,7 @@ class Elaborate:
 
 
 def candidates(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
-    """Those to choose between: all that succeeded, or, where none did, all."""
+    """Return the outcomes that succeeded, or all if none did."""
     return [each for each in outcomes if each.succeeded] or outcomes
 
 

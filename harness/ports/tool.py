@@ -1,4 +1,4 @@
-"""Port: what a model may call."""
+"""Port: tools that a model may call."""
 
 from __future__ import annotations
 
@@ -19,37 +19,53 @@ if TYPE_CHECKING:
     from harness.workspace.workspace import Workspace
 
 RiskLevel: TypeAlias = Literal["none", "read", "edit", "execute", "dangerous", "forbidden"]
-"""none: touches nothing outside the conversation · read · edit: changes files in the workspace · execute: runs a
-program · dangerous: asked about even when the tool is trusted · forbidden: never runs, in any mode."""
+"""How much a call can do, from harmless to never allowed.
+
+- `none`: touches nothing outside the conversation
+- `read`: reads files
+- `edit`: changes files in the workspace
+- `execute`: runs a program
+- `dangerous`: needs approval even if the tool is trusted
+- `forbidden`: never runs, in any mode
+"""
 
 
 Access: TypeAlias = Literal["by_level", "shared", "read", "exclusive"]
-"""What a call claims while it runs, against the other calls of its reply. by_level: what follows from its level and
-`paths` · shared: nothing, it runs at the same time as any other · read: it changes no file, whatever its level ·
-exclusive: everything, it runs alone."""
+"""What a call locks while it runs, against the other calls of its reply.
+
+- `by_level`: derived from its risk level and `paths`
+- `shared`: nothing; it runs concurrently with any other call
+- `read`: it changes no file, whatever its level
+- `exclusive`: everything; it runs alone
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """What a call may do. `scope` is what a lasting rule would cover: a command prefix, or empty for the whole tool.
-    `scopes` are the prefixes of a call that runs several commands: it is allowed where each of them is.
-
-    `paths` are the files it reads or changes, where it can tell: calls of one reply that change the same file run one
-    after another, and one that changes files it cannot name runs alone, unless `access` declares otherwise. `touches`
-    are files that it changes beside others that it cannot name. `exact` is all of what it does, for a rule that covers
-    nothing else. `cacheable`: the same arguments give the same result as long as no call changed anything and the
-    `paths` are as they were.
-    """
+    """Risk assessment of one call: what it may read, change or run."""
 
     level: RiskLevel
+    """How much the call can do."""
     reason: str = ""
+    """Explanation for the user, shown in the approval dialog."""
     scope: str = ""
+    """Scope of a permission rule for this call: a command prefix, or empty for the whole tool."""
     paths: tuple[str, ...] = ()
+    """Files the call reads or changes, if known.
+
+    Calls of one reply that change the same file run one after another; a call that changes files it cannot name runs
+    alone, unless `access` says otherwise.
+    """
     cacheable: bool = False
+    """True if the same arguments give the same result until a call changes something or one of `paths` changes."""
     additional_paths: tuple[str, ...] = ()
+    """Files the call changes in addition to others that it cannot name."""
     exact_rule: str = ""
+    """Full text of the action, for a permission rule that covers nothing else."""
     scopes: tuple[str, ...] = ()
+    """Prefixes of a call that runs several commands; it is allowed if each of them is."""
     access: Access = "by_level"
+    """Locks the call takes while it runs."""
 
     @property
     def changes(self) -> bool:
@@ -58,26 +74,29 @@ class Risk:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool hands back: `content` for the model, `view` for the person, `details` for programs.
-
-    `ends_run`: the model is not asked again. `child_run_id` is the run of the sub-agent that did the work.
-    """
+    """Output of a tool call."""
 
     content: tuple[UserContent, ...]
+    """Content for the model."""
     view: View | None = None
+    """Display for the user."""
     details: JsonObject | None = None
+    """Structured data for programs."""
     is_error: bool = False
+    """True if the call failed."""
     terminate: bool = False
+    """True if the run ends after this turn, without another model call."""
     child_run_id: str = ""
+    """Run id of the subagent that did the work."""
 
     @classmethod
     def text(cls, text: str, *, view: View | None = None, details: JsonObject | None = None) -> ToolOutput:
-        """Words for the model."""
+        """Return an output with `text` as its content."""
         return cls((Text(text),), view, details)
 
     @classmethod
     def failure(cls, text: str, *, view: View | None = None, details: JsonObject | None = None) -> ToolOutput:
-        """What went wrong, and what the model can do about it."""
+        """Return a failed output; `text` names the error and what the model can do about it."""
         return cls((Text(text),), view, details, is_error=True)
 
 
@@ -95,91 +114,109 @@ def _never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a sub-agent has of its own. What is left out it has from its caller."""
+    """Overrides for a subagent; everything else is inherited from the caller."""
 
     model: Model | None = None
+    """Model to use; None inherits the caller's."""
     system_prompt: str = ""
+    """System prompt; empty inherits the caller's."""
     tools: tuple[Tool, ...] = ()
+    """Tools to offer; empty inherits the caller's."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubagentTask:
-    """A task for a sub-agent. `tools` names those of its caller or its role that it may use, empty for all; `update` is
-    shown how far it is."""
+    """Task for a subagent."""
 
     task: str
+    """Prompt of the subagent."""
     name: str = ""
+    """Name shown to the user."""
     tools: tuple[str, ...] = ()
+    """Names of the tools that the subagent may use, from those of its caller or its role; empty for all."""
     max_turns: int = 20
+    """Turn limit of the subagent."""
     call_id: str = ""
+    """Id of the tool call that delegates."""
     update: Callable[[View], None] = _ignore_update
+    """Receives progress views."""
     role: Role = Role()
+    """Overrides of the subagent's model, system prompt and tools."""
     on_interrupt: Callable[[Callable[[], object]], None] = _ignore_output
-    """Set by the agent that makes the call: what it hands back when it is interrupted."""
+    """Registers a function that returns the partial output if the call is interrupted; set by the calling agent."""
 
 
 class Delegate(Protocol):
     async def __call__(self, delegation: SubagentTask) -> ToolOutput:
-        """Let a sub-agent do a task; its last words are the output."""
+        """Run a subagent; its final message is the output."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a running tool may use. Cancellation arrives as `asyncio.CancelledError`; a tool cleans up and lets it pass.
-    One that works in a thread asks `cancelled`, or calls `raise_if_cancelled`, from there.
+    """Services for a running tool.
 
-    `on_interrupt(output)` registers a function without arguments that returns the output so far, in any form that a
-    function tool may return. It is called when the call is cancelled, takes too long or is abandoned, and its output
-    becomes the beginning of the result. Without one the last view given to `update` does.
-
-    `update` shows progress; `propose_plan` asks the person to accept a plan (and leaves plan mode if they do);
-    `spill_dir` is a folder the model may read from, for output too long to hand back: of more than `max_result_chars`
-    characters (0: of any length) the middle is cut out, so a tool that can hand back a part does. `delegate` hands a
-    task to a sub-agent; None where there may be none. `jobs` is what goes on in the background; None where nothing can.
+    Cancellation arrives as `asyncio.CancelledError`; a tool cleans up and lets it propagate. Code in a worker thread
+    checks `cancelled` or calls `raise_if_cancelled` instead.
     """
 
     call_id: str
+    """Id of the tool call."""
     workspace: Workspace
+    """Access to the files of the workspace."""
     user: UserInteraction
+    """Port for questions to the user."""
     propose_plan: Callable[[str], Awaitable[PlanDecision]]
+    """Asks the user to accept a plan; if accepted, plan mode ends."""
     spill_dir: Path
+    """Folder for output that is too long to return; the model may read from it."""
     update: Callable[[View], None] = field(default=_ignore_update)
+    """Publishes a progress view."""
     delegate: Delegate | None = None
+    """Runs a subagent; None if subagents are not available."""
     jobs: Jobs | None = None
+    """Background jobs; None if not available."""
     max_result_chars: int = 0
+    """Length in characters above which the middle of the result is cut; 0 = unlimited."""
     by_user: bool = False
-    """The user typed the command themselves, so that what it leaves running is theirs."""
+    """True if the user typed the command, so that processes it leaves running are not killed."""
     on_interrupt: Callable[[Callable[[], object]], None] = field(default=_ignore_output)
+    """Registers a function without arguments that returns the output so far.
+
+    It is called when the call is cancelled, times out or is abandoned, may return anything a function tool may return,
+    and its value becomes the start of the result. Without one, the last view passed to `update` is used.
+    """
     cancellation: Callable[[], bool] = field(default=_never)
+    """Source of `cancelled`."""
 
     @property
     def cancelled(self) -> bool:
-        """True once the call is to stop: it was cancelled, its time is up, or its run was aborted. From any thread."""
+        """True once the call has to stop: cancelled, timed out, or its run was aborted. Thread-safe."""
         return self.cancellation()
 
     def raise_if_cancelled(self) -> None:
-        """Raises:
-        asyncio.CancelledError: the call is to stop. Let it pass.
+        """Raise if the call has to stop.
+
+        Raises:
+            asyncio.CancelledError: The call has to stop. Let it propagate.
         """
         if self.cancelled:
             raise asyncio.CancelledError
 
     def output_limit(self, most: int) -> int:
-        """How much of `most` characters can be handed back, with a few words around them."""
+        """Return how many of `most` characters fit in the result, with room for a short note."""
         return min(most, self.max_result_chars * 29 // 30) if self.max_result_chars else most
 
 
 class Tool(Protocol):
-    """One capability.
-
-    `label` is the tool's name for people ("Edit file"). `mutates` is true for a tool that can change anything outside
-    the conversation: plan mode hides it.
-    """
+    """One capability of the agent."""
 
     name: str
+    """Name the model calls it by."""
     label: str
+    """Name for users, such as "Edit file"."""
     mutates: bool
+    """True if the tool can change anything outside the conversation; plan mode hides it."""
 
     @property
     def description(self) -> str: ...
@@ -188,39 +225,53 @@ class Tool(Protocol):
     def parameters(self) -> JsonObject: ...
 
     def validate(self, arguments: JsonObject) -> JsonObject:
-        """The arguments as `risk`, `preview` and `run` will get them: checked, aliases resolved, defaults filled in.
+        """Return checked arguments for `risk`, `preview` and `run`: aliases resolved, defaults filled in.
 
         Raises:
-            InvalidArguments: with a text from which the model can correct itself.
+            InvalidArguments: The arguments do not fit the schema; the text lets the model correct the call.
         """
         ...
 
     def summary(self, arguments: JsonObject) -> str:
-        """One line for people that tells this call from others: the path, the command, the pattern.
+        """Return one line that identifies this call for users: the path, the command, the pattern.
 
-        Takes arguments that are unchecked and may be half streamed; never raises.
+        The arguments are unchecked and may be partially streamed. Never raises.
         """
         ...
 
     def risk(self, arguments: JsonObject) -> Risk:
-        """What a call with these arguments may do; decides whether a person is asked, and what it runs beside."""
+        """Assess the risk of a call; decides whether approval is needed and which calls may run concurrently."""
         ...
 
     async def preview(self, arguments: JsonObject, context: ToolContext) -> View | ToolOutput | None:
-        """What will happen, for the approval dialog. A `ToolOutput` is the answer foreseen: nobody is asked."""
+        """Return a preview for the approval dialog, or a `ToolOutput` that answers the call without approval."""
         ...
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:
-        """Do it. Expected failures are `ToolOutput.failure`; a `WorkspaceError` may pass through and becomes one."""
+        """Run the call.
+
+        Returns:
+            The output; expected errors are `ToolOutput.failure`.
+
+        Raises:
+            WorkspaceError: A file cannot be read or changed; converted to a failed output by the caller.
+        """
         ...
 
 
 @runtime_checkable
 class Revisable(Protocol):
-    """A tool of which a person may change what a call would do, in the form in which they see it."""
+    """Tool whose calls the user may revise in the form in which they are displayed."""
 
     def revised(self, arguments: JsonObject, view: View, text: str) -> JsonObject | None:
-        """The arguments for `text` in place of what `view`, the preview, shows: the new content of a file where it is a
-        diff, the command where it is a terminal's. None: this cannot be said in arguments.
+        """Return arguments that produce `text` instead of what `view` shows.
+
+        Args:
+            arguments: Arguments of the proposed call.
+            view: Preview of the proposed call.
+            text: New content of the file for a diff view, new command for a terminal view.
+
+        Returns:
+            The new arguments, or None if the revision cannot be expressed as arguments.
         """
         ...

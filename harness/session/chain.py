@@ -1,4 +1,4 @@
-"""Links of a session's conversation: the line that each message hangs under."""
+"""Chain of a session's lines: the parent of each message's line."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from harness.session.reply_lines import assistant_lines
 
 
 class Chain:
-    """Turns messages into lines, in their order. `parent` is the uuid that the next message hangs under."""
+    """Converts messages to lines, in order. `parent` is the uuid of the line that the next message links to."""
 
     def __init__(self, parent: str | None) -> None:
         self.parent = parent
         self.call_lines: dict[str, str] = {}
-        """The uuids of the lines that hold the calls without a result, by the calls' ids."""
+        """Uuids of the lines with calls that have no result yet, by call id."""
 
     def lines(self, message: ModelMessage, envelope: Envelope) -> list[JsonObject]:
         match message:
@@ -26,7 +26,7 @@ class Chain:
                 lines = assistant_lines(message, self.parent, envelope)
                 self.call_lines = call_lines(lines)
             case ToolResult():
-                # Parallel calls fork the tree: each result hangs under the line of its own call.
+                # Parallel calls fork the tree: the parent of each result is the line of its call.
                 lines = [result_line(message, self.call_lines.pop(message.call_id, self.parent), envelope)]
             case _:
                 assert_never(message)
@@ -35,7 +35,7 @@ class Chain:
 
 
 def call_lines(lines: list[JsonObject]) -> dict[str, str]:
-    """The uuid of the line that holds each tool call, by the call's id."""
+    """Return the uuid of the line of each tool call, by call id."""
     return {
         text_at(block, "id"): text_at(line, "uuid")
         for line in lines

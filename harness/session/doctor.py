@@ -1,6 +1,6 @@
-"""Examination of a session file, and the repairs that appending can make.
+"""Check of a session file, and the repairs that appending can make.
 
-Nothing is ever cut out of a file: what cannot be read stays in it and is skipped on every reading.
+Nothing is ever removed from a file: unreadable lines stay in it and are skipped.
 """
 
 from __future__ import annotations
@@ -25,23 +25,28 @@ _KNOWN_NOTES = frozenset({"custom-title", "ai-title", "summary", "tombstone"})
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """Findings about one file.
-
-    `garbage` are the numbers of lines that cannot be read, `gaps` those of lines before which one is missing.
-    `lost` is how many lines others hang under and are missing; `unanswered` are the results that tool calls lack.
-    `repairs` are the lines that add all that can be added.
-    """
+    """Findings about one file."""
 
     path: Path
+    """The file."""
     lines: int
+    """Number of lines."""
     messages: int
+    """Number of messages."""
     garbage: tuple[int, ...]
+    """Numbers of lines that cannot be read."""
     gaps: tuple[int, ...]
+    """Numbers of lines before which one is missing."""
     lost: int
+    """Number of missing lines that others link to."""
     torn: bool
+    """True if the last line is incomplete."""
     unanswered: tuple[ToolResult, ...]
+    """Results that are missing for tool calls."""
     strange: dict[str, int]
+    """Number of lines of each unknown type."""
     repairs: tuple[bytes, ...]
+    """Lines to append."""
 
     @property
     def healthy(self) -> bool:
@@ -49,10 +54,10 @@ class Examination:
 
 
 def examine(path: Path) -> Examination:
-    """Read a session file whole.
+    """Check a session file.
 
     Raises:
-        SessionError: it cannot be opened, or is of a later version.
+        SessionError: The file cannot be opened, or uses a later version.
     """
     loaded = load_session(path)
     try:
@@ -80,14 +85,14 @@ def examine(path: Path) -> Examination:
 
 
 def repair(found: Examination) -> list[str]:
-    """Close a torn last line, and add what is missing, so that every reader finds the whole conversation.
+    """Complete an incomplete last line and add what is missing, so that every reader finds the whole conversation.
 
     Returns:
-        A sentence for each repair.
+        A description of each repair.
 
     Raises:
-        SessionLocked: the session is open in another process.
-        SessionError: the file cannot be written.
+        SessionLocked: The session is open in another process.
+        SessionError: The file cannot be written.
     """
     if not (found.torn or found.repairs):
         return []
@@ -102,22 +107,22 @@ def repair(found: Examination) -> list[str]:
         journal.close()
     if problems:
         raise SessionError(problems[0])
-    return _done(found)
+    return _summary(found)
 
 
 def _damaged_lines(path: Path, layout: LineIndex) -> list[int]:
-    """The numbers of lines that have a place in the conversation and cannot be read."""
+    """Return the numbers of lines that belong to the conversation but cannot be read."""
     with open_session_file(path) as file:
         return [line.number for line in layout.lines if parse(read_line(file, line)) is None]
 
 
-def _done(found: Examination) -> list[str]:
+def _summary(found: Examination) -> list[str]:
     counted = (
-        (found.torn, "closed the torn last line"),
+        (found.torn, "completed the torn last line"),
         (len(found.unanswered), f"added the missing results of tool calls: {len(found.unanswered)}"),
-        (found.lost, f"marked the places of lost lines: {found.lost}"),
+        (found.lost, f"added placeholders for lost lines: {found.lost}"),
     )
-    return [sentence for count, sentence in counted if count]
+    return [text for count, text in counted if count]
 
 
 def _repairs(loaded: LoadedSession, layout: LineIndex) -> Iterator[bytes]:
@@ -128,7 +133,7 @@ def _repairs(loaded: LoadedSession, layout: LineIndex) -> Iterator[bytes]:
     for result, line in results:
         yield to_bytes(result_line(result, line, envelope))
     if results and not loaded.messages.open_calls_at_end():
-        # The last leaf in the file is the end of the conversation, and a result in its middle must not become that.
+        # The last leaf in the file is the end of the conversation; a result in the middle must not become that.
         yield _copy_of(loaded.path, layout, loaded.last_uuid)
 
 

@@ -1,4 +1,4 @@
-"""A conversation copied into a session of its own: a fork of ours, or the import of another program's file."""
+"""Fork of a session: its conversation copied to a new session, also from another program's file."""
 
 from __future__ import annotations
 
@@ -22,19 +22,24 @@ _LINKS = ("uuid", "parentUuid", "sourceToolAssistantUUID")
 
 
 def fork_session(path: Path, new_id: str, folder: Path | None = None) -> Path:
-    """Copy the conversation, from its root to its last leaf, to a new session in `folder` (beside the old one if None).
+    """Copy the conversation, from its root to its last leaf, to a new session.
 
-    The lines get ids of their own, so that readers which join files by id see two conversations. The old file is not
-    touched and may be in use.
+    The copied lines get new ids, so that readers which merge files by id see two conversations. The old file is
+    unchanged and may be in use.
+
+    Args:
+        path: Session file to copy.
+        new_id: Id of the new session.
+        folder: Folder of the new session; None: that of the old one.
 
     Raises:
-        SessionMissing, SessionTooNew: the old file cannot be opened.
-        SessionError: there is nothing to copy, or the new file exists or cannot be written.
+        SessionMissing, SessionTooNew: The old file cannot be opened.
+        SessionError: The conversation is empty, or the new file exists or cannot be written.
     """
     loaded = load_session(path)
     target = (folder or path.parent) / f"{checked_id(new_id)}{SUFFIX}"
     if not loaded.messages:
-        raise SessionError(f"{path} holds no conversation")
+        raise SessionError(f"{path} contains no conversation")
     try:
         make_private(target.parent)
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -47,10 +52,10 @@ def fork_session(path: Path, new_id: str, folder: Path | None = None) -> Path:
 
 
 def chain_records(path: Path) -> Iterator[JsonObject]:
-    """The lines of the conversation, parsed, in order, each hanging under one that came before it.
+    """Yield the parsed lines of the conversation in order, each linked to an earlier one.
 
     Raises:
-        OSError: the file cannot be read.
+        OSError: The file cannot be read.
     """
     layout = scan(path)
     known: set[str] = set()
@@ -60,7 +65,7 @@ def chain_records(path: Path) -> Iterator[JsonObject]:
             record = parse(read_line(file, line))
             if record is None:
                 continue
-            # What is left out (a program's notes, removed lines) must not break the chain.
+            # Lines left out (notes of a program, removed lines) must not break the chain.
             parent = record.get("parentUuid") if line.parent in known else before
             known.add(line.id)
             before = line.id

@@ -1,6 +1,6 @@
-"""The sessions on disk: listed, found by id, searched.
+"""Index of the sessions on disk: list, find by id, search.
 
-A list reads the first and last 64 KiB of each file, as Claude Code's readers do, whatever the file's length.
+Listing reads the first and last 64 KiB of each file, as Claude Code's readers do, whatever its size.
 """
 
 from __future__ import annotations
@@ -26,35 +26,50 @@ _CUT_PROMPT = re.compile(rb'"content":(?:"|\[\{"type":"text","text":")((?:[^"\\]
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """`title` is what to call it: its own title or its first prompt. Times are seconds since the epoch."""
+    """Summary of a session file."""
 
     path: Path
+    """The file."""
     id: str
+    """Id of the session."""
     title: str
+    """Title, or the first prompt if it has none."""
     first_prompt: str
+    """First prompt, shortened."""
     cwd: str
+    """Folder the session was started in."""
     branch: str
+    """Git branch at the end."""
     created: float
+    """Start, in seconds since the epoch."""
     updated: float
+    """Time of the last message, in seconds since the epoch."""
     size: int
+    """Size of the file in bytes."""
     locked: bool
+    """True if a process is writing to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A place where a text was said, by `user`, `assistant` or a `tool`; `snippet` is one line around it."""
+    """A message that contains the searched text."""
 
     path: Path
+    """The session file."""
     session_id: str
+    """Id of the session."""
     role: str
+    """`user`, `assistant` or `tool`."""
     time: float
+    """Time of the message, in seconds since the epoch."""
     snippet: str
+    """Text around the match, on one line."""
 
 
 def list_sessions(data_dir: Path, cwd: Path | None, *, limit: int | None = None) -> list[SessionSummary]:
-    """The sessions of a folder, or of all folders when `cwd` is None; the one with the newest message first.
+    """List the sessions of a folder, or of all folders if `cwd` is None, the one with the newest message first.
 
-    With a `limit`, only so many of the files that were written to last are looked at.
+    A `limit` restricts the list to the most recently modified files.
     """
     paths = sorted(_paths(data_dir, cwd), key=_modified, reverse=True)[:limit]
     found = [summary for path in paths if (summary := summarise(path))]
@@ -62,7 +77,7 @@ def list_sessions(data_dir: Path, cwd: Path | None, *, limit: int | None = None)
 
 
 def summarise(path: Path) -> SessionSummary | None:
-    """What the ends of a file tell; None when it holds no conversation or cannot be read."""
+    """Return the summary of a session file; None if it contains no conversation or cannot be read."""
     try:
         stat = path.stat()
         head, tail = _ends(path, stat.st_size)
@@ -88,28 +103,29 @@ def summarise(path: Path) -> SessionSummary | None:
 
 
 def find_session(data_dir: Path, cwd: Path, which: str) -> Path:
-    """The file of a session by its id, the beginning of its id, or `latest`; those of `cwd` come first.
+    """Find a session by its id, a prefix of its id, or `latest`; sessions of `cwd` take precedence.
 
     Raises:
-        NoSessionYet: `latest` is wanted and the folder has no session.
-        SessionMissing: no session has this id, several begin with it, or the folder cannot be read.
+        NoSessionYet: `latest` was requested and the folder has no session.
+        SessionMissing: No session has this id, several start with it, or the folder cannot be read.
     """
-    _look_into(project_dir(data_dir, cwd))
+    _check_readable(project_dir(data_dir, cwd))
     if which == "latest":
         return _latest(data_dir, cwd)
     wanted = checked_id(which).lower()
     for scope in (cwd, None):
-        fitting = [path for path in _paths(data_dir, scope) if path.stem.lower().startswith(wanted)]
-        exact = [path for path in fitting if path.stem.lower() == wanted]
-        if len(exact or fitting) == 1:
-            return (exact or fitting)[0]
-        if fitting:
-            raise SessionMissing(f"several sessions begin with {which}: {', '.join(path.stem for path in fitting[:8])}")
-    raise SessionMissing(f"there is no session {which}{_nearest(data_dir, cwd, wanted)}")
+        matching = [path for path in _paths(data_dir, scope) if path.stem.lower().startswith(wanted)]
+        exact = [path for path in matching if path.stem.lower() == wanted]
+        if len(exact or matching) == 1:
+            return (exact or matching)[0]
+        if matching:
+            found = ", ".join(path.stem for path in matching[:8])
+            raise SessionMissing(f"several sessions start with {which}: {found}")
+    raise SessionMissing(f"session {which} not found{_nearest(data_dir, cwd, wanted)}")
 
 
 def last_message_time(path: Path) -> float:
-    """The time of the last message in a file; 0 when it has none or cannot be read."""
+    """Return the time of the last message in a file; 0 if it has none or cannot be read."""
     window = _WINDOW
     try:
         with open_session_file(path) as file:
@@ -119,7 +135,7 @@ def last_message_time(path: Path) -> float:
                 time = _last_message_time(_records(file.read()))
                 if time or window >= size:
                     return time
-                # The last message is longer than that.
+                # The last message exceeds the window.
                 window *= 8
     except OSError:
         return 0.0
@@ -131,7 +147,7 @@ def _last_message_time(records: list[JsonObject]) -> float:
 
 
 def _latest(data_dir: Path, cwd: Path) -> Path:
-    """The session with the newest message: a title that was given later does not count."""
+    """Return the session with the newest message; a title that was set later does not count."""
     latest, newest = None, 0.0
     for path in sorted(_paths(data_dir, cwd), key=_modified, reverse=True):
         if _modified(path) < newest:
@@ -141,21 +157,21 @@ def _latest(data_dir: Path, cwd: Path) -> Path:
         if time > newest:
             latest, newest = path, time
     if latest is None:
-        raise NoSessionYet(f"there is no session in {cwd} yet")
+        raise NoSessionYet(f"no sessions in {cwd} yet")
     return latest
 
 
-def _look_into(folder: Path) -> None:
+def _check_readable(folder: Path) -> None:
     try:
         next(folder.iterdir(), None)
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        raise SessionMissing(f"the sessions in {folder} cannot be looked at: {error.strerror}") from error
+        raise SessionMissing(f"cannot read the sessions in {folder}: {error.strerror}") from error
 
 
 def search_sessions(data_dir: Path, text: str, cwd: Path | None = None, *, limit: int = 50) -> list[SearchHit]:
-    """Where a text was said, whatever its case, in the newest sessions first."""
+    """Search all messages for a text, ignoring case; most recently modified sessions first."""
     hits: list[SearchHit] = []
     for path in sorted(_paths(data_dir, cwd), key=_modified, reverse=True) if text else ():
         for hit in _search_file(path, text):
@@ -191,25 +207,25 @@ def _ends(path: Path, size: int) -> tuple[bytes, bytes]:
 
 
 def _records(window: bytes) -> list[JsonObject]:
-    """The whole lines in a piece of a file; what is cut at its ends does not parse."""
+    """Return the complete lines in a part of a file; truncated lines do not parse."""
     return [record for line in window.split(b"\n") if line.startswith(b"{") and (record := parse(line))]
 
 
 def _first_prompt(records: list[JsonObject]) -> str:
     for record in records:
         if record.get("type") == "user" and not record.get("isMeta") and not record.get("isCompactSummary"):
-            said = " ".join(" ".join(text_at(block, "text") for block in blocks_of(record)).split())
-            if said and not said.startswith(("<command-", "<local-command-")):
-                return _shortened(said)
+            text = " ".join(" ".join(text_at(block, "text") for block in blocks_of(record)).split())
+            if text and not text.startswith(("<command-", "<local-command-")):
+                return _shortened(text)
     return ""
 
 
 def _cut_prompt(head: bytes) -> str:
-    """The beginning of a first prompt that is longer than what was read."""
+    """Return the beginning of a first prompt that is longer than the window."""
     line = head.rpartition(b"\n")[2]
     match = _CUT_PROMPT.search(line) if b'"type":"user"' in line[:400] else None
-    said = parse(b'{"text":"' + match[1] + b'"}') if match else None
-    return _shortened(" ".join(text_at(said, "text").split())) if said else ""
+    prompt = parse(b'{"text":"' + match[1] + b'"}') if match else None
+    return _shortened(" ".join(text_at(prompt, "text").split())) if prompt else ""
 
 
 def _shortened(text: str) -> str:
@@ -221,23 +237,23 @@ def _any(records: list[JsonObject], key: str) -> str:
 
 
 def _nearest(data_dir: Path, cwd: Path, wanted: str) -> str:
-    """The session that was probably meant: one whose id differs in a character or so."""
-    # Imported here because only a mistake needs it.
+    """Suggest the session whose id differs least."""
+    # Imported late: only a mistake needs it.
     from difflib import get_close_matches
 
     known = list_sessions(data_dir, cwd) or list_sessions(data_dir, None)
     if not known:
-        return "; none has been saved yet"
-    beginnings = {each.id[: len(wanted)].lower(): each for each in known}
-    near = get_close_matches(wanted, beginnings, n=1, cutoff=_NEAR)
+        return "; no sessions have been saved yet"
+    prefixes = {each.id[: len(wanted)].lower(): each for each in known}
+    near = get_close_matches(wanted, prefixes, n=1, cutoff=_NEAR)
     if not near:
-        return "; `cinch sessions list` shows those of this folder"
-    found = beginnings[near[0]]
+        return "; run `cinch sessions list` to see those of this folder"
+    found = prefixes[near[0]]
     return f"; did you mean {found.id} ({_shortened(found.title)[:60]})?"
 
 
 def _search_file(path: Path, text: str) -> Iterator[SearchHit]:
-    # Only what JSON writes as it is can be looked for before a line is parsed.
+    # Only text that JSON does not escape can be searched before a line is parsed.
     is_plain = text.isascii() and text.isprintable() and not set(text) & {'"', "\\"}
     plain, wanted = text.lower().encode() if is_plain else None, text.casefold()
     try:
@@ -256,10 +272,10 @@ def _search_line(path: Path, record: JsonObject, wanted: str) -> Iterator[Search
         return
     for block in blocks_of(record):
         role = "tool" if block.get("type") == "tool_result" else text_at(record, "type")
-        for said in _texts([block]):
-            place = said.casefold().find(wanted)
+        for text in _texts([block]):
+            place = text.casefold().find(wanted)
             if place >= 0:
-                around = said[max(0, place - _SNIPPET) : place + len(wanted) + _SNIPPET]
+                around = text[max(0, place - _SNIPPET) : place + len(wanted) + _SNIPPET]
                 yield SearchHit(path, path.stem, role, time_of(record), " ".join(around.split()))
 
 

@@ -1,7 +1,8 @@
-"""A file that only grows, by whole lines, and loses none: to no full disk, torn line, deletion, move or second writer,
-nor to another program that appends to it or truncates it.
+"""Append-only session file that loses no line.
 
-What cannot be written waits in memory, and every later append tries it again first.
+It survives a full disk, a torn line, deletion, moving, a second writer, and other programs that append or truncate.
+
+Data that cannot be written is kept in memory and retried at every later append.
 """
 
 from __future__ import annotations
@@ -20,14 +21,17 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 _PART = 1 << 20
-_PATIENCE = 0.2  # seconds; listing sessions touches a lock for an instant
+_LOCK_TIMEOUT_S = 0.2  # seconds; listing sessions touches a lock for an instant
 
 
 class Journal:
-    """Appends to one file. `on_problem` hears a sentence when writing begins to fail and when it works again.
+    """Appends whole lines to one file.
 
-    `lost_lines` is called when another program has truncated the file: it returns the lines that are missing, with
-    those that wait to be written. Without it, what was cut off stays lost.
+    Args:
+        path: The file.
+        on_problem: Receives a message when writing starts to fail and when it works again.
+        lost_lines: Called if another program truncated the file; returns the missing lines, including those not yet
+            written. Without it, truncated lines stay lost.
     """
 
     def __init__(
@@ -36,7 +40,7 @@ class Journal:
         self.path = path
         self._on_problem = on_problem
         self._lost_lines = lost_lines
-        self._waiting: list[bytes] = []
+        self._pending: list[bytes] = []
         self._fd: int | None = None
         self._lock: BaseFileLock | None = None
         self._size = 0
@@ -47,20 +51,20 @@ class Journal:
 
     @property
     def size(self) -> int:
-        """Bytes that are safely in the file."""
+        """Number of bytes in the file."""
         return self._size
 
     @property
     def is_saved(self) -> bool:
-        """Whether nothing waits for a disk that refuses."""
-        return not self._waiting
+        """True if no data is waiting to be written."""
+        return not self._pending
 
     def acquire(self) -> None:
-        """Become the file's one writer, creating it if need be.
+        """Become the only writer of the file, creating it if necessary.
 
         Raises:
-            SessionLocked: another process writes to it.
-            OSError: it cannot be opened.
+            SessionLocked: Another process is writing to it.
+            OSError: The file cannot be opened.
         """
         if self._fd is not None:
             return
@@ -79,39 +83,39 @@ class Journal:
         self._lock = lock
 
     def append(self, data: bytes) -> None:
-        """Put whole lines at the end, in one write. Never raises; what fails is told and waits."""
-        self._waiting.append(data)
+        """Append whole lines in one write. Never raises; an error is reported and the data kept."""
+        self._pending.append(data)
         self.flush()
 
     def flush(self) -> None:
-        """Try again what waits."""
-        if not self._waiting:
+        """Retry data that could not be written."""
+        if not self._pending:
             return
         try:
             self.acquire()
             self._raise_late_error()
             self._restore_if_gone()
-            self._heed_other_writers()
-            self._write(b"".join(self._waiting))
+            self._check_other_writers()
+            self._write(b"".join(self._pending))
         except (OSError, SessionLocked) as error:
-            self._tell_failure(error)
+            self._report_failure(error)
             return
-        self._waiting.clear()
+        self._pending.clear()
         if self._failing:
             self._failing = False
-            self._on_problem("The session is saved again; nothing of it is missing.")
+            self._on_problem("The session is saved again; nothing is missing.")
 
     def sync(self) -> None:
-        """Have the disk confirm what is written, in a thread, so that nobody waits for it."""
+        """Flush written data to disk, in a thread."""
         if self._fd is None:
             return
         self._worker = self._worker or ThreadPoolExecutor(1, "session-sync")
         self._syncing = self._worker.submit(os.fsync, self._fd)
 
     def close(self) -> None:
-        """Write and confirm what waits, then let the next writer in. The journal can be used again afterwards."""
+        """Write and flush all data, then release the file. The journal can be used again afterwards."""
         with suppress(OSError):
-            self._heed_other_writers()
+            self._check_other_writers()
         self.flush()
         self.sync()
         if self._worker:
@@ -120,23 +124,23 @@ class Journal:
         try:
             self._raise_late_error()
         except OSError as error:
-            self._tell_failure(error)
-        self._let_go()
+            self._report_failure(error)
+        self._release()
 
     def _write(self, data: bytes) -> None:
-        whole = memoryview(data if self._ends_line else b"\n" + data)
+        remaining = memoryview(data if self._ends_line else b"\n" + data)
         fd, done = self._descriptor, 0
         try:
-            while done < len(whole):
-                done += os.write(fd, whole[done:])
+            while done < len(remaining):
+                done += os.write(fd, remaining[done:])
         except OSError:
             self._cut_back(fd)
             raise
-        self._size += len(whole)
+        self._size += len(remaining)
         self._ends_line = True
 
-    def _heed_other_writers(self) -> None:
-        """Begin a new line after what another program appended; write again what another program cut off."""
+    def _check_other_writers(self) -> None:
+        """Start a new line after data of another program; write again what another program truncated."""
         if self._fd is None:
             return
         size, before = os.fstat(self._fd).st_size, self._size
@@ -147,12 +151,11 @@ class Journal:
         if size > before:
             return
         if lost is None:
-            self._on_problem(f"Another program cut off the end of the session file. ({self.path})")
+            self._on_problem(f"Another program truncated the session file. ({self.path})")
             return
-        self._waiting = list(lost)
+        self._pending = list(lost)
         self._on_problem(
-            f"Another program cut off the end of the session file; {len(lost)} lines are written again from memory. "
-            f"({self.path})"
+            f"Another program truncated the session file; {len(lost)} lines are restored from memory. ({self.path})"
         )
 
     def _note_end(self, size: int) -> None:
@@ -160,7 +163,7 @@ class Journal:
         self._ends_line = not size or os.pread(self._descriptor, 1, size - 1) == b"\n"
 
     def _cut_back(self, fd: int) -> None:
-        """Remove the part of a line that a full disk let through."""
+        """Remove the partial line that was written before the disk was full."""
         try:
             os.ftruncate(fd, self._size)
         except OSError:
@@ -168,7 +171,7 @@ class Journal:
             self._ends_line = False
 
     def _is_in_place(self) -> bool:
-        """Whether the file we hold open still has its name; where nobody may look, it does."""
+        """Return True if the open file still has its path, or if that cannot be checked."""
         try:
             return os.path.samestat(self.path.stat(), os.fstat(self._descriptor))
         except (FileNotFoundError, NotADirectoryError):
@@ -177,33 +180,33 @@ class Journal:
             return True
 
     def _restore_if_gone(self) -> None:
-        """Write a file that was deleted, moved or replaced anew, from the one we still hold open."""
+        """Recreate a file that was deleted, moved or replaced from the one that is still open."""
         if self._is_in_place():
             return
         with suppress(OSError):
             if self._syncing:
                 self._syncing.result()
-        held, size, lock = self._descriptor, self._size, self._lock
+        old_fd, size, lock = self._descriptor, self._size, self._lock
         self._fd = self._lock = None
         if lock:
             lock.release()
         try:
             self.acquire()
-            if not self._begins_as(held, size):
-                self._copy(held, size)
+            if not self._begins_as(old_fd, size):
+                self._copy(old_fd, size)
         except (OSError, SessionLocked):
-            self._let_go()
-            self._fd, self._size = held, size
+            self._release()
+            self._fd, self._size = old_fd, size
             raise
-        os.close(held)
+        os.close(old_fd)
 
     def _begins_as(self, source: int, size: int) -> bool:
-        """Whether who replaced the file did so by a copy of it, as programs do that keep folders in step."""
+        """Return True if the replacement of the file is a copy of it, as made by file synchronization programs."""
         ours, theirs = _parts(source, size), _parts(self._descriptor, size)
         return self._size >= size and all(part == other for part, other in zip(ours, theirs, strict=True))
 
     def _copy(self, source: int, size: int) -> None:
-        """All of it or nothing."""
+        """Copy the whole file or nothing."""
         start = self._size
         try:
             for part in _parts(source, size):
@@ -220,23 +223,23 @@ class Journal:
         return self._fd
 
     def _raise_late_error(self) -> None:
-        """Raise what went wrong in the thread that syncs."""
+        """Raise an error of the sync thread."""
         if self._syncing and self._syncing.done():
             finished, self._syncing = self._syncing, None
             finished.result()
 
-    def _tell_failure(self, error: OSError | SessionLocked) -> None:
+    def _report_failure(self, error: OSError | SessionLocked) -> None:
         if not self._failing:
             self._failing = True
             why = error.strerror or str(error) if isinstance(error, OSError) else str(error)
-            self._on_problem(f"The session cannot be saved: {why}. It is kept in memory and tried again. ({self.path})")
+            self._on_problem(f"The session cannot be saved: {why}. It is kept in memory and retried. ({self.path})")
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
         if self._lock:
-            # Unlinked while held: a waiting process sees that its file is gone and takes a new one.
+            # Unlinked while old_fd: a waiting process sees that its file is gone and takes a new one.
             lock_path(self.path).unlink(missing_ok=True)
             self._lock.release()
             self._lock = None
@@ -248,22 +251,22 @@ def _parts(fd: int, size: int) -> Iterator[bytes]:
 
 
 def lock_path(path: Path) -> Path:
-    """Beside the file, with a suffix that readers of `*.jsonl` pass over."""
+    """Return the lock file, with a suffix that readers of `*.jsonl` skip."""
     return path.with_name(f"{path.name}.lock")
 
 
 def take_lock(path: Path) -> BaseFileLock:
-    """The lock of a session file, held; the system frees it when its process dies.
+    """Acquire the lock of a session file; the system releases it if the process dies.
 
     Raises:
-        SessionLocked: another process holds it.
+        SessionLocked: Another process holds it.
     """
-    # Imported here because nothing before the first paint writes a session.
+    # Imported late: nothing before the first paint writes a session.
     from filelock import FileLock, Timeout
 
     lock = FileLock(lock_path(path), mode=0o600, thread_local=False)
     try:
-        lock.acquire(timeout=_PATIENCE, poll_interval=0.02)
+        lock.acquire(timeout=_LOCK_TIMEOUT_S, poll_interval=0.02)
     except Timeout as error:
         raise SessionLocked(
             f"session {path.stem} is open in another cinch; close it there, or fork the session with --fork"
@@ -272,7 +275,7 @@ def take_lock(path: Path) -> BaseFileLock:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether some process writes to the session now."""
+    """Return True if a process is writing to the session."""
     if not lock_path(path).exists():
         return False
     from filelock import FileLock, Timeout
@@ -287,7 +290,7 @@ def is_locked(path: Path) -> bool:
 
 
 def make_private(folder: Path) -> None:
-    """Create a folder that only its owner can enter, and those above it that are missing."""
+    """Create a folder that only its owner can access, with its missing parents."""
     if not folder.is_dir():
         make_private(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)

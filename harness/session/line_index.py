@@ -1,7 +1,7 @@
-"""The lines of a session file and how they hang together, without reading what they say.
+"""Index of a session file: its lines and their links, without their messages.
 
-A line of ours begins with its envelope, so its first bytes tell its place and the rest stays on disk until it is
-wanted: 100 MB are laid out in some 50 ms. Lines of other programs, which write the message first, are parsed here.
+Our lines begin with an envelope, so that the first bytes give a line's place and the rest stays on disk until needed:
+100 MB are indexed in some 50 ms. Lines of other programs, which write the message first, are parsed here.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _ENVELOPE = re.compile(
     rb'"timestamp":"[^"\\]{1,40}",(?:"(requestId|sourceToolAssistantUUID)":"([^"\\]{0,64})"|"userType")'
 )
 
-# Quotes within a text are escaped, so no sound line holds this: the newline between two lines is lost.
+# Quotes within a text are escaped, so no valid line contains this: the newline between two lines is lost.
 _JOINED = b'}{"parentUuid":'
-_BEGINNING = re.compile(rb'(?<!^)(?=\{"parentUuid":(?:null|"))')
+_LINE_START = re.compile(rb'(?<!^)(?=\{"parentUuid":(?:null|"))')
 
 
 class Line(NamedTuple):
-    """A line of the conversation. `group` is what the lines of one reply share, or the call's line for a result."""
+    """A line of the conversation. `group` is shared by the lines of a reply; for a result it is the call's line."""
 
     number: int
     offset: int
@@ -43,38 +43,43 @@ class Line(NamedTuple):
 
 @dataclass(slots=True)
 class LineIndex:
-    """Result of one pass over a file.
-
-    A line whose parent is missing hangs under the line before it: `lost` has the uuids of such parents, each with that
-    line's. `gaps` are the numbers of such lines, except where `garbage`, the lines that cannot be read, already says
-    what is missing.
-    """
+    """Result of one pass over a file."""
 
     lines: list[Line] = field(default_factory=list[Line])
+    """Lines of the conversation, of all branches."""
     notes: list[JsonObject] = field(default_factory=list[JsonObject])
+    """Other lines."""
     garbage: list[int] = field(default_factory=list[int])
+    """Numbers of lines that cannot be read."""
     gaps: list[int] = field(default_factory=list[int])
+    """Numbers of lines whose parent is missing, unless an unreadable line accounts for it."""
     lost: dict[str, str] = field(default_factory=dict[str, str])
+    """Uuids of missing parents, each with that of the line which replaces it: the one before its first child."""
     removed: set[str] = field(default_factory=set[str])
+    """Uuids of lines that were removed later."""
     tool_names: dict[str, str] = field(default_factory=dict[str, str])
+    """Tool names by call id, from lines of other programs."""
     by_id: dict[str, Line] = field(default_factory=dict[str, Line])
+    """Lines by uuid; the last of several with the same one."""
     leaf: Line | None = None
-    """The end of the conversation, which its next line hangs under."""
+    """End of the conversation, to which its next line links."""
     torn: bool = False
+    """True if the last line is incomplete."""
     count: int = 0
+    """Number of lines in the file."""
 
 
 def scan(path: Path) -> LineIndex:
-    """Lay out a session file.
+    """Index a session file.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: The file cannot be read.
     """
     layout, offset = LineIndex(), 0
     with open_session_file(path) as file:
         for raw in file:
             layout.count += 1
-            *others, last = (raw,) if raw.endswith(b"\n") else _BEGINNING.split(raw)
+            *others, last = (raw,) if raw.endswith(b"\n") else _LINE_START.split(raw)
             for piece in others:
                 _add(layout, piece, offset)
                 offset += len(piece)
@@ -85,7 +90,7 @@ def scan(path: Path) -> LineIndex:
             offset += len(last)
     _attach_orphans(layout)
     for line in layout.lines:
-        # Of lines that have the same id the last one counts, in its place.
+        # Of lines with the same id the last one counts, at its own position.
         layout.by_id.pop(line.id, None)
         layout.by_id[line.id] = line
     layout.leaf = _leaf(layout.by_id)
@@ -98,25 +103,25 @@ def read_line(file: BinaryIO, line: Line) -> bytes:
 
 
 def conversation(layout: LineIndex) -> list[tuple[Line, ...]]:
-    """The lines from the root to the last leaf, those of one reply together and its results after it, in call order."""
+    """Return the lines from the root to the last leaf, grouped by reply, each followed by its results in call order."""
     by_id = layout.by_id
-    replies, results = _families(by_id.values())
+    replies, results = _groups(by_id.values())
     done: set[str] = set()
     ordered: list[tuple[Line, ...]] = []
     for line in list(_ancestors(layout.leaf, by_id))[::-1]:
-        for family in _together(line, replies, results):
-            kept = tuple(each for each in family if each.id not in layout.removed)
+        for group in _groups_of(line, replies, results):
+            kept = tuple(each for each in group if each.id not in layout.removed)
             if kept and kept[0].id not in done:
                 ordered.append(kept)
-            done.update(each.id for each in family)
+            done.update(each.id for each in group)
     return ordered
 
 
 def _attach_orphans(layout: LineIndex) -> None:
-    """Hang each line whose parent is lost under the line before it, so that one lost line costs no more than itself."""
+    """Link each line whose parent is lost to the line before it, so that no more than the lost line is missing."""
     known = {line.id for line in layout.lines}
     calls = {line.id for line in layout.lines if line.kind == "assistant"}
-    # All children of a lost line belong where its first child does: a later one may have begun another branch.
+    # All children of a lost line link to the same place, because a later one may belong to another branch.
     lost_before: list[int] = []
     before = last_reply = ""
     for index, line in enumerate(layout.lines):
@@ -134,7 +139,7 @@ def _attach_orphans(layout: LineIndex) -> None:
 
 
 def _gaps(lost_before: list[int], garbage: list[int]) -> list[int]:
-    """Of the lines whose parent is lost, those whose parent is none of the lines that cannot be read."""
+    """Return the lines whose lost parent is none of the unreadable lines."""
     unread, gaps = list(garbage), list[int]()
     for number in lost_before:
         parent = max((each for each in unread if each < number), default=None)
@@ -147,19 +152,19 @@ def _gaps(lost_before: list[int], garbage: list[int]) -> list[int]:
 
 def _add(layout: LineIndex, raw: bytes, offset: int) -> None:
     match = _ENVELOPE.match(raw)
-    # Searching from the end takes half as long.
+    # Searching from the end takes half the time.
     if match and raw.endswith((b"}\n", b"}")) and raw.rfind(_JOINED) < 0:
-        layout.lines.append(_recognised(layout, match, offset, len(raw)))
+        layout.lines.append(_matched_line(layout, match, offset, len(raw)))
     elif not raw.isspace():
         _add_parsed(layout, raw, offset)
 
 
-def _recognised(layout: LineIndex, match: re.Match[bytes], offset: int, size: int) -> Line:
+def _matched_line(layout: LineIndex, match: re.Match[bytes], offset: int, size: int) -> Line:
     parent, own_id, group = (_text(part) for part in match.group(1, 3, 5))
     if layout.lines and parent == layout.lines[-1].id:
-        # One string for both: ids are most of what the lines of a long session take.
+        # Share one string: ids take most of the memory of a long session.
         parent = layout.lines[-1].id
-    # The line that closes an interrupted reply is a user's for other readers.
+    # The line that closes an interrupted reply is a user line for other readers.
     kind = "assistant" if match[2] == b"assistant" or match[4] == b"requestId" else "user"
     if kind == "assistant":
         group = own_id if group in ("", own_id) else group
@@ -198,8 +203,8 @@ def _add_parsed(layout: LineIndex, raw: bytes, offset: int) -> None:
 
 
 def _add_damaged(layout: LineIndex, raw: bytes, offset: int) -> None:
-    """Read what can be of a line that another program's bytes, or a lost newline, joined to another."""
-    pieces = _BEGINNING.split(raw)
+    """Read the parts of a line that was joined to another by a lost newline or another program."""
+    pieces = _LINE_START.split(raw)
     if len(pieces) == 1:
         layout.garbage.append(layout.count)
         return
@@ -208,8 +213,8 @@ def _add_damaged(layout: LineIndex, raw: bytes, offset: int) -> None:
         offset += len(piece)
 
 
-def _families(lines: Iterable[Line]) -> tuple[dict[str, list[Line]], dict[str, list[Line]]]:
-    """The lines of each reply by its group, and the results by the line that holds their call."""
+def _groups(lines: Iterable[Line]) -> tuple[dict[str, list[Line]], dict[str, list[Line]]]:
+    """Return the lines of each reply by its group, and the results by the line of their call."""
     replies: dict[str, list[Line]] = {}
     results: dict[str, list[Line]] = {}
     for line in lines:
@@ -220,8 +225,10 @@ def _families(lines: Iterable[Line]) -> tuple[dict[str, list[Line]], dict[str, l
     return replies, results
 
 
-def _together(line: Line, replies: dict[str, list[Line]], results: dict[str, list[Line]]) -> Iterator[tuple[Line, ...]]:
-    """The families a line of the chain brings along: parallel calls fork the tree, and the chain keeps one branch."""
+def _groups_of(
+    line: Line, replies: dict[str, list[Line]], results: dict[str, list[Line]]
+) -> Iterator[tuple[Line, ...]]:
+    """Yield the groups that belong to a line: parallel calls fork the tree, and the chain follows one branch only."""
     if line.kind == "user":
         yield (line,)
     elif line.kind == "assistant":
@@ -231,7 +238,7 @@ def _together(line: Line, replies: dict[str, list[Line]], results: dict[str, lis
 
 
 def _leaf(by_id: dict[str, Line]) -> Line | None:
-    """The nearest word of a person or model above the last line that is nobody's parent."""
+    """Return the last message of the conversation: the nearest one above the last line without children."""
     parents = {line.parent for line in by_id.values()}
     best: Line | None = None
     for end in reversed(by_id.values()):
@@ -239,9 +246,9 @@ def _leaf(by_id: dict[str, Line]) -> Line | None:
             continue
         if best and end.offset < best.offset:
             break
-        said = next((line for line in _ancestors(end, by_id) if line.kind in ("user", "assistant")), None)
-        if said and (best is None or said.offset > best.offset):
-            best = said
+        message = next((line for line in _ancestors(end, by_id) if line.kind in ("user", "assistant")), None)
+        if message and (best is None or message.offset > best.offset):
+            best = message
     return best
 
 

@@ -1,4 +1,4 @@
-"""The parts of a session that are in memory, from which a file that another program truncated is completed."""
+"""In-memory copy of a session's messages, to restore a file that another program truncated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.session.resume import SessionMessages
 
 
 class SessionMemory:
-    """Refers to messages and notes that others hold as well, so that it costs next to nothing."""
+    """References to messages and notes that exist elsewhere as well, so it takes little memory."""
 
     def __init__(self, path: Path, earlier: SessionMessages | None, notes: Iterable[JsonObject]) -> None:
         self._path = path
@@ -31,14 +31,14 @@ class SessionMemory:
         self._notes += notes
 
     def restart(self) -> None:
-        """The next message begins a new conversation."""
+        """Start a new conversation with the next message."""
         self._written.append(None)
 
     def lost_lines(self) -> list[bytes]:
-        """The lines that the file no longer has, in their order.
+        """Return the lines that are missing from the file, in order.
 
         Raises:
-            OSError: the file cannot be read.
+            OSError: The file cannot be read.
         """
         layout = scan(self._path)
         kept = {line.id for line in layout.lines}
@@ -49,7 +49,7 @@ class SessionMemory:
         return [*headers, *lines, *notes[len(headers) :]]
 
     def _lines(self) -> Iterator[JsonObject]:
-        """The conversation as lines, made anew: they have the same ids as the first time."""
+        """Recreate the lines of the conversation, with the same ids as the first time."""
         chain = Chain(None)
         earlier = self._earlier.in_memory if self._earlier is not None else ()
         for message in (*earlier, *self._written):

@@ -1,6 +1,6 @@
-"""Where session files live, and what may name one.
+"""Paths of session files, and validation of session ids.
 
-The folder rule is Claude Code's, so that its readers find a project's sessions by the project's path.
+Folder names follow Claude Code's rule, so that its readers find a project's sessions by the project's path.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from harness.errors import NotAFile, SessionMissing
 from harness.workspace.disk import read_beginning
 
 SUFFIX = ".jsonl"
-_LONGEST = 200
-_LONGEST_LINE = 4096
+_MAX_NAME_CHARS = 200
+_MAX_LINE_BYTES = 4096
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
@@ -28,39 +28,39 @@ def projects_dir(data_dir: Path) -> Path:
 
 
 def project_dir(data_dir: Path, cwd: Path) -> Path:
-    """The folder of the sessions that were started in `cwd`; it need not exist."""
+    """Return the folder of the sessions that were started in `cwd`; it may not exist."""
     return projects_dir(data_dir) / project_name(cwd)
 
 
 def project_name(cwd: Path) -> str:
-    """`/srv/a_b.c` → `-srv-a-b-c`; a name beyond 200 characters is cut and gets a hash of the whole path."""
+    """Return the folder name of a path: `/srv/a_b.c` → `-srv-a-b-c`; longer than 200 characters, cut with a hash."""
     path = unicodedata.normalize("NFC", os.path.realpath(cwd))
     name = re.sub(r"[^A-Za-z0-9]", "-", path)
-    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}-{_hash36(path)}"
+    return name if len(name) <= _MAX_NAME_CHARS else f"{name[:_MAX_NAME_CHARS]}-{_hash36(path)}"
 
 
 def session_path(data_dir: Path, cwd: Path, session_id: str) -> Path:
-    """The file of a session.
+    """Return the file of a session.
 
     Raises:
-        SessionMissing: the id could lead out of the folder.
+        SessionMissing: The id is invalid.
     """
     return project_dir(data_dir, cwd) / f"{checked_id(session_id)}{SUFFIX}"
 
 
 def checked_id(session_id: str) -> str:
-    """The id itself.
+    """Return a valid session id unchanged.
 
     Raises:
-        SessionMissing: it holds a slash, a dot, a control character or anything else no session id has.
+        SessionMissing: The id contains a slash, a dot, a control character or another invalid character.
     """
     if not _ID.fullmatch(session_id):
-        raise SessionMissing(f"{session_id!r} is no session id; `cinch sessions list` shows them")
+        raise SessionMissing(f"{session_id!r} is not a session id; run `cinch sessions list` to see them")
     return session_id
 
 
 def session_files(folder: Path) -> list[Path]:
-    """The session files in a project's folder; none when it does not exist. Pipes and devices are none."""
+    """Return the session files in a project's folder; empty if it does not exist. Pipes and devices are skipped."""
     try:
         named = [path for path in folder.iterdir() if path.suffix == SUFFIX and _ID.fullmatch(path.stem)]
         return [path for path in named if path.is_file()]
@@ -69,15 +69,15 @@ def session_files(folder: Path) -> list[Path]:
 
 
 def open_session_file(path: Path) -> BinaryIO:
-    """Open a session file for reading, as `session_descriptor` does."""
+    """Open a session file for reading; see `session_descriptor`."""
     return os.fdopen(session_descriptor(path), "rb", buffering=1 << 20)
 
 
 def session_descriptor(path: Path) -> int:
-    """Open a session file for reading, links followed; nothing but a regular file, which never blocks.
+    """Open a session file for reading, following links; only a regular file, so that opening never blocks.
 
     Raises:
-        OSError: it cannot be opened, or is a folder, a pipe or a device.
+        OSError: The file cannot be opened, or is a folder, a pipe or a device.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -89,19 +89,19 @@ def session_descriptor(path: Path) -> int:
 
 
 def require_regular(descriptor: int) -> None:
-    """Refuse pipes and devices.
+    """Reject pipes and devices.
 
     Raises:
-        OSError: the open file is not a regular one.
+        OSError: The file is not a regular one.
     """
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        raise OSError(errno.EINVAL, "it is not a regular file")
+        raise OSError(errno.EINVAL, "not a regular file")
 
 
 def git_branch(cwd: Path) -> str:
-    """The branch checked out at `cwd`; `HEAD` when detached, empty outside a repository.
+    """Return the branch checked out at `cwd`; `HEAD` if detached, empty outside a repository.
 
-    Read from the files because starting git would cost milliseconds at every prompt.
+    Read from the files, because starting git would take milliseconds at every prompt.
     """
     for folder in (cwd, *cwd.parents):
         git = folder / ".git"
@@ -116,14 +116,14 @@ def git_branch(cwd: Path) -> str:
 
 
 def _line(path: Path) -> str:
-    return read_beginning(path, _LONGEST_LINE)[0].decode().strip()
+    return read_beginning(path, _MAX_LINE_BYTES)[0].decode().strip()
 
 
 def _hash36(text: str) -> str:
     value = 0
     for character in text:
         value = (value * 31 + ord(character)) & 0xFFFFFFFF
-    value = min(value, 0x100000000 - value)  # the size of it as a signed 32-bit number
+    value = min(value, 0x100000000 - value)  # absolute value as a signed 32-bit number
     digits = ""
     while value:
         value, digit = divmod(value, 36)

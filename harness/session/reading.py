@@ -1,6 +1,6 @@
-"""Messages from the lines of a session file, ours and Claude Code's own.
+"""Reading of messages from the lines of session files, ours and Claude Code's.
 
-Nothing here raises: what a line lacks is left out of the message.
+Nothing here raises: whatever a line lacks is left out of the message.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _VIEWS: dict[str, type[View]] = {tag_of(kind): kind for kind in get_args(View)}
 
 
 def parse(line: bytes) -> JsonObject | None:
-    """A line as an object; None when it is garbage, also garbage nested a thousand deep."""
+    """Parse a line; None if it is not a JSON object or is nested too deeply."""
     try:
         value: JsonValue = json.loads(line)
     except (ValueError, RecursionError):
@@ -59,7 +59,7 @@ def object_at(record: Mapping[str, JsonValue], key: str) -> JsonObject:
 
 
 def blocks_of(record: JsonObject) -> list[JsonObject]:
-    """The content blocks of a line; a bare string counts as one text block."""
+    """Return the content blocks of a line; a plain string counts as one text block."""
     return _blocks(object_at(record, "message").get("content"))
 
 
@@ -71,7 +71,7 @@ def time_of(record: JsonObject) -> float:
 
 
 def tool_result_of(record: JsonObject) -> JsonObject | None:
-    """The tool_result block of a line, when it is the answer to a call."""
+    """Return the tool_result block of a line, if it has one."""
     if record.get("type") != "user":
         return None
     return next((block for block in blocks_of(record) if block.get("type") == "tool_result"), None)
@@ -87,7 +87,7 @@ def read_user(record: JsonObject) -> UserMessage:
 
 
 def read_result(record: JsonObject, tool_names: Mapping[str, str]) -> ToolResult:
-    """A tool result; `tool_names` tells which tool a call was for, where the line itself does not."""
+    """Return a tool result; `tool_names` gives the tool of a call if the line does not."""
     block = tool_result_of(record) or {}
     call_id = text_at(block, "tool_use_id")
     ours = object_at(object_at(record, "toolUseResult"), "cinch")
@@ -104,7 +104,7 @@ def read_result(record: JsonObject, tool_names: Mapping[str, str]) -> ToolResult
 
 
 def read_assistant(records: Sequence[JsonObject]) -> AssistantMessage:
-    """One reply from its lines, one a block or (in foreign files) more."""
+    """Return one reply from its lines, each with one block or, in foreign files, several."""
     first, last = records[0], records[-1]
     message, ours = object_at(last, "message"), object_at(last, "cinch")
     failed = last.get("isApiErrorMessage") is True
@@ -149,7 +149,7 @@ def _user_block(raw: JsonObject) -> tuple[UserContent, ...]:
 def _reply_blocks(record: JsonObject) -> Iterator[AssistantContent]:
     ours = object_at(record, "cinch")
     if ours.get("closing") is True or ours.get("silent") is True:
-        # The text of such a line is for other readers.
+        # Such a line has its text for other readers.
         return
     if "thinking" in ours:
         yield from _unsent_thinking(object_at(ours, "thinking"))
@@ -170,7 +170,7 @@ def _unsent_thinking(raw: JsonObject) -> Iterator[Thinking]:
 
 
 def _citations(ours: JsonObject) -> Iterator[Citation]:
-    """Ours, whose places in the list have a meaning: what cannot be read is no source, but keeps its place."""
+    """Yield our citations. Their positions matter, so an unreadable one becomes an empty placeholder."""
     for raw in _objects(ours.get("citations")):
         try:
             yield decode(Citation, raw)
@@ -179,12 +179,12 @@ def _citations(ours: JsonObject) -> Iterator[Citation]:
 
 
 def _foreign_citations(raw: JsonObject) -> Iterator[Citation]:
-    """Those of a text block of the Messages API."""
-    for told in _objects(raw.get("citations")):
-        url = text_at(told, "url") or text_at(told, "source")
-        title = text_at(told, "title") or text_at(told, "document_title")
+    """Yield the citations of a text block of the Messages API."""
+    for citation in _objects(raw.get("citations")):
+        url = text_at(citation, "url") or text_at(citation, "source")
+        title = text_at(citation, "title") or text_at(citation, "document_title")
         if url or title:
-            yield Citation(url, title, text_at(told, "cited_text"))
+            yield Citation(url, title, text_at(citation, "cited_text"))
 
 
 def _assistant_block(raw: JsonObject) -> tuple[AssistantContent, ...]:
@@ -222,7 +222,7 @@ def _error(ours: JsonObject, content: tuple[AssistantContent, ...], *, failed: b
 
 
 def read_usage(raw: JsonObject, ours: JsonObject) -> Usage:
-    """Usage from tokens as the Messages API names them, and the cost among our own facts."""
+    """Return the usage from token counts of the Messages API, and the cost from our own fields."""
     return Usage(
         _count(raw, "input_tokens"),
         _count(raw, "output_tokens"),

@@ -1,7 +1,9 @@
-"""A line of a session file: what is written for each message, in the shape Claude Code's readers expect.
+"""Lines of a session file, in the format that Claude Code's readers expect.
 
-The envelope stands before the message, so that a reader of ours knows a line's place in the conversation from its first
-bytes. What Claude Code has no word for is under the key `cinch` or in lines of further types, `cinch-…`.
+The envelope precedes the message, so that our reader finds a line's place in the conversation in its first bytes.
+Everything that Claude Code's format lacks is stored under the key `cinch`, or in lines of types `cinch-…`.
+
+Source: session files written by Claude Code.
 """
 
 from __future__ import annotations
@@ -25,9 +27,9 @@ from harness.messages import (
 )
 
 FORMAT = 1
-"""The version of our own additions; a file with a higher one is not opened."""
+"""Version of our extensions; a file with a higher one is not opened."""
 VERSION = f"{FORMAT}.0.0"
-"""The same, in the form that readers expect of the program's version."""
+"""The same as a program version, which readers expect."""
 
 STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_use": "tool_use"}
 
@@ -36,14 +38,14 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What every line of one session repeats."""
+    """Fields that all lines of a session share."""
 
     session_id: str
     cwd: str
     git_branch: str = ""
 
     def wrap(self, kind: str, line_id: str, parent: str | None, time: float) -> JsonObject:
-        """The start of a line. Its key order is what `harness.session.line_index` recognises."""
+        """Return the start of a line, with its keys in the order that `harness.session.line_index` recognizes."""
         return {"parentUuid": parent, "isSidechain": False, "type": kind, "uuid": line_id, "timestamp": iso(time)}
 
     def tail(self) -> JsonObject:
@@ -58,17 +60,17 @@ class Envelope:
 
 
 def iso(time: float) -> str:
-    """Milliseconds and a Z, as Claude Code writes it."""
+    """Return a time with milliseconds and a Z, as Claude Code writes it."""
     return datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def line_id(message_id: str, index: int) -> str:
-    """The uuid of the line of a message's block: the first is the message's own id, the others follow from it."""
+    """Return the uuid of a block's line: the message's id for the first block, derived from it for others."""
     return message_id if index == 0 else str(uuid.uuid5(uuid.NAMESPACE_OID, f"{message_id}#{index}"))
 
 
 def to_bytes(record: JsonObject) -> bytes:
-    """One compact line with its newline, valid UTF-8 whatever a model wrote."""
+    """Return a record as one compact line of valid UTF-8."""
     try:
         return _dump(record)
     except ValueError:
@@ -76,15 +78,16 @@ def to_bytes(record: JsonObject) -> bytes:
 
 
 def user_line(message: UserMessage, parent: str | None, envelope: Envelope) -> JsonObject:
-    said: JsonObject = {"role": "user", "content": _user_content(message.content)}
-    line: JsonObject = {**envelope.wrap("user", message.id, parent, message.time), **envelope.tail(), "message": said}
+    content: JsonObject = {"role": "user", "content": _user_content(message.content)}
+    wrapped = envelope.wrap("user", message.id, parent, message.time)
+    line: JsonObject = {**wrapped, **envelope.tail(), "message": content}
     if message.synthetic:
         line["isMeta"] = True
     return line
 
 
 def result_line(result: ToolResult, parent: str | None, envelope: Envelope) -> JsonObject:
-    """A tool result as a user line; `parent` is the line that holds its call."""
+    """Return a tool result as a user line; `parent` is the line of its call."""
     block: JsonObject = {
         "tool_use_id": result.call_id,
         "type": "tool_result",
@@ -107,7 +110,7 @@ def result_line(result: ToolResult, parent: str | None, envelope: Envelope) -> J
 
 
 def placeholder_line(lost: str, parent: str | None, time: float, envelope: Envelope) -> JsonObject:
-    """A line in place of a lost one, which the lines under it are attached to."""
+    """Return a placeholder for a lost line, to which its children link."""
     return {
         **envelope.wrap("system", lost, parent, time),
         **envelope.tail(),
@@ -118,7 +121,7 @@ def placeholder_line(lost: str, parent: str | None, time: float, envelope: Envel
 
 
 def header_line(envelope: Envelope, first: JsonObject) -> JsonObject:
-    """The first line of a file, as old as the first line of its conversation."""
+    """Return the first line of a file, with the time of its first message."""
     return {
         "type": "cinch-session",
         "format": FORMAT,
@@ -133,12 +136,12 @@ def title_line(session_id: str, title: str) -> JsonObject:
 
 
 def note_line(kind: str, session_id: str, time: float, facts: JsonObject) -> JsonObject:
-    """A line of ours that is not part of the conversation: `cinch-model`, `cinch-mode`, `cinch-run`, …"""
+    """Return a line that is not part of the conversation: `cinch-model`, `cinch-mode`, `cinch-run`, …"""
     return {"type": f"cinch-{kind}", "sessionId": session_id, "timestamp": iso(time), **facts}
 
 
 def writable(value: JsonValue) -> JsonValue:
-    """The value without what neither JSON nor UTF-8 can hold: infinite numbers and halves of surrogate pairs."""
+    """Return the value without infinite numbers and lone surrogates, which JSON or UTF-8 cannot represent."""
     match value:
         case str():
             return _SURROGATES.sub("\ufffd", value)

@@ -1,7 +1,7 @@
-"""Lines of a model's reply, in the shape that Claude Code's readers expect.
+"""Lines of a reply, in the format that Claude Code's readers expect.
 
-Those readers send on what they find: only what a Claude model may be sent again is in the message, the rest is under
-`cinch`.
+Those readers send on what they find, so the message contains only what a Claude model accepts; everything else is
+stored under `cinch`.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from harness.messages import (
 from harness.session.records import STOP_REASONS, Envelope, line_id, note_line
 
 INTERRUPTED = "[Request interrupted by user]"
-"""Claude Code's own words for it, which its readers recognise."""
+"""Claude Code's own text, which its readers recognize."""
 SYNTHETIC = "<synthetic>"
-"""The model of an error: such a reply is shown by Claude Code and never sent on."""
+"""Model of an error message: Claude Code displays such a reply and never sends it."""
 
 
 def assistant_lines(message: AssistantMessage, parent: str | None, envelope: Envelope) -> list[JsonObject]:
-    """One line for each block, chained; a reply that failed, was interrupted or is empty ends with a closing line."""
+    """Return one line per block; a reply that failed, was interrupted or is empty ends with a closing line."""
     facts = _reply_facts(message)
     lines: list[JsonObject] = []
     for index, block in enumerate(message.content):
         line = _wrapped("assistant", message, index, parent, envelope)
-        line["message"] = _api_message(message, [api_block(block)] if _may_be_sent_on(block, message.model) else [])
+        line["message"] = _api_message(message, [api_block(block)] if _is_sendable(block, message.model) else [])
         line["cinch"] = {**facts, **_block_facts(block, message.model)}
         lines.append(line)
         parent = line_id(message.id, index)
@@ -51,7 +51,7 @@ def _needs_closing(message: AssistantMessage) -> bool:
 
 
 def _closing_line(message: AssistantMessage, parent: str | None, envelope: Envelope, facts: JsonObject) -> JsonObject:
-    """How the reply ended, for readers; not part of its content."""
+    """Return a line that describes how the reply ended; it is not part of its content."""
     is_interrupted = message.stop_reason == "aborted"
     line = _wrapped("user" if is_interrupted else "assistant", message, len(message.content), parent, envelope)
     ours: JsonObject = {**facts, "closing": True, "model": message.model}
@@ -66,13 +66,13 @@ def _closing_line(message: AssistantMessage, parent: str | None, envelope: Envel
     return line
 
 
-def _may_be_sent_on(block: AssistantContent, model: str) -> bool:
-    """False for thinking without a signature of a Claude model: its API refuses a request that holds such thinking."""
+def _is_sendable(block: AssistantContent, model: str) -> bool:
+    """Return False for thinking without a signature of a Claude model, which its API rejects."""
     return not isinstance(block, Thinking) or bool((block.signature or block.redacted) and "claude" in model.lower())
 
 
 def api_block(block: AssistantContent) -> JsonObject:
-    """A block in the form of the Messages API."""
+    """Return a block in the format of the Messages API."""
     match block:
         case Text(text):
             return {"type": "text", "text": text}
@@ -86,9 +86,9 @@ def api_block(block: AssistantContent) -> JsonObject:
 
 
 def _block_facts(block: AssistantContent, model: str) -> JsonObject:
-    """The parts of a block that Claude Code's format has no place for, or that must not be sent on."""
+    """Return the parts of a block that Claude Code's format lacks or that must not be sent on."""
     facts: JsonObject = {}
-    if not _may_be_sent_on(block, model):
+    if not _is_sendable(block, model):
         facts["thinking"] = encode(block)
     if isinstance(block, Text | ToolCall) and block.signature is not None:
         facts["signature"] = block.signature
@@ -99,7 +99,7 @@ def _block_facts(block: AssistantContent, model: str) -> JsonObject:
 
 def _api_message(message: AssistantMessage, blocks: list[JsonValue]) -> JsonObject:
     return {
-        # Ours and not the service's: some services give every reply the same id, and readers join replies by it.
+        # Our id and not the service's: some services give every reply the same id, by which readers merge replies.
         "id": f"msg_{message.id.replace('-', '')}",
         "type": "message",
         "role": "assistant",
@@ -112,7 +112,7 @@ def _api_message(message: AssistantMessage, blocks: list[JsonValue]) -> JsonObje
 
 
 def usage_facts(usage: Usage) -> JsonObject:
-    """Tokens by the names of the Messages API."""
+    """Return token counts by their names in the Messages API."""
     return {
         "input_tokens": usage.input,
         "cache_creation_input_tokens": usage.cache_write,
@@ -122,7 +122,7 @@ def usage_facts(usage: Usage) -> JsonObject:
 
 
 def usage_line(session_id: str, time: float, model: str, usage: Usage, after: str | None = None) -> JsonObject:
-    """A note of usage that no reply carries; it counts in conversations that hold the line `after`."""
+    """Return a line for usage that belongs to no reply; it counts in conversations that contain the line `after`."""
     facts: JsonObject = {"model": model, "usage": usage_facts(usage)}
     if usage.cost is not None:
         facts["cost"] = encode(usage.cost)

@@ -1,6 +1,6 @@
-"""A session read back from its file.
+"""Loading of sessions.
 
-Opening lays the file out and reads nothing of what was said; a message is read when it is asked for, and then kept.
+Opening a file only indexes it; a message is read when it is first accessed, and then kept in memory.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from harness.session.records import FORMAT
 
 
 class SessionMessages(Sequence[ModelMessage]):
-    """The messages of a session, each read from disk when it is first looked at.
+    """Messages of a session, read from disk on first access.
 
-    The file may be appended to, moved or deleted meanwhile: what was there stays readable. Safe to read from a thread.
+    The file may be appended to, moved or deleted in the meantime. Thread-safe for reading.
     """
 
     def __init__(self, path: Path, groups: list[tuple[Line, ...]], tool_names: dict[str, str]) -> None:
@@ -45,7 +45,7 @@ class SessionMessages(Sequence[ModelMessage]):
         self._fd = session_descriptor(path)
         weakref.finalize(self, os.close, self._fd)
         self.damaged: list[int] = []
-        """The numbers of lines that could not be read when their message was looked at."""
+        """Numbers of lines that turned out to be unreadable on access."""
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -64,14 +64,14 @@ class SessionMessages(Sequence[ModelMessage]):
 
     @property
     def in_memory(self) -> list[ModelMessage]:
-        """The messages that were looked at, which their file need not have any longer."""
+        """Messages that were accessed, which their file may no longer contain."""
         return [message for message in self._read if message is not None]
 
     def line_ids(self) -> set[str]:
         return {line.id for group in self._groups for line in group}
 
     def open_calls(self, start: int = 0) -> Iterator[tuple[ToolResult, str]]:
-        """For each call without a result, in the messages from `start` on: the result it lacks, and its line's uuid."""
+        """Yield the missing result of each open call from `start` on, with the uuid of the call's line."""
         messages = self[start:]
         answered = {message.call_id for message in messages if isinstance(message, ToolResult)}
         for group, reply in zip(self._groups[start:], messages, strict=True):
@@ -82,7 +82,7 @@ class SessionMessages(Sequence[ModelMessage]):
                     yield missing_result(reply.id, call, reply.time), lines.get(call.id, group[-1].id)
 
     def open_calls_at_end(self) -> list[tuple[ToolResult, str]]:
-        """The open calls of the last reply, when nothing but results follows it."""
+        """Return the open calls of the last reply, if only results follow it."""
         start = len(self) - 1
         while start > 0 and isinstance(self[start], ToolResult):
             start -= 1
@@ -97,41 +97,52 @@ class SessionMessages(Sequence[ModelMessage]):
     def _record(self, line: Line) -> JsonObject:
         record = parse(os.pread(self._fd, line.size, line.offset))
         if record is None:
-            # A line damaged behind its envelope still has its place; its message is empty.
+            # A line damaged after its envelope keeps its place; its message is empty.
             self.damaged.append(line.number)
         return record or {"uuid": line.id}
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedSession:
-    """`last_uuid` is the line that the next one hangs under; `spec` is None where no model of ours was noted.
-
-    `notes` are our own lines outside the conversation."""
+    """A session as loaded from its file."""
 
     path: Path
+    """The file."""
     session_id: str
+    """Id of the session."""
     cwd: Path
+    """Folder the session was started in."""
     messages: SessionMessages
+    """Messages of the conversation."""
     last_uuid: str | None
+    """Uuid of the line that the next one links to; None if there is no message."""
     title: str = ""
+    """Title; empty if it has none."""
     spec: ModelSpec | None = None
+    """Model that was used last; None if none is recorded."""
     mode: str = ""
+    """Mode at the end; empty if none is recorded."""
     created: float = 0.0
+    """Start of the session, in seconds since the epoch."""
     updated: float = 0.0
+    """Time of the last message, in seconds since the epoch."""
     losses: tuple[str, ...] = ()
+    """Descriptions of lost parts that are known from the index."""
     run_ids: tuple[str, ...] = ()
+    """Ids of its runs, in order."""
     notes: tuple[JsonObject, ...] = ()
+    """Our own lines outside the conversation."""
     other_usage: tuple[tuple[str, Usage], ...] = ()
-    """Usage that no reply carries, each with the name of the model."""
+    """Usage that belongs to no reply, each with the name of the model."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A sentence for each loss that is known: a damaged message only when it has been looked at."""
+        """Descriptions of all known losses; a damaged message is known once it was accessed."""
         return (*self.losses, *map(_unread, dict.fromkeys(self.messages.damaged)))
 
     @property
     def model_name(self) -> str:
-        """`provider/model` as last used; empty when it is not known."""
+        """Model that was used last as `provider/model`; empty if unknown."""
         return self.spec.name if self.spec else ""
 
 
@@ -139,9 +150,9 @@ def load_session(path: Path) -> LoadedSession:
     """Open a session file, ours or Claude Code's.
 
     Raises:
-        SessionMissing: there is no such file.
-        SessionTooNew: a later cinch wrote it in a format this one does not know.
-        SessionError: the system does not let us read it.
+        SessionMissing: The file does not exist.
+        SessionTooNew: A later version of cinch wrote it in an unknown format.
+        SessionError: The file cannot be read.
     """
     try:
         layout = scan(path)
@@ -171,10 +182,10 @@ def load_session(path: Path) -> LoadedSession:
 
 
 def check_format(notes: list[JsonObject], path: Path) -> None:
-    """Refuse what a later version wrote.
+    """Reject files of a later version.
 
     Raises:
-        SessionTooNew: the file's own version is above ours.
+        SessionTooNew: The format version of the file is higher than ours.
     """
     for note in notes:
         version = note.get("format") if note.get("type") == "cinch-session" else None
@@ -185,7 +196,7 @@ def check_format(notes: list[JsonObject], path: Path) -> None:
 
 
 def title_of(notes: list[JsonObject]) -> str:
-    """The title a person gave, else a model's, else Claude Code's summary; the last of its kind wins."""
+    """Return the title set by the user, else by a model, else Claude Code's summary; the last of its kind counts."""
     kinds = (("custom-title", "customTitle"), ("ai-title", "aiTitle"), ("summary", "summary"))
     return next((title for kind, key in kinds if (title := _last(notes, kind, key))), "")
 
@@ -195,7 +206,7 @@ def _last(notes: list[JsonObject], kind: str, key: str) -> str:
 
 
 def _run_ids(notes: list[JsonObject]) -> Iterator[str]:
-    """The runs that were begun, in their order."""
+    """Yield the ids of the runs in order."""
     for note in notes:
         if note.get("type") == "cinch-run" and note.get("phase") == "start":
             yield text_at(note, "loopId")
@@ -226,7 +237,7 @@ def _spec(notes: list[JsonObject]) -> ModelSpec | None:
 
 
 def _first_record(path: Path, layout: LineIndex) -> JsonObject:
-    """The first line that tells where and when the session began."""
+    """Return the first line that records folder and start of the session."""
     header = next((note for note in layout.notes if note.get("type") == "cinch-session"), None)
     if header or not layout.lines:
         return header or {}
@@ -236,11 +247,11 @@ def _first_record(path: Path, layout: LineIndex) -> JsonObject:
 
 
 def _unread(number: int) -> str:
-    return f"line {number} of the session file cannot be read: what it held is lost"
+    return f"line {number} of the session file cannot be read; its content is lost"
 
 
 def _losses(layout: LineIndex) -> tuple[str, ...]:
-    """One sentence for each place where part of the conversation, or a line of another kind, is lost."""
+    """Return a description of each place where a line is lost."""
     unread = [_unread(number) for number in layout.garbage]
     gaps = [f"before line {number} of the session file at least one message is missing" for number in layout.gaps]
     return (*unread, *gaps)

@@ -1,4 +1,4 @@
-"""What files held before a session changed them, kept the first time each one changes."""
+"""Snapshots of files before their first change in a session."""
 
 from __future__ import annotations
 
@@ -15,24 +15,27 @@ from harness.workspace.disk import read_regular, regular_status
 logger = logging.getLogger(__name__)
 
 INDEX = "index.jsonl"
-MOST_BYTES = 64 * 1024 * 1024
-MOST_SESSIONS = 20
-LARGEST = 10 * 1024 * 1024
+MAX_TOTAL_BYTES = 64 * 1024 * 1024
+MAX_SESSIONS = 20
+MAX_FILE_BYTES = 10 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A file as it was; `data` is None where there was none. Not `is_kept`: it was too large, or could not be read."""
+    """Content of a file before its first change."""
 
     path: Path
+    """Path of the file."""
     data: bytes | None
+    """Content; None if the file did not exist."""
     is_kept: bool = True
+    """False if the file was too large or could not be read."""
 
 
 class Snapshots:
-    """Listens to a workspace. `folder` tells where the session keeps them, which changes with the session.
+    """Observer of a workspace that stores snapshots. `folder` returns the folder of the current session.
 
-    Nothing here stops a change: what cannot be kept is noted as such.
+    An error never prevents a change; the file is then recorded without a snapshot.
     """
 
     def __init__(self, folder: Callable[[], Path]) -> None:
@@ -40,7 +43,7 @@ class Snapshots:
         self._known: dict[Path, dict[str, str]] = {}
 
     def observe(self, path: Path) -> None:
-        """Keep what is at `path`, unless something is kept of it."""
+        """Store the current content of `path`, unless it has a snapshot."""
         folder = self._folder()
         index = self._index(folder)
         if str(path) in index:
@@ -54,7 +57,7 @@ class Snapshots:
             logger.warning("the list of changed files cannot be written: %s", error)
 
     def all(self) -> list[Snapshot]:
-        """All files the session has changed, as they were, in the order of their first change."""
+        """Return the snapshots of all changed files, in the order of their first change."""
         folder = self._folder()
         return [_read(folder, Path(path), name) for path, name in self._index(folder).items()]
 
@@ -64,14 +67,14 @@ class Snapshots:
         return self._known[folder]
 
     def _keep(self, folder: Path, path: Path, number: int) -> str:
-        """The name under which it is kept; `new` where there is no file yet, empty where it cannot be kept."""
+        """Store a file and return its name; `new` if it does not exist, empty if it cannot be stored."""
         try:
             if not folder.exists():
                 folder.mkdir(parents=True, mode=0o700)
                 _forget_old(folder.parent)
             size = regular_status(path).st_size
             used = sum(kept.stat().st_size for kept in folder.iterdir())
-            if size > LARGEST or used + size > MOST_BYTES:
+            if size > MAX_FILE_BYTES or used + size > MAX_TOTAL_BYTES:
                 return ""
             kept = folder / f"{number:04}"
             kept.touch(mode=0o600)
@@ -80,14 +83,14 @@ class Snapshots:
         except FileNotFoundError:
             return "new"
         except (OSError, NotAFile) as error:
-            logger.warning("%s cannot be kept as it was: %s", path, error)
+            logger.warning("no snapshot of %s: %s", path, error)
             return ""
 
 
 def _forget_old(sessions: Path) -> None:
-    """Let go of what the oldest sessions kept."""
+    """Remove the snapshots of the oldest sessions."""
     by_age = sorted(sessions.iterdir(), key=lambda folder: folder.stat().st_mtime, reverse=True)
-    for folder in by_age[MOST_SESSIONS:]:
+    for folder in by_age[MAX_SESSIONS:]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -102,14 +105,14 @@ def _read_index(folder: Path) -> dict[str, str]:
             entry = json.loads(line)
             index.setdefault(str(entry["path"]), str(entry["kept"]))
         except (ValueError, KeyError, TypeError):
-            continue  # a line that a crash tore
+            continue  # a line truncated by a crash
     return index
 
 
 def _read(folder: Path, path: Path, name: str) -> Snapshot:
     if name == "new":
         return Snapshot(path, None)
-    # A name from the file is no way out of the folder.
+    # A name in the index must not lead out of the folder.
     if not name.isdigit():
         return Snapshot(path, None, is_kept=False)
     try:

@@ -1,4 +1,4 @@
-"""Writes a session to disk as it happens: a subscriber of the bus.
+"""Session store: a bus subscriber that writes a session to disk as it happens.
 
 The bus is synchronous, so a line is in the file before the loop takes its next step: a user message before its request
 is sent, a tool result before the next request.
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Looked up once an event, so that a streamed token costs next to nothing here.
+# Checked once per event, so that a streamed token costs almost nothing.
 _STORED: frozenset[type] = frozenset(
     {
         AgentStart,
@@ -76,10 +76,14 @@ _TITLE_EVERY = 48 * 1024
 
 
 class SessionStore:
-    """Appends what happens to the session's file; nothing is created before the first message.
+    """Appends the events of a session to its file, which is created with the first message.
 
-    `resumed` continues a loaded session in its own file. `on_problem` hears when saving fails and when it works again;
-    `store` itself never raises.
+    Args:
+        data_dir: Folder of all sessions.
+        cwd: Folder of the project.
+        session_id: Id of the session.
+        resumed: Loaded session to continue in its own file.
+        on_problem: Receives a message when saving starts to fail and when it works again; `store` never raises.
     """
 
     def __init__(
@@ -104,52 +108,51 @@ class SessionStore:
         self._spec: ModelSpec | None = resumed.spec if resumed else None
         self._is_chosen = False
         self._is_new = resumed is None
-        self._begun = False
+        self._has_started = False
         self._early: list[JsonObject] = []
         self._envelope: Envelope | None = None
 
     @property
     def is_saved(self) -> bool:
-        """Whether all that happened is in the file."""
+        """True if all events are in the file."""
         return self._journal.is_saved
 
     def acquire(self) -> None:
-        """Take the writer's place of a session that exists. A disk that refuses is told of at the first message.
+        """Become the only writer of an existing session. Disk errors are reported at the first message.
 
         Raises:
-            SessionLocked: another process has it; open read-only or fork.
+            SessionLocked: Another process is writing to it; open it read-only or fork it.
         """
         with suppress(OSError):
             self._journal.acquire()
 
     def store(self, event: Event) -> None:
-        """Write an event down, if it is one that a session keeps."""
+        """Write an event, if it is of a type that sessions store."""
         if type(event) in _STORED:
             self._store(event)
 
     def choose(self, spec: ModelSpec) -> None:
-        """Go on with this model when the session is resumed, whichever others answer a request. Without this, and
-        without a change of model, it is the last that was asked."""
+        """Record the model to use when the session is resumed; by default it is the one that was used last."""
         self._is_chosen = True
         self._note_model(spec, time.time())
 
     def rename(self, title: str) -> None:
-        """Give the session a title; the last one counts."""
+        """Set the title of the session."""
         self._title = " ".join(title.split())
         self._title_at = self._journal.size
         self._note(title_line(self._session_id, self._title), now=not self._is_new)
 
     def restart(self) -> None:
-        """Let the next message begin a new conversation in the same file; the earlier one stays in it."""
+        """Start a new conversation in the same file; the earlier one remains in it."""
         self._chain = Chain(None)
         self._memory.restart()
 
     def flush(self) -> None:
-        """Try again what could not be written."""
+        """Retry data that could not be written."""
         self._journal.flush()
 
     def close(self) -> None:
-        """Write, confirm and let the next writer in; waits for the disk."""
+        """Write and flush all data, then release the file."""
         self._journal.close()
 
     def _store(self, event: Event) -> None:
@@ -179,19 +182,19 @@ class SessionStore:
             case AssistantMessage():
                 self._append_user(message)
             case ToolResult():
-                # Written when its call ended, unless it is part of a prompt.
+                # Written when its call ended, unless it was part of a prompt.
                 if message.call_id in self._chain.call_lines:
                     self._append_user(message)
             case CustomMessage(kind, data):
                 self._note(note_line("custom", self._session_id, time, {"kind": kind, "data": data}))
 
     def _append_user(self, message: ModelMessage) -> None:
-        lines = [] if self._begun else self._missing_results()
+        lines = [] if self._has_started else self._missing_results()
         self._memory.add(message, self._current_envelope())
         self._append([*lines, *self._chain.lines(message, self._current_envelope())])
 
     def _missing_results(self) -> list[JsonObject]:
-        """Lines for the calls that a crash left without a result at the end of the resumed session."""
+        """Return lines for the calls that a crash left without a result at the end of the resumed session."""
         if self._resumed is None or self._chain.parent != self._resumed.last_uuid:
             return []
         lines: list[JsonObject] = []
@@ -212,7 +215,7 @@ class SessionStore:
             self._note(note_line("model", self._session_id, time, {"spec": encode(_without_secrets(spec))}))
 
     def _note_usage(self, event: Event) -> None:
-        """Keep usage that no reply of the conversation carries, that of a sub-agent's replies included."""
+        """Record usage that belongs to no reply of the conversation, such as that of subagents."""
         inner = event
         while isinstance(inner, SubagentEvent):
             inner = inner.event
@@ -245,19 +248,19 @@ class SessionStore:
         self._note(note_line(kind, self._session_id, event.time, {**facts}))
 
     def _note(self, line: JsonObject, *, now: bool = False) -> None:
-        if self._begun or now:
+        if self._has_started or now:
             self._memory.add_notes([line])
             self._journal.append(to_bytes(line))
         else:
             self._early.append(line)
 
     def _append(self, lines: list[JsonObject]) -> None:
-        """One write for all the lines, so that they are in the file together."""
-        if not self._begun:
+        """Append lines in one write, so that they are in the file together."""
+        if not self._has_started:
             header = [header_line(self._current_envelope(), lines[0])] if self._is_new else []
             self._memory.add_notes([*header, *self._early])
             lines = [*header, *self._early, *lines]
-            self._begun, self._is_new = True, False
+            self._has_started, self._is_new = True, False
             self._early.clear()
         self._journal.append(b"".join(to_bytes(line) for line in lines))
 
@@ -268,6 +271,6 @@ class SessionStore:
 
 
 def _without_secrets(spec: ModelSpec) -> ModelSpec:
-    """The spec with an address that holds neither a password nor a key in its query."""
-    address = re.sub(r"//[^/@]*@", "//", spec.base_url).partition("?")[0]
-    return spec if address == spec.base_url else replace(spec, base_url=address)
+    """Return the spec without credentials in its base URL."""
+    url = re.sub(r"//[^/@]*@", "//", spec.base_url).partition("?")[0]
+    return spec if url == spec.base_url else replace(spec, base_url=url)

@@ -199,8 +199,8 @@ def test_rejected_hunk_of_three_is_not_written_and_reported_to_the_model(cinch, 
     app.see("all done")
 
     assert (project / "three.py").read_text() == NEW.replace("second = 2", "second = 1")
-    assert re.search(r"Refused, so NOT made:.{,20}-second = 1.{,5}\+second = 2", told(app))
-    assert "Made (lines of the file before): line 1; line 27." in told(app)
+    assert re.search(r"Rejected, so NOT applied:.{,20}-second = 1.{,5}\+second = 2", told(app))
+    assert "Applied (lines of the file before): line 1; line 27." in told(app)
 
 
 def test_rejecting_all_hunks_leaves_the_bytes_unchanged(cinch, project):

@@ -28,8 +28,8 @@ class Silent:
     def latest(self, limit: int) -> str:
         return ""
 
-    def whole(self) -> str:
+    def full_text(self) -> str:
         return ""
 
-    def news(self) -> str:
+    def new_text(self) -> str:
         return ""

@@ -284,4 +284,4 @@ async def test_stream_without_a_final_event_is_a_failed_reply(make_agent, record
 
     assert brief(seen) == ["AgentStart", "TurnStart", *HEARD, "RequestStart", *HEARD, "TurnEnd", "AgentEnd"]
     assert (result.stop_reason, result.text) == ("error", "so far")
-    assert result.error == "the reply ended without its last event"
+    assert result.error == "the stream ended without its last event"

@@ -126,7 +126,7 @@ async def test_request_missed_by_the_consumer_is_denied_at_the_end(monkeypatch: 
     monkeypatch.setattr("harness.approval.pending.asyncio.wait", at_once)
 
     assert await PendingRequests().approve(_request()) == Denied(
-        "nobody answered in time; continue without it", non_interactive=True
+        "approval timed out; continue without it", non_interactive=True
     )
     assert limits == [300.0]
 

@@ -87,8 +87,8 @@ async def test_rejected_hunk_is_not_written_and_reported_to_the_model(tmp_path: 
     assert reader.file.read_text() == OLD.replace("line 2\n", "two\n").replace("line 19\n", "")
     assert told.startswith(
         "The user allowed only a part of this change to a.txt: 2 of 3 hunks.\n"
-        "Made (lines of the file before): line 2; line 19.\n"
-        "Refused, so NOT made:\n"
+        "Applied (lines of the file before): line 2; line 19.\n"
+        "Rejected, so NOT applied:\n"
         "@@ line 10: keep ten as it is\n"
         "-line 10\n"
         "+ten\n"
@@ -165,7 +165,7 @@ async def test_revised_change_can_be_allowed_in_part_or_denied(tmp_path: Path):
 async def test_reverting_the_whole_change_denies_it(tmp_path: Path):
     reader = Reader(tmp_path, write(NEW), ProposeRevision(OLD), content=OLD.encode())
 
-    assert "they took back all of the change" in await reader.go()
+    assert "they reverted the whole change" in await reader.go()
     assert reader.file.read_text() == OLD
 
 

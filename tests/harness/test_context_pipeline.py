@@ -260,7 +260,7 @@ async def test_empty_reply_is_reported_when_retries_run_out(make_agent, record):
     result = await agent.prompt("go")
 
     assert (result.stop_reason, result.text) == ("stop", "")
-    assert "without a word" in seen.of(Notice)[0].text
+    assert "empty response" in seen.of(Notice)[0].text
     assert len(seen.of(RequestStart)) == 3
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from harness.agent.cost import Ledger, priced
+from harness.agent.cost import Ledger, with_price
 from harness.messages import Cost, Usage
 from harness.ports.provider import Price
 
@@ -36,8 +36,8 @@ def test_usage_with_a_known_cost_is_not_priced_again():
 def test_one_hour_cache_writes_have_their_own_price():
     usage = Usage(cache_write=3_000_000, cache_write_1h=2_000_000)
 
-    dear = priced(usage, Price(3.0, 15.0, 0.3, 3.75, 6.0)).cost
-    plain = priced(usage, Price(3.0, 15.0, 0.3, 3.75)).cost
+    dear = with_price(usage, Price(3.0, 15.0, 0.3, 3.75, 6.0)).cost
+    plain = with_price(usage, Price(3.0, 15.0, 0.3, 3.75)).cost
 
     assert (dear, plain) == (Cost(cache_write=15.75), Cost(cache_write=11.25))
 

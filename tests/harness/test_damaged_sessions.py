@@ -95,7 +95,7 @@ def test_warning_names_the_location_of_a_lost_line(tmp_path: Path):
     unread = load_session(path).warnings
 
     assert missing == ("before line 3 of the session file at least one message is missing",)
-    assert unread == ("line 3 of the session file cannot be read: what it held is lost",)
+    assert unread == ("line 3 of the session file cannot be read; its content is lost",)
 
 
 def test_two_lines_joined_by_a_lost_newline_are_both_read(tmp_path: Path):
@@ -163,5 +163,5 @@ def test_file_truncated_by_another_program_is_rewritten_from_memory(kept: int, t
     assert {message.id for message in messages} < {message.id for message in session.messages}
     assert pieces(list(session.messages)) == pieces([*messages, user("still here?"), reply("yes")])
     assert len(problems) == 1
-    assert "cut off the end of the session file" in problems[0]
+    assert "truncated the session file" in problems[0]
     assert "written again from memory" in problems[0]

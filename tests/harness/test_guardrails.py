@@ -64,10 +64,10 @@ def test_warnings_are_added_in_order_and_invisible_to_other_guardrails():
 
 
 @pytest.mark.parametrize(
-    ("verdict", "reason"), [(ValueError("broken"), "ValueError: broken"), (None, "Watch gave no verdict")]
+    ("verdict", "reason"), [(ValueError("broken"), "ValueError: broken"), (None, "Watch returned no verdict")]
 )
 def test_failing_guardrail_blocks_the_prompt(verdict, reason):
-    assert apply_guardrails(user("hi"), [Watch("", verdict)]) == Reject(f"an input filter failed: {reason}")
+    assert apply_guardrails(user("hi"), [Watch("", verdict)]) == Reject(f"a guardrail failed: {reason}")
 
 
 async def test_rejected_prompt_leaves_no_trace(make_agent, record, requests):
@@ -196,7 +196,7 @@ async def test_rejection_of_a_long_message_names_the_limit(make_agent):
 
     result = await agent.prompt("x" * 2_000)
 
-    assert result.rejection == "it has 2,000 characters, 1,000 are allowed; put it into a file"
+    assert result.rejection == "the message has 2,000 characters, the limit is 1,000; put it into a file"
 
 
 RANDOM = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2eF4hJ6kL8n"

@@ -18,7 +18,7 @@ def test_only_results_can_follow_open_calls():
     history.append(asking("1", "2"))
     history.append(ToolResult("1", "look", (Text("ok"),)))
 
-    with pytest.raises(ValueError, match="without an answer: 2"):
+    with pytest.raises(ValueError, match="without a result: 2"):
         history.append(user("next"))
 
 

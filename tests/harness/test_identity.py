@@ -14,7 +14,7 @@ OTHER = ModelSpec("openai", "gpt-5")
 def test_runs_are_numbered_per_configuration():
     identity = Identity(session_id="S")
 
-    ids = [identity.next_loop(spec) for spec in (SPEC, OTHER, SPEC, SPEC)]
+    ids = [identity.next_run(spec) for spec in (SPEC, OTHER, SPEC, SPEC)]
 
     assert ids == [
         "S.anthropic/claude-sonnet-4_5/high.1",
@@ -23,13 +23,13 @@ def test_runs_are_numbered_per_configuration():
         "S.anthropic/claude-sonnet-4_5/high.3",
     ]
     assert identity.last_run_id == ids[-1]
-    assert identity.runs == 4
+    assert identity.run_count == 4
 
 
 def test_configuration_name_survives_a_model_change():
     identity = Identity(session_id="S", config_id="fast")
 
-    assert [identity.next_loop(spec) for spec in (SPEC, OTHER)] == ["S.fast.1", "S.fast.2"]
+    assert [identity.next_run(spec) for spec in (SPEC, OTHER)] == ["S.fast.1", "S.fast.2"]
 
 
 @pytest.mark.parametrize(
@@ -47,22 +47,22 @@ def test_id_segment_is_unique_per_configuration_and_has_no_dot(spec, segment):
 def test_run_id_of_a_dotted_name_has_three_parts():
     identity = Identity(session_id="S", config_id="gpt-5.1")
 
-    assert identity.next_loop(SPEC).split(".") == ["S", "gpt-5_1", "1"]
+    assert identity.next_run(SPEC).split(".") == ["S", "gpt-5_1", "1"]
 
 
 def test_new_session_counts_runs_from_one():
     identity = Identity(session_id="S", config_id="c")
     agent_id = identity.agent_id
-    identity.next_loop(SPEC)
+    identity.next_run(SPEC)
 
     given = identity.rotate("T")
-    first = identity.next_loop(SPEC)
+    first = identity.next_run(SPEC)
     made = identity.rotate()
 
     assert (given, first) == ("T", "T.c.1")
     assert identity.agent_id == agent_id
     assert made == identity.session_id not in ("S", "T")
-    assert (identity.runs, identity.last_run_id, identity.counters) == (0, "", {})
+    assert (identity.run_count, identity.last_run_id, identity.counters) == (0, "", {})
 
 
 def test_two_agents_have_different_ids():
@@ -70,16 +70,16 @@ def test_two_agents_have_different_ids():
 
     assert one.agent_id != other.agent_id
     assert one.session_id != other.session_id
-    one.next_loop(SPEC)
+    one.next_run(SPEC)
     assert other.counters == {}
 
 
 def test_parallel_agent_shares_the_run_numbers():
     identity = Identity(session_id="S", config_id="c")
-    parent = identity.next_loop(SPEC)
+    parent = identity.next_run(SPEC)
 
-    beside = identity.beside()
-    ids = [beside.next_loop(OTHER), identity.beside("c").next_loop(OTHER), identity.next_loop(SPEC)]
+    beside = identity.parallel()
+    ids = [beside.next_run(OTHER), identity.parallel("c").next_run(OTHER), identity.next_run(SPEC)]
 
     assert ids == ["S.openai/gpt-5/off.1", "S.c.2", "S.c.3"]
     assert beside.parent_run_id == parent
@@ -91,7 +91,7 @@ def test_idle_time_is_measured_from_the_last_run():
     assert identity.idle_for() is None
 
     before = time.monotonic()
-    identity.next_loop(SPEC)
+    identity.next_run(SPEC)
 
     assert 0 <= identity.idle_for() <= time.monotonic() - before
 
@@ -99,8 +99,8 @@ def test_idle_time_is_measured_from_the_last_run():
 def test_resumed_session_continues_the_run_numbers() -> None:
     identity = Identity(session_id="S")
 
-    identity.recall(["S.a/b/off.1", "S.a/b/off.2", "S.c.1", "other.c.9", "nonsense", ""])
+    identity.restore(["S.a/b/off.1", "S.a/b/off.2", "S.c.1", "other.c.9", "nonsense", ""])
 
     assert identity.last_run_id == "S.c.1"
-    assert identity.runs == 3
-    assert identity.next_loop(ModelSpec("a", "b")) == "S.a/b/off.3"
+    assert identity.run_count == 3
+    assert identity.next_run(ModelSpec("a", "b")) == "S.a/b/off.3"

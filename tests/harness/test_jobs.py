@@ -20,7 +20,7 @@ from harness.events import (
     ToolExecutionStart,
     ToolExecutionUpdate,
 )
-from harness.jobs import MOST_KEPT, MOST_RUNNING, Jobs, JobSpec
+from harness.jobs import MAX_ENDED, MAX_RUNNING, Jobs, JobSpec
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.workspace.workspace import Workspace
@@ -247,22 +247,22 @@ async def test_running_and_finished_jobs_are_limited():
         await release.wait()
         return 0
 
-    for number in range(MOST_RUNNING):
-        jobs.to_background(jobs.begin(JobSpec(str(number), "work", Silent(), work)))
-    one_more = jobs.begin(JobSpec("more", "work", Silent(), work))
+    for number in range(MAX_RUNNING):
+        jobs.to_background(jobs.start(JobSpec(str(number), "work", Silent(), work)))
+    one_more = jobs.start(JobSpec("more", "work", Silent(), work))
     moved = jobs.move("more")
     release.set()
     await until(lambda: not jobs.running)
     await asyncio.wait([one_more.task])
     for _ in range(5):
-        job = jobs.begin(JobSpec("later", "work", Silent(), work))
+        job = jobs.start(JobSpec("later", "work", Silent(), work))
         await asyncio.sleep(0)
         jobs.to_background(job)
         await until(lambda: not jobs.running)
 
     assert not moved
-    assert len(jobs.all) <= MOST_KEPT + 1
-    assert jobs.all[-1].id == f"job-{MOST_RUNNING + 5}"
+    assert len(jobs.all) <= MAX_ENDED + 1
+    assert jobs.all[-1].id == f"job-{MAX_RUNNING + 5}"
 
 
 async def test_job_raising_an_exception_has_failed():
@@ -272,13 +272,13 @@ async def test_job_raising_an_exception_has_failed():
         await asyncio.sleep(0)
         raise OSError("no room")
 
-    job = jobs.begin(JobSpec("1", "work", Silent(), work))
+    job = jobs.start(JobSpec("1", "work", Silent(), work))
     jobs.to_background(job)
     with contextlib.suppress(OSError):
         await job.task
     await asyncio.sleep(0)
 
-    assert (job.state, job.fate) == ("failed", "failed: no room")
+    assert (job.state, job.status_text) == ("failed", "failed: no room")
 
 
 async def test_command_being_stopped_is_not_moved_to_the_background():
@@ -293,7 +293,7 @@ async def test_command_being_stopped_is_not_moved_to_the_background():
             await release.wait()
         return 0
 
-    job = jobs.begin(JobSpec("1", "work", Silent(), work))
+    job = jobs.start(JobSpec("1", "work", Silent(), work))
     assert await jobs.wait(job, 0.01) == "late"
     stopped = asyncio.create_task(jobs.stop(job))
     await stopping.wait()

@@ -103,7 +103,7 @@ async def settled(before: Held, expected: Held) -> Held:
 async def test_run_with_this_ending_leaves_nothing_behind(way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     # Each delta yields to the rest of the program, so that an abort also arrives while the stream itself is idle.
-    monkeypatch.setattr("harness.agent.model_call.BREATH", -1.0)
+    monkeypatch.setattr("harness.agent.model_call.YIELD_INTERVAL_S", -1.0)
     nothing = Held(tasks=0, threads=0, commands=0, sockets=0, files=0)
 
     with model_server(tmp_path, json.dumps(way.script)) as base_url:

@@ -71,7 +71,7 @@ async def test_call_without_a_hook_decision_does_not_run(make_agent, verdict):
     await agent.prompt("hi")
 
     assert look.ran == []
-    assert "gave no verdict" in results_of(agent)[0].text
+    assert "returned no verdict" in results_of(agent)[0].text
 
 
 @pytest.mark.parametrize(("point", "reason"), [("before_turn", "stop"), ("after_model", "stop"), ("on_error", "error")])
@@ -127,8 +127,8 @@ async def test_provider_that_swallows_its_cancellation_is_ignored_afterwards(mak
 @pytest.mark.parametrize(
     ("deltas", "error"),
     [
-        ((Done("stop"), BlockStart(0, "text")), "the reply goes on after its last event"),
-        ((BlockStart(0, "text"), BlockStart(0, "text")), "the reply begins its block 0 twice"),
+        ((Done("stop"), BlockStart(0, "text")), "the stream continues after its last event"),
+        ((BlockStart(0, "text"), BlockStart(0, "text")), "block 0 of the reply starts twice"),
     ],
 )
 async def test_out_of_order_reply_is_an_error(make_agent, record, deltas, error):
@@ -245,4 +245,4 @@ async def test_tool_call_without_any_tools_is_rejected_with_an_explanation(make_
 
     await agent.prompt("hi")
 
-    assert results_of(agent)[0].text == "Error: unknown tool 'look'; there are none"
+    assert results_of(agent)[0].text == "Error: unknown tool 'look'; available tools: none"

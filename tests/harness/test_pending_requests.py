@@ -373,6 +373,6 @@ def test_answer_for_a_finished_run_raises(answers):
     kept = []
     asyncio.run(ask_and_be_forgotten())
 
-    with pytest.raises(NoPendingRequest, match="over"):
+    with pytest.raises(NoPendingRequest, match="ended"):
         answers.respond("1", AllowOnce())
     kept[0].close()

@@ -182,7 +182,7 @@ async def test_repeatedly_failing_call_is_blocked_and_then_ends_the_run(make_age
     assert [each.outcome for each in happened.of(HookRan)] == ["blocked", "blocked", "stopped"]
     assert len(find.ran) == 3
     assert "Try something else" in results_of(agent)[3].text
-    assert result.stop_message == "the same call of find failed again and again"
+    assert result.stop_message == "the same call of find failed repeatedly"
 
 
 async def test_never_possible_call_ends_the_run(make_agent):
@@ -190,7 +190,7 @@ async def test_never_possible_call_ends_the_run(make_agent):
 
     result = await agent.prompt("go")
 
-    assert result.stop_message == "the same call of no_such_tool failed again and again"
+    assert result.stop_message == "the same call of no_such_tool failed repeatedly"
     assert len(results_of(agent)) == 4
 
 
@@ -288,7 +288,7 @@ async def test_parallel_agents_can_share_a_policy(make_agent):
 
 @pytest.mark.parametrize(("lookback", "times"), [(3, 4), (3, 0), (0, 0)])
 def test_threshold_that_can_never_trigger_is_rejected(lookback, times):
-    with pytest.raises(ConfigError, match="failures among the last"):
+    with pytest.raises(ConfigError, match="times must be between"):
         LoopDetection(lookback=lookback, times=times)
 
 

@@ -104,7 +104,7 @@ def test_there_are_five_presets_and_two_name_a_model():
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("ph", "did you mean 'phi'"), ("Cinch", "did you mean 'cinch'"), ("", "there are cinch, trustee, swink")],
+    [("ph", "did you mean 'phi'"), ("Cinch", "did you mean 'cinch'"), ("", "available presets: cinch, trustee, swink")],
 )
 def test_unknown_preset_suggests_the_nearest_name(name, hint):
     with pytest.raises(ConfigError, match=hint):

@@ -44,7 +44,7 @@ async def test_content_and_messages_are_valid_prompts(make_agent):
 def test_non_user_messages_cannot_be_queued_and_raise(make_agent):
     agent = make_agent("done")
 
-    with pytest.raises(ConfigError, match="only what a person says"):
+    with pytest.raises(ConfigError, match="only user messages"):
         agent.steer([user("kept?"), CustomMessage("note", {})])
 
     assert not agent.has_pending

@@ -35,7 +35,7 @@ def smallest_files() -> Iterator[None]:
 
 
 def where(text: str) -> Path:
-    found = re.search(r"the whole is in (.+)\]", text)
+    found = re.search(r"the full text is in (.+)\]", text)
     assert found
     return Path(found[1])
 
@@ -47,7 +47,7 @@ async def test_long_result_keeps_its_head_and_tail(make_agent, record):
     await agent.prompt("go")
 
     (result,) = results_of(agent)
-    head, marker, tail = result.text.partition(f"[truncated: {len(LINES)} bytes total; the whole is in ")
+    head, marker, tail = result.text.partition(f"[truncated: {len(LINES)} bytes total; the full text is in ")
     assert marker
     assert LINES.startswith(head)
     assert LINES.endswith(tail.partition("]\n")[2])
@@ -135,7 +135,7 @@ async def test_disk_error_loses_only_the_spilled_output(make_agent, tmp_path: Pa
 
     (result,) = results_of(agent)
     assert not result.is_error
-    assert f"[truncated: {len(LINES)} bytes total; the whole could not be kept: Not a directory]" in result.text
+    assert f"[truncated: {len(LINES)} bytes total; the full text could not be saved: Not a directory]" in result.text
 
 
 async def test_full_disk_leaves_no_partial_file(make_agent, tmp_path: Path, smallest_files: None):
@@ -143,7 +143,9 @@ async def test_full_disk_leaves_no_partial_file(make_agent, tmp_path: Path, smal
 
     await agent.prompt("go")
 
-    assert "[truncated: 5000 bytes total; the whole could not be kept: File too large]" in results_of(agent)[0].text
+    assert (
+        "[truncated: 5000 bytes total; the full text could not be saved: File too large]" in results_of(agent)[0].text
+    )
     assert list((tmp_path / "spill").iterdir()) == []
 
 

@@ -128,7 +128,7 @@ def test_unwritable_rule_still_applies_to_the_session(tmp_path: Path) -> None:
 
     problem = grants.remember(GIT_STATUS)
 
-    assert problem.endswith("the rule could not be kept: File exists")
+    assert problem.endswith("the rule could not be stored: File exists")
     assert grants.covers("bash", Risk("execute", scope="git status"))
 
 

@@ -77,7 +77,7 @@ async def test_transparent_selects_the_only_run_and_rejects_more():
 
     assert (await Transparent().choose((), [alone])).index == 0
     for outcomes in ([alone, other], []):
-        with pytest.raises(ConfigError, match="cannot choose between"):
+        with pytest.raises(ConfigError, match="accepts exactly one"):
             await Transparent().choose((), outcomes)
 
 

@@ -134,7 +134,7 @@ def test_pipes_and_devices_are_not_sessions(tmp_path: Path):
 
 
 def test_missing_session_suggests_a_similar_id(tmp_path: Path):
-    with pytest.raises(SessionMissing, match="none has been saved"):
+    with pytest.raises(SessionMissing, match="no sessions have been saved"):
         find_session(tmp_path / "data", tmp_path, "abcd")
     with pytest.raises(SessionMissing, match="no session in"):
         find_session(tmp_path / "data", tmp_path, "latest")
@@ -143,15 +143,15 @@ def test_missing_session_suggests_a_similar_id(tmp_path: Path):
 
     with pytest.raises(SessionMissing, match=r"did you mean aaaa2111.*prompt 2"):
         find_session(tmp_path / "data", tmp_path, "aaab2111")
-    with pytest.raises(SessionMissing, match="there is no session zzzz; `cinch sessions list` shows"):
+    with pytest.raises(SessionMissing, match="session zzzz not found; run `cinch sessions list`"):
         find_session(tmp_path / "data", tmp_path, "zzzz")
-    with pytest.raises(SessionMissing, match="several sessions begin with aaaa"):
+    with pytest.raises(SessionMissing, match="several sessions start with aaaa"):
         find_session(tmp_path / "data", tmp_path, "aaaa")
 
 
 @pytest.mark.parametrize("bad", ["../../etc/passwd", "a/b", "", "\x1b[31m", "a\n"])
 def test_id_with_path_components_cannot_be_looked_up(tmp_path: Path, bad: str):
-    with pytest.raises(SessionMissing, match="no session id"):
+    with pytest.raises(SessionMissing, match="not a session id"):
         find_session(tmp_path / "data", tmp_path, bad)
 
 
@@ -213,7 +213,7 @@ def test_file_without_a_conversation_is_not_forked(tmp_path: Path):
     source = tmp_path / "notes.txt"
     source.write_text("just text\n", encoding="utf-8")
 
-    with pytest.raises(SessionError, match="holds no conversation"):
+    with pytest.raises(SessionError, match="contains no conversation"):
         fork_session(source, new_id(), tmp_path / "into")
 
     assert not (tmp_path / "into").exists()
@@ -269,7 +269,7 @@ def test_findings_are_counted_and_repaired_where_appending_can(tmp_path: Path):
 
     assert (len(found.garbage), found.torn, found.strange) == (1, True, {"tag": 1})
     assert [each.call_id for each in found.unanswered] == ["x", "a"]
-    assert done == ["closed the torn last line", "added the missing results of tool calls: 2"]
+    assert done == ["completed the torn last line", "added the missing results of tool calls: 2"]
     after = examine(path)
     assert (after.unanswered, after.torn, after.messages) == ((), False, 7)
     assert repair(after) == []

@@ -6,7 +6,7 @@ import pytest
 from fakes.simple_tools import SimpleTool
 
 from harness.agent.guardrails import MaxLength
-from harness.agent.side_question import NO_TOOLS, UNDER_WAY
+from harness.agent.side_question import NO_RESULT_YET, NO_TOOLS
 from harness.errors import NetworkError, Rejected
 from harness.messages import ToolResult, Usage
 from harness.ports.tool import ToolOutput
@@ -56,7 +56,7 @@ async def test_side_question_during_a_call_does_not_affect_the_run(make_agent, r
 
     assert reply.text == "Still napping."
     shown = [each.text for each in requests(agent)[1].messages if isinstance(each, ToolResult)]
-    assert shown == [UNDER_WAY]
+    assert shown == [NO_RESULT_YET]
     assert result.text == "Done."
     assert [each.text for each in agent.history.messages if isinstance(each, ToolResult)] == ["slept"]
 

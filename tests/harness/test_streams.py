@@ -38,7 +38,7 @@ async def test_stream_yields_one_run_and_then_its_result(make_agent, record):
     recorder = record(agent)
     stream = agent.stream("hi")
 
-    with pytest.raises(AgentError, match="not over"):
+    with pytest.raises(AgentError, match="not ended"):
         _ = stream.result
     events = [event async for event in stream]
 
@@ -142,7 +142,7 @@ async def be_cancelled(stream) -> None:
             pass
 
     reading = asyncio.create_task(read())
-    await until(lambda: stream._course.heard)
+    await until(lambda: stream._state.listener)
     reading.cancel()
     await asyncio.wait([reading])
     assert reading.cancelled()
@@ -282,11 +282,11 @@ async def test_questions_and_plans_are_answered_through_the_stream(make_agent):
 async def test_answering_an_agent_with_another_user_interaction_raises(make_agent):
     stream = make_agent("hello").stream("hi")
 
-    with pytest.raises(AgentError, match="Answers"):
+    with pytest.raises(AgentError, match="PendingRequests"):
         stream.respond("call_1", AllowOnce())
-    with pytest.raises(AgentError, match="Answers"):
+    with pytest.raises(AgentError, match="PendingRequests"):
         stream.answer("call_1", Answer("skipped"))
-    with pytest.raises(AgentError, match="Answers"):
+    with pytest.raises(AgentError, match="PendingRequests"):
         stream.review(PlanDecision(accepted=True))
 
 

@@ -87,14 +87,14 @@ async def test_reply_without_the_call_counts_and_is_answered(make_agent, record)
     assert await agent.prompt_structured("Read it", Invoice) == INVOICE
 
     assert whole(seen) == [*BEGINNING, *REPLY, "TurnEnd", *TOLD, *REPLY, *CALLED, "AgentEnd"]
-    assert texts_of(agent)[1] == "Your answer was not heard. Give it by calling __structured_output."
+    assert texts_of(agent)[1] == "Your answer was ignored. Give it by calling __structured_output."
 
 
 async def test_three_replies_without_the_call_fail(make_agent, record):
     agent = make_agent("a", "b", "c", "never asked for")
     seen = record(agent)
 
-    with pytest.raises(StructuredOutputFailed, match="no call of __structured_output") as caught:
+    with pytest.raises(StructuredOutputFailed, match="did not call __structured_output") as caught:
         await agent.prompt_structured("Read it", Invoice)
 
     assert caught.value.attempts == 3

@@ -65,17 +65,17 @@ async def test_notice_missed_by_a_subagent_goes_to_its_caller():
         return 0
 
     jobs = Jobs(news=above)
-    its_own = jobs.for_another(below)
+    its_own = jobs.for_child(below)
     for work in (at_once, later):
-        its_own.to_background(its_own.begin(JobSpec(work.__name__, work.__name__, Silent(), work)))
+        its_own.to_background(its_own.start(JobSpec(work.__name__, work.__name__, Silent(), work)))
     await until(lambda: len(jobs.running) == 1)
     heard_below = len(below)
-    left = its_own.leave_to(jobs)
+    left = its_own.transfer_to(jobs)
     handed_up = len(above)
     release.set()
     await until(lambda: not jobs.running)
 
     assert (heard_below, handed_up) == (1, 1)
-    assert [job.errand.title for job in left] == ["later"]
+    assert [job.spec.title for job in left] == ["later"]
     assert ["at_once" in each.text or "later" in each.text for each in above.clear()] == [True, True]
     assert not below

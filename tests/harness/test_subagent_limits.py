@@ -114,7 +114,7 @@ async def test_looping_subagent_is_stopped(make_agent):
 
     await agent.prompt("go")
 
-    assert "the same call of nothing failed again and again" in results_of(agent)[0].text
+    assert "the same call of nothing failed repeatedly" in results_of(agent)[0].text
 
 
 async def test_tokens_unused_by_one_subagent_are_available_to_another(make_agent):

@@ -136,7 +136,7 @@ async def test_call_can_request_approval_itself(make_agent, person):
 
     await agent.prompt("go")
 
-    assert results_of(agent)[0].text == "Once"
+    assert results_of(agent)[0].text == "AllowOnce"
     assert len(person.asked) == 2
 
 

@@ -168,9 +168,7 @@ async def test_timed_out_call_keeps_its_output(make_agent):
 
     await agent.prompt("go")
 
-    assert results_of(agent)[0].text == (
-        "Error: tool 'slow' timed out after 0.02 s. Its output until then:\nhalf of it"
-    )
+    assert results_of(agent)[0].text == ("Error: tool 'slow' timed out after 0.02 s. Output so far:\nhalf of it")
 
 
 async def test_partial_output_is_truncated_like_any_other(make_agent):

@@ -46,7 +46,7 @@ def test_a_package_named_providers_that_hides_ours_is_named_in_the_error(tmp_pat
     error = run(tmp_path, "from harness import Agent; Agent('anthropic/claude-sonnet-5-5')")
 
     assert error.startswith("ImportError: ")
-    assert "does a package of your own hide 'providers' of cinch-tui?" in error
+    assert "does another package hide 'providers' of cinch-tui?" in error
 
 
 def test_a_package_named_tools_hides_nothing_that_the_agent_needs(tmp_path: Path) -> None:

@@ -125,11 +125,11 @@ def test_a_flood_keeps_head_and_tail_and_loses_no_letter_of_them(step: int, spil
 def test_of_a_flood_only_what_is_new_is_told(spill: Path) -> None:
     captured = CapturedOutput(100, spill, largest_file=1000)
     captured.feed(b"0123456789\n" * 200)
-    captured.news()
+    captured.new_text()
 
     captured.feed(b"one more\nand a beg")
-    first = captured.news()
+    first = captured.new_text()
     captured.feed(b"inning\n")
 
     assert first == "one more\nand a beg"
-    assert captured.news() == "and a beginning\n"
+    assert captured.new_text() == "and a beginning\n"

@@ -9,7 +9,7 @@ from fakes.contexts import tool_context
 
 from harness.events import Event, Notice
 from harness.inbox import Queue
-from harness.jobs import MOST_RUNNING, Jobs, JobSpec
+from harness.jobs import MAX_RUNNING, Jobs, JobSpec
 from harness.messages import JsonObject
 from harness.ports.tool import ToolOutput
 from tools.bash import BashTool
@@ -20,10 +20,10 @@ class Silent:
     def latest(self, limit: int) -> str:
         return ""
 
-    def whole(self) -> str:
+    def full_text(self) -> str:
         return ""
 
-    def news(self) -> str:
+    def new_text(self) -> str:
         return ""
 
 
@@ -64,8 +64,8 @@ async def test_no_more_than_so_many_are_begun(tmp_path: Path):
         await release.wait()
         return 0
 
-    for number in range(MOST_RUNNING):
-        jobs.to_background(jobs.begin(JobSpec(str(number), "work", Silent(), work)))
+    for number in range(MAX_RUNNING):
+        jobs.to_background(jobs.start(JobSpec(str(number), "work", Silent(), work)))
     context = replace(tool_context(tmp_path), jobs=jobs)
     output = await tool.run(tool.validate({"command": "touch begun", "background": True}), context)
     await jobs.close()
@@ -84,7 +84,7 @@ async def test_of_much_output_the_end_is_shown_and_where_all_of_it_is(tmp_path: 
 
     (tmp_path / "go").touch()
     async with asyncio.timeout(10):
-        while not jobs.all[0].errand.printed.latest(20).endswith("100000\n"):
+        while not jobs.all[0].spec.output.latest(20).endswith("100000\n"):
             await asyncio.sleep(0.01)
     output = await look.run(look.validate({"job_id": "job-1"}), context)
     await jobs.close()
@@ -103,7 +103,7 @@ async def test_a_line_that_has_not_ended_is_shown_and_comes_again_whole(tmp_path
 
     (tmp_path / "go").touch()
     async with asyncio.timeout(10):
-        while "line" not in jobs.all[0].errand.printed.latest(20):
+        while "line" not in jobs.all[0].spec.output.latest(20):
             await asyncio.sleep(0.01)
     output = await look.run(look.validate({"job_id": "job-1"}), context)
     await jobs.close()
@@ -119,7 +119,7 @@ async def test_indentation_and_empty_lines_of_a_job_are_kept(tmp_path: Path):
     begun = await tool.run(tool.validate({"command": command, "background": True}), context)
     (tmp_path / "go").touch()
     async with asyncio.timeout(10):
-        while "two" not in jobs.all[0].errand.printed.latest(20):
+        while "two" not in jobs.all[0].spec.output.latest(20):
             await asyncio.sleep(0.01)
 
     shown = await look.run(look.validate({"job_id": "job-1"}), context)
@@ -137,7 +137,7 @@ async def test_a_later_call_of_the_same_id_leaves_the_file_of_a_job_alone(tmp_pa
         command = f"yes {letter} | head -c 200000; sleep 300"
         await tool.run(tool.validate({"command": command, "background": True}), context)
     async with asyncio.timeout(10):
-        while any(job.errand.printed.characters < 200_000 for job in jobs.all):
+        while any(job.spec.output.characters < 200_000 for job in jobs.all):
             await asyncio.sleep(0.01)
     await jobs.close()
 
@@ -158,7 +158,7 @@ async def test_of_a_job_that_prints_without_end_the_person_and_the_model_hear_on
             await asyncio.sleep(0.01)
     job = jobs.all[0]
     await asyncio.sleep(0)
-    printed = job.errand.printed.whole()
+    printed = job.spec.output.full_text()
     await jobs.close()
 
     told = [each.text for each in happened if isinstance(each, Notice)]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from harness.agent.result import AgentResult
 from harness.execution.spill import HEAD, at_line_ends
 from harness.identity import Identity
-from harness.jobs import HOW_IT_GOES_ON, Job
+from harness.jobs import BACKGROUND_HINT, Job
 from harness.messages import AssistantMessage, JsonObject, Message, Text
 from harness.ports.tool import ToolOutput
 from harness.views import TextView
@@ -76,10 +76,10 @@ def _details(identity: Identity, result: AgentResult) -> JsonObject:
 
 
 def _word_of_jobs(left: Sequence[Job]) -> str:
-    names = ", ".join(f"{job.id} ({job.errand.title})" for job in left)
-    return f"\n\n[It left in the background: {names}. {HOW_IT_GOES_ON}]" if left else ""
+    names = ", ".join(f"{job.id} ({job.spec.title})" for job in left)
+    return f"\n\n[It left in the background: {names}. {BACKGROUND_HINT}]" if left else ""
 
 
 def _jobs(left: Sequence[Job]) -> JsonObject:
     """What is left, so that a later process knows that it is not there any more."""
-    return {"jobs": [{"job_id": job.id, "call_id": job.errand.call_id} for job in left]} if left else {}
+    return {"jobs": [{"job_id": job.id, "call_id": job.spec.call_id} for job in left]} if left else {}

@@ -45,8 +45,8 @@ class SpawnContext:
     """What ties a sub-agent to the run it works for."""
 
     parent: Run
-    family: SharedLimits
-    seat: ConcurrencySlot
+    limits: SharedLimits
+    slot: ConcurrencySlot
 
 
 class Subagent(Protocol):
@@ -83,11 +83,11 @@ def with_delegate(run: Run, kin: SpawnContext | None, make: MakeSubagent) -> Run
         family = SharedLimits(run.options.subagents)
         run = replace(run, user=SharedInteraction(run.user, family.asking))
     else:
-        family = kin.family
+        family = kin.limits
         run = replace(run, parent=kin.parent)
     if len(run.ancestors) > family.limits.max_depth:
         return run
-    return replace(run, delegate=Spawner(run, family, kin.seat if kin else None, make))
+    return replace(run, delegate=Spawner(run, family, kin.slot if kin else None, make))
 
 
 class Spawner:
@@ -133,7 +133,7 @@ class Spawner:
         try:
             result = await child.prompt(delegation.task)
         finally:
-            left = child.jobs.leave_to(self._run.state.jobs)
+            left = child.jobs.transfer_to(self._run.state.jobs)
         return outcome(child.identity, result, who, limit, left)
 
     def _child(self, delegation: SubagentTask, share: TokenReservation) -> Subagent:
@@ -162,7 +162,7 @@ class Spawner:
         child.state.permissions = run.state.permissions
         child.state.pause = run.state.pause
         child.state.calls = run.state.calls
-        child.state.jobs = run.state.jobs.for_another(child.inbox.news)
+        child.state.jobs = run.state.jobs.for_child(child.inbox.news)
         if not role.model:
             child.state.max_tokens = run.state.max_tokens
             child.state.budget = run.state.budget

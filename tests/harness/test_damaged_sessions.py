@@ -164,4 +164,4 @@ def test_file_truncated_by_another_program_is_rewritten_from_memory(kept: int, t
     assert pieces(list(session.messages)) == pieces([*messages, user("still here?"), reply("yes")])
     assert len(problems) == 1
     assert "truncated the session file" in problems[0]
-    assert "written again from memory" in problems[0]
+    assert "restored from memory" in problems[0]

@@ -48,7 +48,7 @@ async def test_snapshot_is_available_in_another_process(
 async def test_oversized_content_is_reported_as_not_kept_without_blocking_the_change(
     monkeypatch: pytest.MonkeyPatch, root: Path, workspace: Workspace, kept: Snapshots
 ):
-    monkeypatch.setattr(originals, "MOST_BYTES", 3)
+    monkeypatch.setattr(originals, "MAX_TOTAL_BYTES", 3)
     (root / "a.txt").write_text("large\n")
     await workspace.read("a.txt")
 
@@ -59,7 +59,7 @@ async def test_oversized_content_is_reported_as_not_kept_without_blocking_the_ch
 
 
 async def test_only_the_newest_sessions_keep_snapshots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Path):
-    monkeypatch.setattr(originals, "MOST_SESSIONS", 2)
+    monkeypatch.setattr(originals, "MAX_SESSIONS", 2)
     for name in ("one", "two", "three"):
         Snapshots(lambda name=name: tmp_path / "kept" / name).observe(root / "a.txt")
 

@@ -136,7 +136,7 @@ def test_pipes_and_devices_are_not_sessions(tmp_path: Path):
 def test_missing_session_suggests_a_similar_id(tmp_path: Path):
     with pytest.raises(SessionMissing, match="no sessions have been saved"):
         find_session(tmp_path / "data", tmp_path, "abcd")
-    with pytest.raises(SessionMissing, match="no session in"):
+    with pytest.raises(SessionMissing, match="no sessions in"):
         find_session(tmp_path / "data", tmp_path, "latest")
     for number in (1, 2):
         written(tmp_path, user(f"prompt {number}"), session_id=f"aaaa{number}111-0000-4000-8000-000000000000")

@@ -20,6 +20,7 @@ ALLOWED_CYCLES: Mapping[str, frozenset[str]] = {
             "harness.jobs",
             "harness.ports.interaction",
             "harness.ports.tool",
+            "harness.tool_events",
         }
     ),
     "providers": frozenset(),

@@ -34,7 +34,7 @@ def with_tables(page: str) -> str:
 
 def _commands() -> Iterator[str]:
     installed = {group.title for group in installed_groups()}
-    for group in builtin_commands().families:
+    for group in builtin_commands().groups:
         if group.title not in installed:
             yield f"### {group.title}\n"
             yield from _table(("Command", "Action"), (_command_row(command) for command in group.commands))

@@ -23,7 +23,8 @@ STYLES = [
     Style(color="red", link="https://example.org"),
     Style(bold=True, meta={"offset": (0, 7)}),
 ]
-TEXTS = st.text("ab 漢e\u0301•", max_size=COLUMNS)
+# pyte adds a combining character at the start of a row to the end of the row above, which terminals do not.
+TEXTS = st.text("ab 漢e\u0301•", max_size=COLUMNS).filter(lambda text: not text.startswith("\u0301"))
 SEGMENTS = st.lists(st.builds(Segment, TEXTS, st.sampled_from(STYLES), st.none()), max_size=4)
 # A column where one widget ends and another begins.
 CUTS = st.sampled_from([5, 12, 23])

@@ -142,7 +142,7 @@ def test_esc_stops_an_endless_command_and_leaves_no_process(terminal, serve):
     [
         ("cinch_tui.controller.prompt_sender PromptSender run", "hello\r"),
         ("cinch_tui.reports.summaries - usage_report", "/usage\r"),
-        ("harness.agent.loop - think", "hello\r"),
+        ("harness.agent.loop - call_model", "hello\r"),
         ("cinch_tui.screens.chat ChatScreen compose", ""),
     ],
 )

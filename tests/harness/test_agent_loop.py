@@ -141,20 +141,6 @@ async def test_invalid_json_arguments_never_execute_and_name_the_position(make_a
     assert tool.ran == []
 
 
-async def test_call_truncated_by_the_token_limit_gets_a_result_and_the_run_continues(make_agent):
-    tool = SimpleTool("look")
-    agent = make_agent(Reply((Call("look", {}, raw='{"path": "a'),), stop_reason="length"), "done", tools=[tool])
-
-    result = await agent.prompt("go")
-
-    (answer,) = results_of(agent)
-    assert answer.is_error
-    assert "incomplete due to max tokens" in answer.text
-    assert tool.ran == []
-    assert result.text == "done"
-    assert result.error is None
-
-
 async def test_raising_tool_gives_an_error_result_and_the_run_continues(make_agent):
     async def work(arguments, context):
         raise ZeroDivisionError("by zero")

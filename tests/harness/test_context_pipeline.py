@@ -302,8 +302,10 @@ async def test_call_truncated_at_the_token_limit_gets_a_result_and_the_run_conti
         *["TurnStart", "RequestStart", "MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"],
     ]
     assert tool.ran == []
-    assert "max tokens" in results_of(agent)[0].text
-    assert (result.stop_reason, result.error) == ("stop", None)
+    (answer,) = results_of(agent)
+    assert answer.is_error
+    assert "incomplete due to max tokens" in answer.text
+    assert (result.text, result.stop_reason, result.error) == ("in smaller pieces", "stop", None)
 
 
 async def test_terminating_output_is_the_last_of_its_run(make_agent, record, requests):

@@ -7,7 +7,7 @@ from fakes.simple_tools import SimpleTool
 from harness.continuation import Continuation
 from harness.errors import ConfigError, InvalidContinue, NoMessages, RequestRejected
 from harness.events import AgentStart, TurnStart
-from harness.messages import AssistantMessage, CustomMessage, Text, ToolCall, ToolResult, user
+from harness.messages import AssistantMessage, Text, ToolCall, ToolResult, user
 from providers.demo import Break, Reply, scripted
 
 FAILS = Reply((Break(RequestRejected("no")),))
@@ -127,15 +127,6 @@ def test_continue_works_without_an_event_loop(make_agent):
     assert agent.continue_sync().text == "done"
 
 
-async def test_continuation_can_be_streamed(make_agent):
-    agent = make_agent("done", messages=[user("go")])
-
-    names = [type(event).__name__ async for event in agent.stream(Continuation("rerun"))]
-
-    assert names[0] == "AgentStart"
-    assert names[-1] == "AgentEnd"
-
-
 async def test_new_session_restarts_the_count(make_agent, record):
     agent = make_agent("one", "two", config_id="c")
     seen = record(agent)
@@ -160,28 +151,6 @@ async def test_idle_agent_rotates_its_session_and_keeps_its_history(make_agent):
     rotated = agent.rotate_session_if_idle(-1.0)
 
     assert rotated == agent.session_id != before
-    assert texts_of(agent) == ["a"]
-
-
-async def test_messages_are_saved_and_restored_completely(make_agent):
-    agent = make_agent(calls("look", path="a.py"), "done", tools=[SimpleTool("look")])
-    await agent.prompt([CustomMessage("mark", {"at": 1}), user("go")])
-    other = make_agent("more")
-
-    other.restore_messages(agent.save_messages())
-
-    assert other.history.messages == agent.history.messages
-    assert (await other.prompt("on")).text == "more"
-
-
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"type": "user_message"}]', '[{"type": "nonsense"}]'])
-async def test_invalid_messages_are_rejected_without_side_effects(make_agent, text):
-    agent = make_agent("one")
-    await agent.prompt("a")
-
-    with pytest.raises(ConfigError):
-        agent.restore_messages(text)
-
     assert texts_of(agent) == ["a"]
 
 

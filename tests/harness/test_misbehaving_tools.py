@@ -203,19 +203,6 @@ async def test_late_read_of_a_stream_does_not_abort_the_next_run(make_agent):
     assert result.text == "second"
 
 
-async def test_second_of_two_simultaneous_streams_is_rejected(make_agent):
-    agent = make_agent("first", "second")
-
-    async def read(prompt: str) -> list[str]:
-        return [type(event).__name__ async for event in agent.stream(prompt)]
-
-    first, second = await asyncio.gather(read("one"), read("two"), return_exceptions=True)
-
-    assert first[-1] == "AgentEnd"
-    assert isinstance(second, AlreadyRunning)
-    assert texts_of(agent) == ["one"]
-
-
 async def test_workspace_error_is_reported_in_its_own_words(make_agent):
     read = Reply((Call("read_file", {"path": "nothing.txt"}),))
     agent = make_agent(read, "done", tools=builtin_tools())

@@ -8,8 +8,6 @@ from fakes.simple_tools import SimpleTool, sleeper
 
 from harness.errors import (
     AlreadyRunning,
-    InvalidContinue,
-    NoMessages,
     RequestRejected,
 )
 from harness.events import (
@@ -144,16 +142,6 @@ async def test_second_prompt_during_a_run_raises(make_agent):
 
     agent.abort()
     await run
-
-
-async def test_continue_requires_something_to_continue(make_agent):
-    agent = make_agent("hello")
-
-    with pytest.raises(NoMessages):
-        await agent.continue_run()
-    await agent.prompt("hi")
-    with pytest.raises(InvalidContinue):
-        await agent.continue_run()
 
 
 async def test_continue_after_a_failure_repeats_the_request(make_agent):

@@ -44,7 +44,7 @@ async def test_stream_yields_one_run_and_then_its_result(make_agent, record):
 
     assert events == recorder.events
     assert [type(events[0]), type(events[-1])] == [AgentStart, AgentEnd]
-    assert stream.result.text == "Hello there."
+    assert (stream.result.text, agent.is_running) == ("Hello there.", False)
 
 
 async def test_nothing_happens_before_the_first_event_is_requested(make_agent, requests):
@@ -57,7 +57,7 @@ async def test_nothing_happens_before_the_first_event_is_requested(make_agent, r
     assert requests(agent) == []
 
 
-async def test_continuation_can_be_streamed_too(make_agent):
+async def test_continuation_can_be_streamed(make_agent):
     agent = make_agent("again", messages=[UserMessage((Text("go"),))])
 
     stream = agent.stream(Continuation("rerun"))
@@ -186,6 +186,7 @@ async def test_one_of_two_simultaneous_streams_is_rejected(make_agent):
     assert isinstance(first[-1], AgentEnd)
     assert isinstance(second, AlreadyRunning)
     assert set(read) == {"a"}
+    assert texts_of(agent) == ["a"]
 
 
 async def test_late_exit_from_a_stream_does_not_stop_the_next_run(make_agent):

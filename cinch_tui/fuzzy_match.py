@@ -1,11 +1,25 @@
-"""Which of many lines a few typed letters mean, best first."""
+"""Fuzzy matching of typed letters, and suggestions for mistyped names."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _BOUNDARY = re.compile(r"[\w]")
+
+
+def nearest_names(name: str, known: Iterable[str], *, count: int = 1, cutoff: float = 0.6) -> list[str]:
+    """Return up to `count` known names that are similar to this one, best first; `cutoff` is 0 to 1."""
+    # Imported late: only a mistake needs it.
+    from difflib import get_close_matches
+
+    return get_close_matches(name, list(known), count, cutoff)
+
+
+def did_you_mean(name: str, known: Iterable[str], *, otherwise: str = "") -> str:
+    """Return "; did you mean 'x'?" for the end of an error text, or `otherwise` if nothing is similar."""
+    nearest = nearest_names(name, known)
+    return f"; did you mean {nearest[0]!r}?" if nearest else otherwise
 
 
 def rank_matches(query: str, texts: Sequence[str]) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TypeAlias, cast
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
+from cinch_tui.fuzzy_match import did_you_mean
 from harness.errors import ConfigError, NotAFile
 from harness.workspace.disk import read_small_text
 
@@ -49,13 +49,12 @@ def load_theme(name: str, folders: Sequence[Path] = (BUILTIN_FOLDER,)) -> Theme:
 def _find(name: str, folders: Sequence[Path], asked_by: str) -> Path:
     path = next((path for folder in folders if (path := folder / f"{name}.toml").is_file()), None)
     if path is None:
-        raise ConfigError(f"{asked_by}there is no theme {name!r}{_nearest(name, theme_names(folders))}")
+        raise ConfigError(f"{asked_by}there is no theme {name!r}{_suggestion(name, theme_names(folders))}")
     return path
 
 
-def _nearest(word: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(word, known, n=1)
-    return f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+def _suggestion(name: str, known: Sequence[str]) -> str:
+    return did_you_mean(name, known, otherwise=f"; there are {', '.join(known)}")
 
 
 def _whole(path: Path, folders: Sequence[Path], derived: tuple[Path, ...]) -> Toml:
@@ -83,7 +82,7 @@ def _read(path: Path) -> Toml:
         raise ConfigError(f"{path}: {error}") from error
     for key in table:
         if key not in _KEYS:
-            raise ConfigError(f"{path}: unknown key {key!r}{_nearest(key, sorted(_KEYS))}")
+            raise ConfigError(f"{path}: unknown key {key!r}{_suggestion(key, sorted(_KEYS))}")
     # Checked here, where it is known which file says it.
     for key in _COLOURS:
         if key in table:
@@ -122,7 +121,7 @@ def _check_variables(path: Path, theme: Theme) -> None:
     bare = Theme(name="", primary=theme.primary, ansi=theme.ansi).to_color_system().generate()
     for key, value in theme.variables.items():
         if key not in bare and not key.startswith("ansi-"):
-            raise ConfigError(f"{path}: variables: unknown name {key!r}{_nearest(key, sorted(bare))}")
+            raise ConfigError(f"{path}: variables: unknown name {key!r}{_suggestion(key, sorted(bare))}")
         if not key.endswith("-style"):
             _colour(path, f"variables: {key}", value.partition(" ")[0])
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 
 from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.keys import provider_choices
 from cinch_tui.commands.registry import Choice, CommandGroup
+from cinch_tui.fuzzy_match import did_you_mean
 from harness.errors import CinchError
 from harness.thinking_level import THINKING_LEVELS, ThinkingLevel
 
@@ -82,9 +82,8 @@ async def thinking(host: CommandHost, argument: str) -> None:
 def _set_thinking(host: CommandHost, argument: str) -> None:
     level = _LEVELS.get(argument.lower())
     if level is None:
-        near = difflib.get_close_matches(argument.lower(), THINKING_LEVELS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"try one of {', '.join(THINKING_LEVELS)}"
-        host.notice(f"there is no thinking level {argument!r}; {hint}", "warning")
+        hint = did_you_mean(argument.lower(), THINKING_LEVELS, otherwise=f"; try one of {', '.join(THINKING_LEVELS)}")
+        host.notice(f"there is no thinking level {argument!r}{hint}", "warning")
         return
     agent = host.session.agent
     if agent.state.model.heeds_thinking(level, with_tools=bool(agent.state.tools)):

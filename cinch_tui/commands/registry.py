@@ -6,13 +6,13 @@ meant as a command is an `UnknownCommand`, and the user is asked about it: neith
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
 from cinch_tui.commands import SIGILS
 from cinch_tui.commands.host import CommandHost
+from cinch_tui.fuzzy_match import nearest_names
 from harness.errors import CinchError
 from harness.lazy_dataclass import dataclass
 
@@ -212,7 +212,7 @@ class Registry:
         by_bare: dict[str, list[str]] = {}
         for name, command in self._by_name.items():
             by_bare.setdefault(name[1:], []).append(command.name)
-        near = difflib.get_close_matches(bare, by_bare, n=3, cutoff=cutoff)
+        near = nearest_names(bare, by_bare, count=3, cutoff=cutoff)
         names = dict.fromkeys(name for match in near for name in by_bare[match])
         return tuple(sorted(names, key=lambda name: name in DESTRUCTIVE))
 

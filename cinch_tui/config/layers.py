@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cinch_tui.config.names import RENAMED, Key, build, find_key, keys, variable_of
 from cinch_tui.config.settings import Settings, Value
+from cinch_tui.fuzzy_match import did_you_mean
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
 
@@ -213,7 +214,7 @@ class _Layers:
                 if not is_ignored:
                     self._add_variable(variable, key)
             else:
-                self.warnings.append(f"unknown environment variable {variable}{_nearest_of(variable, known)}")
+                self.warnings.append(f"unknown environment variable {variable}{did_you_mean(variable, known)}")
 
     def _add_variable(self, variable: str, key: Key) -> None:
         text = self._environ[variable]
@@ -275,11 +276,4 @@ def _renamed(former: str, current: str, *, is_ignored: bool) -> str:
 def _nearest(name: str) -> str:
     last = name.rpartition(".")[2]
     same_end = next((known for known in keys() if known.rpartition(".")[2] == last), "")
-    return f"; did you mean {same_end!r}?" if same_end else _nearest_of(name, keys())
-
-
-def _nearest_of(name: str, known: Mapping[str, object]) -> str:
-    from difflib import get_close_matches  # only an error needs it
-
-    close = get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    return f"; did you mean {same_end!r}?" if same_end else did_you_mean(name, keys())

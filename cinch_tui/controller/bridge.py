@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.app.hints import app_hints
 from cinch_tui.controller.retry_notice import RetryNotice
+from cinch_tui.reports.notices import compaction_text, notice_of
 from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.history_blocks import said_blocks, show_result
 from cinch_tui.transcript.plan_marks import PLANNED
@@ -92,17 +93,17 @@ class Bridge:
             ToolExecutionEnd: self._tool_ended,
             HookRan: self._hook_ran,
             UsageUpdate: self._usage_updated,
-            ContextWarning: self._context_warned,
+            ContextWarning: self._noticed,
             RetryScheduled: self._retry.show,
             SubagentEvent: self._subagent_reported,
             ModelFallback: self._fell_back,
             ModelRouted: self._routed,
             CompactionStart: self._compaction_started,
             CompactionEnd: self._compaction_ended,
-            InputRejected: self._input_rejected,
+            InputRejected: self._noticed,
             ModeChanged: self._mode_changed,
             ModelChanged: self._model_changed,
-            LimitReached: self._limit_reached,
+            LimitReached: self._noticed,
             Notice: self._noticed,
         }
 
@@ -286,11 +287,6 @@ class Bridge:
     def _usage_updated(self, event: UsageUpdate) -> None:
         self._widgets.show_usage(event.total, event.context, event.window)
 
-    def _context_warned(self, event: ContextWarning) -> None:
-        if event.level != "critical":
-            return
-        self._widgets.notice("The context window is nearly full; /new starts afresh.", "warning")
-
     def _subagent_reported(self, event: SubagentEvent) -> None:
         """Show what the user needs to know of a subagent besides its progress, which its call shows."""
         match event.event:
@@ -317,37 +313,24 @@ class Bridge:
 
     def _fell_back(self, event: ModelFallback) -> None:
         self._retry.drop()
-        text = f"{_sentence(event.error)} {event.spec.name} goes on in place of {event.failed.name}."
-        self._widgets.notice(text, "warning")
+        self._noticed(event)
         self._widgets.set_status(model=event.spec.name)
 
     def _compaction_started(self, event: CompactionStart) -> None:
         self._tokens_before = event.tokens
 
     def _compaction_ended(self, event: CompactionEnd) -> None:
-        # If nothing could be left out, the provider reports the overflow.
-        if event.reason == "window" or not (event.dropped or event.tokens < self._tokens_before):
-            return
-        older = "1 older message is" if event.dropped == 1 else f"{event.dropped:,} older messages are"
-        what = f"{older} left out of what it sees" if event.dropped else "it sees less of the longest messages"
-        self._widgets.notice(f"The conversation was too long for the model: {what}.", "info")
+        if text := compaction_text(event, self._tokens_before):
+            self._widgets.notice(text)
 
-    def _input_rejected(self, event: InputRejected) -> None:
-        self._widgets.notice(f"Message blocked: {event.reason}", "warning")
-
-    def _limit_reached(self, event: LimitReached) -> None:
-        self._widgets.notice(f"Stopped: {event.message}. Say “go on” to continue.", "warning")
-
-    def _noticed(self, event: Notice) -> None:
-        self._widgets.notice(event.text, event.level)
+    def _noticed(self, event: Event) -> None:
+        if notice := notice_of(event):
+            level, text = notice
+            self._widgets.notice(text, level)
 
 
 _PASSING = frozenset(error.__name__ for error in (ModelOverloaded, ModelThrottled, NetworkError, InvalidReply))
 _STATES: dict[str, AgentState] = {"error": "error", "aborted": "aborted"}
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
 def _last_line(view: View) -> str:

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from cinch_tui.keys.keymap import hint
-from harness.agent.retry import format_delay
+from cinch_tui.reports.notices import retry_text, sentence
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -53,10 +53,9 @@ class RetryNotice:
 
 
 def _text(event: RetryScheduled, seconds_left: float) -> str:
-    reason = event.error if event.error.endswith((".", "!", "?", "…")) else f"{event.error}."
-    attempt = f"{event.attempt} of {event.max_retries}"
     if event.delay < MIN_COUNTDOWN_S:
-        return f"{reason} Trying again in {format_delay(event.delay)} ({attempt})."
+        return retry_text(event)
+    reason, attempt = sentence(event.error), f"{event.attempt} of {event.max_retries}"
     wait = f"in {math.ceil(seconds_left)} s" if seconds_left > 0 else "now"
     options = ", ".join(filter(None, ("/retry asks at once", "/model takes another", hint("chat.abort stops"))))
     return f"{reason} Trying again {wait} ({attempt}): {options}."

@@ -6,6 +6,8 @@ import re
 from string import ascii_letters, ascii_lowercase, digits, punctuation
 from unicodedata import name as unicode_name
 
+from cinch_tui.fuzzy_match import did_you_mean
+
 MODIFIERS = {
     "ctrl": "ctrl",
     "control": "ctrl",
@@ -127,7 +129,4 @@ def _key_alone(text: str, *, is_chord: bool) -> str:
     name = _ALIASES.get(name, name)
     if name in _KNOWN:
         return name
-    from difflib import get_close_matches  # only a mistake needs it
-
-    close = get_close_matches(name, (*_NAMED, *_ALIASES, *SIGNS), n=1)
-    raise ValueError(f"{text!r} is no key{f' (did you mean {close[0]!r}?)' if close else ''}")
+    raise ValueError(f"{text!r} is no key{did_you_mean(name, (*_NAMED, *_ALIASES, *SIGNS))}")

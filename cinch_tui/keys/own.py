@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
-from difflib import get_close_matches
 from itertools import combinations
 
+from cinch_tui.fuzzy_match import did_you_mean
 from cinch_tui.keys.names import is_printable, read_key
 from cinch_tui.keys.table import FIXED, KEYS, TYPED_IN, Key, key_scopes, keys_label
 from harness.lazy_dataclass import dataclass
@@ -59,8 +59,7 @@ def _read(name: str, text: str, known: Mapping[str, Key]) -> str:
     """
     key = known.get(name)
     if key is None:
-        close = get_close_matches(name, known, n=1)
-        raise ValueError(f"keys: nothing is called {name!r}{f'; did you mean {close[0]!r}?' if close else ''}")
+        raise ValueError(f"keys: nothing is called {name!r}{did_you_mean(name, known)}")
     stays = f"and {name} ({key.description}) keeps {key.label}"
     if key.owner in FIXED:
         raise ValueError(f"keys: {name} cannot be changed")

@@ -10,6 +10,7 @@ from cinch_tui.app.hints import app_hints
 from cinch_tui.plain.line_writer import LineWriter
 from cinch_tui.plain.live import LiveOutput
 from cinch_tui.plain.showing import line_count, shorten, view_lines
+from cinch_tui.reports.notices import compaction_text, notice_of
 from cinch_tui.shell_line import is_report, output_text
 from cinch_tui.transcript.plain import one_line
 from harness.agent.agent import Agent
@@ -20,18 +21,14 @@ from harness.events import (
     AgentEnd,
     AgentStart,
     CompactionEnd,
-    ContextWarning,
     Event,
     HookRan,
-    InputRejected,
     JobEnded,
     JobStarted,
-    LimitReached,
     MessageDiscarded,
     MessageEnd,
     MessageUpdate,
     ModeChanged,
-    ModelFallback,
     ModelRouted,
     Notice,
     RetryScheduled,
@@ -238,9 +235,8 @@ class LineRenderer:
 
     def _tell_aside(self, event: Event) -> None:
         """What is about the work rather than of it."""
-        told = _told(event)
-        if told:
-            self._paper.write(*told)
+        if labelled := _labelled(event):
+            self._paper.write(*labelled)
 
 
 def user_command_lines(output: ToolOutput, *, was_live: bool) -> list[str]:
@@ -274,32 +270,25 @@ def _status(view: TerminalView, details: Mapping[str, JsonValue]) -> str:
     return "ended" if not job else f"{job} is {details.get('state', 'running')}"
 
 
-def _told(event: Event) -> tuple[str, str] | None:
+def _labelled(event: Event) -> tuple[str, str] | None:
+    """Return the label and text of an event about the work, rather than of it; None if it is not shown."""
+    if notice := notice_of(event):
+        return LABELS[notice[0]], notice[1]
     match event:
-        case Notice(text=text, level=level):
-            return LABELS[level], text
-        case RetryScheduled():
-            again = f"trying again in {format_delay(event.delay)} ({event.attempt} of {event.max_retries})"
-            return "Warning", f"{event.error}; {again}"
         case MessageDiscarded(reason=reason):
             return "Notice", f"What it said last does not count: {reason}"
         case ModeChanged(mode=mode):
             return "Notice", f"Plan mode is {'on' if mode == PLAN.name else 'off'}."
-        case _:
-            return _told_of_models(event) or _told_of_limits(event) or _told_of_jobs(event)
-
-
-def _told_of_models(event: Event) -> tuple[str, str] | None:
-    match event:
-        case ModelFallback(failed=failed, spec=spec, error=error):
-            return "Warning", f"{error}; {spec.name} goes on in place of {failed.name}"
         case ModelRouted(spec=spec):
             return "Notice", f"{spec.name} is asked now."
+        case CompactionEnd():
+            text = compaction_text(event)
+            return ("Notice", text) if text else None
         case _:
-            return None
+            return _job_notice(event)
 
 
-def _told_of_jobs(event: Event) -> tuple[str, str] | None:
+def _job_notice(event: Event) -> tuple[str, str] | None:
     match event:
         case JobStarted(job_id=job_id, title=title):
             return "Notice", f"{job_id} goes on in the background: {title}. /jobs lists it."
@@ -307,19 +296,5 @@ def _told_of_jobs(event: Event) -> tuple[str, str] | None:
             return "Notice", f"{job_id} has ended with exit code {exit_code}."
         case JobEnded(job_id=job_id, state=state):
             return "Notice", f"{job_id}: {state}."
-        case _:
-            return None
-
-
-def _told_of_limits(event: Event) -> tuple[str, str] | None:
-    match event:
-        case InputRejected(reason=reason):
-            return "Warning", f"Message blocked: {reason}"
-        case LimitReached(message=message):
-            return "Warning", f"Stopped: {message}. Say “go on” to continue."
-        case ContextWarning(level="critical"):
-            return "Warning", "The context window is nearly full; /new starts afresh."
-        case CompactionEnd(reason="overflow", dropped=dropped) if dropped:
-            return "Notice", f"The conversation was too long for the model: it sees {dropped} older messages no more."
         case _:
             return None

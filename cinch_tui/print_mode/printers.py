@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 from cinch_tui.config.options import OutputFormat
 from cinch_tui.print_mode.outcome import Outcome, result_object
 from cinch_tui.print_mode.output import Output
+from cinch_tui.reports.notices import notice_of
 from harness.agent.agent import Agent
-from harness.agent.retry import format_delay
 from harness.codec import encode
 from harness.context.citations import sources_of, sources_text
 from harness.events import (
@@ -120,15 +120,9 @@ class ProgressReporter:
 
     def __call__(self, event: Event) -> None:
         match event:
-            case Notice(text=text, level="warning" | "error"):
-                self.write(text)
-            case RetryScheduled():
-                again = f"trying again in {format_delay(event.delay)} ({event.attempt}/{event.max_retries})"
-                self.write(f"{event.error}; {again}")
-            case ModelFallback(failed=failed, spec=spec, error=error):
-                self.write(f"{error}; {spec.name} goes on in place of {failed.name}")
-            case InputRejected(reason=reason):
-                self.write(f"the model was not told this: {reason}")
+            case Notice(level="warning" | "error") | RetryScheduled() | ModelFallback() | InputRejected():
+                if notice := notice_of(event):
+                    self.write(notice[1])
             case _ if self._verbose:
                 self._tell_step(event)
             case _:

@@ -29,11 +29,11 @@ def suggest_command(words: Sequence[str]) -> str:
     if not words or not words[0].replace("-", "").isalpha() or not words[0].islower():
         return ""
     # Few words come in an argument of their own.
-    from difflib import get_close_matches
+    from cinch_tui.fuzzy_match import nearest_names
 
-    for name in get_close_matches(words[0], COMMANDS, n=1, cutoff=0.8):
+    for name in nearest_names(words[0], COMMANDS, cutoff=0.8):
         if len(words) == 1:
             return f"cinch {name}"
-        for verb in get_close_matches(words[1], _VERBS.get(name, ()), n=1, cutoff=0.75):
+        for verb in nearest_names(words[1], _VERBS.get(name, ()), cutoff=0.75):
             return f"cinch {name} {verb}"
     return ""

@@ -105,7 +105,7 @@ async def test_thinking_level_is_set_shown_and_corrected(host: RecordingHost):
     await run("/thinking hihg", host)
 
     assert host.agent.state.model.spec.thinking == "extra-high"
-    assert host.notices[1] == ("warning", "there is no thinking level 'hihg'; did you mean high?")
+    assert host.notices[1] == ("warning", "there is no thinking level 'hihg'; did you mean 'high'?")
 
 
 async def test_thinking_level_without_effect_is_reported_and_not_set(host: RecordingHost):

@@ -72,7 +72,7 @@ def test_unknown_theme_stops_the_start(own: Path, tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("CINCH_UI_THEME", "cinch-drak")
     monkeypatch.setenv("NO_COLOR", "1")
 
-    with pytest.raises(ConfigError, match="did you mean cinch-dark"):
+    with pytest.raises(ConfigError, match="did you mean 'cinch-dark'"):
         chat(tmp_path)
 
 
@@ -95,7 +95,7 @@ async def test_edited_theme_is_shown_when_the_window_has_the_focus_again(
         await until(pilot, lambda: app._notifications)
 
     assert app.current_theme.background == "#202020"
-    assert "did you mean background" in next(iter(app._notifications)).message
+    assert "did you mean 'background'" in next(iter(app._notifications)).message
 
 
 async def test_edited_theme_is_shown_at_the_next_key_where_the_terminal_tells_of_no_focus(

@@ -1,0 +1,58 @@
+"""Events of the agent as notices for the user, with the same text in all front ends."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from harness.agent.retry import format_delay
+from harness.events import (
+    CompactionEnd,
+    ContextWarning,
+    Event,
+    InputRejected,
+    LimitReached,
+    ModelFallback,
+    Notice,
+    RetryScheduled,
+)
+
+Level: TypeAlias = Literal["info", "warning", "error"]
+
+
+def notice_of(event: Event) -> tuple[Level, str] | None:
+    """Return the level and text of a notice; None if the event is none."""
+    match event:
+        case Notice(text=text, level=level):
+            return level, text
+        case RetryScheduled():
+            return "warning", retry_text(event)
+        case ModelFallback(failed=failed, spec=spec, error=error):
+            return "warning", f"{sentence(error)} {spec.name} goes on in place of {failed.name}."
+        case InputRejected(reason=reason):
+            return "warning", f"Message blocked: {reason}"
+        case LimitReached(message=message):
+            return "warning", f"Stopped: {message}. Say “go on” to continue."
+        case ContextWarning(level="critical"):
+            return "warning", "The context window is nearly full; /new starts afresh."
+        case _:
+            return None
+
+
+def retry_text(event: RetryScheduled) -> str:
+    attempt = f"{event.attempt} of {event.max_retries}"
+    return f"{sentence(event.error)} Trying again in {format_delay(event.delay)} ({attempt})."
+
+
+def compaction_text(event: CompactionEnd, tokens_before: int = 0) -> str:
+    """Return what an overflow left out of the context, whose tokens were counted before; empty for nothing."""
+    # If nothing could be left out, the provider reports the overflow.
+    if event.reason == "window" or not (event.dropped or event.tokens < tokens_before):
+        return ""
+    older = "1 older message is" if event.dropped == 1 else f"{event.dropped:,} older messages are"
+    omitted = f"{older} left out of what it sees" if event.dropped else "it sees less of the longest messages"
+    return f"The conversation was too long for the model: {omitted}."
+
+
+def sentence(text: str) -> str:
+    """Return the text with a full stop, unless it ends a sentence already."""
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."

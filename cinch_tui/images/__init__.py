@@ -1,1 +1,1 @@
-"""Images that the user attaches."""
+"""Images attached by the user."""

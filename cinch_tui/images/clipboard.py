@@ -1,4 +1,4 @@
-"""What the system's clipboard holds, read by whichever program this machine has for it."""
+"""Reading the system clipboard with the programs available on this system."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from harness.concurrency.cancellation import end_process
 from harness.errors import CinchError
 from harness.lazy_dataclass import dataclass
 
-# A program whose display does not answer may wait for ever; that of Windows takes a second to begin.
+# A program may hang without a display; the one of Windows takes a second to start.
 PATIENCE = 4.0
-# In the order in which they are asked for.
+# In order of preference.
 _PICTURES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 _FILES = "text/uri-list"
 _HEX = re.compile(rb"data PNGf([0-9A-Fa-f]+)")
@@ -33,15 +33,17 @@ _WINDOWS_TEXT = "[Console]::OutputEncoding=[Text.Encoding]::UTF8; Get-Clipboard 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A picture, or a text, which may name files; neither where the clipboard is empty."""
+    """Clipboard content: an image, or text that may name files; both empty if the clipboard is."""
 
     picture: bytes | None = None
     text: str = ""
 
 
 async def held() -> Held:
-    """Raises:
-    CinchError: there is no program for it, or it does not answer; the text says what to do.
+    """Read the clipboard.
+
+    Raises:
+        CinchError: no clipboard program, or a timeout.
     """
     reader = _reader(os.environ, sys.platform)
     if reader is None:
@@ -55,8 +57,8 @@ async def held() -> Held:
 
 def _nobody(environ: Mapping[str, str]) -> str:
     if environ.get("SSH_CONNECTION"):
-        return "the clipboard is on the other end of this ssh connection: paste its text, or the path of a picture here"
-    return "no program was found that reads the clipboard; install wl-clipboard, or xclip"
+        return "the clipboard is not available over SSH; paste text, or the path of an image on this machine"
+    return "no clipboard program found; install wl-clipboard or xclip"
 
 
 def _reader(environ: Mapping[str, str], platform: str) -> Callable[[], Awaitable[Held]] | None:
@@ -72,7 +74,7 @@ def _reader(environ: Mapping[str, str], platform: str) -> Callable[[], Awaitable
 
 
 async def _offered(read: Sequence[str], types: Sequence[str], of_type: str) -> Held:
-    """From a program that tells in which types the clipboard can be had."""
+    """Read the best type offered by the clipboard program."""
     offered = (await _printed(*read, *types)).decode(errors="replace").split()
     for kind in _PICTURES:
         if kind in offered:
@@ -98,7 +100,7 @@ async def _windows() -> Held:
 
 
 async def _printed(*command: str) -> bytes:
-    """What a command prints; nothing where it fails. It is killed when nobody waits for it any more."""
+    """Return the output of a command; empty if it fails. The process is killed on cancellation."""
     try:
         process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
     except OSError:

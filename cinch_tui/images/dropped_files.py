@@ -1,7 +1,6 @@
-"""What a terminal types when files are dropped on it, and pictures that are pasted as text.
+"""File paths dropped on the terminal, and images pasted as text.
 
-A terminal gives a path as it would stand in a shell: quoted, or with backslashes, or as a file:// address; several one
-after the other.
+Terminals insert dropped paths shell-quoted, backslash-escaped or as file:// URLs, one after another.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 _LONGEST = 16_000
 _DATA_URL = re.compile(r"data:image/[\w.+-]+(?:;[\w=.+-]+)*;base64,", re.IGNORECASE)
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
-# The first letters of the pictures that models are shown, in base64.
+# Base64 prefixes of the supported image formats.
 _BEGINNINGS = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")
 _SHORTEST = 60
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
@@ -25,9 +24,9 @@ _DRIVE = re.compile(r"([A-Za-z]):[\\/](.*)", re.DOTALL)
 
 
 def dropped_paths(text: str, root: Path) -> list[Path]:
-    """The files that the text names and nothing else; empty where there is anything else in it, or one is missing.
+    """Return the files named by the text; empty if it contains anything else or a file is missing.
 
-    Only a picture may be named without its whole path, from `root` on: any word may be the name of a file.
+    Only images may be named relative to `root`, since any word may be a file name.
     """
     text = text.strip()
     if not text or len(text) > _LONGEST:
@@ -45,7 +44,7 @@ def dropped_paths(text: str, root: Path) -> list[Path]:
 
 
 def pasted_picture(text: str) -> bytes | None:
-    """What may be the picture whose base64, bare or as a data: address, is all that the text holds."""
+    """Return the data if the text is base64, bare or as a data URL; it may be an image."""
     text = text.strip()
     beginning = _DATA_URL.match(text)
     if beginning is None and (len(text) < _SHORTEST or not text.startswith(_BEGINNINGS)):
@@ -76,11 +75,11 @@ def _existing(word: str, root: Path) -> Path | None:
     try:
         path = _from_url(word) or _from_drive(word) or Path(word).expanduser()
         if path.is_absolute():
-            # What begins with a slash may also be a command, or be said of a root.
+            # A single path component may also be a slash command.
             return path if len(path.parts) > 2 and path.exists() else None
         return root / path if path.suffix.lower() in _SUFFIXES and (root / path).is_file() else None
     except (OSError, RuntimeError, ValueError):
-        # Too long for a name, the home of nobody, or a letter that no name has.
+        # Name too long, unknown user, or invalid character.
         return None
 
 
@@ -89,6 +88,6 @@ def _from_url(word: str) -> Path | None:
 
 
 def _from_drive(word: str) -> Path | None:
-    """Where Linux on Windows finds a path with a drive."""
+    """Translate a Windows path to its mount in WSL."""
     found = _DRIVE.fullmatch(word)
     return Path("/mnt", found[1].lower(), found[2].replace("\\", "/")) if found and os.name == "posix" else None

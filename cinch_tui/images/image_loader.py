@@ -1,4 +1,4 @@
-"""From the bytes of a picture to what a model can be shown; what services refuse is made smaller, or refused here."""
+"""Loading images for a model: validation, and scaling down to the limits of providers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.messages import Image
     from tools.file_type import ImageHeader
 
-# Services count the letters of base64, and take five megabytes of them.
+# Providers limit base64 data to five megabytes.
 LARGEST = 3_750_000
 WIDEST = 8_000
 _MOST_READ = 200_000_000
@@ -25,7 +25,7 @@ _LOOKED_AT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class LoadedImage:
-    """A picture under its name; the size is 0 where it does not tell."""
+    """A named image; width and height are 0 if unknown."""
 
     name: str
     image: Image
@@ -34,17 +34,21 @@ class LoadedImage:
 
 
 async def shot_of_file(path: Path, root: Path) -> LoadedImage:
-    """As `read_shot`, in a thread."""
+    """Run `read_shot` in a thread."""
     return await asyncio.to_thread(read_shot, path, root)
 
 
 async def shot_of(data: bytes, name: str) -> LoadedImage:
-    """Raises as `read_shot`."""
+    """Load image data.
+
+    Raises:
+        CinchError: as `read_shot`.
+    """
     return await asyncio.to_thread(_taken, data, name)
 
 
 def attachments(shots: Sequence[LoadedImage], first: int = 1) -> tuple[Attachment, ...]:
-    """With marks that count them from `first` on."""
+    """Number the images from `first` on."""
     return tuple(
         Attachment(image_mark(number, shot.name, shot.width, shot.height), shot.image)
         for number, shot in enumerate(shots, first)
@@ -52,14 +56,14 @@ def attachments(shots: Sequence[LoadedImage], first: int = 1) -> tuple[Attachmen
 
 
 def read_shot(path: Path, root: Path) -> LoadedImage:
-    """A file of the project `root` is called by its path there, so that the model can find it.
+    """Load an image file; files in `root` are named by relative path, so that the model can find them.
 
     Raises:
-        CinchError: it cannot be read, is no picture, or is too large; the text says which.
+        CinchError: not readable, not an image, or too large.
     """
     try:
         if path.stat().st_size > _MOST_READ:
-            raise CinchError(f"{path.name} has more than {_MOST_READ // 1_000_000} MB; make it smaller")
+            raise CinchError(f"{path.name} is larger than {_MOST_READ // 1_000_000} MB; reduce its size")
         data = path.read_bytes()
     except OSError as error:
         raise CinchError(f"{path} cannot be read: {error.strerror or error}") from error
@@ -67,11 +71,11 @@ def read_shot(path: Path, root: Path) -> LoadedImage:
 
 
 def is_picture(path: Path) -> bool:
-    """Whether the file begins as a picture that models can be shown."""
+    """Return True if the file starts like a supported image."""
     from tools.file_type import image_header
 
     try:
-        # A pipe would wait for somebody to write into it.
+        # Reading a pipe would block.
         if not path.is_file():
             return False
         with path.open("rb") as file:
@@ -81,24 +85,24 @@ def is_picture(path: Path) -> bool:
 
 
 def _taken(data: bytes, name: str) -> LoadedImage:
-    # Nothing of this is needed before somebody shows something.
+    # Late import: not needed before the first image.
     from cinch_tui.images.shrinking import is_whole
     from harness.messages import Image
     from tools.file_type import image_header
 
     picture = image_header(data)
     if picture is None:
-        raise CinchError(f"{name} is {_kind(data)}; a model is shown PNG, JPEG, GIF and WebP")
+        raise CinchError(f"{name} is {_kind(data)}; supported formats: PNG, JPEG, GIF, WebP")
     if not _fits(data, picture):
         data, picture = _smaller(data, name, picture)
     elif not is_whole(data):
-        raise CinchError(f"{name} is damaged: it cannot be decoded")
+        raise CinchError(f"{name} is damaged and cannot be decoded")
     image = Image(picture.media_type, base64.b64encode(data).decode("ascii"))
     return LoadedImage(name, image, picture.width, picture.height)
 
 
 def _kind(data: bytes) -> str:
-    """What is no picture."""
+    """Describe the type of a file that is not an image."""
     from harness.errors import FileNotText
     from harness.workspace.encoding import decode
     from tools.file_type import binary_kind
@@ -120,7 +124,7 @@ def _smaller(data: bytes, name: str, picture: ImageHeader) -> tuple[bytes, Image
     if less is None or found is None or not _fits(less, found):
         raise CinchError(
             f"{name} is too large ({picture.width} × {picture.height} pixels, {len(data) / 1e6:.1f} MB) and could not "
-            f"be made smaller: services take up to {WIDEST} pixels a side and {LARGEST / 1e6:.2f} MB"
+            f"be reduced; the limits are {WIDEST} pixels per side and {LARGEST / 1e6:.2f} MB"
         )
     return less, found
 

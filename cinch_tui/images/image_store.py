@@ -1,4 +1,4 @@
-"""Where pictures are kept that stand in a draft or in an earlier prompt: files named after what is in them."""
+"""Storage for images of drafts and earlier prompts: files named by content hash."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ logger = logging.getLogger(__name__)
 
 
 class ImageStore:
-    """A disk that fails costs the pictures of earlier prompts, no more."""
+    """Image directory. Disk errors only lose images of earlier prompts."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def keep_all(self, images: Iterable[Attachment]) -> dict[str, str]:
-        """Their names, by their marks."""
+        """Save images; return their names by mark."""
         names = {each.mark: self.keep(each.image) for each in images}
         return {mark: name for mark, name in names.items() if name}
 
     def find_all(self, names: Mapping[str, str]) -> tuple[Attachment, ...]:
-        """Those of them that are still there."""
+        """Return the images that still exist."""
         found = ((mark, self.find(name)) for mark, name in names.items())
         return tuple(Attachment(mark, image) for mark, image in found if image)
 
     def keep(self, image: Image) -> str:
-        """The name under which it is found from now on; empty where it cannot be kept."""
-        # Hardly any prompt has a picture, and this is loaded before the first paint.
+        """Save an image and return its name; empty on failure."""
+        # Late import: images are rare, and this module is loaded before the first paint.
         import hashlib
 
         name = hashlib.sha256(image.data.encode()).hexdigest()[:32] + _SUFFIXES.get(image.media_type, ".bin")
@@ -56,11 +56,11 @@ class ImageStore:
         return name
 
     def find(self, name: str) -> Image | None:
-        """The picture of that name, if it is still there."""
+        """Return the image with this name, if it exists."""
         from harness.messages import Image  # not before the first paint
 
         kind = next((kind for kind, suffix in _SUFFIXES.items() if name.endswith(suffix)), "")
-        # A name of ours has no folder in it.
+        # Valid names contain no path separator.
         if not kind or "/" in name or "\\" in name:
             return None
         try:
@@ -69,7 +69,7 @@ class ImageStore:
             return None
 
     def _thin_out(self) -> None:
-        """The oldest go."""
+        """Delete the oldest images."""
         kept = sorted(self._folder.iterdir(), key=lambda path: path.stat().st_mtime)
         for path in kept[:-MOST]:
             path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What a paste brings that is more than its text: pictures, and files that were dropped."""
+"""Pastes other than plain text: images and dropped files."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ from harness.errors import CinchError
 from harness.lazy_dataclass import dataclass
 
 Piece: TypeAlias = str | LoadedImage
-# As a shell would part it: quoted, or with backslashes before blanks.
+# Split like a shell: quoted, or with escaped blanks.
 _PATH = re.compile(r"""(?<!\S)(?:'[^'\n]+'|"[^"\n]+"|(?:\\.|[^\s\\'"])+)(?!\S)""")
 PASTED = "pasted"
 
 
 @dataclass(frozen=True, slots=True)
 class PasteHandler:
-    """`pieces` in their order; `refused` says which picture was none, and why."""
+    """Content of a paste."""
 
     pieces: tuple[Piece, ...]
+    """Texts and images in order."""
     refused: tuple[str, ...] = ()
+    """Reasons for rejected images."""
 
 
 async def taken_in(text: str, root: Path) -> PasteHandler | None:
-    """What the paste brings; None where it is text and nothing else."""
+    """Return the content of a paste; None if it is plain text."""
     if (data := pasted_picture(text)) is not None:
         found = await shown(data, PASTED)
-        # The agent may have a way with it.
+        # Keep the text: the agent may be able to use it.
         return found if found.pieces else PasteHandler((text,), found.refused)
     paths = await asyncio.to_thread(dropped_paths, text, root)
     if not paths:
@@ -54,15 +56,14 @@ async def shown(data: bytes, name: str) -> PasteHandler:
 
 
 def mention(path: Path, root: Path) -> str:
-    """The path as it stands behind an @: from the project's folder, if it is in there."""
+    """Return the path as an `@` mention, relative to the project if inside."""
     named = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
     folder = "/" if path.is_dir() else ""
     return f'@"{named}{folder}" ' if " " in named else f"@{named}{folder} "
 
 
 async def with_pictures(text: str, root: Path, first: int = 1) -> tuple[UserInput, tuple[str, ...]]:
-    """A line, with the pictures whose paths stand in it, each behind its path and counted from `first` on; and what was
-    refused."""
+    """Attach the images whose paths are in a line, numbered from `first`; return reasons for rejected ones too."""
     said, images, refused, end = "", list[Attachment](), list[str](), 0
     for found in _PATH.finditer(text):
         paths = await asyncio.to_thread(dropped_paths, found[0], root)

@@ -1,4 +1,4 @@
-"""Making a picture small enough for the services that show it to models. Work for a thread."""
+"""Scaling down images for models, to be run in a thread."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from PIL import Image, ImageOps
 
 from cinch_tui.transcript.pixels import BROKEN, KINDS, MOST_PIXELS
 
-# More is scaled down by the services themselves.
+# Providers scale down larger images themselves.
 PIXELS = 2_000
 QUALITY = 85
 
 
 def shrunk(data: bytes) -> bytes | None:
-    """The picture with at most `PIXELS` a side, upright and as JPEG; of an animation the first one. None where it
-    cannot be decoded."""
+    """Return the image as upright JPEG of at most `PIXELS` per side, first frame only; None if it cannot be decoded."""
     try:
         with Image.open(BytesIO(data), formats=KINDS) as image:
-            # JPEG can be decoded small at once.
+            # JPEG can be scaled down while decoding.
             image.draft("RGB", (PIXELS, PIXELS))
             if image.width * image.height > MOST_PIXELS:
                 return None
@@ -29,7 +28,7 @@ def shrunk(data: bytes) -> bytes | None:
 
 
 def is_whole(data: bytes) -> bool:
-    """Whether all of the first picture is there: services refuse a conversation in which one is not."""
+    """Return True if the first frame is complete: providers reject requests with truncated images."""
     try:
         with Image.open(BytesIO(data), formats=KINDS) as image:
             if image.width * image.height <= MOST_PIXELS:
@@ -40,7 +39,7 @@ def is_whole(data: bytes) -> bool:
 
 
 def _jpeg(image: Image.Image) -> bytes:
-    """What shows through is white."""
+    """Encode as JPEG on a white background."""
     seen = image.convert("RGBA")
     page = Image.new("RGBA", seen.size, "white")
     page.alpha_composite(seen)

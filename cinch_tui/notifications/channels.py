@@ -1,6 +1,6 @@
-"""How a person who looks elsewhere is called to this terminal: what is written to it, or which program is run.
+"""Notification channels: escape sequences and desktop programs.
 
-Terminals that know a notification show it on the desktop; the others ring, or mark their window.
+Terminals with notification support show them on the desktop; others ring the bell.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BY_PROGRAM: dict[str, CallKind] = {
     "ghostty": "osc777",
     "WarpTerminal": "osc777",
 }
-# Also where a multiplexer or ssh has put its own name in place of the program's.
+# Set even if a multiplexer or SSH replaced the program name.
 _BY_VARIABLE: dict[str, CallKind] = {"KITTY_WINDOW_ID": "osc99", "WEZTERM_PANE": "osc777", "GHOSTTY_BIN_DIR": "osc777"}
 _BY_TERM: dict[str, CallKind] = {
     "xterm-kitty": "osc99",
@@ -33,7 +33,7 @@ _BY_TERM: dict[str, CallKind] = {
 }
 
 _APPLE = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run"
-# What is shown comes through the environment: no text of a project may become part of a script.
+# Texts are passed in the environment: project text must not become part of a script.
 _WINDOWS = (
     "Add-Type -AssemblyName System.Windows.Forms; $n = New-Object System.Windows.Forms.NotifyIcon; "
     "$n.Icon = [System.Drawing.SystemIcons]::Information; $n.Visible = $true; "
@@ -43,30 +43,30 @@ _WINDOWS = (
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """What is said: a title, and a few words."""
+    """Title and text of a notification."""
 
     title: str
     text: str
 
     @classmethod
     def about(cls, project: str, text: str) -> Notification:
-        """Nothing of it can end a sequence or begin another."""
+        """Create a notification without control characters and separators."""
         return cls(_plain(f"cinch – {project}"), _plain(text))
 
 
 def written(kinds: Sequence[CallKind], call: Notification, environ: Mapping[str, str]) -> str:
-    """What to write to the terminal."""
+    """Return the output for the terminal."""
     if "off" in kinds:
         return ""
     wanted: list[CallKind] = [known_kind(environ) if kind == "auto" else kind for kind in kinds]
     parts = [_through(_sequence(kind, call), environ) for kind in dict.fromkeys(wanted) if kind != "bell"]
-    # A multiplexer may keep from the terminal what it does not know itself.
+    # A multiplexer may drop sequences it does not know.
     rings = "bell" in wanted or ("auto" in kinds and _is_wrapped(environ))
     return "".join(parts) + (BELL if rings else "")
 
 
 def known_kind(environ: Mapping[str, str]) -> CallKind:
-    """What the terminal is known to understand; the bell where nothing is known."""
+    """Return the notification type the terminal supports; the bell if unknown."""
     program = _BY_PROGRAM.get(environ.get("TERM_PROGRAM", ""))
     if program:
         return program
@@ -80,7 +80,7 @@ def known_kind(environ: Mapping[str, str]) -> CallKind:
 
 
 def desktop_command(call: Notification, platform: str = sys.platform) -> tuple[list[str], dict[str, str]]:
-    """The program that shows it on the desktop, and what its environment has besides ours."""
+    """Return the command that shows a desktop notification, and its additional environment."""
     match platform:
         case "darwin":
             return ["osascript", "-e", _APPLE, call.title, call.text], {}
@@ -92,8 +92,8 @@ def desktop_command(call: Notification, platform: str = sys.platform) -> tuple[l
 
 
 def show_on_desktop(call: Notification) -> None:
-    """Start that program, and do not wait for it; without it, nothing is shown."""
-    # Only who asks for it pays for the import.
+    """Start the desktop program without waiting; do nothing if it is missing."""
+    # Late import: only needed if configured.
     import subprocess
     from contextlib import suppress
 
@@ -123,7 +123,7 @@ def _sequence(kind: CallKind, call: Notification) -> str:
 
 
 def _through(sequence: str, environ: Mapping[str, str]) -> str:
-    """Past a multiplexer, to the terminal around it."""
+    """Wrap a sequence for passthrough by a multiplexer."""
     if not sequence or not _is_wrapped(environ):
         return sequence
     if environ.get("TMUX"):
@@ -137,6 +137,6 @@ def _is_wrapped(environ: Mapping[str, str]) -> bool:
 
 
 def _plain(text: str) -> str:
-    """One short line; a semicolon would begin another field."""
+    """Reduce to one short line; semicolons separate fields."""
     words = " ".join(harmless(text).replace(";", ",").split())
     return "".join(letter for letter in words if letter.isprintable())[:LONGEST]

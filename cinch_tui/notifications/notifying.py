@@ -1,4 +1,4 @@
-"""The person at the screen is called through its terminal, and on the desktop where they want that."""
+"""Notifications of the session: through the terminal and on the desktop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class UserNotified(Message):
-    """What is to be written to the terminal. Posted to the app, which has it."""
+    """Write a sequence to the terminal; posted to the app."""
 
     def __init__(self, sequence: str) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class UserNotified(Message):
 
 
 def calling(app: App[object], presence: Presence, options: Options, ui: UiSettings) -> Callable[[Event], None]:
-    """Return a subscriber to an agent's bus that notifies a user who looks elsewhere."""
+    """Return the event handler that notifies the user of this session."""
 
     def call(words: str) -> None:
         about = Notification.about(options.cwd.name, words)

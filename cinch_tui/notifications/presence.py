@@ -1,4 +1,4 @@
-"""Whether the person is there: when they last pressed a key, and whether they look at this terminal."""
+"""User presence: last key press, and focus of the terminal."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import time
 from collections.abc import Callable
 
 COMPOSING = 15.0
-"""Seconds after a key in which somebody with a half-written prompt may think of the next word."""
+"""Seconds after a key during which a user with an unfinished prompt counts as typing."""
 IDLE = 5.0
-"""Seconds without a key after which nobody is taken to look, where the terminal does not tell."""
+"""Seconds without a key after which the user counts as away, if the terminal does not report its focus."""
 
 AT_THE_KEYS = 0.1
-"""Seconds after a key in which somebody looks for what it did, or types the next one."""
+"""Seconds after a key during which the user waits for its effect."""
 
 
 class Presence:
-    """`is_looking` is None until the terminal has told that it was left or come back to: some never do."""
+    """Presence of the user. `is_looking` is None until the terminal reports its focus; some never do."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -29,7 +29,7 @@ class Presence:
 
     @property
     def is_composing(self) -> bool:
-        """Of somebody whose prompt is not empty."""
+        """Return True while the user may be typing; relevant if the prompt is not empty."""
         return self._clock() - self._typed_at < COMPOSING
 
     @property
@@ -42,5 +42,5 @@ class Presence:
 
     @property
     def idle_in(self) -> float:
-        """Seconds until nobody is taken to look, if no key comes."""
+        """Return the seconds until the user counts as idle."""
         return self._typed_at + IDLE - self._clock()

@@ -1,4 +1,4 @@
-"""Calls a person who looks elsewhere: when something waits for them, and when a run that took long has ended."""
+"""Notifications while the user is away: pending questions and the end of long runs."""
 
 from __future__ import annotations
 
@@ -24,12 +24,18 @@ if TYPE_CHECKING:
     from cinch_tui.notifications.presence import Presence
 
 PLAN = "the plan"
-APPROVE, QUESTION, REVIEW = "waits for your approval", "asks you something", "has a plan for you"
+APPROVE, QUESTION, REVIEW = "needs approval", "has a question", "plan ready for review"
 
 
 class Notifications:
-    """Subscribe `receive` to an agent's bus. `call` is given a few words; `after` is how many seconds a run takes whose
-    end is told."""
+    """Subscribe `receive` to an agent's event bus.
+
+    Args:
+        presence: presence of the user.
+        call: shows a notification.
+        after: minimum duration, in seconds, of a run whose end is notified.
+        clock: monotonic time.
+    """
 
     def __init__(
         self, presence: Presence, call: Callable[[str], None], after: float, clock: Callable[[], float] = time.monotonic
@@ -69,7 +75,7 @@ class Notifications:
                 pass
 
     def _waits(self, name: str, words: str) -> None:
-        """Who was called for one thing finds the others that wait."""
+        """Notify for the first pending request only."""
         is_first = not self._waiting
         self._waiting[name] = words
         if not is_first:
@@ -77,7 +83,7 @@ class Notifications:
         if self._presence.is_away:
             self._call(words)
         elif self._presence.is_looking is None:
-            # The terminal does not tell: whoever has not answered by then is taken to be away.
+            # Without focus reports, the user counts as away if they do not answer in time.
             self._look_later()
 
     def _look_later(self) -> None:
@@ -86,7 +92,7 @@ class Notifications:
         self._later = asyncio.get_running_loop().call_later(max(0.1, self._presence.idle_in), self.look_again)
 
     def look_again(self) -> None:
-        """Call whoever has gone by now without an answer."""
+        """Notify if the user left without an answer."""
         self._later = None
         if not self._waiting:
             return
@@ -100,7 +106,7 @@ class Notifications:
         took = self._clock() - self._began
         if event.stop_reason == "aborted" or took < self._after or not self._presence.is_away:
             return
-        ending = "failed" if event.stop_reason == "error" else "is stopped by a limit" if event.limit else "is done"
+        ending = "failed" if event.stop_reason == "error" else "stopped by a limit" if event.limit else "finished"
         self._call(f"{ending} after {_in_words(took)}")
 
 

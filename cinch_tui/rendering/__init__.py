@@ -1,1 +1,1 @@
-"""What is drawn, apart from the widgets that draw it."""
+"""Diffs and code as styled lines, independent of the widgets that show them."""

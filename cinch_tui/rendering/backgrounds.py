@@ -1,6 +1,6 @@
-"""A mend of Textual 8.2: it remembers the background of each widget by the widget's cache of painted lines.
+"""Workaround for Textual 8.2, which caches the background of each widget by the widget's `StylesCache`.
 
-So up to 1,024 of these caches outlive their widgets, some hundred megabytes in a long session.
+The cache keeps up to 1,024 of these alive after their widgets, some hundred megabytes in a long session.
 """
 
 from __future__ import annotations
@@ -23,5 +23,5 @@ def _by_colours(cache: StylesCache, base: Color, background: Color) -> tuple[Sty
 
 
 def remember_backgrounds_by_colour() -> None:
-    """Once, before anything is painted."""
+    """Patch Textual. Call it once, before the first paint."""
     StylesCache.get_inner_outer = _by_colours  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,4 +1,4 @@
-"""Code as styled lines: highlighted as far as it is looked at, wrapped to a width, control characters made visible."""
+"""Code as styled lines: highlighted lazily, wrapped to a width, with visible control characters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEX_AHEAD = 64_000
 
 
 class Lines(Protocol):
-    """Lines for one width, made when they are asked for."""
+    """Lines laid out for one width, built on demand."""
 
     def __len__(self) -> int: ...
 
@@ -31,14 +31,14 @@ class Lines(Protocol):
 
 
 def shown_line(line: str, longest: int = LONGEST_LINE) -> str:
-    """One line as it is shown: harmless, invisible characters marked, tabs expanded, and cut after `longest`."""
+    """Return one line for display: sanitized, invisible characters marked, tabs expanded, truncated after `longest`."""
     if len(line) > longest:
         line = f"{line[:longest]}… {len(line) - longest:,} more characters"
     return marked(line).expandtabs(TAB)
 
 
 def shown_lines(text: str) -> list[str]:
-    """A text's lines as they are shown. Carriage returns are shown only where not every line has one."""
+    """Return the lines of a text for display. Carriage returns are shown only if some lines lack one."""
     lines = text.removesuffix("\n").split("\n")
     if all(line.endswith("\r") for line in lines[:-1]) and len(lines) > 1:
         lines = [line.removesuffix("\r") for line in lines]
@@ -47,8 +47,8 @@ def shown_lines(text: str) -> list[str]:
 
 @cache
 def lexer_for_path(path: str) -> Lexer | None:
-    """The lexer for a file's name; None when its kind is unknown."""
-    # Pygments costs 20 ms and its table of plugins 80 more: only what shows code pays for it.
+    """Return the lexer for a file name; None for an unknown type."""
+    # Pygments takes 20 ms to import and its plugin table another 80 ms: load it only when code is shown.
     from pygments.lexers import find_lexer_class_for_filename
 
     found = find_lexer_class_for_filename(path)
@@ -57,7 +57,7 @@ def lexer_for_path(path: str) -> Lexer | None:
 
 @cache
 def lexer_for_language(language: str) -> Lexer | None:
-    """The lexer of a language's name; None when it is unknown or empty."""
+    """Return the lexer for a language name; None if it is unknown or empty."""
     if not language:
         return None
     from pygments.lexers import find_lexer_class_by_name
@@ -72,8 +72,8 @@ def lexer_for_language(language: str) -> Lexer | None:
 class Highlighter:
     """Lines of one file, highlighted on demand.
 
-    Reading forward goes on from where the lexer stands; a jump starts it afresh at the line asked for, so that no
-    length of file is ever lexed for the sake of one screen.
+    Reading forward continues from the current lexer position; a jump restarts the lexer at the requested line, so that
+    a long file is never lexed completely for one screen.
     """
 
     def __init__(self, lines: Sequence[str], lexer: Lexer | None, styles: CodeStyles) -> None:
@@ -91,7 +91,7 @@ class Highlighter:
         if index not in self._done:
             self._read_to(index, self._lexer)
         line = self._done.get(index)
-        # A lexer that drops or changes a character must not decide what is seen.
+        # A lexer that drops or changes characters must not alter what the user reads.
         return line if line is not None and line.plain == plain else Text(plain)
 
     def _read_to(self, index: int, lexer: Lexer) -> None:
@@ -108,7 +108,7 @@ class Highlighter:
 
 
 class CodeLayout:
-    """Code, or any text, wrapped to a width."""
+    """Code or plain text wrapped to a width."""
 
     def __init__(self, text: str, width: int, lexer: Lexer | None, styles: CodeStyles) -> None:
         self._lines = shown_lines(text)
@@ -125,17 +125,17 @@ class CodeLayout:
 
 
 def tops(heights: Sequence[int]) -> list[int]:
-    """Where each row begins; the last entry is where all end."""
+    """Return the first line of each row, followed by the total height."""
     return [0, *accumulate(heights)]
 
 
 def height(line: str, width: int) -> int:
-    """How many lines of `width` cells a line takes."""
+    """Return the number of lines of `width` cells that `line` occupies."""
     return max(1, math.ceil(len(line) / width)) if line.isascii() else len(_cuts(line, width)) + 1
 
 
 def wrapped(line: Text, width: int) -> list[Text]:
-    """The line cut into pieces that fit; a wide character is never cut in two."""
+    """Split the line into pieces that fit the width; a wide character is never split."""
     cuts = _cuts(line.plain, width)
     return list(line.divide(cuts)) if cuts else [line]
 
@@ -158,7 +158,7 @@ def _cuts(line: str, width: int) -> list[int]:
 
 def _highlighted(text: str, lexer: Lexer, styles: CodeStyles) -> Iterator[Text]:
     line = Text()
-    # The public get_tokens would change newlines and strip blanks, and lines must stay the ones that are numbered.
+    # The public `get_tokens` normalizes newlines and strips blanks, which would shift line numbers.
     for _, token, value in lexer.get_tokens_unprocessed(text):
         style = _style(tuple(token), styles)
         for number, piece in enumerate(value.split("\n")):

@@ -1,6 +1,6 @@
-"""What is painted without any colour, for those who set NO_COLOR: bold, dim and swapped letters remain.
+"""Monochrome output for NO_COLOR: bold, dim and reverse remain.
 
-A ground of another colour becomes swapped letters: it says what is chosen.
+A background color becomes reverse video, since it marks the selection.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from textual.filter import LineFilter
 
 
 class Colourless(LineFilter):
-    """Textual's own turns colours into shades of grey, which are colours too."""
+    """Line filter that removes all colors. Textual's own filter only converts them to grays."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         del background

@@ -1,4 +1,4 @@
-"""How a part of a widget looks by its style sheet, for what is written as `Content`."""
+"""Component styles of a widget for use in `Content`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from textual.widget import Widget
 
 
 def look_of(widget: Widget, component: str) -> Style:
-    """The style of that part alone. Textual's own leaves out that colours are swapped, which is all that marks a
-    choice where there are few colours or none.
+    """Return the style of one component class.
+
+    Textual's `get_visual_style` drops `reverse`, the only marker of a selection on terminals with few colors.
     """
     style = widget.get_visual_style(component, partial=True)
     swapped = widget.get_component_styles(component).text_style.reverse

@@ -1,6 +1,6 @@
-"""A diff as styled lines: numbers, `+` and `-`, highlighted code, the changed words marked.
+"""A diff as styled lines: line numbers, signs, highlighted code and marked word changes.
 
-Unified, or side by side where there is room for it.
+Unified, or side by side on a wide terminal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harness.views import DiffView
 from harness.workspace.hunks import Sides, changed_lines, hunks_of
 
 WHOLE = 1_000_000_000
-"""So many lines of context that nothing is folded."""
+"""Number of context lines with which nothing is folded."""
 
 TWO_NUMBERS_FROM = 60
 NUMBERS_FROM = 30
@@ -31,12 +31,14 @@ _SIGNS: dict[RowKind, str] = {"added": "+", "removed": "-", "context": " ", "gap
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a diff is laid out: lines of context, side by side or not (None: as the width is), and what of it a person
-    has taken so far."""
+    """Layout options of a diff."""
 
     context: int = 3
+    """Unchanged lines shown around a change."""
     split: bool | None = None
+    """Side by side; None: depends on the width."""
     review: Review | None = None
+    """The user's decision about each hunk so far."""
 
     def is_split(self, view: DiffView, width: int, split_from: int) -> bool:
         both = view.old is not None and view.new is not None
@@ -44,13 +46,13 @@ class Shape:
 
 
 CHANGES = Shape()
-"""The changes, with a little around them."""
+"""Only the changes, with a little context."""
 
 
 def diff_lines(
     view: DiffView, width: int, styles: DiffStyles, *, context: int = 3, limit: int | None = None
 ) -> list[Text]:
-    """The diff in lines of exactly `width` cells; at `limit` lines a last one says how many are left out."""
+    """Return the diff as lines of exactly `width` cells; after `limit` lines a last one counts the rest."""
     layout = diff_layout(view, width, styles, Shape(context))
     shown = len(layout) if limit is None else min(limit, len(layout))
     lines = [layout.line(y) for y in range(shown)]
@@ -60,21 +62,21 @@ def diff_lines(
 
 
 def diff_layout(view: DiffView, width: int, styles: DiffStyles, shape: Shape = CHANGES) -> Lines:
-    """The diff laid out for a width."""
+    """Lay the diff out for a width."""
     if shape.is_split(view, width, styles.split_from):
         return SideBySide(view, width, styles, context=shape.context, review=shape.review)
     return DiffLayout(view, width, styles, context=shape.context, review=shape.review)
 
 
 def diff_stat(view: DiffView) -> tuple[int, int]:
-    """How many lines were added, and how many removed."""
+    """Return the number of added and removed lines."""
     changes = changed_lines(Sides.of(view))
     added = sum(change.new_to - change.new_from for change in changes)
     return added, sum(change.old_to - change.old_from for change in changes)
 
 
 class DiffLayout:
-    """A unified diff laid out for a width; a line is highlighted and built when it is asked for."""
+    """A unified diff laid out for a width; lines are highlighted and built on demand."""
 
     def __init__(
         self, view: DiffView, width: int, styles: DiffStyles, *, context: int = 3, review: Review | None = None
@@ -115,7 +117,7 @@ class DiffLayout:
         return self._wrapped[1]
 
     def top_of(self, hunk: int) -> int:
-        """The line at which a hunk begins."""
+        """Return the first line of a hunk."""
         found = (index for index, row in enumerate(self._rows) if row.kind == "head" and row.hunk == hunk)
         return self._tops[next(found, 0)]
 
@@ -126,7 +128,7 @@ class DiffLayout:
 
 @dataclass(frozen=True, slots=True)
 class _Gutter:
-    """Line numbers and sign; the numbers give way on a narrow screen."""
+    """Line numbers and sign; narrow terminals omit the numbers."""
 
     columns: int
     digits: int

@@ -1,4 +1,4 @@
-"""What the rows of a diff are written in: the colour of each, its code highlighted, its changed words marked."""
+"""Styles of diff rows: background, syntax highlighting and marked word changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.workspace.hunks import Sides
 
 
 class Ink:
-    """For the rows of one diff; a hunk that is left out has no colour of its own."""
+    """Styled text for the rows of one diff; a rejected hunk is shown without colors."""
 
     def __init__(self, view: DiffView, sides: Sides, styles: DiffStyles, review: Review | None = None) -> None:
         self._view = view
@@ -26,7 +26,7 @@ class Ink:
         self._review = review
 
     def base(self, row: Row) -> Style:
-        """What the whole line is written on."""
+        """Return the base style of the whole line."""
         if self._is_left_out(row):
             return self._styles.hunk
         match row.kind:
@@ -48,7 +48,7 @@ class Ink:
             case "gap" | "note" | "head":
                 return Text(row.text)
         if text.plain != row.text:
-            text = Text(row.text)  # a changed line that is shown in full, or with its runs of blanks counted
+            text = Text(row.text)  # a changed line is never truncated, and its long runs of blanks are counted
         if not row.words or self._is_left_out(row):
             return text
         text = text.copy()
@@ -57,7 +57,7 @@ class Ink:
         return text
 
     def head(self, row: Row, width: int) -> Text:
-        """The line above a hunk."""
+        """Return the header line of a hunk."""
         review, number = self._review, row.hunk or 0
         is_current = review is not None and review.is_on and review.at == number
         line = Text(review.head(number) if review else "", style=self._styles.head, no_wrap=True, end="")
@@ -83,7 +83,7 @@ class Ink:
 
 
 def nothing_in(view: DiffView) -> str:
-    """What is said of a diff without rows."""
+    """Return the text shown for a diff without rows."""
     if view.old is None:
         return "a new, empty file"
-    return "an empty file goes" if view.new is None else "no changes"
+    return "deletes an empty file" if view.new is None else "no changes"

@@ -1,7 +1,7 @@
-"""Colours for terminals that have 256, as tmux and screen usually say they have.
+"""Conversion of true colors for terminals with 256 colors, such as most tmux and screen sessions.
 
-Rich takes the nearest of six shades of each of red, green and blue: a bluish grey becomes dark blue, the pale ground
-of an added line grey. Here the nearest is the one that looks so.
+Rich rounds each of red, green and blue to six levels: a bluish gray becomes dark blue, the pale background of an added
+line gray. This conversion picks the perceptually nearest color.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
-# In units of CIE Lab, in which the eye sees a difference of two or three.
+# In units of CIE Lab; the eye notices a difference of two or three.
 STRONG_FROM = 20.0
 GREYISH_BELOW = 10.0
-# How much strength weighs beside brightness where a pale colour is looked for.
+# Weight of saturation relative to brightness when matching a pale color.
 STRENGTH_WEIGHT = 0.3
 _STEPS = (0, 95, 135, 175, 215, 255)
 _WHITE = (0.9505, 1.0, 1.089)
 
 
 class Lab(NamedTuple):
+    """Color in CIE Lab: brightness, green to red, blue to yellow."""
+
     brightness: float
     red: float
     yellow: float
-    """How much rather red than green, and rather yellow than blue."""
 
     @property
     def strength(self) -> float:
@@ -37,7 +38,7 @@ class Lab(NamedTuple):
 
 
 class FewColours(LineFilter):
-    """Paints with the 240 colours of which it is known how they look; the first sixteen are set by their owner."""
+    """Line filter that uses the 240 fixed colors; the user may redefine the first sixteen."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         del background
@@ -46,7 +47,7 @@ class FewColours(LineFilter):
 
 @lru_cache(4096)
 def nearest(red: int, green: int, blue: int) -> int:
-    """The number of the colour that looks like this one."""
+    """Return the number of the nearest color."""
     if (exact := _NUMBERS.get((red, green, blue))) is not None:
         return exact
     wanted = _lab(red, green, blue)
@@ -56,7 +57,10 @@ def nearest(red: int, green: int, blue: int) -> int:
 
 
 def _alike(pale: Lab) -> list[int]:
-    """Pale red and green say something, as in a diff; a touch of blue or yellow only makes a grey cool or warm."""
+    """Return the candidates for a pale color.
+
+    Pale red and green carry meaning, as in a diff; a hint of blue or yellow only makes a gray cooler or warmer.
+    """
     if abs(pale.red) > max(abs(pale.yellow), STRONG_FROM / 4):
         return _REDS if pale.red > 0 else _GREENS
     return _GREYS if pale.strength < GREYISH_BELOW else [*_TABLE]
@@ -69,7 +73,7 @@ def _dyed(style: Style) -> Style:
 
 
 def _eight_bit(colour: RichColor | None) -> RichColor | None:
-    """None where it stays as it is."""
+    """Return the 8-bit color; None if it needs no conversion."""
     if colour is None or colour.triplet is None:
         return None
     return RichColor.from_ansi(nearest(*colour.triplet))

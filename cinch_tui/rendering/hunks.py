@@ -1,6 +1,6 @@
-"""The changed places of a file as rows: which lines went, which came, and what stands around them.
+"""Diff rows: removed, added and context lines, paired for the side-by-side view.
 
-A pure computation without looks. Rows stand side by side in pairs; one under the other they are a unified diff.
+Pure computation without styles. The rows of the pairs in order are a unified diff.
 """
 
 from __future__ import annotations
@@ -23,35 +23,36 @@ Span: TypeAlias = tuple[int, int]
 MOST_WORDS = 400
 MOST_ALIGNED = 60
 LONGEST_CHANGED = 100_000
-"""Characters of a changed line that are shown."""
+"""Maximum number of characters shown of a changed line."""
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a diff. Numbers count from 1; `words` are the parts of `text` that differ from its counterpart.
-
-    `hunk` is the number (from 0) of the hunk it belongs to, where hunks are told apart; each has a `head` row then.
-    """
+    """One line of a diff."""
 
     kind: RowKind
     text: str
     old: int | None = None
+    """Line number in the old file, from 1."""
     new: int | None = None
+    """Line number in the new file, from 1."""
     words: tuple[Span, ...] = ()
+    """Spans of `text` that differ from its counterpart."""
     hunk: int | None = None
+    """Number of its hunk from 0, if hunks are separated; each hunk has a `head` row then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What stands side by side. Where both are one row, it belongs to both sides."""
+    """Left and right row of the side-by-side view; the same row twice if it belongs to both sides."""
 
     left: Row | None
     right: Row | None
 
 
 def diff_rows(sides: Sides, *, context: int = 3, hunks: Sequence[Hunk] = ()) -> list[Row]:
-    """The rows of a diff, hunk after hunk, with a `gap` row where unchanged lines are left out between two."""
+    """Return the rows of a diff; a `gap` row replaces omitted unchanged lines between hunks."""
     rows: list[Row] = []
     for is_shared, group in groupby(
         diff_pairs(sides, context=context, hunks=hunks), lambda pair: pair.left is pair.right
@@ -63,7 +64,7 @@ def diff_rows(sides: Sides, *, context: int = 3, hunks: Sequence[Hunk] = ()) -> 
 
 
 def diff_pairs(sides: Sides, *, context: int = 3, hunks: Sequence[Hunk] = ()) -> list[Pair]:
-    """The same in two columns; with `hunks`, a `head` row stands before the changes of each."""
+    """Return the rows as pairs; with `hunks`, a `head` row precedes the changes of each hunk."""
     changes = changed_lines(sides)
     starts = {hunk.old_from: number for number, hunk in enumerate(hunks)}
     pairs: list[Pair] = []
@@ -114,7 +115,7 @@ def _changed(sides: Sides, change: Hunk, number: int | None) -> Iterator[Pair]:
 
 
 def _aligned(left: Sequence[Row], right: Sequence[Row]) -> list[Pair]:
-    """Rows that stand for each other: counted from the beginning, or, where more is alike so, from the end."""
+    """Pair the rows from the start or from the end, whichever side has more in common."""
     few = min(len(left), len(right))
     if not few or (len(left) != len(right) and max(len(left), len(right)) > MOST_ALIGNED):
         return [Pair(*pair) for pair in zip_longest(left, right)]
@@ -140,13 +141,13 @@ def _marked(left: Sequence[Row], right: Sequence[Row]) -> list[Pair]:
 
 
 def _alike(pairs: Sequence[Pair]) -> int:
-    """How many characters of marked lines stand on both sides."""
+    """Count the unchanged characters of marked lines."""
     rows = [pair.left for pair in pairs if pair.left and pair.right and (pair.left.words or pair.right.words)]
     return sum(len(row.text) - sum(end - start for start, end in row.words) for row in rows)
 
 
 def _newline_note(lines: Sequence[str], rows: Sequence[Row]) -> Row | None:
-    """Said of a side that changed and whose last line does not end."""
+    """Return a note for a changed side whose last line has no newline."""
     is_open = bool(rows) and (rows[-1].old or rows[-1].new) == len(lines) and not lines[-1].endswith("\n")
     return Row("note", "no newline at the end of the file", hunk=rows[-1].hunk) if is_open else None
 
@@ -156,12 +157,12 @@ def _shown(line: str) -> str:
 
 
 def _shown_whole(line: str) -> str:
-    """A changed line, of which nothing may be hidden when it is approved."""
+    """Return a changed line completely: nothing may be hidden in an approval."""
     return shown_line(shortened(line.removesuffix("\n")), LONGEST_CHANGED)
 
 
 def changed_words(old: str, new: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """The parts of two lines that differ; none where the lines have too little in common to be read as one edit."""
+    """Return the differing spans of two lines; none if the lines have too little in common."""
     old_words, new_words = _WORD.findall(old), _WORD.findall(new)
     if len(old_words) > MOST_WORDS or len(new_words) > MOST_WORDS:
         return (), ()

@@ -1,4 +1,4 @@
-"""The line of a file at a row of a diff, to find it again after the diff was laid out differently."""
+"""The file line at a row of a diff, to restore the scroll position after a new layout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LineAnchor:
-    """Line numbers on either side, counted from 1, and the row of the layout where they stand."""
+    """Line numbers on both sides, from 1, and their row in the layout."""
 
     old: int | None
     new: int | None
@@ -18,7 +18,12 @@ class LineAnchor:
 
 
 class NumberedRows:
-    """`numbers` are the line numbers of each row group, `tops` the rows where the groups begin, and one more."""
+    """Lookup between rows and line numbers.
+
+    Args:
+        numbers: old and new line number of each row group.
+        tops: first row of each group, followed by the total height.
+    """
 
     def __init__(self, numbers: Sequence[tuple[int | None, int | None]], tops: Sequence[int]) -> None:
         self._numbers = numbers

@@ -1,4 +1,4 @@
-"""Which hunks of a change a person takes and which they refuse, as far as they have come."""
+"""Review state: accepted and rejected hunks of a change."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from harness.lazy_dataclass import dataclass
 
 @dataclass(slots=True)
 class Review:
-    """`refused` are the hunks that are left out, with the reasons; `at` is the one that keys act on, while they do."""
+    """Decisions of the user on each hunk."""
 
     count: int
     at: int = 0
+    """Number of the current hunk."""
     is_on: bool = False
+    """Review mode is active: keys act on the current hunk."""
     refused: dict[int, str] = field(default_factory=dict[int, str])
+    """Rejected hunks with their reasons."""
 
     @property
     def taken(self) -> int:
         return self.count - len(self.refused)
 
     def go(self, by: int) -> None:
-        """To another hunk; it stays within the first and the last."""
+        """Move by a number of hunks, within the first and the last."""
         self.at = max(min(self.at + by, self.count - 1), 0)
 
     def accept(self) -> None:
@@ -44,7 +47,7 @@ class Review:
         self.refused = {number: self.refused.get(number, "") for number in range(self.count)}
 
     def head(self, number: int) -> str:
-        """What stands above a hunk: a mark that needs no colour, which one it is, and why it is left out."""
+        """Return the header of a hunk: an accepted or skipped mark that needs no color, its number, and the reason."""
         cursor = "▶" if self.is_on and number == self.at else " "
         if number not in self.refused:
             return f"{cursor}[x] change {number + 1} of {self.count}"

@@ -1,4 +1,4 @@
-"""A diff in two columns, the file before on the left and after on the right; a line on both stands at one height."""
+"""A diff in two columns: old file on the left, new file on the right, corresponding lines aligned."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WIDE = ("gap", "head")
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """Where one side stands. Lines too long for it go on below."""
+    """Width of one side; longer lines are wrapped."""
 
     width: int
     digits: int
@@ -38,7 +38,7 @@ class _Column:
 
 
 class SideBySide:
-    """Laid out for a width; a line is highlighted and built when it is asked for."""
+    """A side-by-side diff laid out for a width; lines are highlighted and built on demand."""
 
     def __init__(
         self, view: DiffView, width: int, styles: DiffStyles, *, context: int = 3, review: Review | None = None
@@ -73,7 +73,7 @@ class SideBySide:
         return line
 
     def top_of(self, hunk: int) -> int:
-        """The line at which a hunk begins."""
+        """Return the first line of a hunk."""
         heads = (
             index
             for index, pair in enumerate(self._pairs)

@@ -1,4 +1,4 @@
-"""How code and diffs look: styles that a theme decides, through the component classes of the widget that shows them."""
+"""Styles of code and diffs, taken from the theme through a widget's component classes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLAIN = Style()
 
 @dataclass(frozen=True, slots=True)
 class CodeStyles:
-    """How the kinds of words in code look."""
+    """Styles of syntax tokens."""
 
     keyword: Style = PLAIN
     string: Style = PLAIN
@@ -34,15 +34,12 @@ class CodeStyles:
 
 
 CODE_CLASSES = frozenset(f"code--{field.name}" for field in fields(CodeStyles))
-"""Component classes for a widget that shows code; `styles/code.tcss` gives each its colour."""
+"""Component classes for a widget that shows code; colors are set in `styles/code.tcss`."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiffStyles:
-    """How the parts of a diff look; a theme decides, through the component classes of the widget that shows it.
-
-    `split_from`: cells from which its two sides stand beside each other.
-    """
+    """Styles of the parts of a diff, from the component classes of the widget that shows it."""
 
     added: Style = PLAIN
     removed: Style = PLAIN
@@ -53,6 +50,7 @@ class DiffStyles:
     added_word: Style = PLAIN
     removed_word: Style = PLAIN
     split_from: int = 150
+    """Minimum width of the side-by-side view, in cells."""
     code: CodeStyles = field(default_factory=CodeStyles)
 
 
@@ -67,11 +65,11 @@ DIFF_CLASSES = CODE_CLASSES | {
     "diff--removed-word",
     "diff--split",
 }
-"""Component classes for a widget that shows diffs; `styles/code.tcss` gives each its colours."""
+"""Component classes for a widget that shows diffs; colors are set in `styles/code.tcss`."""
 
 
 def diff_styles(widget: Widget) -> DiffStyles:
-    """The styles of a widget whose component classes include `DIFF_CLASSES`."""
+    """Return the styles of a widget whose component classes include `DIFF_CLASSES`."""
 
     def style(part: str) -> Style:
         return component_style(widget, f"diff--{part}")
@@ -96,7 +94,7 @@ def _least_width(widget: Widget, name: str) -> int:
 
 
 def component_style(widget: Widget, name: str) -> Style:
-    """A component class as a style that leaves open what its rules leave open."""
+    """Return the style of a component class; colors without a rule stay unset."""
     whole = widget.get_component_rich_style(name)
     own = widget.get_component_rich_style(name, partial=True)
     colours = Style(color=whole.color if own.color else None, bgcolor=whole.bgcolor if own.bgcolor else None)
@@ -104,5 +102,5 @@ def component_style(widget: Widget, name: str) -> Style:
 
 
 def code_styles(widget: Widget) -> CodeStyles:
-    """The styles of a widget whose component classes include `CODE_CLASSES`."""
+    """Return the styles of a widget whose component classes include `CODE_CLASSES`."""
     return CodeStyles(*(component_style(widget, f"code--{field.name}") for field in fields(CodeStyles)))

@@ -1,4 +1,4 @@
-"""A change as text that `patch` and `git apply` take: what is copied of an edit, and what a pager shows."""
+"""Unified diffs for the clipboard and the pager, as accepted by `patch` and `git apply`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OPEN_END = "\\ No newline at end of file\n"
 
 
 def unified(view: DiffView) -> str:
-    """The change as a unified diff; nothing where both sides are the same."""
+    """Return the change as a unified diff; empty if both sides are equal."""
     sides = Sides.of(view)
     changes = changed_lines(sides)
     if not changes and view.old is not None and view.new is not None:
@@ -27,7 +27,7 @@ def unified(view: DiffView) -> str:
 
 
 def _together(changes: Sequence[Hunk]) -> Iterator[list[Hunk]]:
-    """Changes whose surroundings touch stand under one head."""
+    """Group changes whose context lines overlap into one hunk."""
     group: list[Hunk] = []
     for change in changes:
         if group and change.old_from - group[-1].old_to > 2 * CONTEXT:
@@ -55,7 +55,7 @@ def _hunk(sides: Sides, changes: Sequence[Hunk]) -> str:
 
 
 def _range(start: int, end: int) -> str:
-    """Lines as diffs count them: from 1, and nothing is said to be after the line before it."""
+    """Format a range of a hunk header: lines count from 1; an empty range names the line before it."""
     return f"{start + 1 if end > start else start},{end - start}"
 
 

@@ -1,4 +1,4 @@
-"""Letters that stand upright, for GNU screen: what slants them elsewhere swaps their colours there."""
+"""Removal of italics for GNU screen, which shows them as reverse video."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UPRIGHT = Style(italic=False)
 
 
 class Upright(LineFilter):
-    """Paints nothing in italics."""
+    """Line filter that removes italics."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         del background

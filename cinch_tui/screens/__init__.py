@@ -1,1 +1,1 @@
-"""Whole screens: each asks one thing and hands back one answer."""
+"""Screens and dialogs."""

@@ -1,4 +1,4 @@
-"""Approval dialog: what a call will do, why it needs approval, and the answers."""
+"""Approval dialog: preview of a call, reason for asking, and the answers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from harness.ports.interaction import (
 from harness.views import DiffView, TerminalView, TextView, View
 
 LEAST = 2
-"""Lines of the call that are in sight at any size."""
+"""Minimum number of lines of the call that stay visible."""
 
 _HINT = ("approval.page_up approval.page_down scroll", CONVERSATION_HINT, "approval.back denies")
 _DIFF_HINT = ("approval.split side by side", "approval.unfold unfold", *_HINT)
@@ -50,17 +50,21 @@ _REVIEW_HINT = (
     "review.finish done",
 )
 _WRITING_HINT = ("Enter sends", "approval.back goes back")
-_WRITING_HINT_OF_ONE = ("Enter keeps it", "approval.back goes back")
-_WHY_NOT = "why not? Enter sends, {back} goes back"
-_WHY_SKIP = "why skip change {number}? Enter keeps it, {back} goes back"
+_WRITING_HINT_OF_ONE = ("Enter saves", "approval.back goes back")
+_WHY_NOT = "reason for denying: Enter sends, {back} goes back"
+_WHY_SKIP = "reason for skipping change {number}: Enter saves, {back} goes back"
 
 
 class ApprovalScreen(DockedDialog[Approval]):
-    """Asks about one call. Esc and `n` deny it, `d` denies with a reason for the model.
+    """Asks for approval of one call. Esc and `n` deny it, `d` denies with a reason for the model.
 
-    A call can be allowed once its end has been in sight. Where other calls of the reply wait too, ← and → go through
-    them, and the answer is for the one that is shown. `editor` is the command with which the user changes what is
-    proposed; empty for the usual one.
+    A call can be allowed only after it was shown to its end. If other calls of the reply are pending, ← and → switch
+    between them, and the answer applies to the visible one.
+
+    Args:
+        request: the call.
+        grace: seconds during which keys go to the prompt.
+        editor: command to edit the proposal; empty: the default editor.
     """
 
     CSS_PATH = stylesheets("docked", "approval")
@@ -87,11 +91,11 @@ class ApprovalScreen(DockedDialog[Approval]):
             yield Input(id="reason", compact=True, select_on_focus=False)
 
     def opened(self) -> None:
-        """A dangerous call is not allowed by Enter alone."""
+        """Highlight the safe answer: Enter alone must not allow a dangerous call."""
         self.query_one("#answers", AnswerBar).highlight("deny" if self._danger else "once")
 
     def on_resize(self) -> None:
-        """The call takes the rows that heading and answers leave: no answer is out of sight."""
+        """Limit the height of the call, so that all answers stay visible."""
         self.call_after_refresh(self._fit)
 
     @property
@@ -114,7 +118,7 @@ class ApprovalScreen(DockedDialog[Approval]):
         self._show_hint()
 
     def _show_hint(self) -> None:
-        # It is told of its state before it has its parts.
+        # The watcher runs before the widgets exist.
         for dialog in self.query("#dialog"):
             dialog.border_subtitle = self._hint
 
@@ -143,11 +147,11 @@ class ApprovalScreen(DockedDialog[Approval]):
         self.answer(self._calls.denied())
 
     async def action_go(self, step: int) -> None:
-        """Show another of the calls that wait."""
+        """Show another pending call."""
         if self._answered:
             return
         self._calls.go(step)
-        # Before anything else may happen: an answer is to what is shown.
+        # Update the answers first: an answer must match the visible call.
         self.show_choice()
         self.opened()
         dialog = self.query_one("#dialog")
@@ -191,7 +195,7 @@ class ApprovalScreen(DockedDialog[Approval]):
             case Edited(text) if (text := self._cleaned(text)) and text != proposed:
                 self._say(ProposeRevision(text))
             case _:
-                self.notify("Nothing was changed.", markup=False)
+                self.notify("No changes made.", markup=False)
 
     def action_split(self) -> None:
         self.query_one(ViewPane).toggle_split()
@@ -214,13 +218,13 @@ class ApprovalScreen(DockedDialog[Approval]):
 
     @on(AnswerBar.Chosen)
     async def take_chosen(self, event: AnswerBar.Chosen) -> None:
-        # An answer chosen before another call was shown counts for neither.
+        # Ignore an answer chosen before another call was shown.
         if event.version == self.query_one("#answers", AnswerBar).version:
             await self.run_action(event.action)
 
     @on(ViewPane.Moved)
     def show_unseen(self) -> None:
-        """Note that the end of the call is in sight, or show how much of it is not."""
+        """Record that the end of the call was visible, or show how many lines are not."""
         panes = self.query(ViewPane)
         below = panes.first().lines_below(self._rows_for_call) if panes else None
         self._calls.shown.is_seen |= below == 0
@@ -244,7 +248,7 @@ class ApprovalScreen(DockedDialog[Approval]):
 
     @on(ReviewPane.Changed)
     def show_choice(self) -> None:
-        """The answers say how much is taken."""
+        """Update the number of accepted hunks in the answers."""
         self.query_one("#answers", AnswerBar).show(self._options())
 
     @on(ReviewPane.Explain)
@@ -257,8 +261,8 @@ class ApprovalScreen(DockedDialog[Approval]):
         self._leave_review()
 
     def _fit(self) -> None:
-        """Give the call the rows that are left."""
-        # For a moment there is none, while another call is shown.
+        """Limit the call to the remaining rows."""
+        # It is missing for a moment while another call is shown.
         for view in self.query("#view"):
             view.styles.max_height = self._rows_for_call
 
@@ -291,17 +295,17 @@ class ApprovalScreen(DockedDialog[Approval]):
         return isinstance(view, DiffView) and view.old is not None and view.new is not None
 
     def _say(self, approval: ApprovalDecision) -> None:
-        """Answer what is shown."""
+        """Answer the visible call."""
         self.answer(self._calls.said(approval))
 
     def _allow(self, approval: ApprovalDecision) -> None:
-        """Allow what is shown, once its end has been in sight."""
+        """Allow the visible call if its end was visible."""
         self.show_unseen()
         if self._calls.shown.is_seen:
             self._say(approval)
 
     def _allow_together(self, tool: str) -> None:
-        """Allow several calls at once, each of which has been shown."""
+        """Allow several calls at once if each was shown."""
         self.show_unseen()
         others = self.query_one("#others")
         unseen = self._calls.unseen(0 if self.has_class("-short") else others.size.width, tool)
@@ -312,7 +316,7 @@ class ApprovalScreen(DockedDialog[Approval]):
             self._remind(hint(f"{calls} not shown in full yet: approval.next shows the next"))
 
     def _remind(self, text: str) -> None:
-        """Show what has to be looked at before the call can be allowed."""
+        """Show what must be viewed before the call can be allowed."""
         line = self.query_one("#unseen", Static)
         if line.display != bool(text):
             line.display = bool(text)
@@ -333,7 +337,7 @@ class ApprovalScreen(DockedDialog[Approval]):
         self.focus_first()
 
     def _cleaned(self, text: str) -> str:
-        """What an editor adds at the end of a command is no part of it."""
+        """Remove the trailing newline that editors add to a command."""
         return text if isinstance(self._request.view, DiffView) else text.rstrip()
 
     def _pane(self) -> ViewPane:
@@ -348,7 +352,7 @@ class ApprovalScreen(DockedDialog[Approval]):
         if self._request.is_revised:
             label = label.append("  (edited by you)")
         if isinstance(view, TerminalView):
-            return label  # the whole command is shown below
+            return label  # the command is shown below
         heading = label.append(f"  {one_line(self._request.summary)}")
         if not isinstance(view, DiffView):
             return heading
@@ -375,7 +379,7 @@ _SOMETIMES = ("session", "always", "exactly", "allow_all", "allow_tool", "deny_a
 
 
 def _proposal(view: View) -> tuple[str, str]:
-    """What of a view can be changed, and what to call the file it is changed in."""
+    """Return the editable text of a view and a file name for it."""
     match view:
         case DiffView(path=path, new=new):
             return new or "", PurePath(path).name or "proposal.txt"
@@ -386,7 +390,7 @@ def _proposal(view: View) -> tuple[str, str]:
 
 
 def _in_full(view: View) -> View:
-    """A view with nothing in it that can be overlooked; the lines of a diff are made so."""
+    """Return the view with long blanks and lines revealed; diffs already are."""
     match view:
         case TerminalView(command=command):
             return replace(view, command=revealed(command))

@@ -1,4 +1,4 @@
-"""What changed in the files, and what of it is to be put back."""
+"""Changed files with their diffs, and reverting them."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from harness.workspace.hunks import hunks_of
 
 _TITLES: dict[Base, str] = {"session": "Changed since this session began", "git": "Changed since the last commit"}
 _EMPTY: dict[Base, tuple[str, str]] = {
-    "session": ("This session has changed no file", "changes.base compares with git"),
-    "git": ("Nothing differs from the last commit", "changes.base shows what this session changed"),
+    "session": ("No files changed in this session", "changes.base compares with git"),
+    "git": ("No changes since the last commit", "changes.base shows what this session changed"),
 }
 WIDTHS: list[tuple[int, str]] | None = [(0, "-narrow"), (110, "-wide")]
 _OTHER_BASE: dict[Base, str] = {"session": "git", "git": "session start"}
@@ -43,7 +43,7 @@ _PANE_HINT = (
 
 
 class ChangesScreen(Dialog[None]):
-    """Files, and the diff of the one under the cursor. In the diff a hunk that is left out is one to be put back."""
+    """List of files and the diff of the selected one. In the diff, skipped hunks are those to revert."""
 
     CSS_PATH = stylesheets("changes")
     FIRST_FOCUS = "#files"
@@ -53,7 +53,13 @@ class ChangesScreen(Dialog[None]):
     looking = var(default=False)
 
     def __init__(self, ledger: SessionChanges, base: Base, *, at: str = "") -> None:
-        """`at` is the file to begin with."""
+        """Create the screen.
+
+        Args:
+            ledger: the changes.
+            base: what to compare with.
+            at: path of the file to select first.
+        """
         super().__init__(grace=0)
         self._at = at
         self._ledger = ledger
@@ -74,7 +80,7 @@ class ChangesScreen(Dialog[None]):
 
     @work(group="changes", exclusive=True)
     async def load(self) -> None:
-        """Look at the files anew."""
+        """Reload the changes."""
         files = self.query_one("#files", OptionList)
         at = files.highlighted or 0
         try:
@@ -91,7 +97,7 @@ class ChangesScreen(Dialog[None]):
             self._look_at(None, problem)
 
     def _place(self, before: int) -> int:
-        """Where the cursor goes: to the file that was asked for, at first."""
+        """Return the list index to select: the requested file first."""
         wanted, self._at = self._at, ""
         places = [place for place, change in enumerate(self._changes) if change.shown == wanted]
         return places[0] if places else min(before, len(self._changes) - 1)
@@ -176,7 +182,7 @@ class ChangesScreen(Dialog[None]):
     @work(group="put-back", exclusive=True)
     async def _put_back(self, change: FileChange, refused: Sequence[int]) -> None:
         if not change.is_known:
-            self.notify(f"What {change.shown} held before was not kept.", severity="error", markup=False)
+            self.notify(f"Cannot revert {change.shown}: no earlier version was saved.", severity="error", markup=False)
             return
         if not await self._owner.push_screen_wait(_confirmation(change, len(refused), self._review.count)):
             return
@@ -196,7 +202,7 @@ class ChangesScreen(Dialog[None]):
 
 
 def _line(change: FileChange) -> Content:
-    """The file, what became of it as a letter, and how much."""
+    """Format a file with its status letter and counts."""
     letter = "A" if change.before is None else "D" if change.now is None else "M"
     view = change.view
     counts = "+{} −{}".format(*diff_stat(view)) if view else "?" if not change.is_known else "binary"
@@ -207,8 +213,8 @@ def _line(change: FileChange) -> Content:
 
 def _why_no_diff(change: FileChange) -> str:
     if not change.is_known:
-        return "What it held before was too large to keep, or could not be read."
-    return ". ".join(("One of its two sides is no text", hint("changes.put_back_file reverts the whole file.")))
+        return "The earlier version was too large to save or could not be read."
+    return ". ".join(("Binary file", hint("changes.put_back_file reverts the whole file.")))
 
 
 def _confirmation(change: FileChange, count: int, of: int) -> Confirmation:

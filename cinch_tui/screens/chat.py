@@ -1,4 +1,4 @@
-"""Chat screen: the conversation, the prompt and the status bar."""
+"""Chat screen: transcript and prompt."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ if TYPE_CHECKING:
     from cinch_tui.widgets.queue_line import QueueLine
 
 QUIT_WITHIN = 1.5
-"""Seconds in which a second Ctrl+C or Ctrl+D quits."""
+"""Maximum seconds between two presses of Ctrl+C or Ctrl+D that quit."""
 REPEATED_WITHIN = 0.1
-"""Seconds; a key that is held down repeats faster than this."""
+"""Maximum seconds between key repeats of a held key."""
 
 WARNING_SECONDS = 10
 
-AS_IT_IS = "Send it as it is"
+AS_IT_IS = "Send as prompt"
 TO_THE_PROMPT = "Back to the prompt"
 
 
 class ChatScreen(PanelledScreen):
-    """Passes input to the session controller and keys to the widgets."""
+    """Passes user input to the session controller and key actions to the widgets."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("chat")]
     AUTO_FOCUS = ""
 
     class PromptReady(Message):
-        """The prompt has the focus, so that keys reach it."""
+        """The prompt is focused and receives keys."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class ChatScreen(PanelledScreen):
         commands: Callable[[], Registry],
         frame: FirstFrame | None = None,
     ) -> None:
-        """Create the screen; `frame` was painted before it and holds what was typed meanwhile."""
+        """`frame` is the first frame with the keys pressed so far."""
         super().__init__(controller, host, prompt)
         self._frame = frame
         ui = controller.settings.ui
@@ -81,7 +81,7 @@ class ChatScreen(PanelledScreen):
         yield self._status
 
     def _first_banner(self) -> Content | str:
-        """Return the start banner until the transcript shows it; empty when a session is resumed."""
+        """Return the start banner shown until the transcript exists; empty if a conversation is resumed."""
         options, app = self._controller.options, self._controller.app
         if options.session_choice != "new" or options.prompt:
             return ""
@@ -98,7 +98,7 @@ class ChatScreen(PanelledScreen):
         self.call_after_refresh(self._furnish)
 
     async def _furnish(self) -> None:
-        """Mount the transcript and its neighbours in place of the banner, once the prompt is painted."""
+        """Mount the transcript and the other widgets after the first paint of the prompt."""
         # Importing these takes a quarter of the time to the first paint.
         from cinch_tui.widgets.chat_widgets import STYLES, ChatWidgets
 
@@ -208,7 +208,7 @@ class ChatScreen(PanelledScreen):
         return text[0] != "!" and self._commands().parse(text) is None
 
     def take(self, said: UserInputLike) -> None:
-        """Handle input: store an API key, run a command, or send it to the agent."""
+        """Process user input: store a key, run a command, or send a prompt."""
         # Preloaded, see `cinch_tui.app.preload`.
         from cinch_tui.commands.secrets import take_keys
 
@@ -222,7 +222,7 @@ class ChatScreen(PanelledScreen):
             self._guard(words.with_text(rest), self._execute)
 
     def _guard(self, words: UserInput, send: Callable[[UserInput], None]) -> None:
-        """Send the input; if it contains an API key, ask first."""
+        """Send the input, or ask first if it contains an API key."""
         # Preloaded, see `cinch_tui.app.preload`.
         from harness.agent.guardrails import find_secrets
 
@@ -251,7 +251,7 @@ class ChatScreen(PanelledScreen):
         line, command = shell_line(words.text), self._commands().parse(words.text)
         if words.images and (line or isinstance(command, Invocation)):
             self.prompt.restore(words)
-            self.widgets.notice("A command takes no images; the prompt is as it was.", "warning")
+            self.widgets.notice("Commands do not accept images; the prompt was restored.", "warning")
             return
         if line:
             self._run_shell(line)
@@ -305,7 +305,7 @@ class ChatScreen(PanelledScreen):
             self.take(chosen)
 
     def send(self, said: UserInputLike) -> None:
-        """Send a prompt, or a steering message during a run; if it contains an API key, ask first."""
+        """Send a prompt, or a steering message during a run; ask first if it contains an API key."""
         self._guard(as_user_input(said), self._send)
 
     def _send(self, words: UserInput) -> None:
@@ -329,7 +329,8 @@ class ChatScreen(PanelledScreen):
             self.prompt.run_is_on = False
 
     def action_abort(self) -> None:
-        """Esc: clear a selection, close help or search, stop a command or side question, send now, or abort."""
+        """Handle Esc: clear the selection, close help or search, stop a command or side question, send a queued message
+        now, or stop the agent."""
         help_panel = self.query("HelpPanel")
         if self.get_selected_text():
             self.clear_selection()
@@ -341,7 +342,7 @@ class ChatScreen(PanelledScreen):
             self._controller.send_now_or_abort()
 
     def action_interrupt(self) -> None:
-        """Ctrl+C: copy a selection, else stop the agent, else clear the prompt, else quit when pressed twice."""
+        """Handle Ctrl+C: copy the selection, stop the agent, clear the prompt, or quit when pressed twice."""
         selected = self.get_selected_text()
         if selected:
             self._host.copy(selected)
@@ -358,7 +359,7 @@ class ChatScreen(PanelledScreen):
             self._arm_quit(label_of("chat.interrupt"))
 
     def action_leave(self) -> None:
-        """Ctrl+D in an empty prompt: quit when pressed twice; a key held down to erase the text does not quit."""
+        """Handle Ctrl+D: quit when pressed twice in an empty prompt; a held key does not quit."""
         since, self._left_at = time.monotonic() - self._left_at, time.monotonic()
         if self.prompt.text or since < REPEATED_WITHIN:
             return

@@ -1,4 +1,4 @@
-"""A question with two answers, the safe one first."""
+"""Confirmation dialog with the safe answer first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ from cinch_tui.widgets.answer_bar import Answer, AnswerBar
 
 
 class Confirmation(Dialog[bool]):
-    """`yes` and `no` name what either answer does; Enter alone and Esc answer no."""
+    """Yes/no question; Enter alone and Esc answer no.
+
+    Args:
+        question: one line.
+        yes: label of the confirming answer.
+        no: label of the safe answer.
+    """
 
     CSS_PATH = stylesheets()
     FIRST_FOCUS = "AnswerBar"

@@ -1,4 +1,4 @@
-"""Context screen: the sections of the context window, and each message with its tokens and cache state."""
+"""Context screen: usage of the context window by section and by message."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 PAGE = 10
 BAR = 24
-_HINT = ("context.up context.down move", "context.expand reads it", "context.back closes")
+_HINT = ("context.up context.down move", "context.expand opens it", "context.back closes")
 _READ_HINT = ("context.up context.down scroll", "context.back back to the list")
 _INKS = {"free": "$foreground 30%", "room for the reply": "$secondary"}
 _CELLS = {"free": "░", "room for the reply": "▒"}
 
 
 async def open_context(app: App[object], assembly: Assembly) -> None:
-    """Show the context of the next model call; to be called in a worker."""
+    """Show the context of the next model call; call it in a worker."""
     agent = assembly.agent
     frame = context_inputs(agent.state, assembly.instructions, agent.options.window)
     whole = await asyncio.to_thread(breakdown, agent.history.messages, frame)
@@ -44,14 +44,14 @@ async def open_context(app: App[object], assembly: Assembly) -> None:
 
 
 def texts_of(frame: ContextInputs) -> list[tuple[Section, str]]:
-    """Return what is sent before the messages, by section."""
+    """Return the texts sent before all messages."""
     tools = "\n\n".join(f"{tool.name}: {tool.description}" for tool in frame.tools)
     own = frame.system.replace(frame.instructions, "") if frame.instructions else frame.system
     return [("tools", tools), ("system", own), ("instructions", frame.instructions)]
 
 
 class ContextScreen(Dialog[None]):
-    """A list of messages; the text of one replaces it while it is read."""
+    """List of segments; Enter shows the text of one."""
 
     CSS_PATH = stylesheets("context")
     FIRST_FOCUS = "#pieces"
@@ -138,7 +138,7 @@ class ContextScreen(Dialog[None]):
 
 
 def cells_of(tokens: int, whole: int) -> int:
-    """Return the length of a bar: at least one cell for any tokens."""
+    """Return the length of a bar; at least one cell if there are tokens."""
     if not tokens or not whole:
         return 0
     return max(1, min(BAR, round(BAR * tokens / whole)))

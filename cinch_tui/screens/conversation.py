@@ -1,4 +1,4 @@
-"""Keys and messages of the conversation: folding, paging, searching, copying."""
+"""Key actions and messages of the transcript: folding, paging, searching, copying, links and images."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MIN_ROWS = 1
 
 
 class ConversationScreen(PacedScreen):
-    """A screen with a prompt and, after the first paint, a conversation."""
+    """Screen with a transcript and a prompt."""
 
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
@@ -49,7 +49,11 @@ class ConversationScreen(PacedScreen):
 
     @property
     def widgets(self) -> ChatWidgets:
-        """Raises `CinchError` before the first paint."""
+        """Return the widgets.
+
+        Raises:
+            CinchError: before the first paint.
+        """
         if self._widgets is None:
             raise CinchError(NOT_READY)
         return self._widgets
@@ -59,12 +63,12 @@ class ConversationScreen(PacedScreen):
         return self._controller.presence.is_at_the_keys
 
     def on_screen_resume(self) -> None:
-        """Focus the prompt: Textual does not return the focus if a dialog opened while the terminal was unfocused."""
+        """Restore the focus, which Textual drops if the terminal was unfocused when a dialog opened."""
         if self._widgets is not None and self.focused is None:
             self.prompt.focus()
 
     def on_key(self, event: Key) -> None:
-        """Insert what is typed while nothing has the focus: a click during a resize removes it from everything."""
+        """Insert keys into the prompt if nothing is focused, e.g. after a click during a resize."""
         if self._widgets is not None and self.focused is None:
             self.prompt.insert(event.character if event.is_printable and event.character else "")
 
@@ -92,7 +96,7 @@ class ConversationScreen(PacedScreen):
     # Handlers found by name: the classes of the messages are imported after the first paint.
 
     def furnish(self, transcript: Transcript) -> None:
-        """Configure the transcript as the settings say."""
+        """Configure the transcript with the user's display options."""
         from cinch_tui.terminal.pictures import first_way
         from cinch_tui.transcript.pictured import Gallery
         from cinch_tui.transcript.styles import Ways
@@ -100,7 +104,7 @@ class ConversationScreen(PacedScreen):
         app, ui = self._controller.app, self._controller.settings.ui
         way = first_way(ui.images, None if app.no_color else app.console.color_system)
         transcript.ways = Ways(ui.timestamps, str(self._controller.options.cwd), way)
-        # Textual has no other way to send a terminal what is not painted.
+        # Textual has no public API to write sequences to the terminal.
         driver = app._driver  # pyright: ignore[reportPrivateUsage]
         if driver is not None and not app.is_headless:
             transcript.gallery = Gallery(driver.write)
@@ -117,7 +121,7 @@ class ConversationScreen(PacedScreen):
 
     @work(group="pictures")
     async def on_transcript_picture_seen(self) -> None:
-        """Query the terminal's support for pictures once there is one to show."""
+        """Query image support, only once the first image is visible."""
         from cinch_tui.terminal.pictures import may_be_asked, tmux_hands_on
         from cinch_tui.transcript.kitty import QUERY
 
@@ -140,13 +144,13 @@ class ConversationScreen(PacedScreen):
         from cinch_tui.screens.picker import Item, Picker
 
         if not message.links:
-            self._controller.app.notify("There is no link in this block.", markup=False)
+            self._controller.app.notify("No links in this block.", markup=False)
             return
         items = [Item(link.label, link.url, link.url) for link in message.links]
         url = await self._controller.app.push_screen_wait(Picker("Links of this block", items))
         if not url:
             return
-        chosen = await self._host.pick(url, [(COPY, "the address"), (OPEN, "in the browser or the editor")])
+        chosen = await self._host.pick(url, [(COPY, "the URL"), (OPEN, "in the browser or the editor")])
         if chosen == OPEN:
             self._open(url)
         elif chosen == COPY:
@@ -158,10 +162,10 @@ class ConversationScreen(PacedScreen):
 
         file = await asyncio.to_thread(file_of, message.picture)
         if not show_on_desktop(str(file)):
-            self._controller.notice(f"{NO_VIEWER}; the picture is in {file}")
+            self._controller.notice(f"{NO_VIEWER}; the image is at {file}")
 
     def _open(self, url: str) -> None:
-        """Open a file in the editor and anything else on the desktop; copy the address if that is not possible."""
+        """Open a file link in the editor and a web page on the desktop; else copy the URL."""
         # Imported late: few links are opened.
         from cinch_tui.terminal.opening import NO_VIEWER, edit_at, show_on_desktop
         from cinch_tui.transcript.links import place_in_file
@@ -172,7 +176,7 @@ class ConversationScreen(PacedScreen):
             if failure:
                 self._controller.notice(failure, "error")
         elif not show_on_desktop(url):
-            self._controller.notice(f"{NO_VIEWER}; the address is copied: {url}")
+            self._controller.notice(f"{NO_VIEWER}; URL copied: {url}")
             self._host.copy(url)
 
     def on_transcript_unseen(self, message: Transcript.Unseen) -> None:
@@ -210,7 +214,7 @@ class ConversationScreen(PacedScreen):
         self.prompt.focus()
 
     def leave_search(self) -> bool:
-        """Close an open search bar that has lost the focus; return True if there was one."""
+        """Close an open search; return False if there was none."""
         from cinch_tui.widgets.search_bar import SearchBar
 
         bars = [bar for bar in self.query(SearchBar) if bar.is_open]

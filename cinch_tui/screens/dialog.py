@@ -1,6 +1,4 @@
-"""What every question has in common: it appears over the conversation, never takes keys meant for the prompt, and is
-answered once.
-"""
+"""Base of all dialogs: modal, one answer, and protection against keys meant for the prompt."""
 
 from __future__ import annotations
 
@@ -26,25 +24,25 @@ from cinch_tui.widgets.answer_bar import AnswerBar
 
 ResultT = TypeVar("ResultT")
 GRACE = 0.35
-"""Seconds: what is pressed before was on its way already, and not pressed in answer."""
+"""Seconds after opening during which keys are not answers: they were typed for the prompt."""
 PAUSE = 1.0
-"""The same, of somebody who is in the middle of a sentence: they look up only then."""
+"""Grace in seconds while the user is typing; they notice the dialog only in a pause."""
 AT_ONCE = 0.01
-"""Seconds between two keys, at most, that nobody has pressed one by one."""
-NOT_YET = "a moment: keys still go to the prompt"
+"""Maximum seconds between two keys of a burst, which was not typed by hand."""
+NOT_YET = "keys still go to the prompt"
 HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (17, "-tall")]
 
 
 def stylesheets(*names: str) -> list[str | PurePath]:
-    """What a dialog is styled by: the common sheets and those named."""
+    """Return the style sheets of a dialog: the shared ones and `names`."""
     return [f"../styles/{name}.tcss" for name in ("dialog", "code", *names)]
 
 
 class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
-    """A modal that asks.
+    """Modal dialog.
 
-    For `grace` seconds after it appears, and for a moment after any key that is no answer, keys are taken for typing:
-    they answer nothing and go back to the prompt as `TypedAhead`.
+    For `grace` seconds after it appears, and for a moment after any key that is not an answer, keys count as typing:
+    they answer nothing and are forwarded to the prompt as `TypedAhead`.
     """
 
     CSS_PATH = stylesheets()
@@ -68,7 +66,7 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
         self._timer: Timer | None = None
 
     def on_mount(self) -> None:
-        # One that is withdrawn while it is being put up may lack its parts.
+        # A dialog withdrawn while it is mounted may lack its widgets.
         if self._answered:
             return
         self._open = True
@@ -80,23 +78,23 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
             self.listen()
 
     def on_screen_resume(self) -> None:
-        """A question over this one may have come, and gone, while the person was in another window."""
+        """Finish a pending close, or restore the focus, after a dialog above this one closed."""
         if self._close:
             self._close()
         elif self._open and not self.waiting and self.focused is None:
             self.focus_first()
 
     def opened(self) -> None:
-        """Called once, when all parts are there and before keys count."""
+        """Called once when all widgets exist and before keys count as answers."""
 
     @property
     def unsent(self) -> str:
-        """What is half written in the dialog, and would be lost with it."""
+        """Return unsent text, which would be lost with the dialog."""
         return ""
 
     @property
     def unheard(self) -> str:
-        """What of it is no part of the answer that is given."""
+        """Return unsent text that is not part of the given answer."""
         return ""
 
     def watch_waiting(self, waiting: bool) -> None:  # noqa: FBT001 - Textual's own way to call it
@@ -107,21 +105,21 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
                 frame.border_title = self._title
 
     def listen(self) -> None:
-        """Take keys for answers from now on."""
+        """Accept keys as answers from now on."""
         self.waiting = False
         self._hears_since = time.monotonic()
         self.give_back_typed()
         self.focus_first()
 
     def focus_first(self) -> None:
-        """Give the keys to the part that answers."""
+        """Focus the widget that answers."""
         self.query(self.FIRST_FOCUS).focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return (action == "interrupt" or not self.waiting) and super().check_action(action, parameters)
 
     def on_key(self, event: Key) -> None:
-        # A click beside the screen, while it changes its size, takes the focus from everything.
+        # A click during a resize can remove the focus.
         if not self.waiting and self.focused is None:
             self.focus_first()
         if self.waiting:
@@ -138,7 +136,7 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
             self._burst = [*self._burst_before(event), event]
 
     def _burst_before(self, event: Key) -> list[Key]:
-        """Keys that answer, but came with this one, faster than anybody types them: no answer was meant by them."""
+        """Return answer keys of the same burst: faster than typing, so they are not meant as answers."""
         return self._burst if self._burst and event.time - self._burst[-1].time < AT_ONCE else []
 
     def on_paste(self, event: Paste) -> None:
@@ -147,7 +145,7 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
         self._wait(self._grace or GRACE)
 
     def action_mark(self, step: int) -> None:
-        """Mark the answer above or below."""
+        """Highlight the previous or next answer."""
         for answers in (*self.query(OptionList), *self.query(AnswerBar)):
             if step < 0:
                 answers.action_cursor_up()
@@ -155,7 +153,7 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
                 answers.action_cursor_down()
 
     def action_interrupt(self) -> None:
-        """Copy what is selected, else let the screen below stop what it does."""
+        """Copy the selection, or let the screen below stop its work."""
         field = self.focused
         if isinstance(field, Input | TextArea) and field.selected_text:
             field.action_copy()
@@ -165,7 +163,7 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
             self._below.post_message(Interrupted())
 
     def answer(self, result: ResultT) -> None:
-        """Close with this answer. Only the first one counts, however fast two keys follow each other."""
+        """Close with this answer. Only the first answer counts."""
         if self._answered:
             return
         self._answered = True
@@ -173,11 +171,11 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
         if self._owner.screen is self:
             self.dismiss(result)
         else:
-            # Textual would close what came on top of this one meanwhile.
+            # Textual would close the screen on top instead.
             self._close = partial(self.dismiss, result)
 
     def withdraw(self) -> None:
-        """Close without an answer, and with it whatever was opened on top."""
+        """Close without an answer, together with all screens above."""
         if self._answered or not self.is_attached or self not in self._owner.screen_stack:
             return
         self._answered = True
@@ -187,13 +185,13 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
         self._owner.pop_screen()
 
     def give_back_typed(self, text: str = "") -> None:
-        """Hand what was typed for the prompt to the screen below, at once: this one may be about to close."""
+        """Forward text typed for the prompt to the screen below, before this one closes."""
         typed, self._typed = self._typed + text, ""
         if typed:
             self._below.post_message(TypedAhead(typed))
 
     def give_away(self) -> AbstractContextManager[None]:
-        """The terminal, while this is entered, to another program."""
+        """Return a context manager that releases the terminal to another program."""
         return self._owner.suspend()
 
     @property
@@ -202,18 +200,19 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
 
     @property
     def _owner(self) -> App[object]:
-        # Textual leaves open what its App returns.
+        # Textual does not type the return value of its App.
         return self.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
     def _take_late(self, event: Key) -> None:
-        """A key from before there was a part to answer: of somebody who was typing, or who opened this to answer."""
+        """Handle a key pressed before the dialog was ready: forward it, or press it again if the user opened the
+        dialog."""
         if self._grace:
             self._take(event)
         else:
             self._owner.call_later(self._press_again, event)
 
     def _press_again(self, event: Key) -> None:
-        # Called by the app: one that this screen made would go no further up than to it.
+        # Posted by the app: a message from this screen would not reach its widgets.
         self._owner.post_message(Key(event.key, event.character))
 
     def _take(self, event: Key) -> None:
@@ -221,7 +220,7 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
             self._typed = self._typed[:-1]
         elif event.is_printable and event.character:
             self._typed += event.character
-        # Esc ends what is typed, and somebody who wants out presses it again and again.
+        # Esc does not extend the wait: users press it repeatedly to leave.
         if event.key != "escape":
             self._wait(self._grace or GRACE)
 

@@ -1,4 +1,4 @@
-"""Dialogs of a run, docked at the lower end of the screen: the conversation above them stays readable and scrolls."""
+"""Dialogs docked at the bottom of the screen; the transcript above stays readable and scrolls."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from cinch_tui.screens.to_the_chat import Covered, ScrollConversation
 
 WHEEL_LINES = 3
 MOST_CONVERSATION = 5
-"""Rows that are kept for the conversation, fewer on a low screen."""
+"""Rows kept for the transcript; fewer on a low terminal."""
 CONVERSATION_HINT = "docked.conversation_up docked.conversation_down conversation"
 
 
 class DialogFrame(Vertical):
-    """The box of a docked dialog."""
+    """Box of a docked dialog."""
 
     class Resized(Message):
-        """Its size changed."""
+        """The size changed."""
 
     def on_resize(self, event: Resize) -> None:
         del event
@@ -32,14 +32,14 @@ class DialogFrame(Vertical):
 
 
 class DockedDialog(Dialog[ResultT], Generic[ResultT]):
-    """Takes the rows that it needs, leaving some to the conversation; the screen below is notified which it covers."""
+    """Docked dialog of limited height. It reports the covered rows to the screen below."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("docked")]
     VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-short"), (17, "-tall"), (36, "-roomy")]
 
     @property
     def most_rows(self) -> int:
-        """Rows that the dialog may take."""
+        """Return the maximum height of the dialog."""
         return self.size.height - max(2, min(MOST_CONVERSATION, self.size.height // 4))
 
     @on(DialogFrame.Resized)
@@ -48,7 +48,7 @@ class DockedDialog(Dialog[ResultT], Generic[ResultT]):
             self._below.post_message(Covered(self.query_one("#dialog").outer_size.height))
 
     def on_unmount(self) -> None:
-        # The next dialog of a batch may be open before this one is gone, and has reported its own rows by then.
+        # The next dialog of a batch may already be open and have reported its rows.
         screens = self._owner.screen_stack
         if not (screens and isinstance(screens[-1], DockedDialog)):
             for screen in screens:

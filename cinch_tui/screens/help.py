@@ -1,4 +1,4 @@
-"""What keys and commands there are."""
+"""Help screen: keys and commands."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from harness.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rows under a title: what is typed or pressed, and what it does."""
+    """Titled rows of key or command, and description."""
 
     title: str
     rows: tuple[tuple[str, str], ...]
 
     def narrowed(self, words: Sequence[str]) -> Section:
-        """The rows in which every one of the words is; all of them where the title has every one."""
+        """Return the rows that contain all words, or all rows if the title does."""
         if all(word in self.title.casefold() for word in words):
             return self
         return Section(self.title, tuple(row for row in self.rows if _has(" ".join(row), words)))
@@ -40,7 +40,7 @@ def _has(text: str, words: Sequence[str]) -> bool:
 
 
 class HelpScreen(Dialog[None]):
-    """Scrolls, and finds what is typed."""
+    """Scrollable, searchable help."""
 
     CSS_PATH = stylesheets("help")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("help")]
@@ -67,7 +67,7 @@ class HelpScreen(Dialog[None]):
         self.focus_first()
 
     def action_close(self) -> None:
-        """From what was found back to everything, and from there out."""
+        """Clear the search first, then close."""
         if self.finding:
             self.finding = False
             self.query_one("#find", Input).value = ""
@@ -90,7 +90,7 @@ class HelpScreen(Dialog[None]):
 
     @on(Input.Submitted, "#find")
     def read(self) -> None:
-        """What was found has the keys."""
+        """Focus the results."""
         self.query_one("#sections").focus()
 
 
@@ -108,7 +108,7 @@ def _parts(sections: Sequence[Section]) -> Iterator[RenderableType]:
 
 
 def help_screen() -> HelpScreen:
-    """The help of this program: the essentials, every key with the user's own bindings, and every command."""
+    """Return the help screen: essentials, all keys with the user's bindings, and all commands."""
     from cinch_tui.commands.builtin import builtin_commands
     from cinch_tui.keys.essentials import essentials
     from cinch_tui.keys.listing import rows_of

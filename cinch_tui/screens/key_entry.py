@@ -1,4 +1,4 @@
-"""A dialog that asks for the API key of one provider."""
+"""Dialog for the API key of one provider."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cinch_tui.widgets.key_field import CheckKey, KeyField
 
 
 class KeyEntry(Dialog[KeyField.Entered | None]):
-    """Returns the key that was entered, with what its check found; None when cancelled."""
+    """Returns the entered key with the result of its check; None if cancelled."""
 
     CSS_PATH = stylesheets("key_entry")
     FIRST_FOCUS = "KeyField Input"

@@ -1,6 +1,6 @@
-"""A screen that paints what it is told in few frames, and what somebody types at once.
+"""Frame-limited screen: paints program output in few frames, but user input immediately.
 
-An agent at work tells of something every few milliseconds, and a frame costs more than most of that.
+A running agent changes the screen every few milliseconds, more often than painting pays off.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from time import monotonic
 from cinch_tui.screens.selecting import SelectingScreen
 
 FRAME = 1 / 30
-"""Seconds between frames that nobody waits for."""
+"""Minimum seconds between frames without user input."""
 
 
 class PacedScreen(SelectingScreen[object]):
@@ -20,14 +20,14 @@ class PacedScreen(SelectingScreen[object]):
 
     @property
     def is_awaited(self) -> bool:
-        """Whether somebody looks for what a key has done."""
+        """Return True if the user is waiting for the effect of a key."""
         raise NotImplementedError
 
-    # Textual has one rate for all frames, and no public name for this.
+    # Textual has one fixed frame rate and no public hook to change it.
     def _on_timer_update(self) -> None:
         now = self.clock()
         if self._only_paints and now < self._painted_at + FRAME and not self.is_awaited:
-            # Its timer goes on, and asks again.
+            # The timer fires again.
             return
         self._painted_at = now
         super()._on_timer_update()

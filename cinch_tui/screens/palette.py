@@ -1,4 +1,4 @@
-"""Command palette: every command and the actions that only have a key, found by a few letters."""
+"""Command palette: fuzzy search over all commands and key actions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEYS_OF_COMMANDS = {
     "/paste": "prompt.paste",
     "/quit": "app.quit",
 }
-"""Commands that a key runs, too, and the id of that key."""
+"""Key id of each command that also has a key."""
 
 WITHOUT_COMMAND = (
     "chat.help",
@@ -53,17 +53,15 @@ class Chat(Protocol):
 
 
 class Palette(Picker[Run]):
-    """Answers with what is to be run."""
+    """Returns the action to run."""
 
     def __init__(self, items: list[Item[Run]]) -> None:
         super().__init__("Commands", items)
 
 
 def palette(chat: Chat, registry: Registry, screenshot: Run) -> Palette:
-    """A command that needs an argument is begun in the prompt."""
-    return Palette(
-        [*_commands(chat, registry), *_actions(chat), Item("Screenshot", "save a picture of the screen", screenshot)]
-    )
+    """Return the palette. A command with a required argument is inserted into the prompt."""
+    return Palette([*_commands(chat, registry), *_actions(chat), Item("Screenshot", "save a screenshot", screenshot)])
 
 
 def _commands(chat: Chat, registry: Registry) -> Iterator[Item[Run]]:

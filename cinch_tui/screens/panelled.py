@@ -1,4 +1,4 @@
-"""Keys and messages of the panels around the conversation."""
+"""Key actions and messages of the panels around the transcript."""
 
 from __future__ import annotations
 
@@ -21,24 +21,28 @@ if TYPE_CHECKING:
 
 
 ESCAPE_DELAY = 0.5
-"""Seconds in which Esc may still be meant for a list that has just become empty."""
+"""Seconds during which a key may still be meant for a list that just became empty."""
 
 
 class PanelledScreen(ConversationScreen):
-    """A conversation with panels, which open once the agent exists."""
+    """Screen with a transcript and panels, once there is an agent."""
 
     _panels: PanelManager | None = None
     _emptied_at = -math.inf
 
     @property
     def panels(self) -> PanelManager:
-        """Raises `CinchError` until the agent exists."""
+        """Return the panel manager.
+
+        Raises:
+            CinchError: there is no agent yet.
+        """
         if self._panels is None:
             raise CinchError(NOT_READY)
         return self._panels
 
     async def open_panels(self) -> None:
-        """Open the panels of last time, and update them with the events of the agent."""
+        """Restore the panels of the last start."""
         from cinch_tui.panels.panel_manager import PanelManager
 
         self._panels = PanelManager(self._controller)
@@ -58,7 +62,7 @@ class PanelledScreen(ConversationScreen):
 
     @property
     def has_panel(self) -> bool:
-        """Return True if a panel is open beside the conversation."""
+        """Return True if a panel is visible."""
         return self._panels is not None and bool(self._panels.beside)
 
     def action_next_panel(self) -> None:
@@ -66,7 +70,7 @@ class PanelledScreen(ConversationScreen):
             self._panels.cycle()
 
     def action_focus_panel(self) -> None:
-        """Move the focus from the prompt to the running calls, then to the panel, then back."""
+        """Cycle the focus: running calls, panel, prompt."""
         if self._panels is None:
             return
         stops = [*self._panels.stops, self.prompt]
@@ -84,7 +88,7 @@ class PanelledScreen(ConversationScreen):
 
     @property
     def has_just_lost_list(self) -> bool:
-        """Return True for a moment after the focused list became empty: Esc was meant to leave it."""
+        """Return True shortly after the focused list became empty: Esc was meant to leave it."""
         return time.monotonic() - self._emptied_at < ESCAPE_DELAY
 
     @on(PanelTyped)
@@ -101,7 +105,7 @@ class PanelledScreen(ConversationScreen):
                 agent.cancel_call(message.call_id)
             case "background":
                 if not agent.background_call(message.call_id):
-                    self._controller.notice("Only a command can go on in the background.", "warning")
+                    self._controller.notice("Only commands can run in the background.", "warning")
             case "show":
                 if widgets.transcript.choose_call(message.call_id):
                     widgets.transcript.focus()

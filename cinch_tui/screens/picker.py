@@ -1,4 +1,4 @@
-"""The one picker: a list, a filter, one answer."""
+"""Picker dialog: a filtered list with one answer."""
 
 from __future__ import annotations
 
@@ -24,19 +24,26 @@ ValueT = TypeVar("ValueT")
 
 @dataclass(frozen=True, slots=True)
 class Item(Generic[ValueT]):
-    """A line to pick: `label` on the left, `detail` on the right, both searched; `value` is what comes back."""
+    """Entry of a picker. Label and detail are searched."""
 
     label: str
+    """Text on the left."""
     detail: str
+    """Text on the right."""
     value: ValueT
+    """Answer of the picker."""
 
 
 class Picker(Dialog[ValueT | None], Generic[ValueT]):
-    """Picks one of many. Typing filters, Enter picks, Esc answers None. `current` is where the cursor starts.
+    """Typing filters, Enter picks, Esc answers None.
 
-    Most are opened by the person, who is not typing a prompt at that moment; one that comes by itself has a `grace`.
-    `typed` makes an item of the filter: it is offered where nothing else matches, and goes first when it is labelled as
-    what was typed and no item holds that.
+    Args:
+        title: heading.
+        items: entries.
+        current: value of the entry selected first.
+        grace: seconds during which keys go to the prompt; needed if the program opens the picker.
+        typed: creates an entry from the filter text. It is offered if nothing else matches, and comes first if its
+            label equals the filter and no entry contains it.
     """
 
     CSS_PATH = stylesheets("picker")
@@ -56,7 +63,7 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
         self._heading = title
         self._typed_item = typed
         self.preview: Callable[[ValueT], None] = lambda _: None
-        """Told what the cursor is on."""
+        """Called with the value under the cursor."""
         self._note = ""
         self._take_items(items)
         self._shown: list[Item[ValueT]] = list(items)
@@ -74,8 +81,7 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
         self._show(self._start)
 
     def refill(self, items: Sequence[Item[ValueT]], note: str = "") -> None:
-        """Offer these items instead; the filter stays, and so does the cursor where its item does. `note` goes beside
-        the count."""
+        """Replace the entries, keeping filter and cursor. `note` is shown next to the count."""
         self._note = note
         self._take_items(items)
         if self._answered or not self._open:
@@ -146,8 +152,8 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
 
     def _count(self) -> str:
         if not self._items:
-            return "there is nothing to pick"
+            return "no items"
         if not self._shown:
-            return "nothing matches"
+            return "no matches"
         total = f"{len(self._items):,}"
-        return f"{total} in all" if len(self._shown) == len(self._items) else f"{len(self._shown):,} of {total}"
+        return f"{total} items" if len(self._shown) == len(self._items) else f"{len(self._shown):,} of {total}"

@@ -1,4 +1,4 @@
-"""Plan review: accept a plan, edit it, or send it back with feedback."""
+"""Plan review dialog: accept a plan, edit it, or reject it with feedback."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WRITING_HINT = ("Enter sends", "plan.back goes back")
 
 
 class PlanScreen(DockedDialog[PlanDecision]):
-    """Shows a plan. Esc keeps planning without feedback. `editor` is the user's editor, empty for the usual one."""
+    """Shows a plan. Esc keeps planning without feedback. `editor`: editor command; empty: the default editor."""
 
     CSS_PATH = stylesheets("docked", "transcript", "plan_review")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("plan")]
@@ -95,7 +95,7 @@ class PlanScreen(DockedDialog[PlanDecision]):
                 self.query_one("#heading", Static).update(Content.styled("Plan (edited by you)", "bold"))
                 self.query_one(MarkdownText).update(text)
             case _:
-                self.notify("Nothing was changed.", markup=False)
+                self.notify("No changes made.", markup=False)
 
     def action_keep_planning(self) -> None:
         self.explaining = True

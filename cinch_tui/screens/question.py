@@ -1,6 +1,6 @@
-"""Questions of the model's: choices, free text, or both, with a countdown where they will not wait for ever.
+"""Questions from the model: choices, free text or both, with a countdown if they time out.
 
-Several are tabs of one dialog, the last of which shows all answers and sends them.
+Several questions are tabs of one dialog; the last tab reviews and sends all answers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LONGEST_TITLE = 16
 
 
 class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
-    """Asks. Esc goes back from writing to the choices, and from the choices skips the question."""
+    """Question dialog. Esc returns from text entry to the choices, and from there skips the question."""
 
     CSS_PATH = stylesheets("docked", "question")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("question")]
@@ -102,7 +102,7 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
         return offered.get(action, True)
 
     def action_go(self, step: int) -> None:
-        """To another question, or to the end; what is half written stays."""
+        """Switch to another question or the review; drafts are kept."""
         self._keep_draft()
         self._sheet.go(step)
         self._show()
@@ -150,8 +150,7 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
             prompt.scroll_page_down(animate=False)
 
     def time_out(self) -> None:
-        """The time is up: what is answered counts. What is half written was meant for somebody, and goes to the
-        prompt."""
+        """Answer with what was chosen so far; a draft goes to the prompt."""
         self.answer(self._sheet.answers(Answer("timed_out")))
 
     @on(OptionList.OptionSelected, "#choices")
@@ -193,9 +192,9 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
         if not text:
             self._keep_draft()
             self._stop_writing()
-            self._note("empty: the edit is cancelled")
+            self._note("empty text: edit cancelled")
         elif most is not None and len(text) > most:
-            self._note(f"{len(text)} characters are too many: {most} at most")
+            self._note(f"{len(text)} characters; the maximum is {most}")
         elif index is not None:
             blank.edit(index, text)
             self._go_on()
@@ -212,7 +211,7 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
         self._fill(index)
 
     def _show(self) -> None:
-        """The question that is looked at, or at the end all answers."""
+        """Show the current question, or the review of all answers."""
         sheet = self._sheet
         self.set_class(sheet.is_form, "-form")
         self.query_one("#tabs", Static).update(_tabs(sheet))
@@ -326,7 +325,7 @@ def _described(blank: Blank, index: int, choice: Choice) -> Content:
 
 
 def _hint(sheet: AnswerForm, writing: Writing) -> str:
-    # They are the cursor's while one writes.
+    # In a text field they move the cursor.
     arrows = "" if writing or {"question.next", "question.previous"} & user_keys().keys() else "or ← → "
     others = f"question.next {arrows}other questions" if sheet.is_form else ""
     if sheet.is_at_end:
@@ -334,8 +333,8 @@ def _hint(sheet: AnswerForm, writing: Writing) -> str:
     question = sheet.blank.question
     if writing:
         back = "question.back goes back" if question.choices else "question.back skips"
-        return hint(f"Enter {'goes on' if sheet.is_form else 'sends'}", others, back)
-    take = "question.tick or a digit ticks, Enter goes on" if question.multi_select else "↑ ↓ and Enter, or a digit"
+        return hint(f"Enter {'continues' if sheet.is_form else 'sends'}", others, back)
+    take = "question.tick or a digit toggles, Enter continues" if question.multi_select else "↑ ↓ and Enter, or a digit"
     edit = "question.edit edits" if question.editable else ""
     write = "question.write writes another answer" if question.free_text else ""
     return hint(take, edit, write, others, "question.back skips")

@@ -1,4 +1,4 @@
-"""A text to be read in full, which may still grow."""
+"""Read-only text dialog for text that may grow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOOK_AGAIN_SECONDS = 0.5
 
 
 class Reader(Dialog[None]):
-    """Shows what `text` gives, and follows its end as long as nobody scrolls away from there."""
+    """Shows the result of `text` and follows its end unless the user scrolls up."""
 
     CSS_PATH = stylesheets("reader")
     FIRST_FOCUS = "#text"

@@ -1,4 +1,4 @@
-"""A screen on which text can be selected, whatever becomes of the text."""
+"""Base screen with robust text selection."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ ResultT = TypeVar("ResultT")
 
 class SelectingScreen(Screen[ResultT]):
     def get_selected_text(self) -> str | None:
-        """What is selected; nothing where it is there no more."""
+        """Return the selected text; None if it no longer exists."""
         try:
             return super().get_selected_text()
         except IndexError:
-            # Textual looks for lines that a shorter text has not.
+            # Textual indexes lines that a shortened text no longer has.
             self.clear_selection()
             return None

@@ -1,4 +1,4 @@
-"""Which earlier session to go on with."""
+"""Session picker."""
 
 from __future__ import annotations
 
@@ -18,9 +18,14 @@ if TYPE_CHECKING:
 
 
 async def pick_session(app: App[object], data_dir: Path, cwd: Path, current: str = "") -> str | None:
-    """Ask, in a worker, for one of this folder's sessions; its id, or None when the user does not want any.
+    """Let the user pick a session of this folder; return its id or None. Call it in a worker.
 
-    `current` is the id of the session that is open here."""
+    Args:
+        app: the app.
+        data_dir: directory of all sessions.
+        cwd: folder of the sessions.
+        current: id of the open session.
+    """
     from harness.session.index import list_sessions
 
     summaries = await asyncio.to_thread(list_sessions, data_dir, cwd)
@@ -28,7 +33,7 @@ async def pick_session(app: App[object], data_dir: Path, cwd: Path, current: str
 
 
 class SessionPicker(Picker[str]):
-    """Newest first, as they are given; what a session is called on the left, when it was used last on the right."""
+    """Sessions in the given order: title on the left, last use on the right."""
 
     def __init__(self, summaries: Sequence[SessionSummary], *, now: float, current: str = "") -> None:
         super().__init__("Which session?", [_item(summary, now, current) for summary in summaries])

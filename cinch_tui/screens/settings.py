@@ -1,4 +1,4 @@
-"""Every setting: what it is, where that comes from, and changing it in the person's own file."""
+"""Settings screen: all settings with value and origin; changes are written to the user's file."""
 
 from __future__ import annotations
 
@@ -33,22 +33,25 @@ _HINT = (
     "settings.open_file file",
     "settings.back closes",
 )
-_FIELD_HINT = ("Enter keeps it", "settings.back leaves it as it was")
+_FIELD_HINT = ("Enter saves", "settings.back cancels")
 
 
 @dataclass(frozen=True, slots=True)
 class Hands:
-    """What the screen has done by others: letting changes take effect, opening the file in an editor, asking for what
-    is better picked than typed, and telling what is so in this session. The first two raise `CinchError`."""
+    """Callbacks of the settings screen. `apply` and `edit` raise `CinchError`."""
 
     apply: Callable[[Settings, frozenset[str]], None]
+    """Apply changed settings to this session; the names of the changed ones."""
     edit: Callable[[Path], None]
+    """Open the file in an editor."""
     pickers: Mapping[str, Callable[[], Awaitable[str | None]]]
+    """Dialogs for settings that are picked from a list, by name."""
     live: Callable[[], Mapping[str, object]]
+    """Return the values in effect in this session that differ from the files."""
 
 
 class Finder(Input):
-    """Where a setting is looked for; as long as nothing is, a blank is no letter."""
+    """Search field; while it is empty, Space is a key of the list."""
 
     is_searching = False
 
@@ -57,7 +60,7 @@ class Finder(Input):
 
 
 class SettingsScreen(Dialog[None]):
-    """Typing finds a setting; in a list that is not being searched, Space and the arrows change what has choices."""
+    """Typing searches; outside of a search, Space and the arrows change settings with choices."""
 
     CSS_PATH = stylesheets("settings")
     FIRST_FOCUS = "#filter"
@@ -103,7 +106,7 @@ class SettingsScreen(Dialog[None]):
 
     @property
     def current(self) -> SettingState | None:
-        """The setting under the cursor."""
+        """Return the setting under the cursor."""
         items = self.query(ItemList)
         line = self._lines[items.first().cursor] if items and self._lines else ""
         return line if isinstance(line, SettingState) else None
@@ -114,7 +117,7 @@ class SettingsScreen(Dialog[None]):
         if not self._lines:
             return
         wanted = max(0, min(items.cursor + by, len(self._lines) - 1))
-        # A title is no setting: the one beyond it is meant, or at an end the one before.
+        # Skip titles: use the next setting in the direction, or the previous one at the end.
         beyond = range(wanted, len(self._lines)) if by > 0 else range(wanted, -1, -1)
         back = range(wanted, -1, -1) if by > 0 else range(wanted, len(self._lines))
         settings = (at for places in (beyond, back) for at in places if isinstance(self._lines[at], SettingState))
@@ -213,7 +216,7 @@ class SettingsScreen(Dialog[None]):
 
     @work(group="settings")
     async def _change(self, key: Key, text: str | None) -> None:
-        """Write it, or with None take it out; then let it count."""
+        """Write a value, or remove it with None; then apply it."""
         async with self._one_at_a_time:
             try:
                 if text is None:
@@ -231,7 +234,7 @@ class SettingsScreen(Dialog[None]):
                 self._take_effect(frozenset({key.name}))
 
     def _take_effect(self, touched: frozenset[str]) -> None:
-        """Let what was changed count, and say from when on."""
+        """Apply changed settings and report when they take effect."""
         assert self._overview is not None
         standings = [each for each in self._overview.states if each.key.name in touched]
         free = [each.key.name for each in standings if each.override is None or each.key.kind is tuple]
@@ -243,20 +246,21 @@ class SettingsScreen(Dialog[None]):
         self._overview = self._overview.with_session_values(self._hands.live())
         self._show(self.query_one(ItemList).cursor)
         if held := [each for each in standings if each.override and each.key.name not in free]:
-            self._tell(f"kept in your file; here it is still {held[0].value} ({held[0].source})")
+            self._tell(f"saved, but {held[0].source} overrides it: {held[0].value}")
         elif free:
             times = {effect_time(name) for name in free}
             self._tell(f"saved; applies {times.pop()}" if len(times) == 1 else "saved")
 
     def _look_again(self) -> bool:
-        """Read all files anew; whether they can be."""
+        """Reload all files; return False on an error."""
         try:
             self._overview = self._store.read().with_session_values(self._hands.live())
         except ConfigError as error:
             self._overview = None
             self._show(0)
             self._tell(
-                f"{error}. What was in force before still is. {hint('settings.open_file opens the file.')}", failed=True
+                f"{error}. The previous settings stay in effect.  {hint('settings.open_file opens the file.')}",
+                failed=True,
             )
             return False
         self._show(self.query_one(ItemList).cursor)

@@ -1,4 +1,4 @@
-"""What the settings screen writes: its lines, and what it tells of the setting under the cursor."""
+"""Texts of the settings screen: rows and description of the selected setting."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ from cinch_tui.widgets.item_list import ItemRow
 
 _GROUPS = {
     "model": "Model",
-    "providers": "When a model fails",
-    "limits": "Limits of a run",
-    "retry": "Asking again",
+    "providers": "Providers",
+    "limits": "Run limits",
+    "retry": "Retries",
     "prompt_cache": "Prompt cache",
-    "tools": "How tools run",
+    "tools": "Tools",
     "approval": "Approval",
     "plan": "Plan mode",
-    "steering": "What is said meanwhile",
+    "steering": "Messages during a run",
     "subagents": "Subagents",
-    "ui": "The screen",
+    "ui": "Interface",
 }
 
 
 def lines_of(standings: Sequence[SettingState], query: str) -> list[SettingState | str]:
-    """The settings under the titles of their groups; those that fit what is looked for, the closest first, then those
-    that only say it of themselves."""
+    """Return the settings below group titles, or search results: name matches first, then description matches."""
     if query.strip():
         named = rank_matches(query, [each.key.name for each in standings])
         words = query.casefold().split()
@@ -46,7 +45,7 @@ def lines_of(standings: Sequence[SettingState], query: str) -> list[SettingState
 
 
 def rows_of(lines: Sequence[SettingState | str], query: str) -> list[ItemRow]:
-    """The same as they are drawn: the name, what it is, and where that comes from."""
+    """Return list rows: name, value and origin."""
     whole = bool(query.strip())
     width = max((len(_name(line, whole=whole)) for line in lines if isinstance(line, SettingState)), default=0)
     return [
@@ -63,7 +62,7 @@ def _value(standing: SettingState) -> str:
 
 
 def about(standing: SettingState) -> Content:
-    """What it means, what has the last word, and what else it may be; the most important first."""
+    """Return the description of a setting: meaning, overrides and choices."""
     return Content("\n").join([Content.assemble(*line) for line in _about(standing)])
 
 
@@ -72,18 +71,18 @@ def _about(standing: SettingState) -> Iterator[Sequence[tuple[str, str] | str]]:
     yield (one_line(key.name), "bold"), f"  {one_line(key.doc)}"
     if standing.session_value is not None:
         now = one_line(shown_value(standing.session_value))
-        yield ((f"in this session it is {now}, until you change it here", "$text-warning"),)
+        yield ((f"now {now} in this session; a change here replaces it", "$text-warning"),)
     if standing.override and key.kind is not tuple:
         own = (
-            f"; your file says {one_line(shown_value(standing.user_value))}" if standing.user_value is not None else ""
+            f"; your file sets {one_line(shown_value(standing.user_value))}" if standing.user_value is not None else ""
         )
         yield ((f"{one_line(standing.override.place)} has the last word here{own}", "$text-warning"),)
     elif standing.override:
-        yield (f"{one_line(standing.override.place)} adds to what your file says",)
+        yield (f"{one_line(standing.override.place)} adds to the value of your file",)
     elif standing.origin:
         yield (f"set in {one_line(standing.origin.place)}",)
     if standing.is_held_back:
-        yield (("the project's file sets it too, and is not trusted: cinch config trust", "$text-warning"),)
+        yield (("also set by the project's file, which is not trusted; run: cinch config trust", "$text-warning"),)
     choices = f"{', '.join(key.choices)} · " if key.choices else ""
     yield (f"{choices}default {shown_value(key.default)} · {key.variable} · applies {effect_time(key.name)}",)
 

@@ -1,4 +1,4 @@
-"""A question with a few fixed answers: numbered, without a filter, the safe one first."""
+"""Short list dialog: a few numbered answers, the safe one first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.transcript.plain import one_line
 
 MOST = 9
-"""Choices, each with a digit."""
+"""Maximum number of choices, each with a digit."""
 
 
 class ShortList(Dialog[str | None]):

@@ -6,7 +6,7 @@ from textual.message import Message
 
 
 class TypedAhead(Message):
-    """Text typed for the prompt while a dialog stood over it. Posted to the screen below, which has the prompt."""
+    """Text typed for the prompt while a dialog was open."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -14,11 +14,11 @@ class TypedAhead(Message):
 
 
 class Interrupted(Message):
-    """Ctrl+C over a dialog. Posted to the screen below, which knows what is to be stopped."""
+    """Ctrl+C in a dialog; the screen below decides what to stop."""
 
 
 class Covered(Message):
-    """The number of rows at the lower end of the screen that a docked dialog covers; 0 when it closes."""
+    """Number of rows at the bottom that a docked dialog covers; 0 when it closes."""
 
     def __init__(self, rows: int) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Covered(Message):
 
 
 class ScrollConversation(Message):
-    """Scroll the conversation by this many lines, up where negative."""
+    """Scroll the transcript by this many lines; negative: up."""
 
     def __init__(self, lines: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The first screen of a user without a model: paste a key, use a server on this machine, or take the tour."""
+"""Welcome screen for users without a model: enter a key, use a local server, or take the tour."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UseKey:
-    """Connect to a service with this key. `base_url` is given for a service without an address of its own; `verdict` is
-    the result of the check."""
+    """Connect to a service with this key."""
 
     preset: str
     secret: str = field(repr=False)
     base_url: str = ""
+    """Set for a service without a fixed URL."""
     verdict: KeyCheck | None = None
+    """Result of the key check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ SERVICES = (
     ("gemini", "Gemini", "a key from aistudio.google.com"),
     ("openrouter", "OpenRouter", "a key from openrouter.ai: many models, one bill"),
     (OTHER, "Another provider", "search all of them"),
-    ("openai-chat", "OpenAI-compatible", "any service with /chat/completions: its address and a key"),
+    ("openai-chat", "OpenAI-compatible", "any service with /chat/completions: URL and key"),
 )
 _STARTS = (
     ("service", "Paste an API key", "Anthropic, OpenAI, Gemini, OpenRouter and others"),
@@ -83,14 +84,14 @@ _STARTS = (
 _ASKS: dict[Step, str] = {
     "start": "How do you want to start?",
     "service": "Which service is the key for?",
-    "address": "The address of the service, such as https://example.org/v1:",
-    "key": "The key (never shown; checked, then stored in the system keyring where there is one):",
+    "address": "API base URL, for example https://example.org/v1:",
+    "key": "API key (never displayed; checked, then stored in the system keyring if available):",
     "local": "Which model?",
 }
 
 
 class WelcomeScreen(Dialog[WelcomeChoice]):
-    """Goes step by step; Esc goes one back, and leaves from the first."""
+    """Multi-step dialog; Esc goes one step back, and quits from the first."""
 
     CSS_PATH = stylesheets("welcome")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("welcome")]
@@ -170,7 +171,7 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
     def take_address(self, event: Input.Submitted) -> None:
         address = event.value.strip()
         if not address.startswith(("http://", "https://")):
-            self._note("An address begins with https:// or http://.")
+            self._note("The URL must start with https:// or http://.")
             return
         self._address = address
         self.step = "key"
@@ -203,11 +204,11 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
 
     @work(exclusive=True, group="services")
     async def _search_services(self) -> None:
-        from providers.installed import each_preset  # few look for another
+        from providers.installed import each_preset  # rarely needed
 
         offered = {each.name: each for each in each_preset() if each.key_variables and not each.is_local}
         items = [Item(each.label, each.name, each.name) for each in offered.values()]
-        # Textual leaves open what its App returns.
+        # Textual does not type the return value of its App.
         name = await self._owner.push_screen_wait(Picker("Which provider is the key for?", items))
         if name:
             base_url = offered[name].base_url
@@ -237,7 +238,7 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
         ]
         self._note("" if self._models else _nothing_found(servers))
         found = [(model.model, f"{model.preset} at {model.base_url}") for model in self._models]
-        self._offer([*found, ("Look again", "")])
+        self._offer([*found, ("Search again", "")])
 
     def _offer(self, options: Sequence[tuple[str, str]]) -> None:
         choices = self.query_one("#options", OptionList)
@@ -261,5 +262,5 @@ def _described(number: int, option: tuple[str, str]) -> Content:
 def _nothing_found(servers: Sequence[LocalServer]) -> str:
     if servers:
         names = ", ".join(one_line(server.preset) for server in servers)
-        return f"{names} answers, but serves no model yet. Load one there, then look again."
-    return "No server answers on the usual ports. Start Ollama, LM Studio, llama.cpp or vLLM, then look again."
+        return f"{names} is running but has no models. Load a model, then search again."
+    return "No server found on the default ports. Start Ollama, LM Studio, llama.cpp or vLLM, then search again."

@@ -1,1 +1,1 @@
-"""What cinch knows of terminals: taking one over, painting, giving it back, and lending it to another program."""
+"""Terminal handling: taking over, painting, restoring, and suspending for other programs."""

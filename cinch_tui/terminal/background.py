@@ -1,7 +1,7 @@
-"""Whether the terminal is dark or light: what it says itself, what its environment says, what it said last time.
+"""Detection of a dark or light terminal: its own report, its environment, or the last known value.
 
-Nobody waits for the answer. The app begins with the best guess; a reply is taken out of what is typed, whenever it
-comes, and so is the notice of a terminal that turns dark or light later.
+Detection does not block. The app starts with the best guess; a report is filtered out of the input whenever it arrives,
+and so is a notification that the terminal switched between dark and light.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from textual.message import Message
 from cinch_tui.config.private_file import write_private
 
 ASK = "\x1b]11;?\x1b\\\x1b[?2031h"
-"""Asks for the colour of the ground, and to be told when it is changed."""
+"""Query the background color and subscribe to changes of the color scheme."""
 
 ENOUGH = "\x1b[?2031l"
 
@@ -35,16 +35,16 @@ BEGUN = re.compile(
 )
 KITTY = re.compile(r"kitty\((\d+)\.(\d+)")
 FIRST_WITH_CELLS = (0, 28)
-"""An older kitty shows pictures, but not in cells of text: the letters that stand for them would be seen."""
+"""Older kitty versions show images, but without Unicode placeholders: the placeholder characters would be visible."""
 
 PATIENCE = 0.2
-"""Seconds in which the rest of a reply follows; what is longer in coming was typed."""
+"""Seconds to wait for the rest of a report; slower input was typed."""
 
 LIGHT_COLOURS = {"7", "9", "10", "11", "12", "13", "14", "15"}
 
 
 class TerminalBackground(Message):
-    """What a terminal is, as it says itself."""
+    """The terminal reported a dark or light background."""
 
     def __init__(self, *, dark: bool) -> None:
         super().__init__()
@@ -52,11 +52,11 @@ class TerminalBackground(Message):
 
 
 class TerminalPictures(Message):
-    """A terminal shows pictures, as it says itself."""
+    """The terminal reported image support."""
 
 
 class ReplyParser(XTermParser):
-    """Textual's parser takes these replies for keys."""
+    """Input parser that filters out terminal reports, which Textual would read as keys."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class ReplyParser(XTermParser):
         self._is_too_old = False
 
     def feed(self, data: str) -> Iterable[Message]:
-        # Nothing at all means that nothing more will come.
+        # Empty data means end of input.
         text = self._held + data
         self._held = ""
         for reply in REPLY.finditer(text):
@@ -91,26 +91,26 @@ class ReplyParser(XTermParser):
 
 
 def is_dark(reply: re.Match[str]) -> bool | None:
-    """What a reply says; None where it says nothing."""
+    """Return the darkness reported; None if the report is about something else."""
     if reply["scheme"]:
         return reply["scheme"] == "1"
     if not reply["red"]:
         return None
-    # Each has one to four digits, of which all ones are the brightest.
+    # Each component has one to four hex digits; the maximum value is full brightness.
     red, green, blue = (int(reply[name], 16) / (16 ** len(reply[name]) - 1) for name in ("red", "green", "blue"))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5
 
 
 def guess(environ: Mapping[str, str], file: Path) -> bool:
-    """Whether the terminal is dark, by all that is known before it is asked."""
+    """Return True if the terminal is probably dark, before it reports itself."""
     *_, ground = environ.get("COLORFGBG", "").split(";")
     return ground not in LIGHT_COLOURS if ground.isdigit() else _kept(file).get(_kind(environ), True)
 
 
 def remember(environ: Mapping[str, str], file: Path, *, dark: bool) -> None:
-    """Keep what the terminal said, for the next start."""
+    """Store the reported background for the next start."""
     kept = _kept(file)
-    # It only spares the next start a change of colours.
+    # Only an optimization: it avoids a color change at the next start.
     with suppress(OSError):
         if kept.get(_kind(environ)) != dark:
             write_private(file, json.dumps({**kept, _kind(environ): dark}) + "\n")

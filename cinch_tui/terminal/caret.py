@@ -1,4 +1,4 @@
-"""Where the terminal's own cursor stands: where one types, since an input method opens its window there."""
+"""Position of the hardware cursor: input methods open their window there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Typed(Protocol):
-    """A field."""
+    """A text area."""
 
     @property
     def cursor_screen_offset(self) -> Offset: ...
@@ -19,15 +19,15 @@ class Typed(Protocol):
 
 @runtime_checkable
 class OneLine(Protocol):
-    """A field of one line."""
+    """A single-line input."""
 
     @property
     def cursor_at_end(self) -> bool: ...
 
 
 def caret_of(focused: DOMNode | None) -> Offset | None:
-    """The cell of the caret, from the corner of the screen; None where nobody can type."""
+    """Return the screen cell of the text cursor; None if the focused widget takes no text."""
     if not isinstance(focused, Typed):
         return None
-    # Behind the last letter, Textual counts one cell too many.
+    # At the end of the text, Textual is off by one cell.
     return focused.cursor_screen_offset - (isinstance(focused, OneLine) and focused.cursor_at_end, 0)

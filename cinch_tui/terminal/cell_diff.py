@@ -1,6 +1,6 @@
-"""What stands on the terminal, cell by cell, so that only those cells are written that look different.
+"""Cell-level screen diff: only cells that changed are written.
 
-Textual writes a line of a widget whole, from its first column, wherever in it something changed.
+Textual rewrites a whole line of a widget, from its first column, for any change in it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import get_character_cell_size
 
-# They have no public name, and there is no other place where it is known which cells an update is about.
+# There is no public API that exposes which cells an update changes.
 from textual._compositor import ChopsUpdate  # pyright: ignore[reportPrivateUsage]
 
 if TYPE_CHECKING:
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
-# Cells that differ, where 1 is one that does: a cursor that is moved costs as much as some cells between that do not.
+# 1 marks a changed cell. Moving the cursor costs as much as rewriting a few unchanged cells between two changes.
 _RUNS = re.compile(rb"\x01+(?:\x00{1,8}\x01+)*")
 _STYLES = re.compile(r"((?:\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\)+)")
 _LINK, _NO_LINK, _PLAIN = "\x1b]8;", "\x1b]8;;\x1b\\", "\x1b[0m"
 
 
 class _Cells(NamedTuple):
-    """What stands in a row: how each cell looks, as the sequences for that, and their characters."""
+    """Cells of a row: the escape sequences that style each, and their characters."""
 
     looks: tuple[str, ...]
     text: str
 
 
 class ScreenCells:
-    """What was written, as long as nobody else writes."""
+    """Cells written so far; valid as long as no one else writes to the terminal."""
 
     def __init__(self) -> None:
-        # By line and column: what was written there last, and where it ends.
+        # Maps line and start column to the end column and the text last written there.
         self._lines: dict[int, dict[int, tuple[int, str]]] = {}
 
     def sparing(self, update: RenderableType | None) -> RenderableType | None:
-        """An update that writes no more than it must; one that paints all is left as it is."""
+        """Return an update that writes only changed cells; a full repaint is returned unchanged."""
         if isinstance(update, ChopsUpdate):
             return SparingUpdate(update, self)
         if update is not None:
@@ -50,7 +50,7 @@ class ScreenCells:
         return update
 
     def write(self, y: int, x: int, end: int, text: str) -> str:
-        """What makes `text` stand in these columns."""
+        """Return the output that makes these columns show `text`."""
         line = self._lines.setdefault(y, {})
         known = line.get(x)
         if known == (end, text):
@@ -69,7 +69,7 @@ class ScreenCells:
 
 
 class SparingUpdate(ChopsUpdate):
-    """An update for a terminal on which most of it stands already."""
+    """A partial screen update that skips unchanged cells."""
 
     def __init__(self, update: ChopsUpdate, screenful: ScreenCells) -> None:
         super().__init__(update.chops, update.spans, update.chop_ends)
@@ -84,10 +84,10 @@ class SparingUpdate(ChopsUpdate):
         return "".join(pieces)
 
 
-# What is on the screen is compared to what was written there, which was compared before.
+# The current content was the new content of the previous comparison, so half of the lookups hit the cache.
 @lru_cache(128)
 def _cells(text: str) -> _Cells | None:
-    """None where a character takes more than one cell, or none: terminals are not of one mind about these."""
+    """Parse a line; None if a character is not exactly one cell wide, since terminals disagree about these."""
     looks: list[str] = []
     pieces = _STYLES.split(text)
     look = ""
@@ -102,7 +102,7 @@ def _cells(text: str) -> _Cells | None:
 
 
 def _differences(before: _Cells, after: _Cells) -> Iterable[tuple[int, int]]:
-    """From where to where they differ; what is near to each other is taken together."""
+    """Return the ranges that differ; nearby ones are merged."""
     if before.looks == after.looks:
         differ = map(ne, before.text, after.text)
     else:

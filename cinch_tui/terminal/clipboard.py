@@ -1,4 +1,4 @@
-"""Copying: through the terminal, which works over SSH, and through tmux or the system, for terminals that cannot."""
+"""Copying: OSC 52, which works over SSH, and tmux or the system clipboard for terminals without it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from harness.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from textual.app import App
 
-# A clipboard program without a display to talk to may wait for ever.
+# A clipboard program without a display may hang.
 PATIENCE = 2.0
-# Terminals take no more, and some print what they do not take.
+# Terminals reject longer sequences; some print them.
 MOST_FOR_TERMINALS = 750_000
 
 
@@ -30,33 +30,37 @@ _ADVICE: dict[Multiplexer, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """`system` is true when a clipboard of the machine the person sits at took the text, or their tmux.
-
-    `file` is where a text is that is too long for a terminal, where nothing else took it. `inside` is what stands
-    between cinch and the terminal.
-    """
+    """Result of a copy."""
 
     characters: int
     system: bool
+    """The system clipboard or tmux accepted the text."""
     file: str = ""
+    """File with a text too long for the terminal, if nothing else accepted it."""
     inside: Multiplexer = ""
+    """Multiplexer between cinch and the terminal."""
 
     @property
     def words(self) -> str:
         if self.file:
-            return f"{self.characters:,} characters are too many for the terminal's clipboard; they are in {self.file}."
-        # The terminal does not answer: whether it keeps what it is asked to, nobody knows.
+            return f"{self.characters:,} characters exceed the limit of the terminal clipboard; saved to {self.file}."
+        # OSC 52 has no reply: it is unknown whether the terminal accepted the text.
         return f"Copied {self.characters:,} characters{'' if self.system else f', {_ADVICE[self.inside]}'}."
 
 
 async def copy(app: App[object], text: str) -> None:
-    """Copy, and say on the screen how it was done."""
+    """Copy and notify the user."""
     copied = await copy_text(text, app.copy_to_clipboard)
     app.notify(copied.words, markup=False)
 
 
 async def copy_text(text: str, through_terminal: Callable[[str], None]) -> Copied:
-    """Copy by every way there is. `through_terminal` is the app's `copy_to_clipboard`."""
+    """Copy by every available method.
+
+    Args:
+        text: text to copy.
+        through_terminal: the app's `copy_to_clipboard`.
+    """
     fits = len(text.encode(errors="replace")) <= MOST_FOR_TERMINALS
     if fits:
         through_terminal(text)
@@ -71,14 +75,14 @@ async def copy_text(text: str, through_terminal: Callable[[str], None]) -> Copie
 
 def _through_system(text: str) -> bool:
     through_tmux = "TMUX" in os.environ and _through_tmux(text)
-    # At the end of an ssh the clipboard is that of a machine nobody sits at, unless its windows come from here.
+    # Over SSH the clipboard belongs to a remote machine, unless X or Wayland is forwarded.
     is_far = "SSH_CONNECTION" in os.environ and not {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
     return (not is_far and _through_clipboard(text)) or through_tmux
 
 
 def _through_tmux(text: str) -> bool:
-    """tmux swallows what programs tell the terminal's clipboard, unless it is set up; it passes on what it is given."""
-    for options in (["-w"], []):  # `-w` came with tmux 3.2
+    """Copy to the tmux buffer: tmux drops OSC 52 unless configured, but forwards its own buffers."""
+    for options in (["-w"], []):  # `-w` requires tmux 3.2
         command = ["tmux", "load-buffer", *options, "-"]
         try:
             ran = subprocess.run(command, input=text.encode(), capture_output=True, timeout=PATIENCE, check=False)
@@ -90,7 +94,7 @@ def _through_tmux(text: str) -> bool:
 
 
 def _into_file(text: str) -> str:
-    # Only the person may read it.
+    # `mkstemp` makes it readable by the user only.
     descriptor, path = tempfile.mkstemp(prefix="cinch-copied-", suffix=".txt", text=True)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
@@ -98,7 +102,7 @@ def _into_file(text: str) -> str:
 
 
 def _through_clipboard(text: str) -> bool:
-    # Looks for clipboard programs when it is imported.
+    # Late import: it searches for clipboard programs.
     import pyperclip
 
     try:

@@ -1,8 +1,8 @@
-"""A frame that stands in the same columns on every terminal, whatever that takes a character to be wide.
+"""Column-stable frames, independent of how wide the terminal draws a character.
 
-Terminals are not of one mind about what is written as several code points, such as a family of emoji (two cells, or
-two for each of them), or about emoji younger than they are. So such a cluster gets a place of its own: it is cleared,
-and the cursor is put behind it where we take it to end. Drawn wider than that, it lasts until its neighbour is painted.
+Terminals disagree about the width of multi-codepoint clusters, such as emoji families (two cells, or two per emoji),
+and of recent emoji. Each such cluster is cleared first, and the cursor is placed explicitly behind it. If the terminal
+draws it wider, the excess remains until its neighbor is painted.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ import re
 
 from rich.cells import cell_len, split_graphemes
 
-# Where clusters of several code points, and emoji, are at home; looked at more closely one by one.
+# Ranges that contain emoji and combining characters; a match is examined per cluster.
 _SUSPECTS = re.compile("[\u0300-\u036f\u0483-\u1cff\u200b-\u200f\u20d0-\u20ff\ufe00-\ufe0f\U0001f000-\U0010ffff]")
 _SEQUENCES = re.compile(r"(\x1b\[[0-9;:?<=>]*[@-~]|\x1b[\]_P^X][^\x1b\x07]*(?:\x1b\\|\x07)|\n)")
 _PLACE = re.compile(r"\x1b\[\d+;(\d+)H")
 _OLDEST_EMOJI = "\U0001f000"
-# The cells of kitty's pictures: those that know them agree, and a blank there would make the picture flicker.
+# Kitty's image placeholders: terminals that know them agree on the width, and clearing them would make the image
+# flicker.
 _PICTURE = "\U0010eeee"
-# A cluster that turns out wider than the rest of the line must not go on in the next one.
+# A cluster wider than the rest of the line must not wrap into the next one.
 _NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"
 
 
 def place_cursor(frame: str) -> str:
-    """The same frame; what has a disputed width is followed by the column that comes next."""
+    """Return the frame with an explicit cursor position after each cluster of disputed width."""
     if frame.isascii() or not _SUSPECTS.search(frame):
         return frame
     column: int | None = None
@@ -38,7 +39,7 @@ def place_cursor(frame: str) -> str:
 
 
 def _moved(sequence: str, column: int | None) -> int | None:
-    """The column after a sequence, counted from one; None where that is not known."""
+    """Return the column after a sequence, from 1; None if unknown."""
     if place := _PLACE.fullmatch(sequence):
         return int(place[1])
     return column if sequence.endswith("m") or (not sequence.startswith("\x1b[") and sequence != "\n") else None

@@ -1,4 +1,4 @@
-"""Textual's driver, under guard; takes over from the first frame without a flash, and with every key pressed there."""
+"""Textual driver with terminal guard; takes over from the first frame without flicker and keeps its key presses."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 ALTERNATE_SCREEN = "\x1b[?1049h"
 CHUNK = 4096
 PATIENCE = 0.1
-"""Seconds in which a lone Esc is told from the beginning of another key, and the wish to stop is seen."""
+"""Poll interval in seconds: distinguishes a lone Esc from an escape sequence, and checks for the stop request."""
 
 
 @runtime_checkable
 class Guarded(Protocol):
-    """An app whose terminal is guarded, and that may find a first frame on it."""
+    """An app whose terminal is guarded and that may find a first frame on it."""
 
     guard: Guard
     frame: FirstFrame | None
@@ -51,8 +51,10 @@ class Guarded(Protocol):
 
 
 class Lasting:
-    """A screen to which nothing is written once it hung up: the thread that writes would end, and who waits until it
-    has room for more would wait for ever."""
+    """Output stream that ignores writes after the terminal hung up.
+
+    Otherwise the writer thread would end, and a caller waiting for room in its queue would block forever.
+    """
 
     def __init__(self, screen: TextIO) -> None:
         self._screen = screen
@@ -76,7 +78,7 @@ class Lasting:
 
 
 class GuardedDriver(LinuxDriver):
-    """Takes over when it first starts, if there is something to take over."""
+    """Linux driver that takes over the first frame, if there is one, on its first start."""
 
     _takes_over = False
     _taken: FirstFrame | None = None
@@ -89,12 +91,12 @@ class GuardedDriver(LinuxDriver):
         self._is_start = True
         self._parent = os.getppid()
         self._guard = app.guard if isinstance(app, Guarded) else None
-        # What goes wrong may be written to a file; the screen is where people look.
+        # stderr may be redirected to a file; fall back to stdout.
         screen = sys.__stderr__ if sys.__stderr__ and sys.__stderr__.isatty() else sys.__stdout__
         assert screen is not None, "cli.py has seen that it is a terminal"
-        # What a locale says of a terminal is seldom meant, and what is drawn needs this.
+        # The locale's encoding is often wrong for the terminal, and drawing requires UTF-8.
         screen.reconfigure(encoding="utf-8", errors="replace")
-        # What the thread that writes needs of a file.
+        # `Lasting` has all methods that the writer thread uses.
         self._file = cast("TextIO", Lasting(screen))
 
     def start_application_mode(self) -> None:
@@ -106,11 +108,11 @@ class GuardedDriver(LinuxDriver):
             frame.take_over()
             self._takes_over, self._taken = True, frame
             super().start_application_mode()
-            # Textual has found it as the frame had made it.
+            # Textual recorded the attributes that the frame had set.
             self._takes_over, self.attrs_before = False, frame.attributes
         if self._guard is not None:
             self._guard.undo(_undoing())
-        # As it is: what ends a style looks needless where none is known to have begun.
+        # Unoptimized: the optimizer would drop a reset when no style is active.
         super().write(asked(os.environ))
         if isinstance(self._app, Guarded):
             self.write(self._app.greeting)
@@ -124,7 +126,7 @@ class GuardedDriver(LinuxDriver):
         super().stop_application_mode()
 
     def close(self) -> None:
-        """What was to be written is written then."""
+        """Flush pending output, then release the guard."""
         super().close()
         if self._guard is not None:
             self._guard.away()
@@ -136,17 +138,17 @@ class GuardedDriver(LinuxDriver):
             return False
 
     def _sigtstp_application(self, *_: object) -> None:
-        """Stop, and all that was started with it: a shell waits for the one that it knows of."""
+        """Stop the whole process group: the shell waits for the process it started."""
         if self._auto_restart:
             self.suspend_application_mode()
             self._must_signal_resume = True
         os.killpg(0, signal.SIGSTOP)
 
     def write(self, data: str) -> None:
-        # Some terminals clear the screen when they are told to show what they show already.
+        # Some terminals clear the screen when asked to switch to the screen already shown.
         is_needless = self._takes_over and data == ALTERNATE_SCREEN
         writer = self._writer_thread
-        # It ends when the terminal hangs up; what is put into its queue then would fill it, and hold us for ever.
+        # The writer thread ends when the terminal hangs up; filling its queue then would block forever.
         if not is_needless and (writer is None or writer.is_alive()):
             super().write(place_cursor(optimize_sgr(data)))
 
@@ -156,12 +158,12 @@ class GuardedDriver(LinuxDriver):
             self._wait_for_prompt()
             self._read_on(keys)
         except OSError:
-            # Nobody types here any more: the terminal went away, or the shell that lent it to us. Only a signal to the
-            # main thread itself interrupts what it waits for.
+            # The terminal hung up, or the shell that lent it is gone. Only a signal to the main thread interrupts its
+            # wait.
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGHUP)
 
     def _typed_early(self) -> bytes:
-        """Keys typed before the app had the terminal, other than the text that the first frame has shown."""
+        """Return the keys typed before the app had the terminal, except text the first frame has shown."""
         frame, self._taken = self._taken, None
         if frame is not None:
             return frame.keys
@@ -169,16 +171,16 @@ class GuardedDriver(LinuxDriver):
         return typed_before(self.fileno) if is_start else b""
 
     def _wait_for_prompt(self) -> None:
-        """Wait until the prompt has the focus: Textual drops what is typed while nothing has it."""
+        """Wait until the prompt has the focus: Textual drops keys while nothing is focused."""
         if isinstance(self._app, Guarded):
             while not (self._app.has_prompt.wait(PATIENCE) or self.exit_event.is_set()):
                 pass
 
     def _read_on(self, chunk: bytes) -> None:
-        """Read keys, from where a frame stopped, which may be the middle of a paste."""
+        """Read keys, starting with the first frame's rest, which may end in the middle of a paste."""
         parser, decoder = PasteDetector(), getincrementaldecoder("utf-8")("replace")
         in_konsole = is_in_konsole(os.environ)
-        # To feed nothing means to a parser that nothing more will come.
+        # Empty data would mean end of input to the parser.
         if text := spelled_anew(decoder.decode(chunk), in_konsole=in_konsole):
             for event in parser.typed(text):
                 self.process_message(event)
@@ -194,7 +196,7 @@ class GuardedDriver(LinuxDriver):
 
 
 def _undoing() -> str:
-    """What this terminal needs before it is given back, beside what every terminal does."""
+    """Return the sequences that restore this terminal, in addition to those for every terminal."""
     return given_back(os.environ) + emptied(os.environ)
 
 

@@ -1,4 +1,4 @@
-"""Writing a prompt, or what the model proposed, in the person's own editor."""
+"""Editing a prompt or a proposed change in the user's editor."""
 
 from __future__ import annotations
 
@@ -28,27 +28,29 @@ class Edited:
 
 @dataclass(frozen=True, slots=True)
 class Empty:
-    """The file was left empty: nothing is to be sent."""
+    """The file was left empty: do not send anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unsaved:
-    """The editor was left without a word changed or saved."""
+    """The editor was closed without changing or saving the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditorFailed:
-    """`reason` is for the person; `text` is the newest there is: what the editor saved, else the draft."""
+    """The editor failed."""
 
     reason: str
+    """Explanation for the user."""
     text: str
+    """The saved text, or the draft if nothing was saved."""
 
 
 Composed: TypeAlias = Edited | Empty | Unsaved | EditorFailed
 
 
 async def compose(draft: str, command: str, suspend: Callable[[], AbstractContextManager[None]]) -> Composed:
-    """Let the person go on with `draft` as in `rewrite`; blanks at its end do not count."""
+    """Let the user edit a prompt draft as in `rewrite`; trailing blanks are removed."""
     match await rewrite(draft, "prompt.md", command, suspend):
         case Edited(text):
             return Edited(text.rstrip()) if text.strip() else Empty()
@@ -59,23 +61,25 @@ async def compose(draft: str, command: str, suspend: Callable[[], AbstractContex
 
 
 async def rewrite(draft: str, name: str, command: str, suspend: Callable[[], AbstractContextManager[None]]) -> Composed:
-    """Let the person change `draft` in an editor: `command`, else the environment's, else a usual one. `name` is what
-    the file is called, from which editors tell its language.
+    """Let the user edit a draft in an editor.
 
-    `suspend` gives the terminal away while it is entered, as Textual's `App.suspend` does. The app stands still
-    meanwhile: it must not draw over the editor.
+    The app blocks meanwhile: it must not draw over the editor.
+
+    Args:
+        draft: initial text.
+        name: file name; editors derive the language from it.
+        command: editor command; empty: $EDITOR, $VISUAL or a common editor.
+        suspend: context manager that releases the terminal, as Textual's `App.suspend`.
     """
     try:
         argv = editor_command(command, os.environ)
     except ValueError as error:
-        return EditorFailed(f"The editor's command cannot be read: {error}.", draft)
+        return EditorFailed(f"Invalid editor command: {error}.", draft)
     if not argv:
-        return EditorFailed("No editor was found; set ui.editor in the configuration, or $EDITOR.", draft)
+        return EditorFailed("No editor found; set ui.editor in the configuration, or $EDITOR.", draft)
     if shutil.which(argv[0]) is None:
-        return EditorFailed(
-            f"The editor {argv[0]} was not found; set ui.editor in the configuration, or $EDITOR.", draft
-        )
-    # A folder of its own takes the editor's backups and swap files with it when it goes.
+        return EditorFailed(f"Editor {argv[0]} not found; set ui.editor in the configuration, or $EDITOR.", draft)
+    # A separate folder, so that backup and swap files are removed with it.
     with tempfile.TemporaryDirectory(prefix="cinch-") as folder:
         file = Path(folder) / name
         try:
@@ -86,16 +90,16 @@ async def rewrite(draft: str, name: str, command: str, suspend: Callable[[], Abs
                 status = run_there([*argv, str(file)])
             is_untouched = draft != "" and _state(file) == before
         except (OSError, UnicodeError, SuspendNotSupported) as error:
-            return EditorFailed(f"The editor {argv[0]} could not be started: {error}.", draft)
+            return EditorFailed(f"Could not start the editor {argv[0]}: {error}.", draft)
         text = _read(file, draft)
         return Unsaved() if is_untouched and not status and text == draft else _result(argv[0], status, text)
 
 
 def editor_command(command: str, environ: Mapping[str, str]) -> list[str]:
-    """The editor as a list of words; empty when there is none.
+    """Return the editor command as a list of arguments; empty if no editor was found.
 
     Raises:
-        ValueError: its quotes are not closed.
+        ValueError: unclosed quotes.
     """
     chosen = command or environ.get("EDITOR") or environ.get("VISUAL") or ""
     if chosen.strip():
@@ -104,15 +108,15 @@ def editor_command(command: str, environ: Mapping[str, str]) -> list[str]:
 
 
 def run_there(argv: Sequence[str]) -> int:
-    """Run a program that has the terminal, which was given away; its status."""
+    """Run a program on the released terminal and return its exit status."""
     with _interrupts_left_to_the_editor():
         return subprocess.run(argv, check=False).returncode
 
 
 @contextmanager
 def _interrupts_left_to_the_editor() -> Generator[None, None, None]:
-    # The terminal sends Ctrl+C to the editor and to us. A handler that does nothing is not inherited by the child,
-    # as ignoring the signal would be.
+    # The terminal sends Ctrl+C to the editor and to cinch. Unlike an ignored signal, a no-op handler is not inherited
+    # by the child.
     before = signal.signal(signal.SIGINT, _do_nothing)
     try:
         yield
@@ -125,7 +129,7 @@ def _do_nothing(number: int, frame: FrameType | None) -> None:
 
 
 def _state(file: Path) -> tuple[int, int]:
-    """What another one is after the file was saved."""
+    """Return inode and modification time, which change when the file is saved."""
     try:
         found = file.stat()
     except FileNotFoundError:
@@ -142,6 +146,6 @@ def _read(file: Path, draft: str) -> str:
 
 def _result(editor: str, status: int, text: str) -> Composed:
     if status:
-        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-        return EditorFailed(f"The editor {editor} {how}; what it saved is not taken.", text)
+        how = f"was killed by signal {-status}" if status < 0 else f"exited with status {status}"
+        return EditorFailed(f"The editor {editor} {how}; its changes were discarded.", text)
     return Edited(text) if text else Empty()

@@ -1,8 +1,7 @@
-"""The first frame: the empty screen as it was last seen, painted before anything is loaded; keys are taken meanwhile.
+"""First frame: the empty chat screen of the last start, painted before the app is loaded; keys are buffered meanwhile.
 
-Typed text is echoed in the prompt of the picture. The app then finds it in its own, and gets whatever else was pressed
-as if it had been pressed there. Only what Python has built in is imported here: loading the app takes ten times as long
-as all of this.
+Typed text is echoed in the painted prompt. The app then inserts it into its own prompt and replays all other keys. Only
+built-in modules are imported here: loading the app takes ten times as long.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ if TYPE_CHECKING:
     Place = tuple[int, int, int]
     Colours = tuple[bytes, bytes, bytes]
 else:
-    # The same without its enums, which take 5 ms to load.
+    # The C module without the enums of `signal`, which take 5 ms to load.
     import _signal as signal
 
 STDIN, SCREEN = 0, 2
-"""The app writes to what stderr is, as Textual does."""
+"""File descriptors. The app writes to stderr, as Textual does."""
 
 LARGEST = 1024 * 1024
 ENTER = b"\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[?7l"
@@ -40,9 +39,9 @@ INTERRUPT = b"\x03"
 INTERRUPTED = 130
 PATIENCE = 1.0
 KIND = ("TERM", "COLORTERM", "NO_COLOR", "CINCH_UI_THEME")
-"""What a screen looks like is said by these."""
+"""Variables that determine the appearance of the screen."""
 
-# What these begin opens a list of completions as it is typed.
+# Prefixes that open a completion list while typing.
 SIGNS = ("/", "#", "!", "@")
 
 ALONE = ("--no-session", "--verbose")
@@ -50,10 +49,15 @@ WITH_VALUE = ("-m", "--model", "--thinking", "--add-dir", "--max-turns", "--max-
 
 
 class Picture:
-    """A painted screen. `prompt` is where text is typed: row and column from 1, and how many cells wide; `folder` the
-    same for the folder in the start banner, which is this start's and not the picture's. `colours` are the sequences
-    that choose the colours of typed text, of the cursor's cell and of the folder. `told` is what the status line says:
-    the model and the branch."""
+    """A saved screen.
+
+    Args:
+        prompt: row and column of the prompt text, from 1, and its width in cells.
+        folder: the same for the folder in the start banner, which is replaced by the current one.
+        told: status bar texts: model and branch.
+        colours: sequences for typed text, the cursor cell and the folder.
+        body: the screen without them.
+    """
 
     def __init__(self, prompt: Place, folder: Place, told: tuple[str, str], colours: Colours, body: bytes):
         self.prompt = prompt
@@ -69,7 +73,7 @@ class Picture:
         return b"\n".join((f"cinch {__version__}".encode(), places, told, *self.colours, self.body))
 
     def painted(self, folder: str) -> bytes:
-        """The screen with this folder."""
+        """Return the screen with this folder."""
         row, column, width = self.folder
         line = shown_folder(folder, width)
         blanks = " " * (width - cells(line))
@@ -77,23 +81,23 @@ class Picture:
 
 
 class FirstFrame:
-    """Stands on the terminal until it is taken over or closed; both may be called more than once."""
+    """Owns the terminal until it is taken over or closed; both are idempotent."""
 
     def __init__(self, picture: Picture) -> None:
         self.text = ""
-        """What was typed, once the frame is taken over."""
+        """Typed text, once the frame is taken over."""
 
         self.keys = b""
-        """What else was pressed, in the terminal's own bytes, once the frame is taken over."""
+        """Other keys as raw terminal input, once the frame is taken over."""
 
         self.attributes: list[Any] = termios.tcgetattr(STDIN)
-        """How the terminal was before."""
+        """Original terminal attributes."""
 
         self.guard = Guard()
-        """Posted before anything is painted: from then on there is something to give back."""
+        """Started before anything is painted."""
 
         self.told = picture.told
-        """What its status line says: the model and the branch."""
+        """Model and branch shown in its status bar."""
 
         self._picture = picture
         self._pressed = b""
@@ -102,10 +106,10 @@ class FirstFrame:
         self._is_open = False
 
     def paint(self) -> None:
-        """Show it and listen.
+        """Paint the frame and read keys.
 
         Raises:
-            OSError, termios.error: the terminal went away.
+            OSError, termios.error: the terminal hung up.
         """
         body = self._picture.painted(os.getcwd())  # noqa: PTH109  pathlib is slow to load
         for number in (signal.SIGTERM, signal.SIGHUP):
@@ -121,7 +125,7 @@ class FirstFrame:
         _thread.start_new_thread(self._listen, ())
 
     def take_over(self) -> None:
-        """Stop listening; the terminal stays as it is, and is the caller's."""
+        """Stop reading; the caller owns the terminal, which stays as it is."""
         if self._is_open:
             self._stop_listening()
             text, rest = typed(self._pressed)
@@ -129,7 +133,7 @@ class FirstFrame:
             self.text, self.keys = (text, rest) if is_plain else ("", self._pressed)
 
     def close(self) -> None:
-        """Give the terminal back as it was, unless it was taken over."""
+        """Restore the terminal unless it was taken over."""
         if self._is_open:
             self._stop_listening()
             self._restore()
@@ -137,7 +141,7 @@ class FirstFrame:
     def _stop_listening(self) -> None:
         self._is_open = False
         os.write(self._awake, b"x")
-        # Held by the thread until it ends.
+        # The thread holds the lock until it ends.
         self._listening.acquire(timeout=PATIENCE)
 
     def _restore(self) -> None:
@@ -145,7 +149,7 @@ class FirstFrame:
             termios.tcsetattr(STDIN, termios.TCSANOW, self.attributes)
             _write(LEAVE)
         except (OSError, termios.error):
-            return  # nobody is there any more
+            return  # the terminal is gone
         self.guard.away()
 
     def _listen(self) -> None:
@@ -157,12 +161,12 @@ class FirstFrame:
                     return
                 self._pressed += keys
                 if self._pressed.count(INTERRUPT) > 1:
-                    # Whoever presses that twice does not want to wait for the app.
+                    # A second Ctrl+C exits without waiting for the app.
                     self._restore()
                     os._exit(INTERRUPTED)
                 self._echo()
         except OSError:
-            return  # the terminal hung up; the app will find that out
+            return  # the terminal hung up; the app detects it
         finally:
             self._listening.release()
 
@@ -170,21 +174,21 @@ class FirstFrame:
         text, rest = typed(self._pressed)
         picture, (row, column, room) = self._picture, self._picture.prompt
         room -= cells(text) + 1
-        # What is more than words is shown by the app, which knows what it means.
+        # Anything but plain text is left to the app, which can interpret it.
         if rest or room < 0:
             return
         line = text.encode() + picture.cursor + b" " + picture.ink + b" " * room
         _write(b"\x1b[%d;%dH" % (row, column) + picture.ink + line + b"\x1b[0m")
 
     def _leave(self, number: int, where: FrameType | None) -> None:
-        """Killed politely."""
+        """Handle SIGTERM and SIGHUP."""
         del where
         self.close()
         os._exit(128 + number)
 
 
 def open_frame(argv: Sequence[str], environ: Mapping[str, str]) -> FirstFrame | None:
-    """The frame, painted; None where it would not help: there is no terminal or no picture, or another screen comes."""
+    """Paint the first frame; None without a terminal or saved screen, or if another screen comes first."""
     if not _begins_empty(argv) or environ.get("CINCH_FIRST_FRAME") == "off" or environ.get("CINCH_UI_PLAIN"):
         return None
     try:
@@ -203,14 +207,14 @@ def open_frame(argv: Sequence[str], environ: Mapping[str, str]) -> FirstFrame | 
 
 
 def picture_file(state: str, environ: Mapping[str, str], columns: int, rows: int) -> str:
-    """Where the picture for such a terminal is kept."""
+    """Return the path of the saved screen for this kind of terminal."""
     kind = "-".join(environ.get(name, "") for name in KIND)
     letters = "".join(letter if letter.isalnum() else "_" for letter in kind)
     return f"{state}/first-frame/{columns}x{rows}-{letters}"
 
 
 def state_folder(environ: Mapping[str, str]) -> str:
-    """The same as `paths.find_paths(environ).state`, without the library that knows every system."""
+    """Return `paths.find_paths(environ).state` without importing platformdirs."""
     path = os.path
     if home := environ.get("CINCH_HOME", ""):
         return path.join(path.abspath(path.expanduser(home)), "state")
@@ -220,7 +224,7 @@ def state_folder(environ: Mapping[str, str]) -> str:
 
 
 def settings_file(environ: Mapping[str, str]) -> str:
-    """The same as `paths.find_paths(environ).config_file`."""
+    """Return `paths.find_paths(environ).config_file` without importing platformdirs."""
     path = os.path
     if home := environ.get("CINCH_HOME", ""):
         return path.join(path.abspath(path.expanduser(home)), "config.toml")
@@ -231,7 +235,7 @@ def settings_file(environ: Mapping[str, str]) -> str:
 
 
 def read_picture(name: str) -> Picture | None:
-    """The picture that is kept there; None where there is none that this version painted."""
+    """Read a saved screen; None if it is missing or from another version."""
     try:
         handle = os.open(name, os.O_RDONLY)
     except OSError:
@@ -253,14 +257,13 @@ def read_picture(name: str) -> Picture | None:
 
 
 def _is_newer(picture: str, settings: str) -> bool:
-    """Whether the settings are still what they were when it was painted: they say how a screen looks, and if there is
-    one."""
+    """Return True if the settings, which determine the appearance, have not changed since the screen was saved."""
     path = os.path
     return not path.exists(settings) or path.getmtime(picture) > path.getmtime(settings)
 
 
 def typed(pressed: bytes) -> tuple[str, bytes]:
-    """The words at the beginning of what was pressed, mistakes erased; and what follows from the first other key on."""
+    """Split pressed keys into leading text, with backspaces applied, and the rest from the first other key on."""
     text, place = "", 0
     while place < len(pressed):
         first = pressed[place]
@@ -279,9 +282,9 @@ def typed(pressed: bytes) -> tuple[str, bytes]:
 
 
 def typed_before(terminal: int) -> bytes:
-    """Keys typed before the terminal was switched to raw mode: Enter is a line feed there.
+    """Read keys typed before the terminal was switched to raw mode, where Enter is a line feed.
 
-    Several lines were pasted; they stay line breaks, so that no line is sent as a prompt.
+    Several line feeds indicate a paste; they stay line breaks, so that no line is sent as a prompt.
     """
     if not select.select([terminal], [], [], 0)[0]:
         return b""
@@ -290,7 +293,7 @@ def typed_before(terminal: int) -> bytes:
 
 
 def shown_folder(folder: str, width: int) -> str:
-    """The folder as the start banner shows it: with `~`, and the end of a long one, in at most `width` cells."""
+    """Return the folder as in the start banner: with `~`, truncated at the start to `width` cells."""
     path = os.path
     home = path.expanduser("~")
     if home != "/" and (folder + "/").startswith(home + "/"):
@@ -302,17 +305,17 @@ def shown_folder(folder: str, width: int) -> str:
 
 
 def cells(text: str) -> int:
-    """How wide the text is on the screen."""
+    """Return the width of the text in cells."""
     if text.isascii():
         return len(text)
-    # Only those who write so need it.
+    # Imported for non-ASCII text only.
     from unicodedata import combining, east_asian_width
 
     return sum(2 if east_asian_width(letter) in "WF" else 0 if combining(letter) else 1 for letter in text)
 
 
 def _begins_empty(argv: Sequence[str]) -> bool:
-    """Whether these arguments lead to a conversation in which nothing was said."""
+    """Return True if these arguments start an empty conversation."""
     rest = list(argv)
     while rest:
         flag = rest.pop(0)
@@ -324,7 +327,7 @@ def _begins_empty(argv: Sequence[str]) -> bool:
 
 
 def _raw(attributes: list[Any]) -> list[Any]:
-    """As the app has it: each key at once, none echoed, none that sends a signal."""
+    """Return raw mode attributes: single keys, no echo, no signals."""
     attributes[0] &= ~(termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | termios.IGNCR)
     attributes[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
     attributes[6][termios.VMIN] = 1

@@ -1,4 +1,4 @@
-"""Saves how the empty screen looks, as the first frame of the next start."""
+"""Saving the empty chat screen as the first frame of the next start."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class EmptyScreen:
 
 
 def keep_picture(app: App[object], empty: EmptyScreen, options: Options) -> None:
-    """Save this screen, unless the same picture is saved already."""
+    """Save this screen unless it is saved already. It contains no messages."""
     screen, field, status = empty.screen, empty.field, empty.status
     room = field.content_region
     lines = screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage] - as Textual's own screenshots
@@ -64,12 +64,12 @@ def keep_picture(app: App[object], empty: EmptyScreen, options: Options) -> None
 
 
 def forget_pictures(options: Options) -> None:
-    """Delete the saved pictures, whose colours are outdated."""
+    """Delete all saved screens, since the theme changed."""
     rmtree(Path(state_folder(options.environ)) / "first-frame", ignore_errors=True)
 
 
 def _sequence(app: App[object], style: Style) -> bytes:
-    """Return the escape sequence that selects the colours of a style."""
+    """Return the escape sequence that selects the colors of a style, if it has any."""
     shown = Strip([Segment("x", style)])
     for each in app.get_line_filters():
         shown = shown.apply_filter(each, Color(0, 0, 0))

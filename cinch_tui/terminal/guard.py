@@ -1,8 +1,8 @@
-"""The guard: a shell of half a megabyte that gives the terminal back when cinch dies without doing so itself.
+"""Terminal guard: a small shell process that restores the terminal if cinch dies without doing so.
 
-No handler runs in a process that is killed, or whose own code fails. So another one waits for its end: it reads from a
-pipe that only cinch writes to, and acts when the pipe ends while the terminal was cinch's. Only what Python has built
-in is imported here, as for the first frame, which posts it.
+No handler runs in a process that is killed or crashes. Therefore a second process reads a pipe that only cinch writes
+to, and acts when the pipe closes while cinch owned the terminal. Only built-in modules are imported here, since the
+first frame starts the guard.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     import signal
     from typing import Any
 else:
-    # The same without its enums, which take 5 ms to load.
+    # The C module without the enums of `signal`, which take 5 ms to load.
     import _signal as signal
 
 LEAVING = (
-    "\x1b[?2026l"  # what was held back is shown
-    "\x1b[<u"  # kitty's keyboard; each screen has its own, so before the screen is left
+    "\x1b[?2026l"  # end of a synchronized update
+    "\x1b[<u"  # kitty's keyboard protocol; set per screen, so before the screen is left
     "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"  # the mouse
-    "\x1b[?1004l\x1b[?2004l\x1b[?2048l\x1b[?2031l"  # focus, pastes, new sizes and colours are reported no more
-    "\x1b[?7h\x1b[m\x1b[?1049l\x1b[?25h"  # wrapped lines, no colours, the normal screen, a cursor
+    "\x1b[?1004l\x1b[?2004l\x1b[?2048l\x1b[?2031l"  # no more reports of focus, pastes, sizes and colors
+    "\x1b[?7h\x1b[m\x1b[?1049l\x1b[?25h"  # line wrap, default style, main screen, visible cursor
 )
-"""What takes a terminal out of every mode that cinch puts it into."""
+"""Reset sequences for every mode that cinch sets."""
 
 SHELL = "/bin/sh"
 IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 
-# $1: the attributes of before; $2: whose the terminal is when nobody took it: the process group of cinch, or none;
-# $3: who may have taken it: the shell that started us. Others have set it up for themselves. So has such a shell, if
-# the attributes are not ours any more; it drew its prompt on the screen that is left here, and again for WINCH.
+# $1: original terminal attributes; $2: foreground process groups that mean nobody else uses the terminal: that of
+# cinch, or none; $3: process groups of the shell that started cinch. Any other program has set up the terminal itself.
+# So has such a shell if the attributes changed; it drew its prompt on the screen left here, and redraws it on WINCH.
 SCRIPT = r"""
 trap '' INT QUIT HUP TERM TSTP TTIN TTOU PIPE
 cd /
@@ -67,7 +67,7 @@ esac
 
 
 class Guard:
-    """Posted when the terminal is first said to be ours; told of every change of that."""
+    """Client of the guard process. The process starts when the terminal is first taken over."""
 
     def __init__(self) -> None:
         self._pipe = -1
@@ -75,28 +75,28 @@ class Guard:
         self._more = ""
 
     def here(self, terminal: int, before: list[Any]) -> None:
-        """The terminal is ours from now on, in the attributes it has; they were others before."""
+        """Report that cinch owns the terminal now; `before` are the attributes to restore."""
         try:
             raw = _saved(termios.tcgetattr(terminal))
             if self._pipe < 0:
                 self._pipe = _post(terminal, _saved(before) or "sane")
         except (OSError, termios.error):
-            return  # without a guard it is as it is for other programs
+            return  # without a guard, cinch behaves as other programs do
         self._tell(f"here {raw}")
         self.undo(self._more)
         self.say(self._words)
 
     def away(self) -> None:
-        """The terminal is as it was: we leave, or lend it to another program."""
+        """Report that the terminal is restored: cinch exits or suspends."""
         self._tell("away")
 
     def say(self, words: str) -> None:
-        """What the person is to be told on the normal screen, if it comes to that: one line of plain text."""
+        """Set a message for the user on the main screen, shown if the guard acts: one line of plain text."""
         self._words = words
         self._tell(f"say {words}")
 
     def undo(self, sequence: str) -> None:
-        """What takes the terminal out of modes that not every terminal is put into; without blanks."""
+        """Set the reset sequences that only this terminal needs; they contain no blanks."""
         self._more = sequence
         self._tell(f"undo {sequence}")
 
@@ -106,13 +106,13 @@ class Guard:
         try:
             os.write(self._pipe, line.encode() + b"\n")
         except OSError:
-            # Somebody ended it.
+            # The guard process is gone.
             os.close(self._pipe)
             self._pipe = -1
 
 
 def _post(terminal: int, before: str) -> int:
-    """Start the guard; what is written to the result is what it hears."""
+    """Start the guard process and return the write end of its pipe."""
     heard, told = os.pipe()
     own = os.getpgrp()
     shells = f"{os.getsid(0)} {_group_of_parent()}"
@@ -123,7 +123,7 @@ def _post(terminal: int, before: str) -> int:
             ["sh", "-c", SCRIPT, "terminal-guard", before, f"{own} -1 0", shells],
             {"PATH": os.environ.get("PATH") or os.defpath},
             file_actions=[(os.POSIX_SPAWN_DUP2, heard, 0), (os.POSIX_SPAWN_DUP2, terminal, 1), null],
-            # Neither keys nor a kill of our whole group reach it, not even before it has begun.
+            # Its own process group: keyboard signals and a kill of the whole group of cinch do not reach it.
             setpgroup=0,
             setsigmask=IGNORED,
         )
@@ -143,7 +143,7 @@ def _group_of_parent() -> int:
 
 
 def _saved(attributes: list[Any]) -> str:
-    """As `stty -g` writes them where cinch knows how; elsewhere nothing."""
+    """Format attributes as `stty -g` does; empty on systems with an unknown format."""
     if not sys.platform.startswith("linux"):
         return ""
     letters = [value if isinstance(value, int) else ord(value) for value in attributes[6]]

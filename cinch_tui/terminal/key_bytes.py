@@ -1,4 +1,4 @@
-"""What old terminals send for a key, spelled as newer ones do, which Textual reads without a mistake."""
+"""Conversion of legacy key sequences to modern ones that Textual parses correctly."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import re
 
 ESC = "\x1b"
 
-# rxvt, PuTTY and the Linux console: Alt is an Esc before the key's own sequence.
+# rxvt, PuTTY and the Linux console send Esc before the key's sequence for Alt.
 _WITH_ESC = re.compile(r"\x1b\x1b(?:[\[O](?P<letter>[A-DFH])|\[(?P<number>[1-8]|1[1-57-9]|2[0134])~)")
-# rxvt has Shift and Ctrl in the last letter, or in a small one.
+# rxvt encodes Shift and Ctrl in the final character, or in a lowercase one.
 _RXVT = re.compile(
     r"\x1b(?P<alt>\x1b)?(?:\[(?P<number>[2-8])(?P<sign>[$^@])|\[(?P<shifted>[a-d])|O(?P<controlled>[a-d]))"
 )
 _SIGNS = {"$": 2, "^": 5, "@": 6}
 _ENDS = {"7": "H", "8": "F"}
 _ALT = 2
-# Konsole, where Enter is pressed with Shift; elsewhere it is the keypad's Enter.
+# Shift+Enter in Konsole; in other terminals, Enter on the keypad.
 _KONSOLE = re.compile(r"(?P<alt>\x1b)?\x1bOM")
-# xterm's modifyOtherKeys, which tmux speaks too: the modifiers come first. Textual loses Alt in it.
+# xterm's modifyOtherKeys, also used by tmux: the modifiers come first. Textual drops Alt in it.
 _XTERM = re.compile(r"\x1b\[27;(?P<modifiers>\d+);(?P<code>\d+)~")
-# The same in the spelling of kitty's protocol, as mlterm has it, and xterm with formatOtherKeys.
+# The same in the format of kitty's protocol, as sent by mlterm, and by xterm with formatOtherKeys.
 _BRIEF = re.compile(r"\x1b\[(?P<code>\d+);(?P<modifiers>\d+)u")
-# Textual takes these numbers for letters.
+# Textual maps these numbers to letters.
 _FUNCTION = re.compile(r"\x1b\[(?P<number>25|26|28|29|31|32|33|34)~")
 _FUNCTION_CODES = {
     number: 57376 + place for place, number in enumerate(("25", "26", "28", "29", "31", "32", "33", "34"))
@@ -31,7 +31,7 @@ _BACKSPACE = {8: 127}
 
 
 def spelled_anew(text: str, *, in_konsole: bool = False) -> str:
-    """What a terminal sent, with keys in old spellings replaced."""
+    """Replace legacy key sequences in terminal input."""
     if ESC not in text:
         return text
     if in_konsole:
@@ -61,5 +61,5 @@ def _modified(match: re.Match[str]) -> str:
     character = chr(code) if code < 0x110000 else ""
     if modifiers <= _SHIFT and character >= " " and character.isprintable():
         return character
-    # Shift is told by the modifiers, and the letter is the one on the key.
+    # The modifiers encode Shift; the code is the unshifted character.
     return f"\x1b[{ord(character.lower()) if character.isascii() else code};{modifiers}u"

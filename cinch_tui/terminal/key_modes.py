@@ -1,30 +1,30 @@
-"""What a terminal is asked for so that more keys can be told apart, beside kitty's protocol, for which Textual asks."""
+"""Keyboard modes that distinguish more keys, in addition to kitty's protocol, which Textual enables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-# xterm's modifyOtherKeys, for keys that have no bytes of their own, as Shift+Enter; tmux hands it on. A terminal that
-# does not know it may take it for a style: that ends at once.
+# xterm's modifyOtherKeys, for keys without a sequence such as Shift+Enter; tmux forwards it. Other terminals may read
+# it as a style, so a style reset follows.
 _MODIFIED, _UNMODIFIED = "\x1b[>4;1m\x1b[m", "\x1b[>4m\x1b[m"
-# xterm sends an accented letter for Alt and a letter, unless it is told otherwise; others take this for something else.
+# By default xterm sends an accented letter for Alt and a letter; other terminals interpret this mode differently.
 _ALT, _ALT_AS_BEFORE = "\x1b[?1036;1039s\x1b[?1036;1039h", "\x1b[?1036;1039r"
-# st sends what others send for F1 when Delete is pressed, unless the keypad is an application's.
+# st sends the sequence of F1 for Delete unless the keypad is in application mode.
 _KEYPAD, _KEYPAD_AS_USUAL = "\x1b=", "\x1b>"
 
 
 def asked(environ: Mapping[str, str]) -> str:
-    """What makes this terminal tell more keys apart."""
+    """Return the sequences that enable distinct keys in this terminal."""
     return _MODIFIED + (_ALT if _is_xterm(environ) else "") + (_KEYPAD if _is_st(environ) else "")
 
 
 def given_back(environ: Mapping[str, str]) -> str:
-    """What takes that back; it leaves no style behind."""
+    """Return the sequences that restore the modes, without leaving a style active."""
     return (_KEYPAD_AS_USUAL if _is_st(environ) else "") + (_ALT_AS_BEFORE if _is_xterm(environ) else "") + _UNMODIFIED
 
 
 def is_in_konsole(environ: Mapping[str, str]) -> bool:
-    """Whether keys come from Konsole itself, which sends for Shift+Enter what is another key elsewhere."""
+    """Return True if the keys come from Konsole itself, whose Shift+Enter is another key elsewhere."""
     return bool(environ.get("KONSOLE_VERSION")) and not _is_inside(environ)
 
 
@@ -39,5 +39,5 @@ def _is_st(environ: Mapping[str, str]) -> bool:
 
 
 def _is_inside(environ: Mapping[str, str]) -> bool:
-    """In tmux or GNU screen, which have the environment of the terminal that they were begun in."""
+    """Return True inside tmux or GNU screen, which keep the environment of the terminal they were started in."""
     return bool(environ.get("TMUX") or environ.get("STY"))

@@ -1,4 +1,4 @@
-"""How the app is told to go from outside: politely first, and for certain."""
+"""Termination by signals: graceful shutdown with a deadline."""
 
 from __future__ import annotations
 
@@ -12,41 +12,42 @@ from types import FrameType
 KILLS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 KILLED = 128
 PATIENCE = 2
-"""Seconds in which the app must have heard; where it stands still, nothing can be saved by waiting."""
+"""Seconds for the app to react; a blocked app cannot save anything by waiting."""
 
 AGAIN = 0.5
-"""Seconds after which a second kill is meant as one: a terminal that hangs up is noticed in two ways."""
+"""Seconds after which a second signal counts: a terminal that hangs up is noticed in two ways."""
 
 CLOSING = 5
-"""Seconds that leaving may take."""
+"""Seconds allowed for the shutdown."""
 
 
 class Kills:
-    """Has `leave` called in the event loop; the process ends whether that works or not.
+    """Calls `leave` in the event loop; the process ends even if that fails.
 
-    The signals are heard even while the loop stands still. The guard gives the terminal back when nobody else can.
+    Signals are handled even while the loop is blocked. The guard restores the terminal if cinch cannot.
     """
 
     def __init__(self, leave: Callable[[], None]) -> None:
         self.status = 0
-        """Of the process, when it was killed."""
+        """Exit status, if the process was killed."""
 
         self._leave = leave
         self._since = 0.0
 
     def listen(self) -> None:
-        """From here on, in the running loop."""
+        """Install the handlers in the running loop."""
         loop = asyncio.get_running_loop()
         signal.signal(signal.SIGALRM, self._is_late)
         for number in KILLS:
-            # The loop is woken whichever thread the signal reaches; ours comes first where the loop stands still.
+            # The loop wakes up whichever thread receives the signal; the plain handler also works while the loop is
+            # blocked.
             loop.add_signal_handler(number, self._go, number)
             signal.signal(number, self._heard)
 
     def _heard(self, number: int, where: FrameType | None) -> None:
         del where
         if self.status and time.monotonic() - self._since > AGAIN:
-            # Whoever says it twice means now.
+            # A second signal forces an immediate exit.
             os._exit(KILLED + number)
         if not self.status:
             self.status, self._since = KILLED + number, time.monotonic()
@@ -63,7 +64,7 @@ class Kills:
 
 
 def has_shell() -> bool:
-    """Whether somebody is there who can let us go on when we stop."""
+    """Return True if a shell can resume cinch after it stops."""
     try:
         return os.getsid(os.getppid()) == os.getsid(0)
     except OSError:

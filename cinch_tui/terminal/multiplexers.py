@@ -1,4 +1,4 @@
-"""tmux and GNU screen stand between cinch and the terminal: what is meant for the terminal is wrapped for them."""
+"""Passthrough for tmux and GNU screen, which wrap sequences meant for the outer terminal."""
 
 from __future__ import annotations
 
@@ -8,42 +8,44 @@ from typing import Literal, TypeAlias
 
 Multiplexer: TypeAlias = Literal["", "tmux", "screen"]
 
-# GNU screen keeps no more of a string than 768 bytes, of which four are the wrapping.
+# GNU screen limits a string to 768 bytes; the wrapping takes four.
 CHUNK = 760
 
 
 def around(environ: Mapping[str, str]) -> Multiplexer:
-    """What cinch runs in; also on a machine that was reached from inside of one, which only `TERM` tells."""
+    """Return the multiplexer cinch runs in; behind SSH only `TERM` reveals it."""
     kind = environ.get("TERM", "")
     if environ.get("TMUX") or kind.startswith("tmux"):
         return "tmux"
-    # tmux, too, once called its terminals so. It hears nothing in what is wrapped for screen, but the other way round
-    # the screen of the terminal would be written over.
+    # tmux once used screen's names too. It ignores sequences wrapped for screen; the reverse would corrupt the screen.
     return "screen" if environ.get("STY") or kind.startswith("screen") else ""
 
 
 def holds_esc_back(environ: Mapping[str, str]) -> bool:
-    """Whether Esc comes only with the key after it, as Alt, while the mouse is asked for: GNU screen 4 waits for the
-    rest of a click. Away from it only its own names for a terminal tell; tmux was once called screen-256color.
+    """Return True if a lone Esc is delayed until the next key while mouse reporting is on.
+
+    GNU screen 4 waits for the rest of a mouse sequence. Over SSH only its own terminal names identify it, since tmux
+    once used `screen-256color`.
     """
     kind = environ.get("TERM", "")
     return not environ.get("TMUX") and bool(environ.get("STY") or kind == "screen" or kind.startswith("screen."))
 
 
 def emptied(environ: Mapping[str, str]) -> str:
-    """What empties the screen before it is left: GNU screen has no other one for us, unless `altscreen` is on, and the
-    shell would write over what we leave.
+    """Return the sequence that clears the screen before leaving it.
+
+    GNU screen has no alternate screen unless `altscreen` is on, so the shell would write over the remains.
     """
     return "\x1b[H\x1b[J" if around(environ) == "screen" else ""
 
 
 def clipboard_sequence(text: str) -> str:
-    """What tells a terminal to put the text into its clipboard."""
+    """Return the OSC 52 sequence that copies the text to the terminal's clipboard."""
     return f"\x1b]52;c;{b64encode(text.encode(errors='replace')).decode()}\a"
 
 
 def wrapped(sequence: str, multiplexer: Multiplexer) -> str:
-    """The sequence in a form that is handed on as it is; empty where there is nobody to hand it on."""
+    """Wrap a sequence for passthrough; empty without a multiplexer."""
     match multiplexer:
         case "tmux":
             return f"\x1bPtmux;{sequence.replace(chr(27), chr(27) * 2)}\x1b\\"

@@ -1,4 +1,4 @@
-"""Opening what a link leads to, where the person sits: a page in their browser, a file in their editor."""
+"""Opening link targets: web pages in the browser, files in the user's editor."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from textual.app import SuspendNotSupported
 
 from cinch_tui.terminal.editor import editor_command, run_there
 
-NO_VIEWER = "There is no desktop here to open it on"
+NO_VIEWER = "No desktop available to open it"
 
 
 def viewer(environ: Mapping[str, str], platform: str) -> list[str]:
-    """The program that opens anything on the person's desktop; nothing where there is none.
+    """Return the command that opens a file or URL on the desktop; empty without a desktop.
 
-    What Python's own `webbrowser` would take then may be a browser for terminals, which would draw over the screen.
+    Python's `webbrowser` may pick a text browser, which would draw over the screen.
     """
     if platform == "darwin":
         return ["open"]
@@ -32,11 +32,11 @@ def viewer(environ: Mapping[str, str], platform: str) -> list[str]:
 
 
 def show_on_desktop(target: str) -> bool:
-    """Open an address or a file there; false where there is no desktop."""
+    """Open a URL or file on the desktop; return False without a desktop."""
     command = viewer(os.environ, sys.platform)
     if not command:
         return False
-    # Some viewers end when they are closed: nobody waits for them, but somebody must take note of their end.
+    # Some viewers run until they are closed; the thread reaps the process.
     threading.Thread(target=_run, args=([*command, target],), name="viewer", daemon=True).start()
     return True
 
@@ -50,22 +50,22 @@ def _run(command: Sequence[str]) -> None:
 
 
 def edit_at(file: Path, line: int, command: str, suspend: Callable[[], AbstractContextManager[None]]) -> str:
-    """Show a file in the person's editor, at a line; what went wrong, or nothing.
+    """Open a file in the user's editor at a line; return an error message, or an empty string.
 
-    `suspend` gives the terminal away while it is entered. The app stands still meanwhile.
+    `suspend` releases the terminal. The app blocks meanwhile.
     """
     try:
         argv = editor_command(command, os.environ)
     except ValueError as error:
-        return f"The editor's command cannot be read: {error}."
+        return f"Invalid editor command: {error}."
     if not argv or shutil.which(argv[0]) is None:
-        return "No editor was found; set ui.editor in the configuration, or $EDITOR."
+        return "No editor found; set ui.editor in the configuration, or $EDITOR."
     try:
         with suspend():
             status = run_there([*argv, *at_line(argv[0], file, line)])
     except (OSError, SuspendNotSupported) as error:
-        return f"The editor {argv[0]} could not be started: {error}."
-    return f"The editor {argv[0]} ended with status {status}." if status else ""
+        return f"Could not start the editor {argv[0]}: {error}."
+    return f"The editor {argv[0]} exited with status {status}." if status else ""
 
 
 _WITH_COLON = ("code", "codium", "cursor", "subl", "hx", "helix", "zed")
@@ -73,7 +73,7 @@ _WITH_PLUS = ("vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro", "kak
 
 
 def at_line(editor: str, file: Path, line: int) -> list[str]:
-    """How an editor is told which line; one that is not known here is told the file alone."""
+    """Return the arguments that open the file at a line; unknown editors get the file alone."""
     name = Path(editor).name
     if not line or name not in (*_WITH_COLON, *_WITH_PLUS):
         return [str(file)]

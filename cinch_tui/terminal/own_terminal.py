@@ -1,4 +1,4 @@
-"""The terminal of the person who called, for a command that changes its modes: it is given back whatever happens."""
+"""Raw mode and reset of the controlling terminal, for subcommands that change its modes."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ from cinch_tui.terminal.key_modes import asked, given_back
 from harness.errors import ConfigError
 
 BROKEN_ELSEWHERE = (
-    "\x1b[<99u"  # every keyboard that was asked for on this screen
-    "\x1b[?1l\x1b>\x1b[>4m\x1b[m"  # cursor keys, keypad and modified keys as usual
-    "\x1b(B\x0f"  # letters, not lines
-    "\x1b7\x1b[r\x1b8\x1b[?6l"  # the whole screen scrolls
-    "\x1b[?5l\x1b[4l\x1b[?9l\x1b[?47l\x1b[0 q"  # not inverted, no insertion, the oldest mouse, the usual cursor
+    "\x1b[<99u"  # all pushed keyboard modes of this screen
+    "\x1b[?1l\x1b>\x1b[>4m\x1b[m"  # default cursor keys, keypad and modified keys
+    "\x1b(B\x0f"  # default character set
+    "\x1b7\x1b[r\x1b8\x1b[?6l"  # full scroll region
+    "\x1b[?5l\x1b[4l\x1b[?9l\x1b[?47l\x1b[0 q"  # no inversion, insert mode or X10 mouse; main screen, default cursor
 )
-"""What other programs leave behind, and cinch never does."""
+"""Reset sequences for modes that other programs leave behind and cinch never sets."""
 
 
 def open_terminal() -> int:
-    """The terminal, also when input or output is another.
+    """Open the controlling terminal, independent of redirection.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: no controlling terminal.
     """
     try:
         return os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
     except OSError as error:
-        raise ConfigError(f"there is no terminal here: {error.strerror}") from error
+        raise ConfigError(f"no terminal available: {error.strerror}") from error
 
 
 def reset_terminal() -> None:
-    """Put it into the state in which a shell expects it.
+    """Reset the terminal to the state a shell expects.
 
     Raises:
-        ConfigError: there is none, or it cannot be set.
+        ConfigError: no terminal, or it cannot be reset.
     """
     terminal = open_terminal()
     try:
         os.write(terminal, (LEAVING + BROKEN_ELSEWHERE).encode())
         subprocess.run(["stty", "sane"], stdin=terminal, stderr=subprocess.DEVNULL, check=True)
-        # What the mouse and the keyboard sent meanwhile is not for the shell.
+        # Pending mouse and keyboard input is not meant for the shell.
         termios.tcflush(terminal, termios.TCIFLUSH)
     except (OSError, subprocess.CalledProcessError, termios.error) as error:
-        raise ConfigError(f"the terminal cannot be reset: {error}; try: stty sane") from error
+        raise ConfigError(f"cannot reset the terminal: {error}; try: stty sane") from error
     finally:
         os.close(terminal)
 
 
 @contextmanager
 def raw(terminal: int, entering: str) -> Generator[None, None, None]:
-    """Every key arrives as it is pressed; `entering` is what asks the terminal for more.
+    """Read single keys in raw mode; `entering` is written to enable further modes.
 
     Raises:
-        ConfigError: it cannot be set.
+        ConfigError: the terminal cannot be configured.
     """
     guard = Guard()
     try:
@@ -67,7 +67,7 @@ def raw(terminal: int, entering: str) -> Generator[None, None, None]:
         attributes[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
         termios.tcsetattr(terminal, termios.TCSANOW, attributes)
     except termios.error as error:
-        raise ConfigError(f"the keys of this terminal cannot be read: {error}") from error
+        raise ConfigError(f"cannot switch the terminal to raw mode: {error}") from error
     guard.undo(given_back(os.environ))
     guard.here(terminal, before)
     try:

@@ -1,4 +1,4 @@
-"""Reading the whole conversation in the person's own pager, where the terminal's own search and copying work."""
+"""Viewing the whole conversation in the user's pager, with the terminal's own search and selection."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ USUAL_PAGERS = ("less", "more")
 
 
 def page(text: str, suspend: Callable[[], AbstractContextManager[None]]) -> str:
-    """Show the text until the person leaves; what went wrong, or nothing.
+    """Show the text until the user quits the pager; return an error message, or an empty string.
 
-    `suspend` gives the terminal away while it is entered. The app stands still meanwhile.
+    `suspend` releases the terminal. The app blocks meanwhile.
     """
     try:
         argv = pager_command(os.environ)
     except ValueError as error:
-        return f"$PAGER cannot be read: {error}."
+        return f"Invalid $PAGER: {error}."
     if not argv or shutil.which(argv[0]) is None:
-        return f"The pager {argv[0]} was not found; set $PAGER." if argv else "No pager was found; set $PAGER."
+        return f"Pager {argv[0]} not found; set $PAGER." if argv else "No pager found;  set $PAGER."
     with tempfile.TemporaryDirectory(prefix="cinch-") as folder:
         file = Path(folder) / "conversation.txt"
         try:
@@ -36,17 +36,17 @@ def page(text: str, suspend: Callable[[], AbstractContextManager[None]]) -> str:
             with suspend():
                 status = run_there([*argv, str(file)])
         except (OSError, SuspendNotSupported) as error:
-            return f"The pager {argv[0]} could not be started: {error}."
-    return f"The pager {argv[0]} ended with status {status}." if status else ""
+            return f"Could not start the pager {argv[0]}: {error}."
+    return f"The pager {argv[0]} exited with status {status}." if status else ""
 
 
 def pager_command(environ: Mapping[str, str]) -> list[str]:
-    """The pager as a list of words; empty when there is none. `less` begins at the end, where the news are.
+    """Return the pager command as a list of arguments; empty if none was found. `less` starts at the end.
 
     Raises:
-        ValueError: its quotes are not closed.
+        ValueError: unclosed quotes.
     """
     argv = shlex.split(environ.get("PAGER", ""))
     argv = argv or [name for name in USUAL_PAGERS if shutil.which(name)][:1]
-    # Less with -F, as git and others set it, would show a short text and be gone before it is read.
+    # With -F, as set by git and others, less would quit immediately after a short text.
     return [*argv, "-+F", "+G"] if argv and Path(argv[0]).name == "less" else argv

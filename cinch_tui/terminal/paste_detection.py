@@ -1,4 +1,4 @@
-"""Pastes that no terminal marks: several lines that come at once are one text, and not a prompt for each line."""
+"""Detection of unbracketed pastes: several lines at once are one text, not one prompt per line."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from textual.message import Message
 
 LINES = 3
-"""Nobody types so many between two looks at the keyboard, not even over a slow line."""
+"""Minimum number of lines: nobody types this many between two reads, even on a slow connection."""
 
 PATIENCE = 0.05
-"""Seconds in which more of the same follows."""
+"""Seconds to wait for the rest of a paste."""
 
 _IN_TEXT = "\r\n\t"
 
 
 class PasteDetector(PasteParser):
-    """What is typed is keys, however fast; `tick` hands on what was pasted when nothing more of it comes."""
+    """Input parser that turns a burst of lines into one paste; `tick` emits it when no more follows."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class PasteDetector(PasteParser):
         yield from super().feed(data)
 
     def typed(self, data: str) -> Iterable[Message]:
-        """What was typed key by key, however much of it there is by now."""
+        """Parse input as single keys, however long it is."""
         return super().feed(data)
 
     def tick(self) -> Iterable[Message]:

@@ -1,4 +1,4 @@
-"""Pastes in one piece: Textual's parser reads them letter by letter, and takes half a second for a megabyte."""
+"""Fast parsing of bracketed pastes: Textual's parser reads them by character, half a second per megabyte."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from textual.message import Message
 
 BEGINS, ENDS = "\x1b[200~", "\x1b[201~"
-# Some fields would hand an escape on to the terminal.
+# Some widgets would write an escape character to the terminal.
 _DROPPED = {0: None, 0x1B: None}
 
 
 class PasteParser(ReplyParser):
-    """A paste whose beginning is cut in two is read as Textual reads it."""
+    """Input parser for bracketed pastes. A start marker split across two reads is left to Textual."""
 
     def __init__(self) -> None:
         super().__init__()
         self._pasted: list[str] = []
-        # The last of it, in which the end may have begun.
+        # The last characters read, which may begin the end marker.
         self._tail: str | None = None
 
     @property
     def is_in_paste(self) -> bool:
-        """Its end has not come yet."""
+        """Return True until the end of a paste was read."""
         return self._tail is not None
 
     def feed(self, data: str) -> Iterable[Message]:

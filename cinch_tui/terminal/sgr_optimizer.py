@@ -1,6 +1,6 @@
-"""A frame in fewer bytes: a style is told where it changes, and only what changes of it.
+"""Compact SGR sequences: only changes of the style are written.
 
-Textual tells the whole style of every piece of text and takes it back after it, which is half of what it writes.
+Textual writes the complete style before and a reset after every piece of text, half of its output.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 PLAIN = "\x1b[0m"
-# Codes that are followed by the kind and the numbers of a colour.
+# Codes followed by the type and components of a color.
 _COLOURS = {"38": "fore", "48": "back", "58": "under"}
 _NUMBERS = {"2": 3, "5": 1}
 _FORE = {"39", *map(str, range(30, 38)), *map(str, range(90, 98))}
@@ -20,7 +20,7 @@ _MOVES = re.compile(r"(?:\n|\x1b\[[0-9;]*H)*")
 
 
 class _Look(NamedTuple):
-    """Two colours, each as its code, empty where it is the terminal's own; and all else, in the order it was told."""
+    """Foreground and background color codes, empty for the terminal's default, and all other codes in order."""
 
     fore: str = ""
     back: str = ""
@@ -28,14 +28,14 @@ class _Look(NamedTuple):
 
 
 def optimize_sgr(frame: str) -> str:
-    """What looks the same on a terminal that has no style set, and leaves it without one."""
+    """Return an equivalent frame that starts and ends without an active style."""
     told = wanted = ""
     pieces: list[str] = []
     for number, piece in enumerate(_STYLE.split(frame)):
         if number % 2:
             wanted = f"{wanted};{piece}" if wanted and piece not in ("", "0") else piece.removeprefix("0")
         elif piece:
-            # The cursor takes no style along.
+            # Moving the cursor does not depend on the style.
             if told != wanted and not _MOVES.fullmatch(piece):
                 pieces.append(_change(told, wanted))
                 told = wanted
@@ -45,7 +45,7 @@ def optimize_sgr(frame: str) -> str:
 
 @lru_cache(2048)
 def _change(told: str, wanted: str) -> str:
-    """From one style to another."""
+    """Return the sequence from one style to another."""
     before, after = _look(told), _look(wanted)
     if after == _Look():
         return PLAIN if before != after else ""

@@ -1,4 +1,4 @@
-"""The title of the terminal's window: the project, and what the agent does; another's title is put back at the end."""
+"""Title of the terminal window: project and agent state. The original title is restored at exit."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from cinch_tui.widgets.status_bar import AgentState
 
 KEEP, PUT_BACK = "\x1b[22;2t", "\x1b[23;2t"
-"""The terminal's own stack of titles."""
+"""Push and pop on the terminal's title stack."""
 
 WORDS = {"idle": "", "running": "working", "error": "failed", "aborted": "stopped"}
 
 
 @dataclass(frozen=True, slots=True)
 class WindowTitle:
-    """The sequences that write it; all of them are empty where none is wanted."""
+    """Escape sequences that set the title; empty if disabled."""
 
     project: str
     is_wanted: bool

@@ -1,1 +1,1 @@
-"""The conversation on the screen: blocks, their rendering into lines, and the one view that shows them (design 7)."""
+"""Transcript: blocks, their rendering into lines, and the view that shows them."""

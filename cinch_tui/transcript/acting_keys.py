@@ -1,4 +1,4 @@
-"""Short hint with the keys that act while the conversation has the focus."""
+"""Key hints while the transcript has the focus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A side question and its answer: in the conversation for the person, in nobody's history."""
+"""Block of a side question and its answer, visible to the user only and not part of the history."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class _AsidePart(Part):
 
 
 def _heading(style: Style, width: int) -> list[Line]:
-    # It is no part of what was said.
+    # Not part of the conversation.
     return [plain_line(HEADING[:width], style)]
 
 

@@ -1,4 +1,4 @@
-"""Sheet that shows the start banner as long as the conversation is empty."""
+"""Transcript list that shows the start banner while the conversation is empty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ground of all blocks: an object that knows its text and how to draw it in parts, and no widget."""
+"""Base classes of transcript blocks: text and its drawing in parts, without a widget."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from cinch_tui.transcript.picture import Picture
     from cinch_tui.transcript.styles import BlockStyles
 
-UNDRAWN = "This could not be shown as it should be, which is a fault of cinch; the log says more."
+UNDRAWN = "This block could not be displayed because of a bug in cinch; see the log for details."
 
 logger = logging.getLogger(__name__)
 
 
 class Part:
-    """A stretch of lines that is drawn whole, when it is first seen, and kept."""
+    """Lines that are drawn together when first visible, and cached."""
 
     __slots__ = ("_drawn_for", "_lines")
 
@@ -30,7 +30,7 @@ class Part:
 
     @property
     def text(self) -> str:
-        """What it says, before it is drawn: where a search finds something in it."""
+        """Return the text, used to locate search matches before the part is drawn."""
         return ""
 
     def lines(self, look: BlockStyles, width: int) -> Sequence[Line]:
@@ -43,14 +43,14 @@ class Part:
     def _drawn(self, look: BlockStyles, width: int) -> list[Line]:
         try:
             return self.draw(look, width)
-        except Exception as error:  # noqa: BLE001 the conversation is worth more than how a piece of it looks
+        except Exception as error:  # noqa: BLE001 a drawing error must not break the conversation
             return undrawn(self.text, look, width, error)
 
     def is_drawn(self, look: BlockStyles, width: int) -> bool:
         return self._drawn_for == (look, width)
 
     def forget(self) -> None:
-        """Give the lines' memory back; they can be drawn again."""
+        """Free the cached lines; they can be drawn again."""
         self._lines = []
         self._drawn_for = None
 
@@ -58,12 +58,12 @@ class Part:
         raise NotImplementedError
 
     def guess(self, width: int) -> int:
-        """About how many lines there will be, at next to no cost."""
+        """Estimate the number of lines at almost no cost."""
         raise NotImplementedError
 
 
 class Plain(Part):
-    """A text whose parts could not be made."""
+    """Fallback part for a block whose parts could not be created."""
 
     __slots__ = ("_error", "_text")
 
@@ -84,14 +84,14 @@ class Plain(Part):
 
 
 def undrawn(text: str, look: BlockStyles, width: int, error: Exception) -> list[Line]:
-    """What is shown, and noted, of a text that could not be drawn."""
-    logger.error("a part of the conversation cannot be drawn", exc_info=error)
+    """Log the error and return the text unformatted, with an error message."""
+    logger.error("cannot draw a part of the transcript", exc_info=error)
     told = (UNDRAWN, look.on_base("error"))
     return wrap_runs([told, (f"\n{printed(text)}", look.base)] if text else [told], width)
 
 
 class Gap(Part):
-    """The blank line before a block."""
+    """Blank line before a block."""
 
     __slots__ = ()
 
@@ -107,14 +107,14 @@ def guess_height(text: str, width: int) -> int:
 
 
 Channel: TypeAlias = Literal["", "thinking", "reminder"]
-"""Beside what was said: what a model thought, and what it was told without the person."""
+"""Category of a block outside the conversation proper: thinking, or a system reminder."""
 
 
 class Block:
-    """One thing said or done.
+    """One item of the transcript: a message, a tool call, a notice.
 
-    Its picture is a list of parts, made when the block first comes into view. The layout that holds the block gives it
-    a `serial` that never changes, so that a line has a name that survives whatever happens above it, and an `index`.
+    Its parts are created when the block first becomes visible. The layout assigns it a `serial` that never changes, so
+    that a line keeps its key whatever changes above it, and an `index`.
     """
 
     def __init__(self) -> None:
@@ -124,33 +124,33 @@ class Block:
         self.selected = False
         self.channel: Channel = ""
         self.hidden = False
-        """It has no lines, as long as nobody wants to see its channel."""
+        """The block has no lines while its channel is hidden."""
         self.time: float | None = None
-        """When it was said, in seconds since the epoch; 0 where nobody knows."""
+        """Time of the message in seconds since the epoch; 0 if unknown."""
         self.tag = ""
-        """A word on what it is, which stands beside it."""
+        """Short label shown next to the block."""
         self.parts: list[Part] = []
         self.heights = Heights()
         self._opened_for = -1
 
     @property
     def source(self) -> str:
-        """What was said, as it was said."""
+        """Return the original text."""
         raise NotImplementedError
 
     @property
     def searched(self) -> str:
-        """What a search looks through: the texts of all parts that it has when it is unfolded."""
+        """Return the text to search: all parts of the unfolded block."""
         return self.source
 
     @property
     def pictures(self) -> Sequence[Picture]:
-        """What it shows besides words."""
+        """Return the images of the block."""
         return ()
 
     @property
     def foldable(self) -> bool:
-        """It can be shown as one line."""
+        """Return True if the block can be collapsed."""
         return False
 
     @property
@@ -163,39 +163,39 @@ class Block:
 
     @property
     def close_to_its_like(self) -> bool:
-        """No blank line is wanted between two of this kind."""
+        """Return True if no blank line separates two blocks of this kind."""
         return False
 
     @property
     def growing(self) -> bool:
-        """More of it is still arriving."""
+        """Return True while more text is arriving."""
         return False
 
     @property
     def is_streaming(self) -> bool:
-        """Its text is being written at this moment."""
+        """Return True while a reply is being streamed into the block."""
         return False
 
     def guess(self, width: int) -> int:
-        """About how tall the block is, without making its parts."""
+        """Estimate the height without creating parts."""
         if self._opened_for == width:
             return self.heights.total
         return 0 if self.hidden else self.gap + guess_height(self.source, width)
 
     def open(self, look: BlockStyles, width: int) -> None:
-        """Make the parts and what is known of their heights fit the block and `width`."""
+        """Create the parts and their heights for `width`."""
         if self._opened_for != width:
             self._opened_for = width
             self._rebuild(look, width)
 
     def advance(self, look: BlockStyles, width: int) -> bool:
-        """Take in what was said since; true when there is more than fits one go."""
+        """Update the parts; return True if more remains for the next call."""
         self.redraw()
         self.open(look, width)
         return False
 
     def redraw(self) -> None:
-        """Make the parts anew when they are next looked at."""
+        """Recreate the parts when the block is next visible."""
         self._opened_for = -1
         self.parts = []
 
@@ -214,7 +214,7 @@ class Block:
     def _made_parts(self) -> list[Part]:
         try:
             return self.make_parts()
-        except Exception as error:  # noqa: BLE001 as above
+        except Exception as error:  # noqa: BLE001 as in `Part`
             return [Plain(self.source, error)]
 
     def _height(self, part: Part, look: BlockStyles, width: int) -> int:

@@ -1,4 +1,4 @@
-"""What a conversation is made of."""
+"""Transcript blocks for user messages and notices; re-exports all block types."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["Block", "NoticeBlock", "NoticeLevel", "ReplyBlock", "ThinkingBlock",
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
 
 LONGEST_PROMPT = 20
-"""A user's message of more lines is folded."""
+"""Longer user messages are folded, in lines."""
 FOLDED_PROMPT = 10
-"""Lines that are shown of it then."""
+"""Lines shown of a folded message."""
 
 _MARKS: dict[NoticeLevel, str] = {"info": "· ", "warning": "! ", "error": "✗ "}
 
@@ -47,7 +47,7 @@ class _TextPart(Part):
 
 
 class UserBlock(Block):
-    """The user's message, shown as typed; a long one is folded to its first lines."""
+    """The user's message as typed; a long one is folded to its first lines."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class UserBlock(Block):
 
     @property
     def shown(self) -> str:
-        """The text, or what of it is shown while it is folded."""
+        """Return the visible part of the text."""
         lines = self.text.rstrip().split("\n")
         if not self._folded:
             return "\n".join(lines)
@@ -96,7 +96,7 @@ class UserBlock(Block):
 
 
 class NoticeBlock(Block):
-    """A word from cinch itself."""
+    """A notice from cinch."""
 
     def __init__(self, text: str, level: NoticeLevel = "info") -> None:
         super().__init__()
@@ -122,6 +122,6 @@ class NoticeBlock(Block):
 
 
 def as_sentence(text: str) -> str:
-    """With a capital where it begins with a plain word; names of files and commands stay as they are."""
+    """Capitalize the text if it begins with a plain word; file and command names stay unchanged."""
     first = text.partition(" ")[0].rstrip(":;,")
     return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text

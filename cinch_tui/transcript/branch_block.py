@@ -1,4 +1,4 @@
-"""One of several answers to the same prompt, under the name of the model that gives it."""
+"""Block of a parallel variant: one of several answers to the same prompt, labeled with its model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MARKS: dict[BranchState, tuple[str, StyleName]] = {
 
 
 class VariantBlock(ReplyBlock):
-    """Grows as its model answers; once it is over it can be folded into its name. Change it, then tell the view."""
+    """A streamed reply below its label; foldable once it is finished. Update it, then notify the view."""
 
     def __init__(self, name: str) -> None:
         self.name = one_line(harmless(name))
@@ -55,17 +55,17 @@ class VariantBlock(ReplyBlock):
         self.redraw()
 
     def label(self, state: BranchState, note: str = "") -> None:
-        """Say how far it is."""
+        """Set the state and a note."""
         self.state = state
         self.note = one_line(harmless(note))
         self.redraw()
 
     def begin_reply(self) -> None:
-        """What comes now can be taken back by `drop_reply`."""
+        """Mark the start of a reply that `drop_reply` can discard."""
         self._begun_at = len(self.source)
 
     def drop_reply(self) -> None:
-        """Forget what came since `begin_reply`: it is said anew."""
+        """Discard the text since `begin_reply`, because the reply is retried."""
         kept = self.source[: self._begun_at]
         self.discard()
         self.append(kept)
@@ -93,7 +93,7 @@ class VariantBlock(ReplyBlock):
 
 
 def _below_label(parts: list[Part]) -> list[Part]:
-    """What was said stands right below the name."""
+    """Return the parts without the label."""
     return [part for part in parts if not isinstance(part, _Label)]
 
 

@@ -1,6 +1,6 @@
-"""Cursor at the end of a reply while it is streamed.
+"""Cursor at the end of a streamed reply.
 
-It is painted with the text that changed anyway: no timer, no frame of its own.
+It is painted together with the changed text and needs no timer.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ CARET = "▍"
 
 
 def with_caret(rows: list[Row], layout: Layout) -> list[Row]:
-    """The rows with the cursor behind the last line of the reply that is being written, if that line is among them."""
+    """Return the rows with a cursor behind the last line of the streamed reply, if it is visible."""
     index = next((index for index in reversed(range(len(rows))) if rows[index].block.is_streaming), None)
     if index is None or not _is_last_line(rows[index], layout):
         return rows
     row = rows[index]
     if row.dressed is not None or row.line.width >= layout.width:
         return rows
-    # In the style of the text: another one would cost a sequence each time.
+    # In the style of the text: a separate style would cost an escape sequence per frame.
     style = row.line.segments[-1].style if row.line.segments else layout.look.base
     line = replace(row.line, segments=(*row.line.segments, Segment(CARET, style)))
     return [*rows[:index], row._replace(dressed=line), *rows[index + 1 :]]

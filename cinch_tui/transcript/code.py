@@ -1,4 +1,4 @@
-"""Source code, and what others draw with rich, as runs of styled text."""
+"""Source code and rich texts as styled runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def code_runs(code: str, language: str, look: BlockStyles) -> list[Run]:
-    """`code` as styled text on the style of code blocks; plain where `language` is unknown."""
+    """Return highlighted `code` on the code block style; plain if `language` is unknown."""
     base = look.on_base("code-block")
     text = untabbed(code)
     lexer = lexer_for_language(language)
@@ -35,7 +35,7 @@ def code_runs(code: str, language: str, look: BlockStyles) -> list[Run]:
 
 
 def text_runs(text: Text, base: Style) -> list[Run]:
-    """A rich text as runs: where spans overlap the later ones lie over the earlier ones."""
+    """Convert a rich text to runs; later spans override earlier ones."""
     whole = base + _styled(text.style)
     if not text.spans:
         return [(text.plain, whole)] if text.plain else []

@@ -1,4 +1,4 @@
-"""What a selection holds: the text without gutters and without the line breaks that only the width made."""
+"""Text of a selection, without gutters and soft line breaks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def selected_text(layout: Layout, selection: Selection) -> str:
-    """The text between the ends of a selection whose rows are keys; blocks that lie wholly inside give their source."""
+    """Return the selected text; blocks that are fully selected contribute their source."""
     start, end = selection
     first = layout.block_with(key_parts(start.y)[0]) if start is not None else 0
     last = layout.block_with(key_parts(end.y)[0]) if end is not None else len(layout.blocks)
@@ -43,7 +43,7 @@ def _lines_between(layout: Layout, block: Block, selection: Selection) -> str:
 
 
 def code_of(block: Block) -> list[str]:
-    """The blocks of code that were said, from first to last; of a command, what was run."""
+    """Return the code blocks of a message in order; of a command, the command line."""
     if isinstance(block, ToolBlock):
         return [block.view.command] if isinstance(block.view, TerminalView) else []
     tokens = parser().parse(block.source)

@@ -1,4 +1,4 @@
-"""How tall the items of a list are, and which of them is at a given row: sums in logarithmic time."""
+"""Item heights with prefix sums in logarithmic time."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from itertools import accumulate
 
 
 class Heights:
-    """A binary indexed tree over the heights of a growing list."""
+    """Binary indexed tree (Fenwick tree) over the heights of a growing list."""
 
     __slots__ = ("_sums", "_values", "total")
 
     def __init__(self, values: Iterable[int] = ()) -> None:
         self._values: list[int] = list(values)
         totals = [0, *accumulate(self._values)]
-        # The sum of a node is what is above its end without what is above its beginning.
+        # A node sums the values between its parent's position and its own.
         self._sums: list[int] = [0, *(totals[place] - totals[place & (place - 1)] for place in range(1, len(totals)))]
         self.total = totals[-1]
 
@@ -30,7 +30,7 @@ class Heights:
             self.total += value
             place = len(self._values)
             low = place & -place
-            # The sum of a node is its own value and those of the finished nodes just below it.
+            # A node sums its own value and those of the finished nodes directly below it.
             node, step = value, 1
             while step < low:
                 node += self._sums[place - step]
@@ -49,13 +49,13 @@ class Heights:
             place += place & -place
 
     def truncate(self, count: int) -> None:
-        """Forget all but the first `count` items."""
+        """Remove all but the first `count` items."""
         while len(self._values) > count:
             self.total -= self._values.pop()
             self._sums.pop()
 
     def before(self, index: int) -> int:
-        """The sum of all heights before the item at `index`."""
+        """Return the sum of all heights before the item at `index`."""
         place = min(index, len(self._values))
         result = 0
         while place:
@@ -64,7 +64,7 @@ class Heights:
         return result
 
     def find(self, row: int) -> tuple[int, int]:
-        """The item at `row` and the row inside it; past the end, the last item and its last row."""
+        """Return the item at `row` and the row inside it; past the end, the last item and its last row."""
         if row >= self.total:
             last = max(0, len(self._values) - 1)
             return last, max(0, self._values[last] - 1) if self._values else 0

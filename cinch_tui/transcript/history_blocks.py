@@ -1,4 +1,4 @@
-"""The blocks of a conversation that happened before."""
+"""Transcript blocks of a resumed conversation."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from harness.views import ImageView, TextView, TodoView
 if TYPE_CHECKING:
     from harness.session.resume import LoadedSession
 
-# About what fills a screen or two.
+# Enough to fill one or two screens.
 LAST = 24
 
 
 def last_turns(messages: Sequence[Message]) -> list[Message]:
-    """The end of a conversation, from a prompt on; all of it when that is short or its last prompt is far."""
+    """Return the last messages, starting at a prompt; all of them if the history is short or the last prompt is far."""
     for start in range(max(0, len(messages) - LAST), max(0, len(messages) - 10 * LAST), -1):
         if isinstance(messages[start], UserMessage):
             return list(messages[start:])
@@ -51,12 +51,18 @@ def last_turns(messages: Sequence[Message]) -> list[Message]:
 
 
 def blocks_of(messages: Iterable[Message], tools: Sequence[Tool], session: LoadedSession | None = None) -> list[Block]:
-    """What the screen would show now, had it been there; the session says which replies are plans."""
+    """Return the blocks of past messages as the live transcript would show them.
+
+    Args:
+        messages: the history.
+        tools: tools for labels and summaries of calls.
+        session: identifies the replies that are plans.
+    """
     return list(_Past(tools, planned_spans(session.notes if session else ())).blocks(messages))
 
 
 def last_todo(messages: Sequence[Message]) -> TodoView:
-    """The agent's todo list as it was last changed."""
+    """Return the agent's latest todo list."""
     views = (message.view for message in reversed(messages) if isinstance(message, ToolResult))
     return next((view for view in views if isinstance(view, TodoView)), TodoView(()))
 
@@ -125,7 +131,7 @@ class _Past:
 
 
 def said_blocks(message: UserMessage) -> list[Block]:
-    """What was said, and under it the pictures that were shown."""
+    """Return the blocks of a user message: the text, then its images."""
     if is_report(message):
         return [report_block(message)]
     typed = "".join(block.text for block in without_attached(message.content) if isinstance(block, Text))
@@ -142,10 +148,10 @@ def _images(content: Sequence[UserContent]) -> list[Image]:
 
 
 def show_result(block: ToolBlock, result: ToolResult) -> None:
-    """Put a result into its block."""
+    """Set a tool result on its block."""
     path = result.view.path if isinstance(result.view, ImageView) else ""
     block.pictures = [
-        Picture.of(image, PurePath(path).name or f"picture {number}", path)
+        Picture.of(image, PurePath(path).name or f"image {number}", path)
         for number, image in enumerate(_images(result.content), 1)
     ]
     block.text = result.text

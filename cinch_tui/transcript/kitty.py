@@ -1,8 +1,10 @@
-"""The sequences of kitty's graphics protocol that show pictures in the cells of a screen.
+"""Kitty's graphics protocol with Unicode placeholders.
 
-A picture is sent once, under a number. It then appears wherever cells hold a certain character whose colour is that
-number and whose combining marks say which row and column of the picture belong there: such cells can be scrolled,
-covered and cut off as any others, in tmux too.
+An image is transmitted once under a number. Cells with the placeholder character then display it: the color encodes the
+number, combining marks the row and column of the image. Such cells can be scrolled, covered and clipped like text, also
+in tmux.
+
+Source: https://sw.kovidgoyal.net/kitty/graphics-protocol/
 """
 
 from __future__ import annotations
@@ -21,11 +23,11 @@ if TYPE_CHECKING:
     from cinch_tui.transcript.picture import Cells
 
 QUERY = "\x1b[>q\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
-"""Asks which version the terminal has, and whether it speaks it; one that does not says nothing."""
+"""Query the terminal version and graphics support; terminals without support do not reply."""
 
 CHUNK = 4096
 _CELL = "\U0010eeee"
-# The marks that stand for 0, 1, 2 …, as the protocol lists them; no picture is shown in more cells.
+# Combining marks for 0, 1, 2 …, as listed by the protocol; they limit the image size in cells.
 _RANGES = (
     *((0x305, 0x305), (0x30D, 0x30E), (0x310, 0x310), (0x312, 0x312), (0x33D, 0x33F), (0x346, 0x346), (0x34A, 0x34C)),
     *((0x350, 0x352), (0x357, 0x357), (0x35B, 0x35B), (0x363, 0x36F), (0x483, 0x487), (0x592, 0x595), (0x597, 0x599)),
@@ -35,7 +37,7 @@ MARKS = "".join(chr(code) for first, last in _RANGES for code in range(first, la
 
 
 def sending(number: int, png: bytes) -> Iterator[str]:
-    """Give the terminal a picture under a number; it is not seen yet. Nothing is answered."""
+    """Transmit an image without displaying it; the terminal does not reply."""
     data = b64encode(png).decode("ascii")
     for start in range(0, len(data), CHUNK):
         more = int(start + CHUNK < len(data))
@@ -44,26 +46,26 @@ def sending(number: int, png: bytes) -> Iterator[str]:
 
 
 def placing(number: int, cells: Cells) -> str:
-    """Have it shown in so many cells, wherever they are."""
+    """Define the size in cells of the image's placement."""
     return f"\x1b_Ga=p,U=1,q=2,i={number},c={cells.columns},r={cells.rows}\x1b\\"
 
 
 def taking_away(number: int) -> str:
-    """Show it nowhere any more, but keep it."""
+    """Delete the placement, but keep the image data."""
     return f"\x1b_Ga=d,d=i,q=2,i={number}\x1b\\"
 
 
 def freeing(number: int) -> str:
-    """Forget it."""
+    """Delete the image data."""
     return f"\x1b_Ga=d,d=I,q=2,i={number}\x1b\\"
 
 
 def picture_lines(number: int, cells: Cells, ground: Style) -> list[Line]:
-    """The cells that it appears in."""
+    """Return the lines of placeholder cells."""
     style = ground + Style(color=Color.from_rgb(number >> 16, number >> 8 & 0xFF, number & 0xFF))
     lines: list[Line] = []
     for row in range(cells.rows):
-        # Each cell says where it belongs: what is left of it may be covered.
+        # Each cell encodes its position, since its neighbors may be covered.
         text = "".join(f"{_CELL}{MARKS[row]}{MARKS[column]}" for column in range(cells.columns))
         lines.append(Line((Segment(text, style),), gutter=len(text), end=""))
     return lines

@@ -1,4 +1,4 @@
-"""Where every line of the conversation is: blocks below one another, their heights guessed until they are seen."""
+"""Layout of the transcript: blocks in one column, with estimated heights until they are visible."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from cinch_tui.transcript.lines import Line
     from cinch_tui.transcript.styles import BlockStyles
 
-# Parts whose lines are kept; what scrolled away long ago is drawn again when it comes back.
+# Number of parts with cached lines; older ones are drawn again when they reappear.
 KEPT = 800
 
-# While a reply grows the view moves by so many lines at once: every move repaints the whole view on the terminal.
+# Lines to scroll at once while a reply grows: every scroll repaints the whole view.
 JUMP = 4
 
-# Serials before it are for what comes in above the rest.
+# Lower serials are for blocks added at the top.
 _FIRST_SERIAL = 1 << 20
 
 _PART_BITS = 24
@@ -30,7 +30,7 @@ _LINE_BITS = 16
 
 
 class Place(NamedTuple):
-    """A line, by its block, the part of the block, and the line in the part."""
+    """A line: index of its block, of the part in the block, and of the line in the part."""
 
     block: int
     part: int
@@ -41,20 +41,19 @@ START = Place(0, 0, 0)
 
 
 class Row(NamedTuple):
-    """A line on the screen. `key` orders lines as they are read and outlives changes above them.
-
-    `dressed` is the line with what stands beside it, which is no part of what is said.
-    """
+    """A line on the screen."""
 
     key: int
+    """Line key: increases in reading order and stays valid when content above changes."""
     block: Block
     part: int
     line: Line
     dressed: Line | None = None
+    """The line with decorations such as a time stamp, which are not part of the text."""
 
     @property
     def number(self) -> int:
-        """Which line of its part it is."""
+        """Return the index of the line in its part."""
         return self.key & ((1 << _LINE_BITS) - 1)
 
     @property
@@ -63,7 +62,7 @@ class Row(NamedTuple):
 
 
 class Layout:
-    """The blocks of a conversation in one column. Drawing happens only for what is asked for by place."""
+    """Blocks in one column. Only requested lines are drawn."""
 
     def __init__(self, look: BlockStyles) -> None:
         self.blocks: list[Block] = []
@@ -88,7 +87,7 @@ class Layout:
             self.heights.extend((block.guess(self.width),))
 
     def prepend(self, blocks: Sequence[Block], place: Place) -> Place:
-        """Put blocks above all others; the result is where `place` is now."""
+        """Insert blocks at the top; return the new position of `place`."""
         first = self.blocks[0] if self.blocks else None
         stood_apart = first is not None and first.gap
         self._lowest -= len(blocks)
@@ -96,7 +95,7 @@ class Layout:
             block.serial = serial
         self.blocks[:0] = blocks
         self._renumber()
-        # The block that was the first has a blank line before it now.
+        # The former first block has a blank line before it now.
         moved = place.block == 0 and first is not None and first.gap and not stood_apart
         return Place(place.block + len(blocks), place.part + moved, place.line)
 
@@ -106,7 +105,7 @@ class Layout:
         self._renumber()
 
     def hide(self, channels: Container[Channel]) -> None:
-        """Give the blocks of these channels no lines, and all others theirs."""
+        """Hide the blocks of these channels and show all others."""
         for block in self.blocks:
             if block.hidden != (block.channel in channels):
                 block.hidden = not block.hidden
@@ -121,14 +120,14 @@ class Layout:
         self.heights = Heights()
 
     def fit(self, look: BlockStyles, width: int) -> None:
-        """Everything for another width or look; what is not seen is only guessed anew."""
+        """Change the width or styles; heights outside the view are estimated again."""
         self.look = look
         self.width = width
         self._drawn.clear()
         self.heights = Heights(block.guess(width) for block in self.blocks)
 
     def advance(self, block: Block) -> bool:
-        """Let a block take in what it was told; true when there is more."""
+        """Update a changed block; return True if more remains."""
         more = block.advance(self.look, self.width)
         self.heights[block.index] = block.heights.total
         if block.index + 1 < len(self.blocks) and not block.hidden:
@@ -136,7 +135,7 @@ class Layout:
         return more
 
     def lines(self, block: Block, part: int) -> Sequence[Line]:
-        """The lines of a part, drawn if need be; from now on its height is known."""
+        """Return the lines of a part, drawing it if necessary, and record its height."""
         shown = block.parts[part]
         lines = shown.lines(self.look, self.width)
         self._keep(shown)
@@ -146,13 +145,13 @@ class Layout:
         return lines
 
     def lines_of(self, block: Block) -> Iterator[Line]:
-        """All lines of a block, drawn if need be."""
+        """Return all lines of a block, drawing it if necessary."""
         self.place_of(block)
         for part in range(len(block.parts)):
             yield from self.lines(block, part)
 
     def rows(self, place: Place, count: int) -> list[Row]:
-        """So many rows from `place` downward, fewer at the end."""
+        """Return at most `count` rows from `place` down."""
         result: list[Row] = []
         part, line = place.part, place.line
         for index in range(place.block, len(self.blocks)):
@@ -168,7 +167,7 @@ class Layout:
         return result
 
     def above(self, place: Place, count: int) -> Place:
-        """The place so many lines above, or the start."""
+        """Return the place `count` lines above, or the start."""
         block, part, line = place
         rest = count
         while rest > line:
@@ -181,7 +180,7 @@ class Layout:
         return Place(block, part, line - rest)
 
     def below(self, place: Place, count: int) -> Place:
-        """The place so many lines below, or the end."""
+        """Return the place `count` lines below, or the end."""
         block, part, line = place
         rest = count + line
         while block < len(self.blocks):
@@ -196,8 +195,8 @@ class Layout:
         return self.end
 
     def end_view(self, top: Place, height: int) -> tuple[Place, list[Row]]:
-        """A view of so many rows that shows the end: where it begins, at `top` if the end is in view from there."""
-        # As long as the guess says that the end is far below, nothing in between is drawn.
+        """Return the top and rows of a view at the end; the view keeps `top` if the end is visible from there."""
+        # While the estimate says that the end is far below, nothing in between is drawn.
         if self.heights.total - self.row_of(top) <= height + JUMP:
             rows = self.rows(top, height + 1)
             if len(rows) <= height and (top == START or height - len(rows) <= JUMP):
@@ -207,14 +206,14 @@ class Layout:
         return top, self.rows(top, height)
 
     def row_of(self, place: Place) -> int:
-        """How many lines are above, as far as is known."""
+        """Return the estimated number of lines above."""
         above = self.heights.before(place.block)
         if place.block < len(self.blocks):
             above += self._opened(place.block).heights.before(place.part)
         return above + place.line
 
     def place_at(self, row: int) -> Place:
-        """What is at a row, as far as is known."""
+        """Return the place at an estimated row."""
         if not self.blocks:
             return START
         index, inside = self.heights.find(row)
@@ -225,16 +224,16 @@ class Layout:
         return Place(index, part, min(line, max(0, len(self.lines(block, part)) - 1)))
 
     def place_of(self, block: Block) -> Place:
-        """Where a block begins, below the blank line before it."""
+        """Return the start of a block, below its blank line."""
         opened = self._opened(block.index)
         return Place(block.index, 1 if block.gap and len(opened.parts) > 1 else 0, 0)
 
     def block_with(self, serial: int) -> int:
-        """The index of the first block that is not before the one with this serial."""
+        """Return the index of the first block whose serial is at least `serial`."""
         return bisect_left(self.blocks, serial, key=lambda block: block.serial)
 
     def beside(self, index: int, step: int, wanted: Callable[[Block], bool]) -> Block | None:
-        """The next block of a kind, above or below."""
+        """Return the next matching block above (-1) or below (1)."""
         index += step
         while 0 <= index < len(self.blocks):
             if not self.blocks[index].hidden and wanted(self.blocks[index]):
@@ -243,7 +242,7 @@ class Layout:
         return None
 
     def reading_offset(self, place: Place) -> int:
-        """How many characters of its part are before `place`: what stays when the width changes."""
+        """Return the number of characters of the part before `place`, which does not depend on the width."""
         if place.block >= len(self.blocks):
             return 0
         block = self._opened(place.block)
@@ -252,7 +251,7 @@ class Layout:
         return sum(len(line.text) - line.gutter + len(line.end) for line in self.lines(block, place.part)[: place.line])
 
     def place_with_offset(self, place: Place, offset: int) -> Place:
-        """The line of the same part that holds the character at `offset`."""
+        """Return the line of the same part that contains the character at `offset`."""
         if place.block >= len(self.blocks):
             return self.end
         block = self._opened(place.block)
@@ -289,7 +288,7 @@ class Layout:
             oldest.forget()
 
     def _part(self, before: Block | None, block: Block) -> None:
-        """Give `block` the blank line before it, or take it away, as the block before now wants it."""
+        """Update the blank line before `block` according to the block before it."""
         gap = _apart(before, block)
         if gap != block.gap:
             block.gap = gap
@@ -306,7 +305,7 @@ class Layout:
 
 
 def _apart(before: Block | None, block: Block) -> bool:
-    """Folded calls stand close together, and notices; all else apart. The first block needs no blank line before it."""
+    """Return True if a blank line separates the blocks: folded calls and notices are grouped."""
     if before is None:
         return False
     return type(before) is not type(block) or not (block.close_to_its_like and before.close_to_its_like)
@@ -317,6 +316,6 @@ def row_key(block: Block, part: int, line: int) -> int:
 
 
 def key_parts(key: int) -> tuple[int, int, int]:
-    """The serial, part and line that a key was made of."""
+    """Split a key into serial, part and line."""
     place, line = key >> _LINE_BITS, key & ((1 << _LINE_BITS) - 1)
     return place >> _PART_BITS, place & ((1 << _PART_BITS) - 1), line

@@ -1,4 +1,4 @@
-"""A drawn line, and how styled text is wrapped into lines."""
+"""Drawn lines and wrapping of styled text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.lazy_dataclass import dataclass
 
 Run: TypeAlias = tuple[str, Style]
 
-# A wide character may stand at the end of a line, closing punctuation of its scripts may not begin one.
+# A line may break after a wide character, but not before closing punctuation of its scripts.
 _WIDE = (
     "\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f"
     "\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6"
@@ -27,16 +27,15 @@ _FLAG_LETTERS = frozenset(map(chr, range(0x1F1E6, 0x1F200)))
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the picture.
-
-    `gutter` counts the characters in front that are decoration and never copied; `end` is what copying puts after the
-    line: a newline, or what a wrap took away; `fill` colours the rest of the row.
-    """
+    """One drawn line."""
 
     segments: tuple[Segment, ...]
     gutter: int = 0
+    """Number of leading decoration characters, excluded from copying."""
     end: str = "\n"
+    """Text appended when copying: a newline, or the blanks removed by wrapping."""
     fill: Style | None = None
+    """Style of the rest of the row."""
 
     @property
     def text(self) -> str:
@@ -55,7 +54,7 @@ def plain_line(text: str, style: Style) -> Line:
 
 
 def indented(lines: Iterable[Line], first: Run, rest: Run) -> list[Line]:
-    """`lines` behind a gutter: `first` before the first of them, `rest` before the others."""
+    """Prefix lines with a gutter: `first` for the first one, `rest` for the others."""
     result: list[Line] = []
     for line in lines:
         text, style = rest if result else first
@@ -65,12 +64,12 @@ def indented(lines: Iterable[Line], first: Run, rest: Run) -> list[Line]:
 
 
 def wrap_runs(runs: Sequence[Run], width: int) -> list[Line]:
-    """Styled text as lines of at most `width` cells, broken at newlines and between words where that is possible."""
+    """Wrap styled text to lines of at most `width` cells, at newlines and between words if possible."""
     return [line for row in _rows(runs) for line in _wrap_row(row, _word_breaks(_plain(row), width))]
 
 
 def chop_runs(runs: Sequence[Run], width: int) -> list[Line]:
-    """Like `wrap_runs`, but broken at the very edge, as code and terminal output are."""
+    """Wrap like `wrap_runs`, but at the exact width, for code and terminal output."""
     return [line for row in _rows(runs) for line in _wrap_row(row, _edge_breaks(_plain(row), width))]
 
 
@@ -98,7 +97,7 @@ def _wrap_row(row: Sequence[Run], breaks: Sequence[int]) -> list[Line]:
 
 
 def _line_of(piece: list[Run], end: str = "") -> Line:
-    """A line without the blanks at its end: they are not seen, only copied."""
+    """Return a line without trailing blanks, which are kept in `end` for copying."""
     swallowed = ""
     while piece and piece[-1][0] != (kept := piece[-1][0].rstrip(" ")):
         text, style = piece.pop()
@@ -150,7 +149,7 @@ def _word_breaks(text: str, width: int) -> list[int]:
 
 @cache
 def _words() -> re.Pattern[str]:
-    # It takes a while to compile, and nothing is wrapped before the first paint.
+    # Compiled lazily: it is slow and not needed before the first paint.
     return re.compile(rf"[{_WIDE}][{_CLOSING}]*|[^\s{_WIDE}]+[{_CLOSING}]*|\s+")
 
 
@@ -174,11 +173,11 @@ def _wide_breaks(text: str, width: int) -> list[int]:
 
 
 def _characters(text: str) -> Iterable[tuple[int, int]]:
-    """Where each character that a reader sees begins, and how many cells it takes."""
+    """Yield the start and cell width of each grapheme."""
     flag = 0
     for start, end, cells in split_graphemes(text)[0]:
         is_half = end - start == 1 and text[start] in _FLAG_LETTERS
-        # Two such letters are one flag, which rich does not know.
+        # Two regional indicators are one flag, which rich does not handle.
         flag = (flag + 1) % 2 if is_half else 0
         if flag:
             yield start, 2

@@ -1,4 +1,4 @@
-"""Addresses and places in files, made links: only of kinds that do no harm, and to files only where they exist."""
+"""Link detection: only safe URL schemes, and only files that exist."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from harness.lazy_dataclass import dataclass
 KINDS = ("http", "https", "mailto", "file")
 LONGEST = 2_000
 LONGEST_BESIDE = 80
-"""Characters of an address shown beside a label."""
-# With a scheme, or a name that could be that of a host and stands alone.
+"""Maximum number of characters of a URL shown next to a label."""
+# A URL with a scheme, or a bare word that looks like a host name.
 _ADDRESS = re.compile(
     r"(?:\w[\w+.-]*://|mailto:|www\.)\S+|(?<!\S)(?:[\w.+-]+@)?[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}(?:[:/?#]\S*)?(?!\S)"
 )
@@ -29,14 +29,14 @@ _BRACKETS = {")": "(", "]": "["}
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What is read, and where it leads."""
+    """Label and target of a link."""
 
     label: str
     url: str
 
 
 def safe_url(url: str) -> str:
-    """The address as a terminal may be told it, or nothing where it could do harm or is none."""
+    """Return the URL encoded for the terminal; empty if it is invalid or unsafe."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -48,9 +48,12 @@ def safe_url(url: str) -> str:
 
 
 def linked(runs: Sequence[Run], root: str, style: Style) -> list[Run]:
-    """The runs with what leads somewhere made a link that looks like `style`; what is one already stays as it is.
+    """Turn URLs and file names in the runs into links with `style`; existing links stay.
 
-    `root` is the folder that paths start from; without one, no path is a link.
+    Args:
+        runs: styled text.
+        root: base directory of relative paths; empty: do not link paths.
+        style: style of links.
     """
     if not any(_HINT.search(text) for text, _ in runs):
         return list(runs)
@@ -61,7 +64,7 @@ def linked(runs: Sequence[Run], root: str, style: Style) -> list[Run]:
 
 
 def links_in(lines: Iterable[Line]) -> list[Link]:
-    """The links of drawn lines in their order, each once."""
+    """Return the unique links of drawn lines in order."""
     found: dict[str, str] = {}
     before = ""
     for line in lines:
@@ -74,27 +77,27 @@ def links_in(lines: Iterable[Line]) -> list[Link]:
 
 
 def true_destination(label: str, url: str) -> str:
-    """The destination to show beside a label that names another address, bounded; empty where none is needed."""
+    """Return the target to show next to a label that names another URL; empty if none is needed."""
     if all(_bare(address) == _bare(url) for address in _ADDRESS.findall(label[:LONGEST])):
         return ""
     return url if len(url) <= LONGEST_BESIDE else f"{url[: LONGEST_BESIDE - 1]}…"
 
 
 def _bare(address: str) -> str:
-    """An address without what two spellings of the same may differ in."""
+    """Normalize a URL for comparison."""
     text = unquote(address).strip("()<>[]\"'.,;:").casefold()
     return re.sub(r"^(?:https?://|mailto:)?(?:www\.)?", "", text).rstrip("/")
 
 
 def place_in_file(url: str) -> tuple[Path, int] | None:
-    """The file on this machine, and the line or 0, that a link names."""
+    """Return the local file and line (0: none) of a file URL."""
     parts = urlsplit(url)
     if parts.scheme != "file" or safe_url(url) != url:
         return None
     return Path(unquote(parts.path)), int(parts.fragment) if parts.fragment.isdecimal() else 0
 
 
-# What every link has something of, so that most text is looked at only once.
+# A cheap pre-check: every link matches it, and most text does not.
 _HINT = re.compile(r"://|mailto:|[/.]\w")
 _FOUND = re.compile(
     r"(?P<url>(?:https?|file)://[^\s<>\"`{}|\\^\x00-\x1f]+|mailto:[^\s<>\"`{}|\\^@]+@[\w.-]+)"
@@ -118,7 +121,7 @@ def _divided(text: str, look: Style, root: str, style: Style) -> Iterator[Run]:
 
 
 def _target(match: re.Match[str], root: str) -> tuple[str, str]:
-    """What of a match is the link, and where it leads; nothing where it leads nowhere."""
+    """Return label and URL of a match; empty if it is no valid link."""
     if match["url"]:
         label = _without_the_sentence(match["url"])
         return label, safe_url(label)
@@ -136,12 +139,12 @@ def _file_url(path: str, line: str, root: str) -> str:
             return ""
     except (OSError, ValueError):
         return ""
-    # Where the terminal runs on another machine, the host tells it that the file is not there.
+    # The host name tells a terminal on another machine that the file is not local.
     return f"file://{_host()}{quote(str(file))}" + (f"#{line}" if line else "")
 
 
 def _without_the_sentence(url: str) -> str:
-    """Without the full stop after it, and the bracket around it."""
+    """Strip trailing punctuation and an enclosing bracket."""
     while url and (url[-1] in ".,;:!?'*_" or _closes_what_it_did_not_open(url)):
         url = url[:-1]
     return url

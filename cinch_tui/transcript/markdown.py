@@ -1,4 +1,4 @@
-"""Markdown drawn as lines, one top-level element after the other."""
+"""Markdown rendering to lines, one top-level element at a time."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 BULLETS = ("•", "◦", "▪")
 TASKS = {"[ ] ": " [ ] ", "[x] ": " [x] ", "[X] ": " [x] "}
-# Where less than this would be left beside a mark, there is none: a line is never wider than the page.
+# Minimum text width next to a list marker; narrower items omit the marker.
 LEAST = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What elements are drawn on."""
+    """Drawing context of elements: styles, width and list depth."""
 
     look: BlockStyles
     width: int
@@ -42,7 +42,7 @@ class Page:
 
 
 def piece_lines(piece: Piece, references: References, page: Page) -> list[Line]:
-    """The lines of one piece without the blank line that parts it from the piece before."""
+    """Return the lines of one piece, without the blank line before it."""
     if piece.language is not None:
         return code_lines(piece.source, piece.language, page)
     tokens = parser().parse(piece.source, {"references": dict(references)})
@@ -50,7 +50,7 @@ def piece_lines(piece: Piece, references: References, page: Page) -> list[Line]:
 
 
 def element_lines(tokens: Sequence[Token], page: Page, item: int | None = None) -> list[Line]:
-    """The lines of top-level elements, a blank line between two; `item` numbers a list that goes on."""
+    """Return the lines of top-level elements, separated by blank lines; `item` continues a numbered list."""
     lines: list[Line] = []
     for index, element in enumerate(_elements(tokens)):
         if index:
@@ -104,13 +104,13 @@ def _quotation(content: Sequence[Token], page: Page) -> list[Line]:
 
 
 def code_lines(code: str, language: str, page: Page) -> list[Line]:
-    """A block of code, edge to edge, in colours where the language is known."""
+    """Return a highlighted code block that fills the width."""
     fill = page.look.on_base("code-block")
     edge = (" ", fill)
     rows: list[Line] = []
     left = code.split("\n")
     while left:
-        # Coloured in stretches, so that a long one looks the same whether it came in one piece or in many.
+        # Highlighted in chunks, so that a streamed block looks the same as a complete one.
         length = stretch(left) or len(left)
         rows.extend(chop_runs(code_runs("\n".join(left[:length]), language, page.look), page.width - 2))
         left = left[length:]
@@ -134,8 +134,8 @@ def _list(element: Sequence[Token], page: Page, item: int | None) -> list[Line]:
 
 
 def _taken_task(item: Sequence[Token]) -> str:
-    """The box at the beginning of an item, which is taken out of its text; nothing where there is none."""
-    # An item begins with its own token and that of its first paragraph.
+    """Remove and return the checkbox of a list item; empty if there is none."""
+    # An item starts with its own token and that of its first paragraph.
     children = item[2].children if len(item) > 2 and item[2].type == "inline" else None
     words = children[0] if children else None
     if words is None or words.content[:4] not in TASKS:
@@ -145,7 +145,7 @@ def _taken_task(item: Sequence[Token]) -> str:
 
 
 def _item_lines(tokens: Sequence[Token], page: Page) -> list[Line]:
-    """The elements of an item: close together, but two paragraphs stay apart."""
+    """Return the elements of a list item without blank lines, except between paragraphs."""
     lines: list[Line] = []
     before = ""
     for element in _elements(tokens):
@@ -172,7 +172,7 @@ def _alignment(token: Token) -> str:
 
 
 def inline_runs(token: Token, look: BlockStyles, style: Style | None = None) -> list[Run]:
-    """The words of an element, styled."""
+    """Return the styled text of an element."""
     stack = [look.base if style is None else style]
     runs: list[Run] = []
     label = 0
@@ -191,7 +191,7 @@ def inline_runs(token: Token, look: BlockStyles, style: Style | None = None) -> 
 
 
 def _beside(label: Sequence[Run], url: str, look: BlockStyles) -> Iterator[Run]:
-    """Where a link leads, behind a label that names another address."""
+    """Yield the target of a link after a label that names another URL."""
     if destination := true_destination("".join(text for text, _ in label), url):
         yield f" ({destination})", look.on_base("muted") + Style(link=url)
 

@@ -1,4 +1,4 @@
-"""Lines marked by key: from the line where it begins to the one that the keys have come to."""
+"""Keyboard selection of lines in the transcript."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SelectableList(SearchableList):
-    """What is marked is the screen's own selection, which the mouse makes too: it is copied in the same ways."""
+    """List with keyboard selection. It uses the screen's own selection, like the mouse, so that copying is shared."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
@@ -29,8 +29,10 @@ class SelectableList(SearchableList):
         return self._anchor is not None
 
     def begin_marking(self, block: Block, key: int | None = None) -> None:
-        """Mark a line of a block: the one of that key if it is on the screen, else the first of it that is, else its
-        first. Keys that scroll carry the other end with them from now on."""
+        """Start selecting at a line of a block: the line with `key` if visible, else its first visible or first line.
+
+        Scroll keys extend the selection from then on.
+        """
         page = self._page
         first = page.place_of(block)
         seen = [row.key for row in self._rows if row.block is block]
@@ -41,13 +43,13 @@ class SelectableList(SearchableList):
         self._mark(place_of_key(page, begins))
 
     def end_marking(self) -> None:
-        """Nothing is marked any more, by key or mouse."""
+        """Clear the selection, made by key or mouse."""
         self._anchor = None
         self.screen.clear_selection()
 
     @property
     def marked_text(self) -> str:
-        """What is marked, by key or mouse, as it was said."""
+        """Return the original text of the selection, made by key or mouse."""
         selection = self.text_selection
         return selected_text(self._page, selection) if selection is not None else ""
 

@@ -1,4 +1,4 @@
-"""Lines as strips of cells, with the selected part of them marked."""
+"""Lines as strips of cells, with selection and search highlights."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Characters of a line that are selected or found, and how that looks."""
+    """Range of characters to highlight, and its style."""
 
     start: int
     end: int
@@ -30,7 +30,7 @@ class Marks:
 
 
 def painted(line: Line, width: int, style: Style, marks: Sequence[Marks] = ()) -> Strip:
-    """A line in exactly `width` cells."""
+    """Return the line as a strip of exactly `width` cells."""
     segments: Sequence[Segment] = line.segments
     for each in marks:
         segments = marked(segments, each)
@@ -39,12 +39,12 @@ def painted(line: Line, width: int, style: Style, marks: Sequence[Marks] = ()) -
         return Strip(segments).crop(0, width).simplify()
     if room:
         segments = (*segments, Segment(" " * room, line.fill or style))
-    # Joined where the style is one: every segment costs a sequence of some forty bytes on the terminal.
+    # Segments of equal style are joined: each costs an escape sequence of about forty bytes.
     return Strip(Segment.simplify(segments), width)
 
 
 def changed_regions(before: Sequence[Row], after: Sequence[Row], width: int, *, with_marks: bool) -> list[Region]:
-    """Where rows look different now; with marks, what is on a line is not all there is to be seen of it."""
+    """Return the regions that differ. `with_marks`: highlights may differ even if the text is equal."""
     regions: list[Region] = []
     for y, (ours, theirs) in enumerate(zip_longest(before, after)):
         if ours is None or theirs is None or (with_marks and ours != theirs):
@@ -56,8 +56,8 @@ def changed_regions(before: Sequence[Row], after: Sequence[Row], width: int, *, 
 
 
 def difference(before: Line, after: Line, width: int) -> tuple[int, int]:
-    """The columns in which two lines differ: where that begins, and how many they are."""
-    # Textual may part a character from the marks that combine with it where it cuts.
+    """Return the start column and width in which two lines differ."""
+    # Textual may separate a character from its combining marks when cropping.
     if before.fill != after.fill or _combines(before.text) or _combines(after.text):
         return 0, width
     start = 0

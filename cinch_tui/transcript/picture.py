@@ -1,4 +1,4 @@
-"""A picture in the conversation: what it is, and how many cells it takes."""
+"""Image in the transcript: data, label and size in cells."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 60
 MOST_ROWS = 15
-# About what a cell has in pixels: a small picture is not blown up.
+# Approximate cell size in pixels: small images are not enlarged.
 CELL_WIDTH, CELL_HEIGHT = 8, 16
 _HEAD = 64 * 1024
 
 Colour: TypeAlias = "tuple[int, int, int] | None"
-"""Red, green, blue, or nothing where the picture is transparent."""
+"""RGB, or None if transparent."""
 
 
 class Cells(NamedTuple):
@@ -35,24 +35,26 @@ class Cells(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Picture:
-    """`data` is base64; the size in pixels is 0 where the picture does not tell. `path` is where it was read from.
-
-    `points` are its colours, two to a cell, once it was decoded for them; one that `is_broken` never will be.
-    """
+    """An image in the transcript."""
 
     name: str
     media_type: str
     data: str
+    """Base64."""
     width: int = 0
+    """Pixels; 0 if unknown."""
     height: int = 0
     path: str = ""
+    """File it was read from."""
     points: Sequence[Sequence[Colour]] = ()
+    """Pixel colors for half blocks, two rows per cell row, once decoded."""
     is_broken: bool = False
+    """Decoding failed; it is not tried again."""
     _number: int = field(default=0, repr=False)
 
     @classmethod
     def of(cls, image: Image, name: str, path: str = "") -> Self:
-        # Few conversations have pictures.
+        # Late import: images are rare.
         from tools.file_type import image_header
 
         try:
@@ -63,9 +65,9 @@ class Picture:
 
     @property
     def number(self) -> int:
-        """What the terminal knows it by: the same picture has the same, but not in another cinch beside this one."""
+        """Return the image's number in the terminal: equal for equal images, different between cinch processes."""
         if not self._number:
-            # It takes milliseconds where a picture has megabytes, and is asked for with every frame.
+            # Cached: hashing megabytes takes milliseconds, and each frame needs it.
             digest = hashlib.sha256(f"{os.getpid()} ".encode())
             digest.update(self.data.encode())
             self._number = int.from_bytes(digest.digest()[:3], "big") or 1
@@ -73,7 +75,7 @@ class Picture:
 
     @property
     def label(self) -> str:
-        """As it stands in a text."""
+        """Return the placeholder in plain text."""
         return f"[image: {harmless(self.name)}{f' {self._pixels}' if self.width else ''}]"
 
     @property
@@ -86,7 +88,7 @@ class Picture:
         return f"{self.width}×{self.height}" if self.width else ""
 
     def cells(self, width: int) -> Cells | None:
-        """How many cells it takes in a view that has so many columns; None where its size is not known."""
+        """Return the size in cells for a view of `width` columns; None if unknown."""
         if not (self.width and self.height) or self.is_broken:
             return None
         columns, rows = self.width / CELL_WIDTH, self.height / CELL_HEIGHT
@@ -101,7 +103,7 @@ def in_bytes(count: int) -> str:
 
 
 def file_of(picture: Picture) -> Path:
-    """Where it is; what has no file, or none any more, is written to one that only the person can read."""
+    """Return the file of the image; if it is missing, write the image to a private temporary file."""
     if picture.path and Path(picture.path).is_file():
         return Path(picture.path)
     kind = picture.media_type.partition("/")[2]

@@ -1,4 +1,4 @@
-"""Pictures drawn: by the terminal, in half blocks, or as a frame with their name."""
+"""Image drawing: kitty graphics, half blocks, or a frame with the name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EDGE = 4
 
 
 class PicturePart(Part):
-    """Takes as many lines before the picture was decoded as after: nothing moves."""
+    """Part with an image. Its height does not change when the image is decoded."""
 
     __slots__ = ("picture",)
 
@@ -33,7 +33,7 @@ class PicturePart(Part):
         self.picture = picture
 
     def cells(self, look: BlockStyles, width: int) -> Cells | None:
-        """How many it takes; None where it is a frame that says what it would be."""
+        """Return the size of the image; None if only a frame with the name is shown."""
         return self.picture.cells(width - EDGE) if look.ways.images != "off" else None
 
     def draw(self, look: BlockStyles, width: int) -> list[Line]:
@@ -42,7 +42,7 @@ class PicturePart(Part):
         if cells is None:
             return [_indented(line, look) for line in frame((picture.name, picture.caption), look, width - EDGE)]
         if look.ways.images == "kitty":
-            # Late: it is spoken by few.
+            # Late import: few terminals support it.
             from cinch_tui.transcript.kitty import picture_lines
 
             lines = picture_lines(picture.number, cells, look.base)
@@ -60,7 +60,7 @@ class PicturePart(Part):
 
 
 class PictureBlock(Block):
-    """A picture that the person showed."""
+    """Image sent by the user."""
 
     def __init__(self, picture: Picture) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class PictureBlock(Block):
 
 
 def frame(words: tuple[str, ...], look: BlockStyles, width: int) -> list[Line]:
-    """A frame in the place of a picture, with what is known of it."""
+    """Return a frame with text in place of an image."""
     said = [_fitted(one_line(text), width - 4) for text in words]
     inner = max(cell_len(text) for text in said) + 2
     edge = look.on_base("rule")
@@ -102,7 +102,7 @@ def _indented(line: Line, look: BlockStyles) -> Line:
 
 
 def _empty(cells: Cells, look: BlockStyles) -> list[Line]:
-    """Where the picture will be."""
+    """Return an empty frame until the image is decoded."""
     edge = look.on_base("rule")
     if cells.columns < 2 or cells.rows < 2:
         return [plain_line("░" * cells.columns, edge)] * cells.rows
@@ -112,7 +112,7 @@ def _empty(cells: Cells, look: BlockStyles) -> list[Line]:
 
 
 def _block_line(upper: Sequence[Colour], lower: Sequence[Colour], look: BlockStyles) -> Line:
-    """Two rows of colours in one row of cells."""
+    """Combine two rows of pixels into one row of cells."""
     runs: list[Run] = []
     for (above, below), same in groupby(zip(upper, lower, strict=True)):
         runs.append(_half_blocks(above, below, len(list(same)), look))

@@ -1,4 +1,4 @@
-"""A sheet whose pictures are decoded when they come into view, and freed on the terminal when they are gone."""
+"""Transcript list with images: decoded when visible, freed in the terminal when removed."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from cinch_tui.transcript.layout import Row
     from cinch_tui.transcript.picture import Cells, Picture
 
-# Terminals hold some hundred megabytes of pictures for all their windows.
+# Terminals limit image memory to a few hundred megabytes for all windows.
 MOST_HELD = 40
 
 
 class Gallery:
-    """The pictures that the terminal holds, by their number, and the cells that each is shown in."""
+    """Images stored in the terminal by number, with their size in cells."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
         self._held: dict[int, Cells] = {}
         self.is_in_tmux = False
-        """What is said must be handed on."""
+        """Sequences must be wrapped for passthrough."""
 
     def tell(self, sequence: str) -> None:
         from cinch_tui.terminal.multiplexers import wrapped
@@ -39,7 +39,7 @@ class Gallery:
         return self._held.get(number) == cells
 
     def place(self, number: int, cells: Cells) -> bool:
-        """Show what is held in another number of cells; false where it is not held."""
+        """Display a stored image in another size; return False if it is not stored."""
         from cinch_tui.transcript.kitty import placing, taking_away
 
         if number not in self._held:
@@ -70,14 +70,14 @@ class Gallery:
             self.free(number)
 
     def forget(self) -> None:
-        """The terminal holds none any more."""
+        """Forget all images without deleting them: the terminal has lost them."""
         self._held.clear()
 
 
 class ImageList(SelectableList):
     @dataclass
     class PictureSeen(Message, namespace="transcript"):
-        """There is a first picture to be shown."""
+        """The first image became visible."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
@@ -86,7 +86,7 @@ class ImageList(SelectableList):
         self._has_seen_a_picture = False
 
     def show_pictures_again(self) -> None:
-        """The terminal was someone else's meanwhile, and has lost them."""
+        """Transmit the images again after another program used the terminal."""
         if self.gallery is not None:
             self.gallery.forget()
             self._schedule()
@@ -116,7 +116,7 @@ class ImageList(SelectableList):
         super()._show(rows)
 
     def _look_at_pictures(self, rows: list[Row]) -> None:
-        # Late, as all that few conversations have.
+        # Late import: images are rare.
         from cinch_tui.transcript.picture_block import PicturePart
 
         if not self._has_seen_a_picture:
@@ -128,7 +128,7 @@ class ImageList(SelectableList):
                 self._want(block, part.picture, cells)
 
     def _want(self, block: Block, picture: Picture, cells: Cells) -> None:
-        """Have it decoded, unless it is there already."""
+        """Start decoding unless the image is available."""
         if self._is_there(picture, cells) or picture in self._decoding:
             return
         self._decoding.add(picture)
@@ -141,7 +141,7 @@ class ImageList(SelectableList):
         return gallery is None or gallery.holds(picture.number, cells) or gallery.place(picture.number, cells)
 
     async def _decode(self, block: Block, picture: Picture, cells: Cells) -> None:
-        # The library that decodes them is large.
+        # Late import: the decoder is large.
         from cinch_tui.transcript.pixels import BrokenPictureError, as_png, as_points
 
         way = self.ways.images

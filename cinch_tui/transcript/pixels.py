@@ -1,4 +1,4 @@
-"""Pictures decoded, small enough for where they are shown. Work for a thread."""
+"""Image decoding and scaling, to be run in a thread."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from PIL import Image
 if TYPE_CHECKING:
     from cinch_tui.transcript.picture import Cells, Colour, Picture
 
-# What a cell has in pixels on a fine screen; a picture with more is only more to send.
+# Cell size in pixels on a high-resolution screen; larger images only cost transmission time.
 FINE_WIDTH, FINE_HEIGHT = 12, 24
-# A decoded picture takes four bytes for each.
+# A decoded image takes four bytes per pixel.
 MOST_PIXELS = 64_000_000
-# More than this is sent with fewer colours: over ssh it would hold up what is typed.
+# Larger images are sent with fewer colors: over SSH they would delay key presses.
 LARGEST = 150_000
-# What models are shown; decoders of other formats are not lent to strangers' files.
+# Formats that models accept; other decoders are not exposed to untrusted files.
 KINDS = ("PNG", "JPEG", "GIF", "WEBP")
 CLEAR = 128
-# Colours that differ by less than this are painted as one: a cell in another colour costs forty bytes.
+# Similar colors are merged: every change of color costs about forty bytes.
 COARSE = 0xF8
 
 BROKEN = (
@@ -33,12 +33,14 @@ BROKEN = (
 
 
 class BrokenPictureError(Exception):
-    """It cannot be decoded, or is too large to be."""
+    """The image cannot be decoded or is too large."""
 
 
 def as_png(picture: Picture, cells: Cells) -> bytes:
-    """Raises:
-    BrokenPictureError: it cannot be shown.
+    """Return the image as PNG, scaled to its cells.
+
+    Raises:
+        BrokenPictureError: cannot be decoded.
     """
     image = _opened(picture, (cells.columns * FINE_WIDTH, cells.rows * FINE_HEIGHT))
     png = _png(image)
@@ -46,10 +48,10 @@ def as_png(picture: Picture, cells: Cells) -> bytes:
 
 
 def as_points(picture: Picture, cells: Cells) -> Sequence[Sequence[Colour]]:
-    """Rows of colours, two rows to a row of cells.
+    """Return rows of pixel colors, two per row of cells.
 
     Raises:
-        BrokenPictureError: it cannot be shown.
+        BrokenPictureError: cannot be decoded.
     """
     size = (cells.columns, cells.rows * 2)
     image = _opened(picture, size).resize(size)
@@ -62,18 +64,18 @@ def as_points(picture: Picture, cells: Cells) -> Sequence[Sequence[Colour]]:
 
 
 def _opened(picture: Picture, size: tuple[int, int]) -> Image.Image:
-    """The picture in red, green, blue and how opaque it is, no larger than needed."""
+    """Return the image as RGBA, no larger than needed."""
     try:
         with Image.open(BytesIO(b64decode(picture.data)), formats=KINDS) as image:
             if image.width * image.height > MOST_PIXELS:
-                raise BrokenPictureError(f"{picture.name} has too many pixels to be shown")
-            # JPEG can be decoded small at once.
+                raise BrokenPictureError(f"{picture.name} has too many pixels")
+            # JPEG can be scaled down while decoding.
             image.draft("RGB", size)
             small = image.convert("RGBA")
         small.thumbnail(size)
         return small
     except BROKEN as error:
-        raise BrokenPictureError(f"{picture.name} cannot be decoded: {error}") from error
+        raise BrokenPictureError(f"{picture.name} could not be decoded: {error}") from error
 
 
 def _png(image: Image.Image) -> bytes:

@@ -1,4 +1,4 @@
-"""A conversation as plain text, all of it, as a pager shows it."""
+"""The whole conversation as plain text for the pager."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cinch_tui.transcript.tool_block import ToolBlock
 
 
 def whole_text(blocks: Iterable[Block]) -> str:
-    """Everything that was said and done, whether it is folded on the screen or not."""
+    """Return all blocks as text, folded or not."""
     return "\n\n".join(text for text in _texts(blocks) if text.strip()) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The replies of a resumed session that were written in plan mode."""
+"""Replies of a resumed session that were written in plan mode."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from harness.messages import JsonObject
 from harness.session.reading import text_at, time_of
 
 PLANNED = "PLAN"
-"""The tag of such a reply: it is not to be taken for what was done."""
+"""Tag of such a reply: the plan was not executed by it."""
 
 
 def planned_spans(notes: Sequence[JsonObject]) -> list[tuple[float, float]]:
-    """Return when plan mode was on, from the session's `cinch-mode` lines: pairs of the first and the last moment."""
+    """Return the periods of plan mode as (start, end), from the session's `cinch-mode` records."""
     return list(_spans(notes))
 
 

@@ -1,4 +1,4 @@
-"""What a model says and thinks, while it arrives and after."""
+"""Streamed replies and thinking blocks."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from cinch_tui.transcript.splitting import Piece, References, Splitter
 if TYPE_CHECKING:
     from cinch_tui.transcript.styles import BlockStyles
 
-# What one go takes in; a flat-out stream is worked off in several, between which keys are answered.
+# Characters processed at once; keys are handled between two chunks of a fast stream.
 GO = 4_096
 
 
 class GrowingBlock(Block):
-    """Text that arrives in fragments; appending one costs next to nothing."""
+    """Text that arrives in fragments; appending is cheap."""
 
     def __init__(self, text: str = "") -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class GrowingBlock(Block):
         return not self.finished
 
     def append(self, fragment: str) -> None:
-        # A carriage return may be half of a newline that the next fragment completes.
+        # A carriage return may be the first half of a CRLF.
         text = self._held + fragment if self._held else fragment
         self._held = ""
         if "\r" in text:
@@ -63,12 +63,12 @@ class GrowingBlock(Block):
         self._newlines += text.count("\n")
 
     def finish(self) -> None:
-        """There will be no more."""
+        """Mark the text as complete."""
         self.finished = True
         self._held = ""
 
     def discard(self) -> None:
-        """Forget all that was said; a retry says it anew."""
+        """Discard the text; a retry streams it again."""
         self._said.clear()
         self._held = ""
         self._taken = self._length = self._newlines = 0
@@ -90,7 +90,7 @@ class GrowingBlock(Block):
 
 
 class PiecePart(Part):
-    """A settled piece of Markdown, and the blank line that parts it from the piece before."""
+    """A settled piece of Markdown with the blank line before it."""
 
     __slots__ = ("_apart", "_references", "piece")
 
@@ -105,7 +105,7 @@ class PiecePart(Part):
         return self.piece.source
 
     def draw(self, look: BlockStyles, width: int) -> list[Line]:
-        # Late: Markdown is not needed before there is some to see.
+        # Late import: not needed before the first reply.
         from cinch_tui.transcript.markdown import Page, piece_lines
 
         lines = piece_lines(self.piece, self._references, Page(look, width))
@@ -117,7 +117,7 @@ class PiecePart(Part):
 
 
 class ReplyBlock(GrowingBlock):
-    """A reply in Markdown. Its settled pieces are drawn once; only the unfinished last one is drawn again."""
+    """A Markdown reply. Settled pieces are drawn once; only the unfinished last one is redrawn."""
 
     def __init__(self, text: str = "") -> None:
         super().__init__(text)
@@ -183,7 +183,7 @@ class ReplyBlock(GrowingBlock):
 
 
 def reply_lines(reply: ReplyBlock, look: BlockStyles, width: int) -> list[Line]:
-    """All lines of a finished reply, outside of a conversation."""
+    """Return all lines of a finished reply, for use outside of the transcript."""
     reply.gap = False
     reply.open(look, width)
     return [line for part in reply.parts for line in part.lines(look, width)]
@@ -236,10 +236,10 @@ class _ThoughtSummary(Part):
 
 
 class ThinkingBlock(GrowingBlock):
-    """What a model thinks: open while it arrives, one line once it is done."""
+    """A model's thinking: open while streamed, then folded to one line."""
 
     def __init__(self, text: str = "") -> None:
-        # A loaded session does not know how long it took.
+        # Sessions do not record the duration.
         self._started = None if text else time.monotonic()
         self.duration: float | None = None
         self._folded = False
@@ -284,7 +284,7 @@ class ThinkingBlock(GrowingBlock):
         return False
 
     def _append_lines(self, look: BlockStyles, width: int) -> None:
-        # Only the last line can have changed.
+        # Only the last line may have changed.
         last = len(self.parts) - 1
         source = self.source.rstrip("\n")
         self.parts[last:] = [_ThoughtPart(line) for line in source[self._last_line :].split("\n")]

@@ -1,4 +1,4 @@
-"""A search in a conversation: by what was said, a slice at a time, so that nothing is drawn that is not seen."""
+"""Incremental search in the transcript, by source text in time slices, without drawing invisible blocks."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from cinch_tui.transcript.layout import Layout, Row
     from cinch_tui.transcript.lines import Line
 
-# Parts whose matches are kept: more than the tallest screen shows.
+# Number of parts with cached matches; more than fit on a screen.
 KEPT = 400
 
 
 class Match(NamedTuple):
-    """The match of a block with this number, counted from its top."""
+    """A match: its block, and its number in the block."""
 
     block: Block
     number: int
 
 
 class Search:
-    """What was found so far. `current` is the match that one is at."""
+    """Search state and results. `current` is the selected match."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -37,7 +37,7 @@ class Search:
         self._near = 0
         self._waiting: deque[Block] = deque()
         self._counts: dict[Block, int] = {}
-        # To say what a call shows takes work; what was said is kept anyway.
+        # Cached, since extracting the text of a tool call is expensive.
         self._texts: dict[Block, str] = {}
         self._spans: dict[Part, tuple[Sequence[Line], dict[int, list[Span]]]] = {}
         self._spot: tuple[Block, int, int] | None = None
@@ -49,14 +49,14 @@ class Search:
 
     @property
     def position(self) -> int:
-        """Which of all matches the current one is, counted from 1; 0 when there is none."""
+        """Return the number of the current match, from 1; 0 if none."""
         if self.current is None:
             return 0
         block, number = self.current
         return 1 + number + sum(count for other, count in self._counts.items() if other.index < block.index)
 
     def find(self, query: str, near: int) -> None:
-        """Begin anew, at the block with the index `near`, from there upward and then below."""
+        """Start a search at the block with index `near`: upward first, then the blocks below."""
         self.reset()
         self._needle = SearchQuery.of(query)
         self._near = near
@@ -65,19 +65,19 @@ class Search:
             self._waiting.extend(chain(reversed(blocks[: near + 1]), blocks[near + 1 :]))
 
     def reset(self) -> None:
-        """Forget what was found."""
+        """Clear the results."""
         self._waiting.clear()
         self._counts.clear()
         self._spans.clear()
         self._spot = self.current = None
 
     def empty(self) -> None:
-        """Nothing is there any more; what comes is looked through."""
+        """Clear results and cached texts; new blocks are still searched."""
         self.reset()
         self._texts.clear()
 
     def look_again(self, blocks: Iterable[Block]) -> bool:
-        """These are new or have changed; true when nothing else was waiting to be looked at."""
+        """Search new or changed blocks; return True if the search was idle."""
         if self._needle is None:
             return False
         idle = not self._waiting
@@ -94,7 +94,7 @@ class Search:
             self.current = None
 
     def look(self, deadline: float) -> bool:
-        """Look at blocks until the time is up; true when there are more."""
+        """Search until the deadline; return True if blocks remain."""
         while self._waiting:
             block = self._waiting.popleft()
             if block.index >= 0:
@@ -121,7 +121,7 @@ class Search:
             self.current = Match(block, 0 if block.index > self._near else count - 1)
 
     def step(self, by: int) -> None:
-        """To the match after (1) or before (-1) the current one, and around at the ends."""
+        """Select the next (1) or previous (-1) match, wrapping around."""
         if self.current is None:
             return
         block, number = self.current
@@ -133,7 +133,7 @@ class Search:
         self.current = Match(ahead, 0 if by > 0 else self._counts[ahead] - 1) if ahead is not None else None
 
     def locate(self) -> Place | None:
-        """The line of the current match; None when its block is folded over it. Draws the part that holds it."""
+        """Return the line of the current match, drawing its part; None if its block is folded."""
         if self.current is None or self._needle is None:
             return None
         block, number = self.current
@@ -147,7 +147,7 @@ class Search:
         return None
 
     def _located(self, part: int, number: int) -> Place:
-        """The line of the match with this number in a part, or of the last one that is drawn."""
+        """Return the line of a match in a part, or of the last drawn one."""
         assert self.current is not None, "only a current match is located"
         block = self.current.block
         found = self._spans_of(block.parts[part], self._layout.lines(block, part))
@@ -158,7 +158,7 @@ class Search:
         return Place(block.index, part, min((line for each, line in drawn if each == number), default=0))
 
     def marks(self, row: Row) -> list[Marks]:
-        """What is found in a line that is seen."""
+        """Return the highlights of a visible line."""
         block = row.block
         if self._needle is None or block not in self._counts or block.index < 0 or row.part >= len(block.parts):
             return []
@@ -172,7 +172,7 @@ class Search:
         return found
 
     def _spans_of(self, part: Part, lines: Sequence[Line]) -> dict[int, list[Span]]:
-        assert self._needle is not None, "there is something to find"
+        assert self._needle is not None, "a query is set"
         known = self._spans.get(part)
         if known is not None and known[0] is lines:
             return known[1]

@@ -1,4 +1,4 @@
-"""What is searched for, in text as it was said and in lines as they are drawn."""
+"""Search query, applied to source text and to drawn lines."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from harness.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from cinch_tui.transcript.lines import Line
 
-# Between two words there may be marks of emphasis, which are not drawn, and one end of a line, of a quotation even.
+# Two words may be separated by emphasis markers, which are not drawn, and by a line break, even in a quotation.
 _BETWEEN = r"[*_~`]*(?:[ \t]+|[ \t]*\n[ \t>]*)[*_~`]*"
 
 
 class Span(NamedTuple):
-    """Characters of a line that belong to the match with this number in its part."""
+    """Characters of a line that belong to a match, and the number of the match in its part."""
 
     start: int
     end: int
@@ -26,7 +26,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """A text to be found. Capital letters count as soon as there is one among those asked for."""
+    """Search pattern with smart case: case-sensitive if the query contains capitals."""
 
     pattern: re.Pattern[str]
     longest: str
@@ -42,14 +42,14 @@ class SearchQuery:
         return cls(pattern, max(words, key=len), is_exact)
 
     def count(self, text: str) -> int:
-        """How often it is in `text`."""
-        # A search for plain characters is many times quicker than the pattern, and mostly finds nothing.
+        """Count the matches in `text`."""
+        # A plain substring search is many times faster than the pattern and usually finds nothing.
         if self.longest not in (text if self.is_exact else text.lower()):
             return 0
         return sum(1 for _ in self.pattern.finditer(text))
 
     def spans(self, lines: Sequence[Line]) -> dict[int, list[Span]]:
-        """Where it is in drawn lines, by their number; what was wrapped is found as if it were not."""
+        """Return the matches in drawn lines by line number, ignoring soft line breaks."""
         starts: list[int] = []
         text = ""
         for line in lines:

@@ -1,4 +1,4 @@
-"""A sheet that can be searched: what was found is marked, and shown one after the other."""
+"""Searchable transcript list: highlights matches and steps through them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from cinch_tui.transcript.block import Block
     from cinch_tui.transcript.painting import Marks
 
-# Between two slices of a search keys get their turn.
+# Pause between two time slices, in which keys are handled.
 BREATH = 0.001
 
 
 @dataclass(frozen=True, slots=True)
 class _Standpoint:
-    """Where a reader was: at the end, or at a line."""
+    """Scroll position: the end, or a line."""
 
     block: Block | None
     part: int = 0
@@ -32,11 +32,11 @@ class _Standpoint:
 
 
 class SearchableList(VirtualList):
-    """What is added, changed or dropped during a search is searched too."""
+    """List with incremental search; added and changed blocks are searched too."""
 
     @dataclass
     class Found(Message, namespace="transcript"):
-        """A search stands at the match `number` of so many, counted from 1; 0 of 0 is none."""
+        """Search result: the selected match `number`, from 1, of `total`; 0 of 0 if none."""
 
         number: int
         total: int
@@ -74,7 +74,7 @@ class SearchableList(VirtualList):
         super().clear()
 
     def find(self, query: str) -> None:
-        """Search, from what was on the screen when the search began; an empty text finds nothing."""
+        """Search from the scroll position at the start of the search; an empty query finds nothing."""
         if self._search is None:
             self._search = Search(self._page)
             self._begun_at = self._standpoint()
@@ -83,13 +83,13 @@ class SearchableList(VirtualList):
         self._look()
 
     def find_next(self, step: int) -> None:
-        """Go to the match after (1) or before (-1) the one that is shown."""
+        """Select the next (1) or previous (-1) match."""
         if self._search is not None:
             self._search.step(step)
             self._show_match()
 
     def end_search(self, *, stay: bool) -> None:
-        """Take the marks away; the view stays at what was found, or goes back to where the search began."""
+        """Remove the highlights; keep the scroll position or restore the one before the search."""
         if self._search is None:
             return
         self._search = None
@@ -108,7 +108,7 @@ class SearchableList(VirtualList):
         self.run_worker(self._find_all, group="search", exclusive=True)
 
     async def _find_all(self) -> None:
-        """Look through everything, and show the first match as soon as there is one."""
+        """Search all blocks in slices and show the first match as soon as it is found."""
         search = self._search
         more, shown = True, search is not None and search.current is not None
         while more and search is not None and search is self._search:
@@ -144,7 +144,7 @@ class SearchableList(VirtualList):
         self.refresh()
 
     def _fold_again(self, block: Block | None) -> None:
-        """Fold what only the search unfolded, unless it is this one."""
+        """Fold the block that the search unfolded, unless it is `block`."""
         if self._unfolded is not None and self._unfolded is not block:
             self._fold(self._unfolded, folded=True)
             self._unfolded = None
@@ -168,7 +168,7 @@ class SearchableList(VirtualList):
         self._schedule()
 
     def _last_seen(self) -> int:
-        """The index of the last block that was on the screen where the search began."""
+        """Return the index of the last block visible when the search began."""
         block = self._begun_at.block
         if block is None or block.index < 0:
             return len(self.blocks) - 1
@@ -184,7 +184,7 @@ class SearchableList(VirtualList):
         return [*found, *super()._marks(row)]
 
     def _bring(self, place: Place, above: int | None = None) -> None:
-        """Show a line, scrolling only if it is not on the screen, and then with so many others above it."""
+        """Scroll to a line unless it is visible, with `above` lines above it."""
         visible = [row.key for row in self._rows]
         if visible and visible[0] <= row_key(self.blocks[place.block], place.part, place.line) <= visible[-1]:
             return

@@ -1,4 +1,4 @@
-"""How a command that the person ran stands in a conversation that happened."""
+"""Block of a shell command that the user ran, in a resumed conversation."""
 
 from __future__ import annotations
 

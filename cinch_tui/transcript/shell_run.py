@@ -1,4 +1,4 @@
-"""Commands of the person's own as they stand in the conversation while they run, and afterwards."""
+"""Shell commands of the user in the transcript."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Shell:
-    """Runs such lines and shows them in the conversation."""
+    """Runs the user's shell commands and shows them in the transcript."""
 
     def __init__(self, agent: Agent, transcript: Transcript) -> None:
         self._commands = UserShell(agent)

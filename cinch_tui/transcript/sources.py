@@ -1,4 +1,4 @@
-"""What a reply rests on, listed below it."""
+"""Block with the sources of a reply."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from cinch_tui.transcript.styles import BlockStyles
     from harness.context.citations import Source
 
-# More are folded away until they are asked for.
+# Longer lists are folded.
 FEW = 5
 
 
 class SourcesBlock(Block):
-    """Numbered links; only the first few of many, unless unfolded."""
+    """Numbered links; a long list is folded to its first entries."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class SourcesBlock(Block):
 
 
 class _SourcesPart(Part):
-    """One part, so that a click on any of its lines that is no link folds or unfolds it."""
+    """The list as one part, so that a click on any line without a link toggles it."""
 
     __slots__ = ("_block",)
 
@@ -97,9 +97,9 @@ def _source_lines(source: Source, digits: int, look: BlockStyles, width: int) ->
         (number, dim),
         (" " * len(number), dim),
     )
-    # Who copies the line wants the address too.
+    # A copied line includes the URL.
     address = f" {source.link}\n" if source.link else "\n"
-    # The number is part of what is said, and the indentation below it is not.
+    # The number is part of the text, the indentation below it is not.
     first = replace(lines[0], gutter=2)
     lines = [first, *lines[1:]]
     return [*lines[:-1], replace(lines[-1], end=address)]

@@ -1,7 +1,7 @@
-"""Markdown that is still arriving, cut into the pieces that no later text can change.
+"""Splitter for streamed Markdown: cuts off pieces that later text cannot change.
 
-A piece is one top-level element, one item of a top-level list or a stretch of a long block of code: drawn alone it
-looks as it does in the whole.
+A piece is one top-level element, one item of a top-level list, or a chunk of a long code block. Drawn alone, it looks
+the same as in context.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 References: TypeAlias = "dict[str, dict[str, str]]"
 
 
-# A stretch of code has at least so many lines, at most twice as many, and ends where something new seems to begin.
+# Minimum lines of a code chunk; the maximum is twice as many. A chunk ends where a new block of code seems to start.
 STRETCH = 64
 
 _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*([^\n]*)\n")
@@ -30,15 +30,15 @@ _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*([^\n]*)\n")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Source that is parsed alone, or with a `language`, even an empty one, the lines of a block of code.
-
-    `item` counts on from the piece before when both are items of one list; `goes_on` says that both are one block.
-    """
+    """Source that is parsed on its own, or lines of a code block."""
 
     source: str
     item: int | None = None
+    """Number of a list item that continues the list of the previous piece."""
     language: str | None = None
+    """Language of a code block, maybe empty; None for other Markdown."""
     goes_on: bool = False
+    """Continues the code block of the previous piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class _Unit:
 
 @cache
 def parser() -> MarkdownIt:
-    # Late: a conversation that is empty must not wait for this import before its first paint.
+    # Late import: an empty conversation must not delay the first paint.
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark", {"linkify": False}).enable(["table", "strikethrough"])
@@ -66,12 +66,12 @@ def parser() -> MarkdownIt:
 def _block_parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    # Inline text has no say in where blocks end, and is two thirds of the work.
+    # Inline parsing does not affect block boundaries and takes two thirds of the time.
     return MarkdownIt("commonmark").enable(["table"]).disable(["inline", "text_join"])
 
 
 class Splitter:
-    """Takes text as it comes. Settled pieces leave it in order; `tail` is what may still change."""
+    """Incremental splitter. It emits settled pieces in order; `tail` may still change."""
 
     def __init__(self) -> None:
         self.tail: str = ""
@@ -85,7 +85,7 @@ class Splitter:
 
     @property
     def unfinished(self) -> Piece:
-        """What is there of the last piece so far."""
+        """Return the incomplete last piece."""
         if self._fence is None:
             return Piece(self.tail, self.item)
         closed = self._fence.closer.search(self.tail + "\n")
@@ -93,16 +93,16 @@ class Splitter:
         return Piece(source, language=self._fence.language, goes_on=True)
 
     def settle(self) -> list[Piece]:
-        """The pieces that have become final since the last call."""
+        """Return the pieces settled since the last call."""
         pieces: list[Piece] = []
         while (end := self.tail.rfind("\n", self._searched) + 1) > self._searched:
             self._searched = end
-            # A line without its newline may yet become anything, so it closes nothing.
+            # An incomplete line cannot close anything.
             pieces.extend(self._code(end) if self._fence is not None else self._elements(end))
         return pieces
 
     def finish(self) -> list[Piece]:
-        """All that is left; there will be no more text."""
+        """Return the remaining pieces at the end of the text."""
         pieces = self.settle()
         if self._fence is not None and self.tail and not self.tail.endswith("\n"):
             self.tail += "\n"
@@ -125,7 +125,7 @@ class Splitter:
         return pieces
 
     def _enter_fence(self) -> list[Piece]:
-        """Take a long block of code apart while it is open; a short one waits for its end."""
+        """Start splitting a long open code block; a short one waits for its end."""
         text = self.tail.lstrip("\n")
         opened = _FENCE.match(text)
         if opened is None or text.count("\n") <= STRETCH:
@@ -142,7 +142,7 @@ class Splitter:
         return [Piece("\n".join(lines[:length]), language=self._fence.language)]
 
     def _code(self, end: int) -> list[Piece]:
-        """The stretches of an open block of code that are complete, and its last one when it was closed."""
+        """Return complete chunks of an open code block, and its last chunk if it was closed."""
         fence = self._fence
         assert fence is not None, "code is only looked for in a fence"
         closed = fence.closer.search(self.tail, 0, end)
@@ -185,8 +185,7 @@ class Splitter:
             _block_parser().parse(source, environment)
 
     def _units(self, source: str) -> Iterator[_Unit]:
-        """The elements of `source`; `item` is the number the next item would have, where the element is an item
-        that another one of the same list follows."""
+        """Yield the elements of `source`; `item` is the number of the next list item if another item follows."""
         number: int | None = None
         tokens = _block_parser().parse(source, {})
         for index, token in enumerate(tokens):
@@ -203,12 +202,12 @@ class Splitter:
 
 
 def language_of(info: str) -> str:
-    """The language that the first line of a block of code names."""
+    """Return the language in the info string of a code block."""
     return info.strip().partition(" ")[0]
 
 
 def stretch(lines: Sequence[str]) -> int:
-    """How many lines of code the first stretch has; 0 when that is not yet known, or all are one."""
+    """Return the number of lines of the first chunk of code; 0 if not known yet or if it is not split."""
     for index in range(STRETCH, min(len(lines), 2 * STRETCH)):
         if not lines[index - 1].strip() and lines[index][:1].strip():
             return index

@@ -1,4 +1,4 @@
-"""When things were said and what they are, at the right edge of their first line, or of the blank one above it."""
+"""Time stamps and tags at the right edge of a block's first line or of the blank line above it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from cinch_tui.transcript.layout import Layout, Row
 
 ROOM = 7
-"""Cells of a time of the same day, and of what parts it from the text."""
+"""Width in cells of a time of the same day, with separator."""
 
 
 def stamped(rows: list[Row], layout: Layout) -> list[Row]:
-    """The rows with what belongs on them. Nothing moves: where there is no room, there is none of it."""
+    """Add stamps to rows that have room for them; the layout does not change."""
     return [_stamped(row, layout) for row in rows]
 
 
@@ -36,7 +36,7 @@ def _stamped(row: Row, layout: Layout) -> Row:
 
 
 def _stamp_place(block: Block, layout: Layout) -> tuple[int, int] | None:
-    """The part and the line where a block's stamp is: on the line itself where that is always short."""
+    """Return part and line of a block's stamp: on the first line only if that line is always short."""
     if block.index < 0 or not (block.tag or _shows_time(block, layout)):
         return None
     first = layout.place_of(block)
@@ -53,7 +53,7 @@ def _with_stamp(line: Line, stamp: Run, layout: Layout) -> Line | None:
 
 
 def _labels(block: Block, layout: Layout) -> tuple[str, ...]:
-    """What would be best to say, and what is if there is no room."""
+    """Return the possible labels, longest first."""
     times = _times(block, layout) if _shows_time(block, layout) else ()
     return (*(f"{block.tag}  {each}" for each in times), block.tag) if block.tag else times
 

@@ -1,4 +1,4 @@
-"""The rows of a view as they were painted, so that what stays or only moves is not painted again."""
+"""Cache of painted rows, so that unchanged or moved rows are not painted again."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 class Strips:
-    """By their place on the screen; None is what must be painted."""
+    """Painted strips by screen row; None if the row must be painted."""
 
     def __init__(self) -> None:
         self._strips: list[Strip | None] = []
         self._width = 0
 
     def fit(self, width: int) -> None:
-        """In another width all are painted anew, even what is blank."""
+        """Invalidate all rows if the width changed."""
         if width != self._width:
             self._width = width
             self.forget()
 
     def forget(self, regions: Sequence[Region] = ()) -> None:
-        """All of them, unless it is told which."""
+        """Invalidate the rows in these regions, or all."""
         if not regions:
             self._strips.clear()
         for y in {y for region in regions for y in region.line_range}:
@@ -35,12 +35,12 @@ class Strips:
                 self._strips[y] = None
 
     def move(self, before: Sequence[Row], after: Sequence[Row]) -> None:
-        """What was painted goes to where its row is now."""
+        """Move painted strips to the new positions of their rows."""
         painted = {row.key: (row.shown, strip) for row, strip in zip(before, self._strips, strict=False)}
         self._strips = [_as_painted(row, *painted.get(row.key, (None, None))) for row in after]
 
     def cut(self, crop: Region, paint: Callable[[int], Strip]) -> list[Strip]:
-        """These rows, painted where they are not."""
+        """Return these rows, painting missing ones."""
         missing = crop.bottom - len(self._strips)
         if missing > 0:
             self._strips += [None] * missing

@@ -1,4 +1,4 @@
-"""The styles that lines are drawn with, read once from the stylesheet for a theme."""
+"""Styles of transcript lines, read from the style sheet once per theme."""
 
 from __future__ import annotations
 
@@ -57,16 +57,18 @@ ImageWay: TypeAlias = Literal["off", "blocks", "kitty"]
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """What else is shown than what was said: when it was said; files below `root` as links; pictures."""
+    """Display options."""
 
     stamps: bool = False
+    """Show time stamps."""
     root: str = ""
+    """Base directory of file links; empty: none."""
     images: ImageWay = "off"
 
 
 @dataclass(frozen=True, slots=True)
 class BlockStyles:
-    """The styles of one theme, and what the person wants to see. Lines drawn for another are stale."""
+    """Styles of a theme, and display options. Lines drawn with other ones are outdated."""
 
     base: Style
     styles: Mapping[StyleName, Style]
@@ -78,7 +80,7 @@ class BlockStyles:
         return self.diff.code
 
     def __getitem__(self, name: StyleName) -> Style:
-        """The style alone, to be laid over another."""
+        """Return the style alone, to be combined with another."""
         return self.styles.get(name, Style.null())
 
     def on_base(self, name: StyleName) -> Style:
@@ -86,11 +88,11 @@ class BlockStyles:
 
     @classmethod
     def bare(cls) -> BlockStyles:
-        """No colours at all."""
+        """Return styles without colors."""
         return cls(Style.null(), {}, DiffStyles())
 
 
 def block_styles(widget: Widget, ways: Ways) -> BlockStyles:
-    """The look of a widget whose component classes include all of ours, and those of diffs."""
+    """Return the styles of a widget with the component classes of blocks and diffs."""
     styles: dict[StyleName, Style] = {name: component_style(widget, component_class(name)) for name in STYLE_NAMES}
     return BlockStyles(widget.rich_style, styles, diff_styles(widget), ways)

@@ -1,4 +1,4 @@
-"""Tables fitted to a width."""
+"""Markdown tables fitted to a width."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Frame:
 
 
 def table_lines(rows: Sequence[Sequence[list[Run]]], alignments: Sequence[str], page: Page) -> list[Line]:
-    """The rows, the first of them as header, in columns that share the width."""
+    """Return the rows, the first one as header, in columns that share the width."""
     if not rows or not rows[0]:
         return []
     header = page.look["table-header"]
@@ -51,7 +51,7 @@ def table_lines(rows: Sequence[Sequence[list[Run]]], alignments: Sequence[str], 
 
 
 def _records(rows: Sequence[Sequence[list[Run]]], page: Page) -> list[Line]:
-    """A table with more columns than fit side by side: row by row, each value below its column's name."""
+    """Draw a table with too many columns row by row, each value after its column name."""
     between = (": ", page.look.base)
     rule = Line((Segment("─" * page.width, page.look.on_base("rule")),))
     lines: list[Line] = []
@@ -69,7 +69,7 @@ def _column_widths(rows: Sequence[Sequence[list[Run]]], width: int) -> list[int]
         for column in range(columns)
     ]
     room = max(columns * NARROWEST, width - len(BETWEEN) * (columns - 1))
-    # The widest gives way first, so that short columns keep their words whole.
+    # Shrink the widest column first, so that short columns keep their words unbroken.
     while sum(natural) > room:
         widest = max(natural)
         second = max((value for value in natural if value < widest), default=NARROWEST)
@@ -93,7 +93,7 @@ def _row_lines(row: Sequence[list[Run]], frame: _Frame) -> list[Line]:
             line = cell[index] if index < len(cell) else BLANK
             left, right = _pads(width - line.width, frame.alignments[column])
             if column == len(cells) - 1:
-                # Nobody who copies the line wants to have blanks behind it.
+                # No trailing blanks in copied lines.
                 right = ""
             segments.extend((Segment(left, frame.base), *line.segments, Segment(right, frame.base)))
         lines.append(Line(tuple(segment for segment in segments if segment.text)))

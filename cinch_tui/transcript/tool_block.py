@@ -1,4 +1,4 @@
-"""A tool call: one line that can be unfolded into what the tool shows."""
+"""Block of a tool call: one line that can be unfolded to show the result view."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ToolBlock(Block):
-    """A tool call and its result. Set what is known, then tell the transcript that the block changed."""
+    """A tool call and its result. Set its properties, then notify the transcript with `changed`."""
 
     def __init__(self, call_id: str, label: str, summary: str) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class ToolBlock(Block):
         self._folded: bool | None = None
         self._is_fresh = False
         self.stays_open = False
-        """A line does not say what came of it."""
+        """Stay unfolded, since one line does not show the result."""
 
     @property
     def status(self) -> ToolStatus:
@@ -87,7 +87,7 @@ class ToolBlock(Block):
     def folded(self) -> bool:
         if self._folded is not None:
             return self._folded
-        # What was changed or shown must be seen without asking for it.
+        # Changes, images and answers are visible without unfolding.
         must_be_seen = isinstance(self.view, DiffView) or self.pictures or self.stays_open
         # The line of a denied call shows the reason.
         return self.status == "denied" or not (self._is_fresh or (self.status == "done" and must_be_seen))
@@ -98,7 +98,7 @@ class ToolBlock(Block):
 
     @property
     def is_fresh(self) -> bool:
-        """It has only just come, and shows the end of what comes out; who folds or unfolds it has the last word."""
+        """Return True if the call is recent and shows the end of its output; folding by the user overrides it."""
         return self._is_fresh and self._folded is None and self.status != "denied"
 
     @is_fresh.setter
@@ -142,7 +142,7 @@ class ToolBlock(Block):
 
     @property
     def shown_text(self) -> str:
-        """What is to be read of it when it is unfolded."""
+        """Return the text of the unfolded block."""
         from cinch_tui.transcript.tool_text import body_text
 
         return body_text(self.call)
@@ -162,7 +162,7 @@ class ToolBlock(Block):
         header = _Header(self)
         if self.folded:
             return [header]
-        # Late: few calls have any.
+        # Late import: images are rare.
         from cinch_tui.transcript.picture_block import PicturePart
 
         pictures = [PicturePart(picture) for picture in self.pictures]
@@ -182,7 +182,7 @@ class _Header(Part):
         return self._block.headline
 
     def draw(self, look: BlockStyles, width: int) -> list[Line]:
-        # Late, as all drawing of what an empty conversation does not have.
+        # Late import: not needed for an empty conversation.
         from cinch_tui.transcript.tool_lines import header_line
 
         block, room = self._block, width - ROOM if look.ways.stamps else width

@@ -1,4 +1,4 @@
-"""How a tool call is drawn: the line that is always there, and what the tool shows when it is unfolded."""
+"""Drawing of tool calls: the header line and the unfolded body."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 
 LONGEST = 200
 LONGEST_DIFF = 50
-"""Lines of a change in the conversation; `/diff` shows all of it."""
+"""Maximum lines of a change in the transcript; `/diff` shows all of it."""
 FIRST_LINE = 60
-"""Cells of the first line of output in a folded call."""
+"""Maximum cells of the first output line in a folded call."""
 LEAST_FIRST_LINE = 8
 LONGEST_LOOKED_AT = 2_000
 GLYPHS: dict[ToolStatus, str] = {"waiting": "○", "running": "◐", "done": "✓", "failed": "✗", "denied": "⊘"}
-# How a search names a line of a file; other listings are of names.
+# Marks a search result as `path:line:`; other listings contain names.
 _PLACE = re.compile(r":\d+:")
 TODO_MARKS = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]"}
 
 
 def header_line(call: ToolCallState, look: BlockStyles, width: int, *, folded: bool, selected: bool) -> Line:
-    """The call on one line: state, tool, what it was called for, what came out."""
+    """Return the one-line summary: state, tool, arguments, outcome."""
     state = look.on_base(call.outcome)
     mark = f"{'▸' if folded else '▾'} {GLYPHS[call.outcome]} "
     label = fitted(one_line(call.label), width - cell_len(mark))
     room = width - cell_len(mark + label)
     summary = one_line(call.summary)
-    # Both what was asked and what came out must be seen: neither takes more than half where they do not fit.
+    # Arguments and outcome share the width if both do not fit.
     limit = max(0, room // 2, room - cell_len(summary) - 1)
     result = _result(first_line(call) if folded else "", metric(call, folded=folded), limit - 2)
     summary = fitted(summary, room - (cell_len(result) + 2 if result else 0) - 1)
@@ -59,14 +59,14 @@ def header_line(call: ToolCallState, look: BlockStyles, width: int, *, folded: b
 
 
 def fitted(text: str, cells: int) -> str:
-    """`text` in at most so many cells, with an ellipsis where it was cut."""
+    """Truncate `text` to `cells`, with an ellipsis."""
     if cell_len(text) <= cells:
         return text
     return set_cell_size(text, cells - 1).rstrip() + "…" if cells > 1 else ""
 
 
 def _result(first: str, counts: str, cells: int) -> str:
-    """The first line of the output and the counts; the line is cut first, and omitted where little of it fits."""
+    """Join the first line of output and the metric; the line is truncated first, or omitted if little of it fits."""
     spare = cells - cell_len(f" · {counts}")
     if not first or counts.startswith(first) or spare < min(LEAST_FIRST_LINE, cell_len(first)):
         return fitted(counts, cells)
@@ -74,7 +74,7 @@ def _result(first: str, counts: str, cells: int) -> str:
 
 
 def first_line(call: ToolCallState) -> str:
-    """The first line of what a finished call put out; empty for a change, which is shown whole, and for failures."""
+    """Return the first output line of a finished call; empty for changes, which are shown completely, and failures."""
     if call.status != "done":
         return ""
     match call.view:
@@ -90,9 +90,9 @@ def first_line(call: ToolCallState) -> str:
 
 
 def metric(call: ToolCallState, *, folded: bool = True) -> str:
-    """What came out, in a few words; without the error that an unfolded call shows below."""
+    """Return a short outcome; without the error text if the unfolded call shows it below."""
     words = [_outcome(call, folded=folded)]
-    # A note on how a call ended says how long it took.
+    # The note contains the duration.
     has_note = isinstance(call.view, TerminalView) and call.view.note
     if call.duration is not None and call.duration >= 1 and not has_note:
         words.append(
@@ -153,7 +153,7 @@ def count_lines(text: str) -> str:
 
 
 def body_lines(call: ToolCallState, look: BlockStyles, width: int) -> list[Line]:
-    """What the tool shows, behind a gutter."""
+    """Return the indented body of a call."""
     inner = max(8, width - 4)
     if call.is_markdown and isinstance(call.view, TextView):
         lines = reply_lines(ReplyBlock(call.view.text), look, inner)
@@ -170,7 +170,7 @@ def body_lines(call: ToolCallState, look: BlockStyles, width: int) -> list[Line]
     ):
         lines = [*lines, *wrap_runs([(printed(call.text.strip()), look.on_base("failed"))], inner)]
     edge = ("    ", look.base)
-    return indented(lines or [plain_line(fitted("(nothing)", inner), look.on_base("muted"))], edge, edge)
+    return indented(lines or [plain_line(fitted("(no output)", inner), look.on_base("muted"))], edge, edge)
 
 
 def _view_lines(view: View, look: BlockStyles, width: int) -> list[Line]:
@@ -200,7 +200,7 @@ def _text_lines(text: str, language: str, look: BlockStyles, width: int) -> list
 
 
 def _prose_lines(text: str, look: BlockStyles, width: int) -> list[Line]:
-    """Why there is no result, which is told in sentences."""
+    """Word-wrap an error message."""
     rows, more = first_lines(printed(text).strip("\n"))
     return [*wrap_runs(_output(rows, look), width), *_more(more, look, width)]
 
@@ -222,7 +222,7 @@ def _terminal_lines(view: TerminalView, look: BlockStyles, width: int) -> list[L
 
 
 def _output(text: str, look: BlockStyles) -> list[Run]:
-    # There are so many places in it that to underline them all would say nothing.
+    # Output often consists of links; underlining all of them would be noise.
     return linked([(text, look.on_base("muted"))], look.ways.root, Style.null())
 
 

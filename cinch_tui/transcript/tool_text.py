@@ -1,4 +1,4 @@
-"""What an unfolded tool call shows, as plain text: what `tool_lines` draws, without drawing it."""
+"""Plain text of an unfolded tool call, equal to the text drawn by `tool_lines`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from cinch_tui.transcript.tool_call_state import FRESH_LINES, ToolCallState
 from cinch_tui.transcript.tool_lines import LONGEST, first_lines
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
 
-# About what fits a line of the widest screen.
+# Longer than a line on the widest screen.
 WIDEST = 400
 
 
 def body_text(call: ToolCallState) -> str:
-    """The text of a call's body; of what is too long to be shown, only what is shown."""
+    """Return the text of a call's body, truncated as on the screen."""
     text = _view_text(call.view) if call.view is not None else ""
     said = call.text.strip()
     if not text:
@@ -24,7 +24,7 @@ def body_text(call: ToolCallState) -> str:
 
 
 def brief(call: ToolCallState) -> ToolCallState:
-    """The call with only the end of what comes out of it, or the beginning of a list; a change is shown whole."""
+    """Return the call with only the end of its output, or the start of a listing; changes stay complete."""
     return replace(call, view=_brief_view(call.view) if call.view is not None else None, text=_ending(call.text))
 
 
@@ -41,7 +41,7 @@ def _brief_view(view: View) -> View:
 
 
 def _ending(text: str) -> str:
-    # Of an output of megabytes only the end is looked at, many times a second.
+    # Only the end of large output is processed, since it is redrawn many times a second.
     rows = text[-WIDEST * FRESH_LINES :].rstrip("\n").rsplit("\n", FRESH_LINES)
     return "\n".join(rows[-FRESH_LINES:])
 

@@ -1,4 +1,4 @@
-"""The conversation as a widget, and what a person does with it: folding blocks, choosing them, searching, links."""
+"""Transcript widget: folding, selecting, searching, copying and opening links."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from cinch_tui.transcript.picture import Picture
     from cinch_tui.transcript.tool_block import ToolBlock
 
-# So many seconds after a call is over it is folded.
+# Seconds after which a finished call is folded.
 SEEN_AFTER = 3.0
 
 
 class Transcript(BanneredSheet, can_focus=True):
-    """A conversation."""
+    """The conversation."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("transcript")]
 
@@ -51,37 +51,37 @@ class Transcript(BanneredSheet, can_focus=True):
 
     @dataclass
     class LinksWanted(Message):
-        """One of these is to be opened or copied."""
+        """Open or copy one of these links."""
 
         links: list[Link]
 
     @dataclass
     class PictureOpened(Message):
-        """A picture is to be looked at as it is."""
+        """Open an image in a viewer."""
 
         picture: Picture
 
     @dataclass
     class Grabbed(Message):
-        """A text is to be copied."""
+        """Copy a text."""
 
         text: str
 
     @dataclass
     class KeysChanged(Message):
-        """The keys that act here now, as a short hint; empty while the focus is elsewhere."""
+        """Hint of the active keys; empty while unfocused."""
 
         hint: str
 
     @dataclass
     class Typed(Message):
-        """Text for the prompt, typed while the conversation had the focus."""
+        """Text for the prompt, typed while the transcript was focused."""
 
         text: str
 
     @dataclass
     class Left(Message):
-        """There is nothing more to do here."""
+        """Return the focus to the prompt."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
@@ -94,12 +94,12 @@ class Transcript(BanneredSheet, can_focus=True):
         self._folding: Timer | None = None
 
     def add_fresh(self, block: ToolBlock) -> None:
-        """Show a call that begins, unfolded until a while after it has settled."""
+        """Add a running call, unfolded until some time after it finished."""
         block.is_fresh = True
         self.add(block)
 
     def settle(self, block: ToolBlock) -> None:
-        """A call is over: fold it, once there was time to see what came of it."""
+        """Fold a finished call after a delay."""
         self.changed(block)
         self._fresh.append((monotonic() + SEEN_AFTER, block))
         self._await_folding()
@@ -127,7 +127,7 @@ class Transcript(BanneredSheet, can_focus=True):
         self._await_folding()
 
     def _is_read(self, block: Block) -> bool:
-        """Somebody may be at it: it is chosen, or on the screen of someone who marks, searches or scrolled here."""
+        """Return True if the user may be reading it: it is selected, or visible while they select, search or scroll."""
         if block is self._selected:
             return True
         is_busy = self._has_marks or not self._following
@@ -150,7 +150,7 @@ class Transcript(BanneredSheet, can_focus=True):
         return ground + self._page.look["cursor"] if self._is_chosen(row) else ground
 
     def _is_chosen(self, row: Row) -> bool:
-        """What has a line of its own to be folded by shows there that it is selected."""
+        """Return True if the line shows the selection; foldable blocks show it on their header line."""
         return row.block is self._selected and not row.block.foldable and bool(row.line.text)
 
     @property
@@ -158,13 +158,13 @@ class Transcript(BanneredSheet, can_focus=True):
         return super()._has_marks or self._selected is not None
 
     def _marks(self, row: Row) -> list[Marks]:
-        # What is all gutter is a picture, whose colours are its own.
+        # A line that is all gutter belongs to an image, which keeps its colors.
         is_marked = self._is_chosen(row) and row.line.gutter < len(row.line.text)
         chosen = [Marks(0, len(row.line.text), self._page.look["cursor"])] if is_marked else []
         return [*chosen, *super()._marks(row)]
 
     def on_click(self, event: events.Click) -> None:
-        # Textual would select the whole conversation at a double click.
+        # Textual would select the whole transcript on a double click.
         event.prevent_default()
         offset = event.get_content_offset(self)
         if offset is None or offset.y >= len(self._rows) or self.text_selection is not None:
@@ -178,21 +178,21 @@ class Transcript(BanneredSheet, can_focus=True):
             self._toggle(row.block)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Show where a link leads before it is clicked."""
+        """Show the target of a link as tooltip."""
         url = event.style.link or ""
         if url != self._hovered:
             self._hovered = url
             self.tooltip = Content(url) if url else None
 
     def action_fold(self) -> None:
-        """Fold or unfold the selected block, or the last that can be."""
+        """Toggle the selected block, or the last foldable one."""
         block = self._selected or self._page.beside(len(self.blocks), -1, _is_foldable)
         if block is not None and block.foldable:
             self._toggle(block)
             self._reveal(block)
 
     def choose_call(self, call_id: str) -> bool:
-        """Go to the block of that call; whether there is one."""
+        """Select the block of a call; return False if there is none."""
         found = next((block for block in reversed(self.blocks) if getattr(block, "call_id", "") == call_id), None)
         if found is not None:
             self._select(found)
@@ -205,13 +205,13 @@ class Transcript(BanneredSheet, can_focus=True):
         self._step(1, _is_foldable)
 
     def action_previous_prompt(self) -> None:
-        """To the prompt before what stands at the top of the screen."""
+        """Scroll to the prompt before the top line."""
         top = self._top
         within = top.block < len(self.blocks) and top > self._page.place_of(self.blocks[top.block])
         self._go_to(self._page.beside(top.block + within, -1, _is_prompt))
 
     def action_next_prompt(self) -> None:
-        """To the prompt after the one at the top of the screen; after the last one, to the end."""
+        """Scroll to the next prompt below the top line; after the last one, to the end."""
         block = self._page.beside(self._top.block, 1, _is_prompt)
         self._go_to(block)
         if block is None or len(self._page.rows(self._top, self.size.height)) < self.size.height:
@@ -230,13 +230,13 @@ class Transcript(BanneredSheet, can_focus=True):
         self._step(1, _is_shown)
 
     def _step(self, by: int, wanted: Callable[[Block], bool]) -> None:
-        """Select the next block of that kind; at the last one the selection stays."""
+        """Select the next matching block; stop at the last one."""
         block = self._page.beside(self._beginning(by), by, wanted)
         if block is not None:
             self._select(block)
 
     def action_unfold(self) -> None:
-        """What cannot be unfolded is opened, where it can be."""
+        """Toggle the block; open an image block."""
         block = self._selected
         if block is not None and block.pictures and not block.foldable:
             self.action_open()
@@ -244,12 +244,12 @@ class Transcript(BanneredSheet, can_focus=True):
             self.action_fold()
 
     def action_open(self) -> None:
-        """Have the picture of the selected block shown by the person's own viewer."""
+        """Open the image of the selected block in a viewer."""
         if self._selected is not None and self._selected.pictures:
             self.post_message(self.PictureOpened(self._selected.pictures[0]))
 
     def action_copy(self) -> None:
-        """Copy the marked lines, else the selected block."""
+        """Copy the selected lines, or the selected block."""
         if marked := self.marked_text:
             self.post_message(self.Grabbed(marked))
             self.end_marking()
@@ -259,7 +259,7 @@ class Transcript(BanneredSheet, can_focus=True):
             self.post_message(self.Grabbed(block.source.strip("\n")))
 
     def action_copy_code(self) -> None:
-        """Copy the last code of the selected block, or of the last reply; again: the code before it."""
+        """Copy the last code block of the selected block or the last reply; repeated: the one before."""
         block = self._selected or self._last_reply()
         codes = code_of(block) if block is not None else []
         if codes:
@@ -267,20 +267,20 @@ class Transcript(BanneredSheet, can_focus=True):
             self.post_message(self.Grabbed(codes[-self._code_taken % len(codes)]))
 
     def action_mark(self) -> None:
-        """Mark lines from what was found on, or from the selected block, or from the last one that is seen."""
+        """Start selecting lines at the search match, the selected block, or the last visible one."""
         block = self._selected or (self._rows[-1].block if self._rows else None)
         if block is not None and block.index >= 0:
             self.begin_marking(block, self._found)
             self._show_keys()
 
     def action_links(self) -> None:
-        """Offer the links of the selected block, or of the last reply."""
+        """Offer the links of the selected block or the last reply."""
         block = self._selected or self._last_reply()
         if block is not None:
             self.post_message(self.LinksWanted(links_in(self._page.lines_of(block))))
 
     def action_stamps(self) -> None:
-        """Show when things were said, or no longer."""
+        """Toggle time stamps."""
         self.ways = replace(self.ways, stamps=not self.ways.stamps)
 
     def action_leave(self) -> None:
@@ -292,19 +292,19 @@ class Transcript(BanneredSheet, can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         if self.is_marking and "leave" in self._actions_of(event.key):
-            # Before the screen, which forgets what is marked and lets the key go on.
+            # Handled before the screen, which would clear the selection and pass the key on.
             event.stop()
             event.prevent_default()
             self.end_marking()
         elif event.character and event.is_printable and not self._is_command(event.key):
             event.stop()
             event.prevent_default()
-            # Keys that arrive together are all delivered here before the focus moves: the rest of a word is text, too.
+            # Keys that arrive together are delivered here before the focus moves: the rest of a word is text, too.
             self._select(None)
             self.post_message(self.Typed(event.character))
 
     def _is_command(self, key: str) -> bool:
-        """Letters are commands only while a block is selected or lines are marked; all others are text."""
+        """Return True if the key is a command: letters are commands only while a block or lines are selected."""
         return (self._selected is not None or self.is_marking) and bool(self._actions_of(key))
 
     def _actions_of(self, key: str) -> set[str]:
@@ -327,14 +327,14 @@ class Transcript(BanneredSheet, can_focus=True):
         self._show_keys()
 
     def _show_keys(self) -> None:
-        """Report the keys that act now, if they are others than before."""
+        """Publish the active keys if they changed."""
         keys = acting_keys(self._selected, is_marking=self.is_marking) if self.has_focus else ""
         if keys != self._keys_hint:
             self._keys_hint = keys
             self.post_message(self.KeysChanged(keys))
 
     def _beginning(self, step: int) -> int:
-        """Where going from block to block starts: at the selected one, else beside what is seen."""
+        """Return the block index to step from: the selected block, else the edge of the view."""
         if self._selected is not None:
             return self._selected.index
         if not self._rows:
@@ -342,7 +342,7 @@ class Transcript(BanneredSheet, can_focus=True):
         return self._rows[-1].block.index + 1 if step < 0 else self._rows[0].block.index - 1
 
     def end_search(self, *, stay: bool) -> None:
-        """As any sheet; what was found is selected then, so that the keys of a block act on it."""
+        """End the search and select the block of the match, so that block keys apply to it."""
         search = self._search if stay else None
         found = search.current if search is not None else None
         place = search.locate() if search is not None and found is not None else None
@@ -371,13 +371,13 @@ class Transcript(BanneredSheet, can_focus=True):
         block.folded = not block.folded
         self.turned(block)
         if not block.folded and self._following:
-            # What was unfolded is read from its top, even where its end would not fit any more.
+            # Stop following if the end no longer fits: an unfolded block is read from its top.
             self._absorb(perf_counter() + SLICE)
             height = self.size.height
             self._following = len(self._page.rows(self._top, height + 1)) <= height
 
     def _reveal(self, block: Block) -> None:
-        """Scroll as little as needed to show where a block begins."""
+        """Scroll as little as needed to show the start of a block."""
         self._absorb(perf_counter() + SLICE)
         self._bring(self._page.place_of(block), above=1)
 

@@ -1,4 +1,4 @@
-"""A virtual view over blocks, in which only what is seen is ever drawn: how it paints, scrolls and follows the end."""
+"""Virtualized list of blocks that draws only visible lines: painting, scrolling and following the end."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
     from cinch_tui.transcript.block import Block, Channel
 
 FRAME = 1 / 20
-# How long one frame may take in new text before keys get their turn.
+# Maximum time per frame for new text, in seconds, before keys are handled.
 SLICE = 0.006
-# A frame that was dear is followed by a pause of so many times its length.
+# Pause after an expensive frame, as a multiple of its duration.
 REST = 4
-# In a narrower view lines are cut: nothing sensible fits.
+# Minimum layout width; narrower views crop lines.
 NARROWEST = 12
 
 
 class VirtualList(ScrollView):
-    """Blocks below one another. They are plain objects: change one, then say so with `changed`."""
+    """Vertical list of blocks. Blocks are plain objects: modify one, then call `changed`."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {component_class(name) for name in STYLE_NAMES} | DIFF_CLASSES
 
     @dataclass
     class Unseen(Message, namespace="transcript"):
-        """So many new lines are below the view; 0 once they are seen."""
+        """Number of new lines below the view; 0 once they are visible."""
 
         count: int
 
@@ -76,7 +76,7 @@ class VirtualList(ScrollView):
 
     @property
     def following(self) -> bool:
-        """The view stays at the end, whatever is added."""
+        """Return True while the view follows the end."""
         return self._following
 
     @property
@@ -85,14 +85,13 @@ class VirtualList(ScrollView):
 
     @ways.setter
     def ways(self, ways: Ways) -> None:
-        """Show more, or less, of what stands there already."""
         self._ways = ways
         self._look_is_stale = True
         self._schedule()
 
     @property
     def hidden_channels(self) -> frozenset[Channel]:
-        """What nobody wants to see at present."""
+        """Return the hidden channels."""
         return self._hidden
 
     @hidden_channels.setter
@@ -104,34 +103,34 @@ class VirtualList(ScrollView):
         self._schedule()
 
     def add(self, block: Block) -> None:
-        """Show a block at the end."""
+        """Append a block."""
         self.extend((block,))
 
     def extend(self, blocks: Iterable[Block]) -> None:
-        """Show blocks at the end; none is drawn before it is visible."""
+        """Append blocks; they are not drawn before they are visible."""
         before = self._page.heights.total
         self._page.extend(self._received(blocks))
         self._count_unseen(self._page.heights.total - before)
         self._schedule()
 
     def prepend(self, blocks: Sequence[Block]) -> None:
-        """Show blocks above all others; what is being read stays where it is."""
+        """Insert blocks at the top; the view keeps its position."""
         self._top = self._page.prepend(list(self._received(blocks)), self._top)
         self._schedule()
 
     def changed(self, block: Block) -> None:
-        """Draw a block anew, soon; any number of calls before that cost one drawing."""
+        """Redraw a block soon; repeated calls are merged."""
         if not self._dirty.get(block):
             self._dirty[block] = True
             self._schedule()
 
     def turned(self, block: Block) -> None:
-        """As `changed`, of a block that opened or folded: nothing of it is new."""
+        """Redraw a folded or unfolded block; its lines do not count as new."""
         self._dirty.setdefault(block, False)
         self._schedule()
 
     def _received(self, blocks: Iterable[Block]) -> Iterable[Block]:
-        """What has no time of its own was said now."""
+        """Set visibility and time of new blocks; the time defaults to now."""
         for block in blocks:
             block.hidden = block.channel in self._hidden
             if block.time is None:
@@ -139,7 +138,7 @@ class VirtualList(ScrollView):
             yield block
 
     def drop(self, block: Block) -> None:
-        """Take a block away; one that is not there is no harm."""
+        """Remove a block, if present."""
         index = block.index
         if index < 0:
             return
@@ -152,7 +151,7 @@ class VirtualList(ScrollView):
         self._schedule()
 
     def clear(self) -> None:
-        """Take all blocks away."""
+        """Remove all blocks."""
         self._page.clear()
         self._dirty.clear()
         self._top, self._following = START, True
@@ -160,12 +159,12 @@ class VirtualList(ScrollView):
         self._schedule()
 
     def follow(self) -> None:
-        """Go to the end and stay there."""
+        """Scroll to the end and stay there."""
         self._following = True
         self._schedule()
 
     async def drained(self) -> None:
-        """Return when all that was fed so far has been painted."""
+        """Wait until all changes so far are painted."""
         await self._settled.wait()
         painted = asyncio.Event()
         if self.is_running and self.call_after_refresh(painted.set):
@@ -182,7 +181,7 @@ class VirtualList(ScrollView):
     def _frame(self) -> None:
         self._due = None
         if not self.size:
-            # Hidden or not laid out yet: the resize that shows it draws all.
+            # Hidden or not laid out yet: the resize event will draw it.
             self._settled.set()
             return
         start = perf_counter()
@@ -213,13 +212,13 @@ class VirtualList(ScrollView):
                 return
 
     def _fit(self) -> None:
-        """Make the layout fit the widget's width and theme, keeping what is being read where it is."""
-        # The size of a widget counts the column of its scrollbar.
+        """Adapt the layout to the width and theme, keeping the reading position."""
+        # The size of a widget includes its scrollbar.
         width = max(NARROWEST, self.scrollable_content_region.width)
         if not self._look_is_stale and width == self._page.width:
             return
         look = self._page.look
-        # Styles are also updated when the focus moves or the mouse comes by, and then nothing looks different.
+        # Style updates also occur on focus and hover, usually without a visible change.
         if self._look_is_stale and (fresh := block_styles(self, self._ways)) != look:
             look = fresh
         self._look_is_stale = False
@@ -234,7 +233,7 @@ class VirtualList(ScrollView):
         self._top = self._page.place_with_offset(self._top, offset)
 
     def _arrange(self) -> None:
-        """Find the rows that belong on the screen and repaint those that differ."""
+        """Determine the visible rows and repaint changed ones."""
         height = self.size.height
         if not height:
             return
@@ -259,17 +258,17 @@ class VirtualList(ScrollView):
         self._report_unseen(0 if self._following else min(self._unseen, below))
 
     def _place_scrollbar(self) -> None:
-        """Tell Textual where the view stands, by ways that lay nothing out and repaint nothing else."""
+        """Update Textual's scroll state without a layout or further repaints."""
         width, height = self.size
         top = self._page.row_of(self._top)
         total = max(self._page.heights.total, top + height if self._following else 0)
-        # Textual's stubs do not say that a reactive looked up on its class is itself.
+        # Textual's stubs do not model reactives accessed through the class.
         self.set_reactive(Widget.virtual_size, Size(width, total))  # pyright: ignore[reportArgumentType]
         if round(self.scroll_y) != top:
             self.set_scroll(None, top)
             self.scroll_target_y = top
         bar = self.vertical_scrollbar
-        # Half a cell is the least that can be seen of the thumb, and to draw the bar is to send the whole column.
+        # Redraw only if the thumb moves by half a cell, since drawing the bar sends the whole column.
         thumb = round(2 * height * top / max(1, total)), round(2 * height * height / max(1, total))
         if thumb != self._thumb or bar.window_size != height:
             self._thumb = thumb
@@ -287,7 +286,7 @@ class VirtualList(ScrollView):
             self.post_message(self.Unseen(count))
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """What the terminal shows. Textual would look for borders, tints and opacity in each row: here are none."""
+        """Render rows without Textual's handling of borders, tint and opacity, which are not used here."""
         margin = Segment(" " * self.gutter.left, Style(bgcolor=self._page.look.base.bgcolor))
         filters, background = self.get_line_filters(), self.background_colors[1]
 
@@ -310,18 +309,18 @@ class VirtualList(ScrollView):
         if y < len(self._rows):
             row = self._rows[y]
             return painted(row.shown, width, self._ground(row), self._marks(row)).apply_offsets(0, row.key)
-        # A selection that ends below the last line takes that line whole.
+        # A selection that ends below the last line includes that line completely.
         after = self._rows[-1].key + 1 if self._rows else 0
         return Strip.blank(width, style).apply_offsets(0, after)
 
     def _ground(self, row: Row) -> Style:
-        """What is seen where a row has no text."""
+        """Return the style of the empty part of a row."""
         del row
         return self._page.look.base
 
     @property
     def _has_marks(self) -> bool:
-        """What is on a line is not all there is to be seen of it."""
+        """Return True if highlights may be visible."""
         return self.text_selection is not None
 
     def _marks(self, row: Row) -> list[Marks]:
@@ -331,7 +330,7 @@ class VirtualList(ScrollView):
             return []
         end = len(row.line.text) if span[1] == -1 else span[1]
         marked = self.screen.get_component_rich_style("screen--selection")
-        # Textual's colour for letters is none: they would be painted in that of their ground.
+        # Textual's selection has no text color; the text would get the color of its background.
         style = Style(bgcolor=marked.bgcolor, reverse=marked.reverse)
         return [Marks(max(span[0], row.line.gutter), end, style)]
 
@@ -343,7 +342,7 @@ class VirtualList(ScrollView):
         self.refresh()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Someone else moved the view: a key, the wheel, the scrollbar."""
+        """Handle scrolling by keys, wheel or scrollbar."""
         del old_value
         page, height = self._page, self.size.height
         wanted = round(new_value)
@@ -376,7 +375,7 @@ class VirtualList(ScrollView):
 
     def on_resize(self) -> None:
         if self._following:
-            # Found anew: rows that a larger view gains show what is above, not blanks below the end.
+            # Recompute the top: a larger view shows more lines above instead of blanks below the end.
             self._top = START
         self._arrange()
         self._schedule()

@@ -1,4 +1,4 @@
-"""What the first reply needs, loaded before it comes."""
+"""Preloading of modules needed by the first reply."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from cinch_tui.transcript.styles import BlockStyles
 
 
 def warm_up() -> None:
-    """Import what draws Markdown and code; meant for a thread after the first paint."""
-    # Together they cost some hundred milliseconds, which nobody waits for while typing.
+    """Import Markdown and code rendering; run in a thread after the first paint."""
+    # Together they take some hundred milliseconds.
     from cinch_tui.transcript.markdown import Page, piece_lines
     from cinch_tui.transcript.tool_call_state import ToolCallState
     from cinch_tui.transcript.tool_lines import header_line

@@ -1,4 +1,4 @@
-"""The answers to the questions of one dialog, as far as they are given."""
+"""Answers of a question dialog."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from harness.ports.interaction import Answer, Question
 
 @dataclass(slots=True)
 class Blank:
-    """One question: its answer, what is ticked of its choices, what is half written, and how choices are being edited
-    by their index."""
+    """Answer state of one question."""
 
     question: Question
     answer: Answer | None = None
     ticked: set[int] = field(default_factory=set[int])
+    """Indexes of checked choices."""
     draft: str = ""
+    """Unfinished free text."""
     edits: dict[int, str] = field(default_factory=dict[int, str])
+    """Unfinished edits of choices, by index."""
 
     @property
     def title(self) -> str:
         return self.question.header or self.question.prompt
 
     def toggle(self, index: int) -> None:
-        """Tick or untick; what was answered before is open again."""
+        """Check or uncheck a choice; this reopens an answered question."""
         self.ticked ^= {index}
         self.answer = None
 
@@ -33,13 +35,13 @@ class Blank:
         self.answer = Answer("selected", self.question.choices[index].label, index)
 
     def take_ticked(self, other: str = "") -> None:
-        """What is ticked, and what was written beside it."""
+        """Answer with the checked choices and additional text."""
         indexes = tuple(sorted(self.ticked))
         labels = ", ".join(self.question.choices[index].label for index in indexes)
         self.answer = Answer("selected", labels, indexes=indexes, other=other)
 
     def write(self, text: str) -> None:
-        """An answer of one's own; beside what is ticked, where several may be taken."""
+        """Answer with free text, in addition to checked choices if several are allowed."""
         if self.question.multi_select and self.ticked:
             self.take_ticked(text)
         else:
@@ -50,12 +52,12 @@ class Blank:
         self.answer = Answer("edited", text, index)
 
     def original(self, index: int) -> str:
-        """What a choice stands for as it was asked."""
+        """Return the unedited text of a choice."""
         choice = self.question.choices[index]
         return choice.body or choice.label
 
     def begun(self, index: int) -> str:
-        """What an edit of a choice goes on with."""
+        """Return the text with which editing a choice starts."""
         return self.edits.get(index, self.original(index))
 
     def keep_edit(self, index: int, text: str) -> None:
@@ -65,7 +67,7 @@ class Blank:
 
     @property
     def meant(self) -> Answer | None:
-        """The answer; where none was given, what is ticked and written: it counts when all is sent."""
+        """Return the answer, or the one implied by checked choices and draft."""
         if self.answer is not None:
             return self.answer
         blank = Blank(self.question, ticked=self.ticked)
@@ -75,12 +77,12 @@ class Blank:
 
     @property
     def written(self) -> list[str]:
-        """What the person wrote, whatever became of it."""
+        """Return all text the user wrote."""
         return [text for text in (self.draft, *self.edits.values()) if text.strip()]
 
     @property
     def unheard(self) -> list[str]:
-        """What of it is in no answer."""
+        """Return text that is not part of the answer."""
         heard = (self.answer.text, self.answer.other) if self.answer else ()
         return [text for text in self.written if text.strip() not in heard]
 
@@ -94,7 +96,7 @@ class Blank:
 
 
 class AnswerForm:
-    """All questions of a dialog; `at` is the one that is looked at, or behind the last, where all is sent."""
+    """All questions of a dialog; `at` is the index of the current one, or their number for the review."""
 
     def __init__(self, questions: Sequence[Question]) -> None:
         self.blanks = [Blank(question) for question in questions]
@@ -114,22 +116,22 @@ class AnswerForm:
 
     @property
     def is_skipped(self) -> bool:
-        """Whether all of it was skipped, so that there is nothing to send."""
+        """Return True if all questions were skipped."""
         return all(each.answer is not None and each.answer.status == "skipped" for each in self.blanks)
 
     def go(self, step: int) -> None:
         self.at = (self.at + step) % (len(self.blanks) + 1)
 
     def go_on(self) -> None:
-        """To the next that has no answer, or to the end."""
+        """Go to the next unanswered question, or to the review."""
         later = [*range(self.at + 1, len(self.blanks)), *range(self.at)]
         self.at = next((at for at in later if self.blanks[at].answer is None), len(self.blanks))
 
     def take_meant(self) -> None:
-        """Let count what is ticked or written where no answer was given."""
+        """Accept checked choices and drafts as answers."""
         for blank in self.blanks:
             blank.answer = blank.meant
 
     def answers(self, rest: Answer) -> tuple[Answer, ...]:
-        """All of them; `rest` for those that have none."""
+        """Return all answers; `rest` for unanswered questions."""
         return tuple(each.answer or rest for each in self.blanks)

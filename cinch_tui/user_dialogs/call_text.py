@@ -1,4 +1,4 @@
-"""Texts and answers of approval questions, for the app and for plain mode."""
+"""Texts and answer options of approvals, for the app and plain mode."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.ports.tool import RiskLevel
 from harness.views import TerminalView
 
 RISKS: dict[RiskLevel, str] = {
-    "none": "touches nothing",
+    "none": "no side effects",
     "read": "reads",
     "edit": "changes files",
     "execute": "runs a program",
@@ -25,7 +25,7 @@ LONGEST_RULE = 60
 
 
 def why(request: ApprovalRequest, separator: str) -> str:
-    """What may happen and why it is asked about, which files it touches, and where."""
+    """Return risk, reason, affected files and working directory."""
     risk = request.risk
     reason = f": {one_line(risk.reason)}" if risk.reason else ""
     return separator.join((f"{RISKS[risk.level]}{reason}", *_touched(request), f"in {one_line(str(request.cwd))}"))
@@ -37,16 +37,19 @@ def call_title(request: ApprovalRequest) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AnswerOption:
-    """An answer that a dialog offers. `key` is its letter, `action` what it does; `short` fits a narrow terminal."""
+    """An answer option of a dialog."""
 
     key: str
+    """Its letter."""
     action: str
+    """Name of its action."""
     text: str
     short: str
+    """Text for narrow terminals."""
 
 
 def is_named_in_full(request: ApprovalRequest, width: int) -> bool:
-    """True for a command so short and plain that its name of at most `width` characters shows all of it."""
+    """Return True for a command whose title of at most `width` characters shows all of it."""
     view = request.view
     if not isinstance(view, TerminalView):
         return False
@@ -66,7 +69,7 @@ PLAN_ANSWERS = (
 
 
 def always_label(request: ApprovalRequest) -> list[AnswerOption]:
-    """The answers that allow more than this call."""
+    """Return the options that allow more than this call."""
     answers: list[AnswerOption] = []
     if request.session:
         answers.append(AnswerOption("s", "session", f"Allow {_session(request)} this session", "Session"))
@@ -77,7 +80,7 @@ def always_label(request: ApprovalRequest) -> list[AnswerOption]:
 
 
 def exact_label(request: ApprovalRequest) -> list[AnswerOption]:
-    """The answer that allows such a call and no other, where there is one."""
+    """Return the option that allows exactly this call, if there is one."""
     if not request.exact_rule:
         return []
     rule = one_line(request.exact_rule)
@@ -86,7 +89,7 @@ def exact_label(request: ApprovalRequest) -> list[AnswerOption]:
 
 
 def _session(request: ApprovalRequest) -> str:
-    """What an approval for the session covers."""
+    """Describe the scope of a session approval."""
     if any(rule.exact for rule in request.session):
         return "exactly this command"
     *others, last = [one_line(describe(rule)) for rule in request.session]
@@ -94,17 +97,17 @@ def _session(request: ApprovalRequest) -> str:
 
 
 def allowable(requests: Sequence[ApprovalRequest], tool: str = "") -> list[ApprovalRequest]:
-    """Those that may be allowed by one answer, of this tool or of any: what is dangerous is asked about by itself."""
+    """Return the calls, of one tool or any, that one answer may allow; dangerous ones are approved one by one."""
     return [each for each in requests if each.risk.level != "dangerous" and tool in ("", each.call.name)]
 
 
 def number_of(free: int, total: int) -> str:
-    """How many of the calls that need approval one answer allows."""
+    """Describe the calls that one answer allows."""
     return f"all {total}" if free == total else f"the {free} that are not dangerous"
 
 
 def calls_of(request: ApprovalRequest, count: int) -> str:
-    """Calls of the same tool: "both edits", "all 3 commands"."""
+    """Describe calls of the same tool: "both edits", "all 3 commands"."""
     nouns = {"edit": "edits", "execute": "commands"}
     noun = nouns.get(request.risk.level) or f"{one_line(request.call.name)} calls"
     return f"both {noun}" if count == 2 else f"all {count} {noun}"
@@ -119,7 +122,7 @@ def batch_approval(answers: Sequence[tuple[ApprovalRequest, ApprovalDecision]]) 
 
 
 def _touched(request: ApprovalRequest) -> list[str]:
-    """The files, where the heading does not name them already."""
+    """Return the affected files unless the heading names them."""
     files = [path for path in request.risk.paths if path not in request.summary] + list(request.risk.additional_paths)
     if not files:
         return []

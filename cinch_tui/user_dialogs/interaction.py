@@ -1,4 +1,4 @@
-"""The person, as the agent knows them: each question becomes a screen, one at a time."""
+"""User interaction of the app: shows each question as a dialog, one at a time."""
 
 from __future__ import annotations
 
@@ -22,17 +22,20 @@ def _always() -> float:
 
 
 class Show(Protocol):
-    """Puts a dialog up and waits for its answer."""
+    """Shows a dialog and waits for its answer."""
 
     async def __call__(self, dialog: Dialog[ResultT], /) -> ResultT: ...
 
 
 class DialogInteraction:
-    """Asks on the screen.
+    """`UserInteraction` by dialogs.
 
-    Agents and their sub-agents may ask at once; the lock lets one question stand at a time. A run that is cancelled
-    takes its question down with it. `grace` tells, when a question comes up, for how many seconds keys are taken for
-    typing that was meant for the prompt; `editor` is the command with which a person changes what is proposed.
+    Agents and subagents may ask concurrently; a lock shows one dialog at a time. Cancelling a run closes its dialog.
+
+    Args:
+        show: shows a dialog.
+        grace: returns the seconds during which keys still go to the prompt.
+        editor: command to edit a proposal; empty: the default editor.
     """
 
     def __init__(self, show: Show, *, grace: Callable[[], float] = _always, editor: str = "") -> None:
@@ -42,7 +45,7 @@ class DialogInteraction:
         self._one_at_a_time = asyncio.Lock()
 
     async def approve(self, request: ApprovalRequest) -> Approval:
-        # A screen is loaded when it is first needed: none of them is drawn before the first paint.
+        # Late import: no dialog is needed before the first paint.
         from cinch_tui.screens.approval import ApprovalScreen
 
         async with self._one_at_a_time:
@@ -73,7 +76,7 @@ class DialogInteraction:
 
 
 def show_on(app: App[object]) -> Show:
-    """Shows dialogs on this app, from any task that runs in it."""
+    """Return a function that shows dialogs on this app, callable from any of its tasks."""
 
     async def show(dialog: Dialog[ResultT], /) -> ResultT:
         answered: asyncio.Future[ResultT] = asyncio.get_running_loop().create_future()

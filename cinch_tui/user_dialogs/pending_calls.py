@@ -1,4 +1,4 @@
-"""The calls of a reply that wait for approval, one of which is looked at: what is taken of each, and what it offers."""
+"""Pending tool calls of a reply: the visible one, its options and the accepted hunks of each."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ LIST_INDENT = 5
 
 
 class WaitingCall:
-    """One of them, and what of its change is taken so far."""
+    """A pending call and its review state."""
 
     def __init__(self, request: ApprovalRequest) -> None:
         self.request = request
         self.is_seen = False
-        """Its end has been in sight."""
+        """Its end was visible."""
 
     @cached_property
     def review(self) -> Review | None:
-        """Where there is only one change, yes and no are enough."""
+        """Return the review state; None if there is at most one hunk."""
         view = self.request.view
         if not (self.request.is_revisable and isinstance(view, DiffView)):
             return None
@@ -56,7 +56,7 @@ class WaitingCall:
 
     @property
     def yes(self) -> AllowOnce | AllowHunks:
-        """Yes to what is taken of it."""
+        """Return the approval of the accepted hunks."""
         refused = self.review.refused if self.review else {}
         if not refused:
             return AllowOnce()
@@ -64,7 +64,7 @@ class WaitingCall:
 
 
 class WaitingCalls:
-    """The one that is asked about, and the others of its request; `shown` is looked at."""
+    """The call to approve and the other pending calls; `shown` is the visible one."""
 
     def __init__(self, request: ApprovalRequest) -> None:
         self._calls = [WaitingCall(each) for each in (request, *request.others)]
@@ -74,9 +74,11 @@ class WaitingCalls:
         return len(self._calls)
 
     def unseen(self, width: int, tool: str = "") -> int:
-        """How many of the calls that one answer allows have not been shown in full, in the list of others or below it.
+        """Count the calls allowed by one answer that were not shown completely.
 
-        `width` is that of the list, 0 where it is not shown.
+        Args:
+            width: width of the list of other calls; 0 if hidden.
+            tool: count only calls of this tool.
         """
         free = self._allowable(tool)
         others = [call for call in self._calls if call is not self.shown][:MOST_OTHERS]
@@ -87,11 +89,11 @@ class WaitingCalls:
         self.shown = self._calls[(self._calls.index(self.shown) + step) % len(self)]
 
     def said(self, approval: ApprovalDecision) -> Approval:
-        """The answer to what is shown."""
+        """Return the approval for the visible call."""
         return approval if self.shown is self._calls[0] else batch_approval([(self.shown.request, approval)])
 
     def allowed(self, tool: str = "") -> BatchApproval:
-        """Yes to all that may be allowed by one answer, to each as far as it is taken."""
+        """Approve all calls that one answer may allow, except their rejected hunks."""
         free = self._allowable(tool)
         return batch_approval([(call.request, call.yes) for call in self._calls if call.request in free])
 
@@ -99,7 +101,7 @@ class WaitingCalls:
         return denial_of_all([call.request for call in self._calls])
 
     def lines(self) -> list[str]:
-        """Which one is shown, and what the others are."""
+        """Return the position of the visible call and the titles of the others."""
         others = [call.request for call in self._calls if call is not self.shown]
         request = self.shown.request
         place = (
@@ -110,7 +112,7 @@ class WaitingCalls:
         return [place, *shown, *more]
 
     def answers(self) -> list[AnswerOption]:
-        """The answers to the call that is shown."""
+        """Return the options for the visible call."""
         request, review = self.shown.request, self.shown.review
         is_partial = self.shown.is_partial
         some = f"Allow {review.taken} of {review.count} changes" if review and is_partial else ""

@@ -1,1 +1,1 @@
-"""The small parts of the screen. They know neither screens nor the app."""
+"""Widgets, independent of screens and the app."""

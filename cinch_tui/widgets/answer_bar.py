@@ -1,4 +1,4 @@
-"""Answers of a dialog side by side, each with its key, wrapped into as few lines as they need."""
+"""Row of dialog answers with their keys, wrapped if necessary."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from harness.lazy_dataclass import dataclass
 
 MOST_LINES = 3
 GAP = 2
-"""Cells between two answers of a line."""
+"""Cells between two answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer as it is drawn. `short` stands for `text` where the terminal is too narrow."""
+    """An answer; `short` replaces `text` on narrow terminals."""
 
     action: str
     key: str
@@ -33,7 +33,7 @@ class Answer:
 
 
 class AnswerBar(Widget, can_focus=True):
-    """Draws the answers in at most `MOST_LINES` lines, some with short texts where the full ones would need more."""
+    """Shows answers in at most `MOST_LINES` lines, shortening texts if necessary."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"answer-bar--key", "answer-bar--highlighted"}
     DEFAULT_CSS = """
@@ -44,7 +44,7 @@ class AnswerBar(Widget, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("answers")]
 
     class Chosen(Message):
-        """The user chose an answer by Enter or a click."""
+        """An answer was chosen with Enter or a click."""
 
         def __init__(self, action: str, version: int) -> None:
             super().__init__()
@@ -55,12 +55,12 @@ class AnswerBar(Widget, can_focus=True):
         super().__init__(id=id)
         self.answers = tuple(answers)
         self.version = 0
-        """Counts how often the answers were replaced."""
+        """Number of times the answers were replaced."""
         self._highlighted = 0
 
     @property
     def highlighted(self) -> int:
-        """Index of the answer that Enter chooses."""
+        """Return the index of the answer that Enter chooses."""
         return self._highlighted
 
     @highlighted.setter
@@ -79,7 +79,7 @@ class AnswerBar(Widget, can_focus=True):
         self.refresh(layout=True)
 
     def lines(self, width: int) -> list[str]:
-        """The text of each line, for terminals of this width."""
+        """Return the lines for a width."""
         return ["".join(text for _, text in row) for row in self._rows(width)]
 
     def action_cursor_up(self) -> None:
@@ -121,7 +121,7 @@ class AnswerBar(Widget, can_focus=True):
         return drawn.append(" " * (len(text) - len(bare)))
 
     def _rows(self, width: int) -> list[list[tuple[int, str]]]:
-        """Index and text of the answers of each line; the last ones are shortened first."""
+        """Return index and text of the answers per line; the last ones are shortened first."""
         rows: list[list[tuple[int, str]]] = []
         for full in range(len(self.answers), -1, -1):
             texts = [f"{each.key} {each.text if at < full else each.short}" for at, each in enumerate(self.answers)]
@@ -132,7 +132,7 @@ class AnswerBar(Widget, can_focus=True):
 
 
 def _wrapped(texts: Sequence[str], width: int) -> list[list[tuple[int, str]]]:
-    """Index and text of the answers of each line, with the gaps after them."""
+    """Return index and text of the answers per line, with trailing gaps."""
     rows: list[list[tuple[int, str]]] = [[]]
     used = 0
     for index, text in enumerate(texts):

@@ -1,4 +1,4 @@
-"""Widgets of the chat screen above the prompt, and its status bar."""
+"""Widgets of the chat screen."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REMINDERS: frozenset[Channel] = frozenset(("reminder",))
 
 @dataclass(frozen=True, slots=True)
 class ChatWidgets:
-    """Widgets that show the conversation and what the agent does."""
+    """Widgets above the prompt, and the status bar."""
 
     stage: Stage
     transcript: Transcript
@@ -47,7 +47,7 @@ class ChatWidgets:
 
     @property
     def above_prompt(self) -> list[Widget]:
-        """Widgets above the prompt, from top to bottom."""
+        """Return the widgets above the prompt from top to bottom."""
         return [self.stage, self.todo_panel, self.tool_panel, self.queue]
 
     def notice(self, text: str, level: NoticeLevel = "info") -> NoticeBlock:
@@ -60,7 +60,7 @@ class ChatWidgets:
         self.status.status = replace(self.status.status, **changes)
 
     def show_model(self, name: str) -> None:
-        """Show the model in the status bar and in the start banner."""
+        """Show the model in the status bar and the start banner."""
         self.set_status(model=name)
         if self.transcript.banner:
             self.transcript.banner = replace(self.transcript.banner, model=name)

@@ -1,4 +1,4 @@
-"""How full the model's window is: ten cells and a percentage."""
+"""Context window usage as a bar of ten cells and a percentage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fill_of(percent: int) -> Fill:
 
 
 class ContextGauge(Widget):
-    """Shows nothing until it is told a window: an unknown one has no fraction."""
+    """Empty while the context window is unknown."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"context-gauge--filled", "context-gauge--empty"}
 

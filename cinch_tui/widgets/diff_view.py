@@ -1,4 +1,4 @@
-"""A view of any kind in a box that scrolls: diffs with numbers and signs, commands and code highlighted."""
+"""Scrollable pane for a view: diffs, commands, code and text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MARKS = {"pending": " ", "in_progress": "~", "completed": "x"}
 
 
 class ViewPane(ScrollView, can_focus=True):
-    """Draws only the lines that are looked at, so the length of what it shows costs nothing."""
+    """Draws only visible lines, so its cost does not depend on the length of the view."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = set(DIFF_CLASSES)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("view")]
@@ -38,27 +38,27 @@ class ViewPane(ScrollView, can_focus=True):
         self._strips: dict[int, Strip] = {}
 
     class Moved(Message):
-        """Other lines are in sight."""
+        """The visible lines changed."""
 
     def lines_below(self, most_rows: int) -> int | None:
-        """How many lines are below the visible ones, which are `most_rows` at most; None before there are any."""
+        """Return the number of lines below the visible ones, at most `most_rows`; None before the first layout."""
         if not self.size.height:
             return None
         return max(0, len(self.lines) - self.scroll_offset.y - min(most_rows, self.size.height))
 
     @property
     def lines(self) -> Lines:
-        """What it shows, for the width it has."""
+        """Return the layout for the current width."""
         return self._lay_out(self.scrollable_content_region.width)
 
     def show(self, view: View) -> None:
-        """Show this from its beginning."""
+        """Show a view from its start."""
         self._view = view
         self._lay_out_anew()
         self.scroll_home(animate=False, force=True)
 
     def toggle_split(self) -> None:
-        """A diff side by side, or unified again."""
+        """Toggle between a side-by-side and a unified diff."""
         if isinstance(self._view, DiffView):
             width = self.scrollable_content_region.width
             is_split = self._shape.is_split(self._view, width, diff_styles(self).split_from)
@@ -66,7 +66,7 @@ class ViewPane(ScrollView, can_focus=True):
             self._lay_out_anew()
 
     def toggle_fold(self) -> None:
-        """Show all unchanged lines of a diff, or only those around changes; the line at the top keeps its place."""
+        """Toggle the unchanged lines of a diff, keeping the line at the top."""
         before, top = self.lines, self.scroll_offset.y
         anchor = before.numbered.anchor(top) if isinstance(before, DiffLayout | SideBySide) else None
         self._shape = replace(self._shape, context=CHANGES.context if self._shape.context == WHOLE else WHOLE)
@@ -93,7 +93,7 @@ class ViewPane(ScrollView, can_focus=True):
                 self.scroll_end(animate=False)
 
     def redraw(self) -> None:
-        """Draw the same lines with what is marked on them now."""
+        """Redraw the same lines with changed highlights."""
         self._strips.clear()
         self.refresh()
 
@@ -146,7 +146,7 @@ class ViewPane(ScrollView, can_focus=True):
 
 
 def as_text(view: TextView | TerminalView | ListingView | TodoView | ImageView) -> tuple[str, str]:
-    """A view in words, and the language it is to be highlighted as."""
+    """Return a view as text and its language for highlighting."""
     match view:
         case TextView(text, language):
             return text, language

@@ -1,4 +1,4 @@
-"""Help beside the conversation, to be read while one works."""
+"""Help panel next to the transcript."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 WIDTH = 36
 LEAST_BESIDE = 84
-"""Cells that the conversation keeps beside it; where there are fewer, the help takes the whole screen."""
+"""Minimum width of the transcript; on narrower terminals help is a full screen."""
 
 
 class HelpPanel(VerticalScroll, can_focus=False):
-    """The commands, and the keys of the conversation; what is typed still goes to the prompt.
+    """Commands and keys; the prompt stays focused.
 
-    Out of sight while the terminal is too narrow for both.
+    Hidden while the terminal is too narrow.
     """
 
     SCOPED_CSS = False
@@ -47,7 +47,7 @@ class HelpPanel(VerticalScroll, can_focus=False):
 
 
 def toggle_help(screen: Screen[object]) -> bool:
-    """Show the panel on this screen, or take it away; whether that could be done."""
+    """Show or remove the panel; return False if the terminal is too narrow."""
     if shown := screen.query(HelpPanel):
         shown.remove()
         return True

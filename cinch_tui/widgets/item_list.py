@@ -1,4 +1,4 @@
-"""Many lines of which one is under the cursor; only those on the screen are ever drawn."""
+"""Virtualized list with a cursor; only visible rows are drawn."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from cinch_tui.transcript.code import text_runs
 from harness.lazy_dataclass import dataclass
 
 DETAIL_SHARE = 0.45
-"""The least share of the width for details, where labels are long."""
+"""Minimum share of the width for details if labels are long."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemRow:
-    """A line: its label, and its detail in a second column; or a title over others. `key` identifies it wherever it
-    stands."""
+    """A row with label and detail, or a title."""
 
     label: str
     detail: str
     is_title: bool = False
     key: str = ""
+    """Identifies the row wherever it is."""
 
 
 class ItemList(ScrollView):
-    """Does not take the keys: the filter above it has them, and moves the cursor."""
+    """List without focus: the filter field above receives the keys and moves the cursor."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "item-list--cursor",
@@ -49,14 +49,14 @@ class ItemList(ScrollView):
     cursor = var(0)
 
     class Clicked(Message):
-        """A line was clicked."""
+        """A row was clicked."""
 
         def __init__(self, index: int) -> None:
             super().__init__()
             self.index = index
 
     class Moved(Message):
-        """The cursor is on another line."""
+        """The cursor moved."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
@@ -65,7 +65,7 @@ class ItemList(ScrollView):
         self._widest = self._widest_detail = 0
 
     def show(self, rows: Sequence[ItemRow], query: str, cursor: int) -> None:
-        """Show these lines, with the letters of `query` marked, and the cursor on one of them."""
+        """Show these rows, highlight the letters of `query`, and place the cursor."""
         self._rows = rows
         self._query = query
         both = [row for row in rows if row.detail and row.label]
@@ -113,7 +113,7 @@ class ItemList(ScrollView):
         return Strip([Segment(text, style) for text, style in runs]).crop_extend(0, width, base)
 
     def _line(self, row: ItemRow, width: int) -> Text:
-        # One column for all details, wherever it leaves the most of both.
+        # All details share one column.
         details = min(self._widest_detail, int(width * DETAIL_SHARE))
         room = min(self._widest, width - 2 - details) if row.detail and row.label else width
         label = Text(_cropped(row.label, room))

@@ -1,4 +1,4 @@
-"""A masked field for an API key, which is checked before it is accepted."""
+"""Masked input for an API key with a check."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ CheckKey: TypeAlias = Callable[[str], Awaitable["KeyCheck"]]
 
 
 class KeyField(Vertical):
-    """Enter checks the key. A refused key stays in the field; one that could not be checked is accepted by a second
-    Enter.
-    """
+    """Enter checks the key. A rejected key stays in the field; after a failed check a second Enter accepts it."""
 
     DEFAULT_CSS = """
     KeyField { height: auto; }
@@ -41,11 +39,11 @@ class KeyField(Vertical):
         self._unchecked: KeyCheck | None = None
 
     def compose(self) -> ComposeResult:
-        yield Input(placeholder="paste it here", password=True, compact=True)
+        yield Input(placeholder="paste the key", password=True, compact=True)
         yield Static("", classes="note", markup=False)
 
     def begin(self, check: CheckKey) -> None:
-        """Empty the field, check with `check` from now on, and take the keyboard."""
+        """Clear the field, use `check` from now on, and focus it."""
         self.stop()
         self._check_key = check
         self._input.value = ""
@@ -53,7 +51,7 @@ class KeyField(Vertical):
         self._input.focus()
 
     def stop(self) -> None:
-        """Cancel a check that is running."""
+        """Cancel a running check."""
         self.workers.cancel_group(self, "check")  # pyright: ignore[reportUnknownMemberType] as Textual types it
 
     @property
@@ -77,7 +75,7 @@ class KeyField(Vertical):
         if not secret:
             self._note("Paste the key first.")
         elif any(character.isspace() for character in secret):
-            self._note("A key has no spaces in it; is this the whole key and nothing else?")
+            self._note("API keys contain no spaces; paste only the key.")
         elif self._unchecked is not None:
             self.post_message(self.Entered(secret, self._unchecked))
         else:
@@ -94,7 +92,7 @@ class KeyField(Vertical):
             case KeyAccepted():
                 self.post_message(self.Entered(secret, verdict))
             case KeyRefused(reason):
-                self._note(f"Refused: {reason}")
+                self._note(f"Rejected: {reason}")
             case _:
                 self._unchecked = verdict
-                self._note(f"The key could not be checked: {verdict.reason}\nEnter again keeps it anyway.")
+                self._note(f"The key could not be checked: {verdict.reason}\nPress Enter again to keep it anyway.")

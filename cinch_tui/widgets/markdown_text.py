@@ -1,4 +1,4 @@
-"""Markdown in a dialog, drawn as replies in the conversation are."""
+"""Markdown in a dialog, drawn like replies in the transcript."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, Ways, block_st
 
 
 class MarkdownText(Widget):
-    """A text as high as its lines; its container scrolls."""
+    """Text with the height of its lines; its container scrolls."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {component_class(name) for name in STYLE_NAMES} | DIFF_CLASSES
     DEFAULT_CSS = "MarkdownText { height: auto; }"

@@ -1,4 +1,4 @@
-"""The area beside or under the conversation: the lines of one panel, under the names of all."""
+"""Panel area next to or below the transcript: rows of the current panel, titles of all."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Deed: TypeAlias = Literal["open", "stop", "turn", "next", "previous", "close"]
 
 
 class PanelArea(ItemList, PanelKeys, can_focus=True, inherit_bindings=False):  # pyright: ignore[reportIncompatibleMethodOverride] - Textual's own classes disagree
-    """Knows nothing of what its lines stand for: what is done to one is told."""
+    """List of panel rows. It does not interpret them: actions are posted as messages."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("panel")]
 
     @dataclass
     class Done(Message):
-        """Something is to be done, to the line of this key where it is about one."""
+        """Perform an action, on the row with this key if it needs one."""
 
         deed: Deed
         key: str
@@ -34,7 +34,7 @@ class PanelArea(ItemList, PanelKeys, can_focus=True, inherit_bindings=False):  #
         self._keys_inside = ""
 
     def entitle(self, titles: Sequence[str], current: int, keys: str) -> None:
-        """The names of all panels, with a mark at the one that is shown, and what can be done in it."""
+        """Show the titles of all panels, the current one, and its keys."""
         marked = (f"[b]‹{title}›[/b]" if place == current else title for place, title in enumerate(titles))
         self.border_title = " ".join(marked)
         self._keys_inside = " · ".join(filter(None, (keys, hint("panel.next next", "panel.leave back"))))
@@ -49,8 +49,7 @@ class PanelArea(ItemList, PanelKeys, can_focus=True, inherit_bindings=False):  #
         self.border_subtitle = self._keys_inside if self.has_focus else way_in
 
     def fill(self, rows: Sequence[ItemRow], empty: str, *, follow: bool) -> None:
-        """Show these lines. The cursor stays on its line, wherever that is now, or, with `follow`, at the end if it was
-        there."""
+        """Show these rows. The cursor stays on its row, or with `follow` at the end if it was there."""
         was_at_end = self.cursor >= len(self._rows) - 1 or not self._rows
         self._empty = "" if rows else empty
         place = len(rows) - 1 if follow and was_at_end else self._place_in(rows)

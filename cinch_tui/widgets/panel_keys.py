@@ -1,4 +1,4 @@
-"""What the panels around the conversation have in common: a letter that means nothing there is meant for the prompt."""
+"""Shared key handling of panels: unbound characters go to the prompt."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from harness.lazy_dataclass import dataclass
 
 @dataclass
 class PanelTyped(Message):
-    """Keys that mean nothing here: the person goes on writing."""
+    """Text for the prompt."""
 
     text: str
 
 
 @dataclass
 class PanelLeft(Message):
-    """There is nothing more to do here; `emptied`: the list lost its last entry, and no key was pressed."""
+    """Return the focus to the prompt."""
 
     emptied: bool = False
+    """The list became empty; no key was pressed."""
 
 
 class PanelKeys(Widget):
@@ -31,7 +32,7 @@ class PanelKeys(Widget):
         self._is_writing = False
 
     def on_key(self, event: events.Key) -> None:
-        # Who types fast has sent the next letters before the prompt has the keys: they belong to the same word.
+        # Fast typing delivers further letters before the prompt is focused: they belong to the same word.
         if (
             event.character
             and event.is_printable
@@ -47,5 +48,5 @@ class PanelKeys(Widget):
         self.post_message(PanelTyped(event.text))
 
     def action_leave(self) -> None:
-        """Back to the prompt."""
+        """Return to the prompt."""
         self.post_message(PanelLeft())

@@ -1,4 +1,4 @@
-"""What was typed while the agent works and has not reached it yet: a list, to be changed as long as it waits."""
+"""Queue of messages sent during a run: listed, editable until delivery."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HINT = (
     "queue.edit edit",
     "queue.remove remove",
     "queue.earlier queue.later move",
-    "queue.switch when",
+    "queue.switch delivery",
     "queue.leave back",
 )
 
@@ -36,7 +36,7 @@ Wish: TypeAlias = Literal["edit", "remove", "earlier", "later", "switch"]
 
 @dataclass(frozen=True, slots=True)
 class WaitingRow:
-    """`kind` is when it is heard: next, or afterwards."""
+    """A queued message; `kind` is its delivery: next or after the run."""
 
     id: str
     kind: str
@@ -44,10 +44,10 @@ class WaitingRow:
 
 
 class QueueLine(PanelKeys, can_focus=True):
-    """One line a message, hidden when there is none.
+    """One line per message, hidden if empty.
 
-    A message may be taken at any moment. When that happens to the chosen one none is chosen, so that no key acts on
-    another than was meant.
+    Messages may be delivered at any moment. If that happens to the selected one, nothing is selected, so that no key
+    acts on the wrong message.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"queue-line--chosen"}
@@ -64,7 +64,7 @@ class QueueLine(PanelKeys, can_focus=True):
 
     @dataclass
     class Asked(Message):
-        """Something is to be done with the message of that id."""
+        """Perform an action on a message."""
 
         wish: Wish
         id: str
@@ -86,7 +86,7 @@ class QueueLine(PanelKeys, can_focus=True):
             self.post_message(PanelLeft(emptied=True))
 
     def enter(self) -> None:
-        """Take the keys, with the first message chosen."""
+        """Focus the queue and select the first message."""
         if self.rows:
             self._chosen = self.rows[0].id
             self.focus()
@@ -121,7 +121,7 @@ class QueueLine(PanelKeys, can_focus=True):
             return
         row = self.rows[place]
         if wish == "remove":
-            # Whoever removes several goes on with the next.
+            # Select the next message, for repeated removal.
             others = [*self.rows[place + 1 :], *reversed(self.rows[:place])]
             self._chosen = others[0].id if others else ""
         self.post_message(self.Asked(wish, row.id))
@@ -132,12 +132,12 @@ class QueueLine(PanelKeys, can_focus=True):
 
     @property
     def _room(self) -> int:
-        """Rows for messages; with the focus one more says what the keys do."""
+        """Return the rows for messages; a focused queue has an extra row for hints."""
         return max(1, self.content_size.height - (1 if self.has_focus else 0))
 
     @property
     def _first(self) -> int:
-        """The first row that is shown: the chosen one is among them."""
+        """Return the first visible row, so that the selected one is visible."""
         return max(0, min((self._place or 0) - self._room // 2, len(self.rows) - self._room))
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -158,7 +158,7 @@ class QueueLine(PanelKeys, can_focus=True):
         return Content("\n").join([*lines, *keys])
 
     def _delivery(self, width: int) -> str:
-        """How a queued steering message is delivered now, where there is room to say so."""
+        """Return the hint for immediate delivery, if there is room."""
         text = hint(DELIVERY)
         has_steering = any(row.kind == NEXT for row in self.rows)
         return f"  {text}" if has_steering and text and not self.has_focus and width >= 2 * len(text) else ""

@@ -1,4 +1,4 @@
-"""A diff of which a person takes one hunk and leaves another."""
+"""Diff pane for accepting and rejecting hunks."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from cinch_tui.widgets.diff_view import ViewPane
 from harness.views import View
 
 ABOVE = 2
-"""Lines left to see above a hunk that is gone to."""
+"""Lines kept visible above the current hunk."""
 
 
 class ReviewPane(ViewPane):
-    """While it has the keys, they act on the hunks."""
+    """While focused, its keys act on the hunks."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("review")]
 
     class Entered(Message):
-        """It has the keys."""
+        """The pane was focused."""
 
     class Left(Message):
-        """It has the keys no more."""
+        """The pane lost the focus."""
 
     class Changed(Message):
-        """A hunk was taken or left out."""
+        """A hunk was accepted or rejected."""
 
     class Explain(Message):
-        """The person wants to say why they leave out the hunk they are at."""
+        """Ask for a reason for rejecting the current hunk."""
 
     class Finished(Message):
-        """Every hunk was seen, or the person is done."""
+        """The review is complete or was ended."""
 
     def __init__(self, view: View, review: Review, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(view, shape=Shape(review=review), id=id)
         self._review = review
 
     def review(self, view: View, review: Review) -> None:
-        """Show this, which is taken or left in `review`."""
+        """Show a view with its review state."""
         review.is_on = self.has_focus
         self._review = review
         self._shape = replace(self._shape, review=review)
@@ -104,7 +104,7 @@ class ReviewPane(ViewPane):
         self.post_message(self.Changed())
 
     def _show(self) -> None:
-        """Draw anew, with the hunk that keys act on in sight."""
+        """Redraw, with the current hunk visible."""
         self.redraw()
         lines = self.lines
         if isinstance(lines, DiffLayout | SideBySide):

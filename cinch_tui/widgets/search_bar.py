@@ -1,4 +1,4 @@
-"""One line above the prompt, in which a person types what to find in the conversation."""
+"""Search bar above the prompt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cinch_tui.keys.keymap import bindings, hint
 from harness.lazy_dataclass import dataclass
 
 LONGEST = 300
-"""Characters: what is searched for is looked for anew with each key."""
+"""Maximum query length in characters, since each key starts a new search."""
 
 KEYS = ("search.earlier search.later", "search.stay stays", "search.back back")
 
@@ -42,7 +42,7 @@ class SearchInput(Input):
 
 
 class SearchBar(Horizontal):
-    """Says what is wanted; whoever searches tells it what was found. It is there once it was opened."""
+    """Posts the query and displays the result count. Mounted when first opened."""
 
     DEFAULT_CSS = """
     SearchBar {
@@ -58,19 +58,19 @@ class SearchBar(Horizontal):
 
     @dataclass
     class Wanted(Message):
-        """This is to be found now."""
+        """Search for this query."""
 
         query: str
 
     @dataclass
     class Step(Message):
-        """To the match below (1) or above (-1)."""
+        """Go to the next match below (1) or above (-1)."""
 
         by: int
 
     @dataclass
     class Left(Message):
-        """The search is over."""
+        """The search was closed."""
 
         stay: bool
 
@@ -87,7 +87,7 @@ class SearchBar(Horizontal):
         yield self._keys
 
     def open(self) -> None:
-        """Take the keys; what was searched last stands there, selected."""
+        """Focus the bar, with the last query selected."""
         self.is_open = True
         self._input.focus()
         self._input.action_select_all()
@@ -97,13 +97,13 @@ class SearchBar(Horizontal):
         self.is_open = False
 
     def tell(self, number: int, total: int, *, is_done: bool) -> None:
-        """Show at which of how many matches the search stands."""
+        """Show the number of the current match and the total."""
         if not self._input.value.strip():
             words = ""
         elif total:
             words = f"{number:,} of {total:,}"
         else:
-            words = "nothing found" if is_done else ""
+            words = "no matches" if is_done else ""
         self._found.update(words if is_done else f"{words} …")
 
     def on_resize(self) -> None:

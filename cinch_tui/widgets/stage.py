@@ -1,4 +1,4 @@
-"""The conversation, and where there is room for it what is shown beside it."""
+"""Container of the transcript and the panel area."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ TINY = 4
 
 
 class Stage(Container):
-    """Side by side from `WIDE` columns on, else one under the other.
+    """Arranges both side by side from `WIDE` columns on, else on top of each other.
 
-    Under the conversation a panel without the keys is one line where there are fewer than `SHORT`, and none where there
-    are fewer than `TINY`: what is said comes first.
+    Below the transcript, an unfocused panel shrinks to one line if there are fewer than `SHORT` rows, and is hidden
+    below `TINY` rows: the transcript has priority.
     """
 
     def on_resize(self, event: Resize) -> None:

@@ -1,4 +1,4 @@
-"""The line at the bottom: what the agent does, with which model, at what cost, how full its window is."""
+"""Status bar: agent state, model, cost and context usage."""
 
 from __future__ import annotations
 
@@ -30,31 +30,32 @@ AgentState: TypeAlias = Literal["idle", "running", "error", "aborted"]
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """All that the bar shows but the gauge. A `cost` of None is an unknown price, which is not the same as free."""
+    """Content of the bar except the gauge."""
 
     state: AgentState = "idle"
     turn: int = 0
-    """Number of the turn that is on; 0 before the first of a run."""
+    """Number of the current turn; 0 before the first one."""
     plan: bool = False
     hides: bool = False
-    """What the model thinks is not shown: it may be at work with nothing to see of it."""
+    """Thinking is hidden."""
     approval: str = "smart"
     allowed: tuple[str, ...] = ()
-    """What the session allows without asking, in short forms."""
+    """Session approvals in short form."""
     model: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float | None = None
+    """Cost in US dollars; None if the price is unknown."""
     queued: int = 0
     note: str = ""
     told: str = ""
-    """What the person's own command says."""
+    """Output of the user's status command."""
     branch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of the line. Where there is no room, `short` stands for it, then the least important parts go."""
+    """A piece of the bar. On a narrow terminal `short` replaces its text, then unimportant parts are dropped."""
 
     text: str
     look: str
@@ -65,7 +66,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """What the bar shows, from left to right, and whether anything in it may move."""
+    """Items of the bar from left to right, and whether animation is on."""
 
     items: tuple[StatusItem, ...] = get_args(StatusItem)
     moves: bool = True
@@ -91,7 +92,7 @@ class StatusLine(Widget):
         self._clock = clock
         self._arrangement = arrangement
         self._started = 0.0
-        # There is no timer while the agent rests: an idle app wakes for nothing.
+        # No timer while the agent is idle: an idle app must not wake up.
         self._ticker: Timer | None = None
 
     @property
@@ -125,12 +126,12 @@ class StatusLine(Widget):
 
 
 class StatusBar(Horizontal):
-    """Set `status` whole: `bar.status = replace(bar.status, plan=True)`. The gauge is told by `update_context`."""
+    """Replace `status` as a whole: `bar.status = replace(bar.status, plan=True)`. `update_context` sets the gauge."""
 
     status: reactive[Status] = reactive(Status())
 
     class Changed(Message):
-        """The agent does something else."""
+        """The agent state changed."""
 
         def __init__(self, state: AgentState) -> None:
             super().__init__()
@@ -151,7 +152,7 @@ class StatusBar(Horizontal):
         yield self._gauge
 
     def rearrange(self, arrangement: Arrangement) -> None:
-        """Show other items from now on; the gauge when it is told anew."""
+        """Show other items; the gauge follows at its next update."""
         self._arrangement = arrangement
         self._line.rearrange(arrangement)
 
@@ -160,7 +161,7 @@ class StatusBar(Horizontal):
 
 
 def parts_of(status: Status, elapsed: float | None) -> list[Part]:
-    """Everything there is to say. Without the time since the run began, a word says that it goes on."""
+    """Return all parts. Without elapsed time, a word indicates a run."""
     parts = [Part(f"[{status.state.upper()}]", status.state, 100, "state")]
     if status.state == "running":
         parts.extend(_progress(status, elapsed))
@@ -205,12 +206,12 @@ def _figures(status: Status) -> list[Part]:
 
 
 def arranged(parts: list[Part], items: tuple[StatusItem, ...]) -> list[Part]:
-    """Those that are wanted, in the order that is wanted."""
+    """Return the configured parts in their order."""
     return [part for item in dict.fromkeys(items) for part in parts if part.item == item]
 
 
 def fit(parts: list[Part], width: int) -> list[Part]:
-    """Those that have room side by side: first some are shortened, then the least important are left out."""
+    """Return the parts that fit: shorten texts first, then drop the least important."""
     shown = list(parts)
     for part in sorted(parts, key=lambda part: part.importance):
         if _width(shown) <= width:
@@ -227,7 +228,7 @@ def _width(parts: list[Part]) -> int:
 
 
 def format_count(number: int) -> str:
-    """Never rounded up: 999, 1.0K, 9.9K, 10K, 999K, 1.0M."""
+    """Format a number, rounded down: 999, 1.0K, 9.9K, 10K, 999K, 1.0M."""
     if number < 1_000:
         return str(number)
     if number < 10_000:

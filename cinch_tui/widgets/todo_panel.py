@@ -1,4 +1,4 @@
-"""What the agent means to do: its todo list, folded around what it does now."""
+"""Todo panel: the agent's todo list around the current item."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MARKS = {"pending": "○", "in_progress": "▸", "completed": "✓"}
 
 
 class TodoPanel(Widget):
-    """Hidden while the list is empty or all of it is done."""
+    """Hidden if the list is empty or complete."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "todo-panel--pending",
@@ -56,7 +56,7 @@ class TodoPanel(Widget):
 
 
 def window_around_current(items: tuple[TodoItem, ...], rows: int) -> tuple[TodoItem, ...]:
-    """At most `rows` items: the one before the first that is not done, that one, and what comes next."""
+    """Return at most `rows` items: the last completed one, the current one, and the next ones."""
     current = next((index for index, item in enumerate(items) if item.status != "completed"), 0)
     start = max(0, min(current - 1, len(items) - rows)) if rows > 1 else current
     return items[start : start + rows]

@@ -1,4 +1,4 @@
-"""The live tool calls, above the prompt: what runs, since when, and its last line of output; each can be cancelled."""
+"""Panel of running tool calls above the prompt: elapsed time, last output line, cancellation."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class LiveCall:
 
 
 class ToolPanel(PanelKeys, can_focus=True):
-    """Calls are told apart by their id, whatever their names. What is finished fades after a while.
+    """Calls are identified by id. Finished calls fade after a while.
 
-    An update or an end of a call that is not shown changes nothing. With the focus, one of them is chosen.
+    Updates of unknown calls are ignored. While focused, one call is selected.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("tools")]
@@ -65,7 +65,7 @@ class ToolPanel(PanelKeys, can_focus=True):
 
     @dataclass
     class Done(Message):
-        """Something is to be done to a call."""
+        """Perform an action on a call."""
 
         deed: Deed
         call_id: str
@@ -78,7 +78,7 @@ class ToolPanel(PanelKeys, can_focus=True):
         self._rows = 0
         self._drawn: list[str] = []
         self._chosen = ""
-        # One timer for all rows, and none while there is no row.
+        # One timer for all rows; none without rows.
         self._ticker: Timer | None = None
         self._retiring: Timer | None = None
 
@@ -109,7 +109,7 @@ class ToolPanel(PanelKeys, can_focus=True):
         self._changed()
 
     def retire(self) -> None:
-        """What is over goes in a moment; a call that begins before that takes its place, and nothing jumps."""
+        """Remove finished calls soon; a call that starts first takes their place, so nothing jumps."""
         if self._calls and self._retiring is None:
             self._retiring = self.set_timer(RETIRE_SECONDS, self._retire)
 
@@ -124,7 +124,7 @@ class ToolPanel(PanelKeys, can_focus=True):
         self._calls = {call_id: call for call_id, call in self._calls.items() if call.state == "running"}
 
     def tick(self) -> None:
-        """Draw the time that has passed, and let go what has faded."""
+        """Update elapsed times and remove faded calls."""
         now = self._clock()
         faded = [call_id for call_id, call in self._calls.items() if self._has_faded(call, now)]
         for call_id in faded:
@@ -139,7 +139,7 @@ class ToolPanel(PanelKeys, can_focus=True):
         return min(len(self._calls), MAX_ROWS, max(1, viewport.height // 6)) + (1 if self.has_focus else 0)
 
     def render(self) -> Content:
-        # With the focus the last row is what the keys do.
+        # While focused, the last row shows the keys.
         rows = max(1, self.size.height - (1 if self.has_focus else 0))
         hidden = len(self._calls) - rows
         if self.has_focus:
@@ -154,7 +154,7 @@ class ToolPanel(PanelKeys, can_focus=True):
         return Content("\n").join(lines)
 
     def _counted(self, line: Content) -> Content:
-        """The only row there is room for, and how many others run."""
+        """Return the only visible row with the number of other running calls."""
         others = sum(call.state == "running" for call in self._calls.values()) - 1
         count = f"  +{others} more" if others > 0 else ""
         room = max(0, self.size.width - len(count))
@@ -173,7 +173,7 @@ class ToolPanel(PanelKeys, can_focus=True):
         self.refresh(layout=True)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        # At the click itself the rows have moved: the focus makes room for a hint.
+        # On click the rows have already moved, since the focus adds a hint row.
         offset = event.get_content_offset(self)
         if offset is not None and offset.y < len(self._drawn):
             self._choose(self._drawn[offset.y])
@@ -185,27 +185,26 @@ class ToolPanel(PanelKeys, can_focus=True):
             self._choose(calls[max(0, min(at + by, len(calls) - 1))])
 
     def action_do(self, deed: Deed) -> None:
-        """To the chosen call; what is over can only be looked at."""
+        """Perform an action on the selected call; finished calls can only be shown."""
         call = self._calls.get(self._chosen)
         if call is not None and (deed == "show" or call.state == "running"):
             self.post_message(self.Done(deed, self._chosen))
 
     def _choose(self, call_id: str) -> None:
-        """This one, or where it is gone the newest that runs."""
+        """Select a call, or the newest running one if it is gone."""
         running = [each for each, call in self._calls.items() if call.state == "running"]
         self._chosen = call_id if call_id in self._calls else (running or [*self._calls, ""])[-1]
         self.refresh()
 
     def _around_chosen(self, rows: int) -> list[str]:
-        """As many as there is room for, in their order, the chosen one among them."""
+        """Return the visible calls in order, including the selected one."""
         calls = list(self._calls)
         place = calls.index(self._chosen) if self._chosen in calls else 0
         first = max(0, min(place - rows // 2, len(calls) - rows))
         return calls[first : first + rows]
 
     def _kept(self, rows: int) -> list[str]:
-        """The calls there is room for, in their order; what runs is worth more than what is over, then what began
-        later."""
+        """Return the visible calls in order, preferring running ones, then later ones."""
         ranked = sorted(
             self._calls,
             key=lambda each: (self._calls[each].state == "running", self._calls[each].started),
@@ -233,7 +232,7 @@ class ToolPanel(PanelKeys, can_focus=True):
         elapsed = f"  {format_elapsed(seconds)}" if seconds >= 1 else ""
         tail = Content.assemble((f"  {call.tail}" if call.tail else "", self._look("tail")))
         room = max(0, width - mark.cell_length - len(elapsed))
-        # Both what was called for and what it is at must be seen: neither takes more than half where they do not fit.
+        # Summary and output share the width if both do not fit.
         kept = max(room // 2, room - tail.cell_length)
         summary = Content.assemble((call.summary, self._look("summary"))).truncate(kept, ellipsis=True)
         return Content.assemble(mark, summary, elapsed, tail).truncate(width, ellipsis=True)
@@ -252,7 +251,7 @@ class ToolPanel(PanelKeys, can_focus=True):
         elif not self._calls and self._ticker is not None:
             self._ticker.stop()
             self._ticker = None
-        # A call that takes the place of another changes no widget's place.
+        # Layout only if the number of rows changed.
         before, self._rows = self._rows, len(self._calls)
         self.refresh(layout=self._rows != before)
 
@@ -268,7 +267,7 @@ def _keys() -> str:
     return hint(
         "↑ ↓ choose",
         "tools.cancel cancels",
-        "tools.background to the background",
+        "tools.background runs in the background",
         "tools.show shows it",
         "tools.leave back",
     )

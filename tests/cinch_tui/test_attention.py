@@ -96,9 +96,9 @@ def test_one_call_is_enough_for_all_that_waits(away: Scene):
     ("seconds", "end", "called"),
     [
         (9, AgentEnd(stop_reason="stop"), []),
-        (12, AgentEnd(stop_reason="stop"), ["is done after 12 s"]),
+        (12, AgentEnd(stop_reason="stop"), ["finished after 12 s"]),
         (75, AgentEnd(stop_reason="error", error="no such key: sk-x"), ["failed after 1 min 15 s"]),
-        (75, AgentEnd(stop_reason="stop", limit="turns"), ["is stopped by a limit after 1 min 15 s"]),
+        (75, AgentEnd(stop_reason="stop", limit="turns"), ["stopped by a limit after 1 min 15 s"]),
         (75, AgentEnd(stop_reason="aborted"), []),
     ],
 )

@@ -283,7 +283,7 @@ async def test_nothing_to_show_is_said(tmp_path: Path):
 
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        assert "This session has changed no file · g compares with git" in " ".join(lines(app))
+        assert "No files changed in this session · g compares with git" in " ".join(lines(app))
         await pilot.press("enter", "w", "x", "g")
         await settled(pilot)
 

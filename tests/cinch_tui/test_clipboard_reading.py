@@ -81,7 +81,7 @@ async def test_without_a_program_it_is_said_what_to_do(programs: Path, monkeypat
         await held()
 
     monkeypatch.setenv("SSH_CONNECTION", "1")
-    with pytest.raises(CinchError, match="the other end of this ssh connection"):
+    with pytest.raises(CinchError, match="not available over SSH"):
         await held()
 
 

@@ -70,7 +70,7 @@ def test_a_new_and_a_deleted_file_show_every_line_with_one_number():
 
 @pytest.mark.parametrize(
     ("old", "new", "word"),
-    [(None, "", "a new, empty file"), ("", None, "an empty file goes"), ("same\n", "same\n", "no changes")],
+    [(None, "", "a new, empty file"), ("", None, "deletes an empty file"), ("same\n", "same\n", "no changes")],
 )
 def test_nothing_to_show_is_said_in_words(old: str | None, new: str | None, word: str):
     assert plain(DiffView("a.txt", old, new))[0].endswith(word)

@@ -68,7 +68,7 @@ async def test_what_was_not_sent_is_back_at_the_next_start_and_told(tmp_path: Pa
         await until(pilot, lambda: second.prompt.text)
 
         assert second.prompt.text == f"half a\nthought {'x' * 900}"
-        assert second.input.border_subtitle == "what you had not sent is back"
+        assert second.input.border_subtitle == "unsent draft restored"
         assert second.sent == []
         await type_text(pilot, "!")
         assert second.input.border_subtitle == ""

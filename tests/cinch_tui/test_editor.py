@@ -88,14 +88,14 @@ async def test_a_failing_editor_says_so_and_keeps_the_newest_text(tmp_path: Path
 
     assert isinstance(failed, EditorFailed)
     assert failed.text == "draft"
-    assert "ended with status 3" in failed.reason
+    assert "exited with status 3" in failed.reason
     assert isinstance(killed, EditorFailed)
     assert killed.text == "saved"
     assert terminal.notes == ["given", "taken"] * 2
 
 
 @pytest.mark.parametrize(
-    ("command", "word"), [("no-such-editor -w", "no-such-editor was not found"), ('vi "open', "cannot be read")]
+    ("command", "word"), [("no-such-editor -w", "no-such-editor not found"), ('vi "open', "Invalid editor command")]
 )
 async def test_a_command_that_cannot_run_leaves_the_terminal_alone(command: str, word: str, terminal: Terminal):
     result = await compose("draft", command, terminal.suspend)

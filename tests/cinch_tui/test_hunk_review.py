@@ -121,8 +121,8 @@ async def test_the_field_for_a_reason_names_the_change_and_the_frame_its_keys():
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("h", "down", "d")
 
-        assert app.screen.query_one("#reason", Input).placeholder.startswith("why skip change 2?")
-        assert app.screen.query_one("#dialog").border_subtitle == "Enter keeps it · Esc goes back"
+        assert app.screen.query_one("#reason", Input).placeholder.startswith("reason for skipping change 2:")
+        assert app.screen.query_one("#dialog").border_subtitle == "Enter saves · Esc goes back"
 
 
 async def test_the_hunk_that_keys_act_on_is_in_sight():

@@ -60,5 +60,5 @@ def test_an_editor_that_fails_or_is_missing_is_told_of(bin_folder: Path) -> None
     failed = edit_at(Path("a.py"), 1, "vim", nullcontext)
     missing = edit_at(Path("a.py"), 1, "not-there", nullcontext)
 
-    assert failed == "The editor vim ended with status 3."
-    assert missing.startswith("No editor was found")
+    assert failed == "The editor vim exited with status 3."
+    assert missing.startswith("No editor found")

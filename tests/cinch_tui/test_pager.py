@@ -36,9 +36,9 @@ def test_the_pager_gets_a_private_file_that_is_gone_afterwards(tmp_path: Path, m
 @pytest.mark.parametrize(
     ("pager", "said"),
     [
-        ("no-such-pager -x", "The pager no-such-pager was not found; set $PAGER."),
-        ('less "', "$PAGER cannot be read: No closing quotation."),
-        ("false", "The pager false ended with status 1."),
+        ("no-such-pager -x", "Pager no-such-pager not found; set $PAGER."),
+        ('less "', "Invalid $PAGER: No closing quotation."),
+        ("false", "The pager false exited with status 1."),
     ],
 )
 def test_what_goes_wrong_is_said(pager: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:

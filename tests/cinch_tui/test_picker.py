@@ -188,7 +188,7 @@ async def test_an_empty_list_says_so_and_enter_picks_nothing():
 
     async with app.run_test() as pilot:
         await pilot.press("enter", "down")
-        assert str(app.screen.query_one("#count", Static).render()) == "there is nothing to pick"
+        assert str(app.screen.query_one("#count", Static).render()) == "no items"
         await pilot.press("escape")
 
     assert app.results == [None]

@@ -124,7 +124,7 @@ async def test_an_edit_begins_with_the_body_and_stays_open_while_it_is_too_long(
         await pilot.press("ctrl+u", "m", "i", "n", "e", "enter")
 
     assert begun == "PostgreSQL 17, as in production"
-    assert note == "31 characters are too many: 10 at most"
+    assert note == "31 characters; the maximum is 10"
     assert still
     assert app.results == [(Answer("edited", "mine", 1),)]
 
@@ -285,9 +285,9 @@ async def test_an_edit_goes_on_where_it_was_left():
     ("keys", "told"),
     [
         ((), "↑ ↓ and Enter, or a digit · e edits · o writes another answer · Tab or ← → other questions · Esc skips"),
-        (("o",), "Enter goes on · Tab other questions · Esc goes back"),
-        (("e",), "Enter goes on · Tab other questions · Esc goes back"),
-        (("tab", "tab"), "Enter goes on · Tab other questions · Esc skips"),
+        (("o",), "Enter continues · Tab other questions · Esc goes back"),
+        (("e",), "Enter continues · Tab other questions · Esc goes back"),
+        (("tab", "tab"), "Enter continues · Tab other questions · Esc skips"),
     ],
 )
 async def test_the_hint_tells_what_the_keys_do_now(keys: tuple[str, ...], told: str):

@@ -114,7 +114,7 @@ async def test_an_edit_left_empty_goes_back_to_the_choices():
         note = str(app.screen.query_one("#note", Static).render())
         await pilot.press("2")
 
-    assert note == "empty: the edit is cancelled"
+    assert note == "empty text: edit cancelled"
     assert app.results == [(Answer("selected", "PostgreSQL", 1),)]
 
 

@@ -172,10 +172,10 @@ async def test_a_reset_takes_the_line_out(bench: Bench):
         (
             "limits.max_turns",
             "enter 5 enter",
-            "project.toml, line 2 has the last word here; your file says 9",
+            "overridden by project.toml, line 2; your file sets 9",
             "3 (project)",
         ),
-        ("approval.mode", "down right", "the command line has the last word here", '"off" (flag)'),
+        ("approval.mode", "down right", "overridden by the command line", '"off" (flag)'),
     ],
 )
 async def test_what_something_else_overrides_is_kept_and_said(
@@ -293,6 +293,6 @@ async def test_what_is_another_in_this_session_is_told_until_it_is_changed_here(
         after = bench.lines()[0]
 
     assert before == 'model.thinking    "off" · now "high"'
-    assert 'in this session it is "high", until you change it here' in told
+    assert 'now "high" in this session; a change here replaces it' in told
     assert after.split() == ["model.thinking", '"extra-high"', "yours"]
     assert ("model.thinking", "extra-high") in bench.effects

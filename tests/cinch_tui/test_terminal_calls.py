@@ -5,11 +5,11 @@ import pytest
 from cinch_tui.config.settings import CallKind
 from cinch_tui.notifications.channels import Notification, desktop_command, known_kind, written
 
-CALL = Notification.about("shop", "waits for your approval")
-NINE = "\x1b]9;cinch – shop: waits for your approval\x07"
-SEVENS = "\x1b]777;notify;cinch – shop;waits for your approval\x07"
+CALL = Notification.about("shop", "needs approval")
+NINE = "\x1b]9;cinch – shop: needs approval\x07"
+SEVENS = "\x1b]777;notify;cinch – shop;needs approval\x07"
 NINETY_NINE = (
-    "\x1b]99;i=cinch:o=unfocused:d=0;cinch – shop\x07\x1b]99;i=cinch:o=unfocused:p=body;waits for your approval\x07"
+    "\x1b]99;i=cinch:o=unfocused:d=0;cinch – shop\x07\x1b]99;i=cinch:o=unfocused:p=body;needs approval\x07"
 )
 
 

@@ -180,7 +180,7 @@ async def test_local_servers_are_looked_for_and_their_models_offered():
         assert options(app) == [
             "1  qwen3:8b  ollama at http://127.0.0.1:11434/v1",
             "2  [red]gpt[/]  ollama at http://127.0.0.1:11434/v1",
-            "3  Look again",
+            "3  Search again",
         ]
         await pilot.press("2")
 
@@ -188,7 +188,7 @@ async def test_local_servers_are_looked_for_and_their_models_offered():
 
 
 @pytest.mark.parametrize(
-    ("servers", "word"), [((), "No server answers"), ((EMPTY,), "lmstudio answers, but serves no model")]
+    ("servers", "word"), [((), "No server found"), ((EMPTY,), "lmstudio is running but has no models")]
 )
 async def test_where_there_is_no_model_it_says_so_and_looks_again(servers: tuple[LocalServer, ...], word: str):
     machine = Machine(*servers)

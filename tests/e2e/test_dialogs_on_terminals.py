@@ -13,8 +13,8 @@ pytestmark = pytest.mark.pty
 ITERM = {"TERM_PROGRAM": "iTerm.app", "CINCH_UI_NOTIFY_AFTER_S": "0"}
 AWAY, BACK = "\x1b[O", "\x1b[I"
 CALLED = b"\x1b]9;cinch"
-WAITS = "\x1b]9;cinch – shop: waits for your approval\x07".encode()
-DONE = "\x1b]9;cinch – shop: is done after".encode()
+WAITS = "\x1b]9;cinch – shop: needs approval\x07".encode()
+DONE = "\x1b]9;cinch – shop: finished after".encode()
 
 
 def env_of(server) -> dict[str, str]:

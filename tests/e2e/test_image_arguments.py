@@ -90,7 +90,7 @@ def test_piped_text_precedes_the_image(answer):
     [
         ("nowhere.png", "nowhere.png cannot be read: No such file"),
         ("till", "cannot be read: Is a directory"),
-        ("till/receipt.py", "till/receipt.py is text; a model is shown PNG, JPEG, GIF and WebP"),
+        ("till/receipt.py", "till/receipt.py is text; supported formats: PNG, JPEG, GIF, WebP"),
         ("empty.png", "empty.png is empty"),
         ("half.png", "half.png is damaged"),
         ("doc.png", "doc.png is a PDF document"),

@@ -65,5 +65,5 @@ def test_block_without_links_says_so_and_opens_no_list(app):
     app.type("\x1b[1;2A")
     app.type("l")
 
-    app.see("no link in this block")
-    assert "nothing to pick" not in app.text
+    app.see("No links in this block")
+    assert "no items" not in app.text

@@ -88,7 +88,7 @@ def test_commands_report_a_missing_terminal(command: str):
     )
 
     assert done.returncode == 2
-    assert "there is no terminal here" in done.stderr
+    assert "no terminal available" in done.stderr
     assert done.stdout == ""
 
 

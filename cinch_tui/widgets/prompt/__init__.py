@@ -1,1 +1,1 @@
-"""The prompt and what belongs to it; nothing is imported here, since the history is used without a screen too."""
+"""The prompt. Nothing is imported here, since the history is also used without a screen."""

@@ -1,4 +1,4 @@
-"""A text field with a popup that offers what fits the text before the cursor."""
+"""Text field with a completion popup."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from cinch_tui.widgets.prompt.popup import CompletionPopup
 
 
 class CompletingField(Vertical):
-    """Runs its own bindings for the keys that mean nothing to the text."""
+    """Runs its own bindings for keys that the text area does not use."""
 
     is_shell = var(default=False, toggle_class="-shell")
-    """What stands here is a command of the person's own."""
+    """The text is a shell command of the user."""
 
     def __init__(self, commands: CompletionSource, mentions: MentionCompletion) -> None:
         super().__init__()
         self._pasted: dict[str, tuple[str, ...]] = {}
-        """What was pasted into the prompts of this session, by their texts."""
+        """Pastes contained in prompts of this session, by prompt text."""
         self._commands = commands
         self._mentions = mentions
         self._paths = PathCompletion(mentions.root)
         self._input = PromptInput(self._run_key, self.receive)
         self._popup = CompletionPopup()
-        # Text that was not typed opens no popup: it would catch the arrows that walk the history.
+        # Text that was not typed opens no popup, which would take the arrow keys of the history.
         self._shown = ""
         self._dismissed_at: tuple[int, int] | None = None
         self._offered_for = ("", (0, 0))
 
     @property
     def uses_vim(self) -> bool:
-        """Whether the keys of vi edit the text."""
+        """Return True if Vim mode is on."""
         return self._input.uses_vim
 
     @uses_vim.setter
@@ -59,11 +59,11 @@ class CompletingField(Vertical):
         self._dismiss(self._popup.completion)
 
     async def receive(self, text: str) -> None:
-        """Insert what was pasted."""
+        """Insert pasted text."""
         self._input.put(text)
 
     def _show(self, said: UserInputLike) -> None:
-        """Let this stand here as if it had always stood here, with placeholders for what was pasted."""
+        """Set the text without marking it as typed, with placeholders for pastes."""
         self._input.show(said, self._pasted.get(as_user_input(said).text.strip("\n"), ()))
         self._shown = self._input.text
         self._close()
@@ -75,14 +75,14 @@ class CompletingField(Vertical):
         return await run_first(own, self)
 
     def _keep_up(self) -> None:
-        """Offer what fits the text as it is now; the message that it has changed may be late, or late and old."""
+        """Update the popup for the current text, since change messages may be late."""
         place = (self._input.text, self._input.cursor_location)
         if place != self._offered_for:
             self._offered_for = place
             self._offer()
 
     def _offer(self) -> None:
-        """Open, change or close the popup, as the text before the cursor asks for."""
+        """Open, update or close the popup for the text before the cursor."""
         completion = self._completion()
         place = self._place_of(completion)
         if place != self._dismissed_at:
@@ -94,7 +94,7 @@ class CompletingField(Vertical):
         self._input.yields_arrows = True
 
     def _offer_more(self) -> None:
-        # Whoever walks through what was found is not thrown back to its start.
+        # Do not reset the selection while the user moves through the list.
         if not self._popup.has_moved and self._mentions.goes_on:
             self._offer()
 
@@ -136,7 +136,7 @@ class CompletingField(Vertical):
         if completion is None or candidate is None:
             return
         if candidate.text.endswith("/"):
-            # A folder is gone into.
+            # Continue completion inside a folder.
             self._close()
         else:
             self._dismiss(completion)

@@ -1,4 +1,4 @@
-"""What may be completed at the cursor, and the source for commands and their arguments."""
+"""Completion candidates, and completion of commands and their arguments."""
 
 from __future__ import annotations
 
@@ -16,20 +16,23 @@ if TYPE_CHECKING:
     from cinch_tui.commands.registry import Command, Registry
 
 MAX_CANDIDATES = 50
-# A letter or two fit everything; ranking all of a large project would be felt at every key.
+# Short queries match everything; ranking all paths of a large project would delay every key.
 _MAX_RANKED = 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """`text` is what gets inserted, and `then` after it. `is_whole`: nothing needs to follow. The list may show
-    `shown` in its place."""
+    """A completion candidate."""
 
     text: str
+    """Inserted text."""
     description: str = ""
     then: str = ""
+    """Text inserted after it."""
     is_whole: bool = True
+    """Nothing needs to follow."""
     shown: str = ""
+    """Label in the list, if it differs from the text."""
 
     @property
     def label(self) -> str:
@@ -38,18 +41,20 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """`start` is the column from which the candidates replace what was typed; `typed` is that. One that does not insist
-    leaves Enter to what was typed."""
+    """Candidates for the text before the cursor."""
 
     start: int
+    """Column from which the candidate replaces the text."""
     typed: str
+    """Text from there to the cursor."""
     candidates: tuple[Candidate, ...]
     insists: bool = True
+    """Enter accepts a candidate; otherwise it submits the typed text."""
 
     def expects(self, candidate: Candidate) -> bool:
-        """The candidate is what Enter must mean: part of it is typed, and more is needed.
+        """Return True if Enter must accept the candidate: a part of it is typed and more is needed.
 
-        Not where only its letters are scattered in it: that may be a prompt that is none of our names.
+        False for a match of scattered letters, since the text may be a prompt.
         """
         is_part = self.insists and bool(self.typed) and _names_part(self.typed, candidate)
         return is_part and not (candidate.is_whole and candidate.text == self.typed)
@@ -57,15 +62,15 @@ class Completion:
 
 class CompletionSource(Protocol):
     def complete(self, before: str, *, one_line: bool) -> Completion | None:
-        """What fits the line up to the cursor; None when this source has nothing to say there.
+        """Return candidates for the line up to the cursor; None if the source does not apply.
 
-        Asked at every key: it answers at once, from memory.
+        Called at every key, so it must answer from memory.
         """
         ...
 
 
 class CommandCompletion:
-    """Commands by name, then the values their argument may take. `commands` is not called before one is typed."""
+    """Completes command names and arguments. `commands` is not called before a command is typed."""
 
     def __init__(self, commands: Callable[[], Registry], host: CommandHost) -> None:
         self._commands = commands
@@ -87,20 +92,20 @@ class CommandCompletion:
         try:
             choices = command.arguments(self._host)
         except CinchError:
-            # A front that is still starting has nothing to offer yet.
+            # A front end that is still starting has no choices yet.
             return None
         found = _fitting(argument, [Candidate(each.value, each.description, shown=each.shown) for each in choices])
         return Completion(len(before) - len(argument), argument, found) if found else None
 
     def _names(self, word: str) -> Completion | None:
-        # A bare sigil lists each command once: its aliases would only push others off the list.
+        # A bare prefix lists each command once, without aliases.
         named = (each for each in self._commands().named if len(word) > 1 or each[0] in (each[1].name, each[1].twin))
         found = best(word, (_candidate(command, name) for name, command in named if name[0] == word[0]))
         return Completion(0, word, found) if found else None
 
 
 def _fitting(typed: str, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """Those that fit, best first; those that are shown by a title of several words, in their order."""
+    """Return matching candidates, best first; titled candidates stay in their order."""
     if not any(candidate.shown for candidate in candidates):
         return best(typed, candidates)
     words = typed.lower().split()
@@ -123,16 +128,17 @@ if TYPE_CHECKING:
 
 
 def best(typed: str, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Those that fit what was typed, best first and else in their order.
+    """Return matching candidates, best first.
 
-    By their start, by the start of a file name, by any part of it, by any part; else by scattered letters.
+    Order: prefix, prefix of the file name, part of the file name, other substring; scattered letters only if nothing
+    else matches.
     """
     wanted = typed.lower()
     if not wanted:
         return tuple(islice(candidates, MAX_CANDIDATES))
     lowered = [(each.text.lower(), each) for each in candidates]
     fitting = list(islice((pair for pair in lowered if wanted in pair[0]), _MAX_RANKED))
-    # Scattered letters fit nearly anything and are slow to look for: they are the last resort.
+    # Scattered letters match almost anything and are slow: the last resort.
     if not fitting:
         fits = scattered(wanted)
         fitting = list(islice((pair for pair in lowered if fits(pair[0])), _MAX_RANKED))
@@ -141,8 +147,8 @@ def best(typed: str, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
 
 
 def scattered(letters: str) -> Callable[[str], object]:
-    """Whether a text has these letters in their order, with anything between them."""
-    # Lazy dots would try every way to part a text that does not fit, for minutes.
+    """Return a matcher for texts that contain the letters in order."""
+    # Lazy dots would backtrack for minutes on a text that does not match.
     return re.compile("".join(f"[^{re.escape(each)}]*{re.escape(each)}" for each in letters)).match
 
 

@@ -1,6 +1,6 @@
-"""What was typed and not sent, on disk: it outlives a crash, and waits for the next start in this project.
+"""Unsent prompt text on disk: survives a crash and is restored at the next start in the project.
 
-Every cinch that runs in a project at the same time has a place of its own there, which is locked as long as it runs.
+Each cinch process in a project has its own file, locked while it runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 class Draft:
-    """All of it may wait for the disk: for a thread. A disk that fails costs the draft, no more."""
+    """Draft file. All methods block on the disk: call them in a thread. Disk errors only lose the draft."""
 
     def __init__(self, folder: Path, album: ImageStore | None = None) -> None:
         self._folder = folder
@@ -37,7 +37,7 @@ class Draft:
         self._written = UserInput("")
 
     def open(self) -> UserInput:
-        """Take a place, one with a draft that nobody has if there is one; the draft."""
+        """Lock a file, preferably one with an abandoned draft; return its draft."""
         with self._opening:
             if self._file is None:
                 self._open()
@@ -59,12 +59,12 @@ class Draft:
         pictures = path.with_suffix(_PICTURES)
         if not pictures.exists():
             return words
-        # Marks have no line break, and names no blank.
+        # Marks contain no line break, and names no space.
         named = dict(line.split(" ", 1)[::-1] for line in pictures.read_text(encoding="utf-8").splitlines())
         return UserInput(words.text, self._album.find_all(named)).with_text(words.text)
 
     def write(self, words: UserInput) -> None:
-        """Keep this in the place of what was kept. API keys are left out."""
+        """Replace the saved draft. API keys are left out."""
         from cinch_tui.commands.secrets import without_keys  # not before the first paint
         from cinch_tui.config.private_file import write_private
 
@@ -72,7 +72,7 @@ class Draft:
         if self._file is None or kept == self._written or len(kept.text) > MAX_CHARACTERS:
             return
         pictures = self._file.with_suffix(_PICTURES)
-        # Whenever this ends, the text that is there then has its pictures.
+        # Keep the images of both texts: at any crash, the saved text has its images.
         images = (*self._written.images, *kept.images)
         try:
             if images:
@@ -90,7 +90,7 @@ class Draft:
 
     def close(self) -> None:
         if self._lock is not None:
-            # As long as it is held: afterwards it may be another's.
+            # Delete it before the release: afterwards another process may own it.
             with suppress(OSError):
                 Path(self._lock.lock_file).unlink(missing_ok=True)
             self._lock.release()
@@ -100,7 +100,7 @@ class Draft:
 
         if self._file is not None:
             return False
-        # Taken in one thread and let go in another.
+        # Acquired in one thread and released in another.
         lock = FileLock(path.with_suffix(".lock"), thread_local=False)
         with suppress(Timeout):
             lock.acquire(blocking=False)

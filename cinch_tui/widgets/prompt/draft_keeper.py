@@ -1,4 +1,4 @@
-"""Keeps the draft while a person types: soon after a change, at once when it was sent, and at the end."""
+"""Draft saving: shortly after a change, immediately after sending, and at exit."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from cinch_tui.widgets.prompt.draft import Draft
 from harness.lazy_dataclass import dataclass
 
 SECONDS = 0.5
-"""So much of the last typing may be lost in a crash."""
+"""Delay in seconds; typing within it may be lost in a crash."""
 
 
 class DraftKeeper(Widget):
-    """Is not seen. `read` gives what stands in the prompt now."""
+    """Invisible widget. `read` returns the current prompt."""
 
     DEFAULT_CSS = "DraftKeeper { display: none; }"
 
     @dataclass
     class Found(Message):
-        """What was typed in this project and never sent."""
+        """An unsent draft from an earlier start."""
 
         words: UserInput
 
@@ -41,13 +41,13 @@ class DraftKeeper(Widget):
         self.call_after_refresh(self._open)
 
     def on_unmount(self) -> None:
-        # Whoever leaves at once had no draft yet that could be shown.
+        # If the user quits immediately, the old draft was not shown yet.
         before = UserInput("") if self._is_open else self._draft.open()
         self._draft.write(join_inputs([each for each in (before, self._read()) if each.text]))
         self._draft.close()
 
     def changed(self) -> None:
-        """The text is another now."""
+        """Schedule saving after a change."""
         if not self._is_open:
             return
         if not self._read().text:

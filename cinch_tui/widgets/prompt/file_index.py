@@ -1,4 +1,4 @@
-"""A million paths in one text, searched a piece at a time so that no key waits for it."""
+"""In-memory index of up to a million paths, searched in time slices."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from itertools import islice
 from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, rank
 
 _PIECE = 1 << 17
-# A letter or two fit everything; ranking all of a large project would be felt at every key.
+# Short queries match everything; ranking all paths of a large project would delay every key.
 _MAX_HITS = 2_000
 
 
 class FileIndex:
-    """`paths` in the order in which they are offered where nothing else tells them apart."""
+    """Index of `paths` in the order used for equally good matches."""
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
         self.text = "\n".join(("", *paths, "")).encode()
-        # Letters beyond ASCII stay as they are, or the two would not match place by place.
+        # Only ASCII is lowered: offsets in both texts must be equal.
         self.lower = self.text.lower()
 
     def first(self, count: int) -> list[str]:
@@ -29,8 +29,7 @@ class FileIndex:
 
 
 class FileSearch:
-    """Paths that hold the query; where there is none, those with its letters in their order. Capitals count if there
-    are any in the query."""
+    """Paths that contain the query, else those with its letters in order. Smart case."""
 
     def __init__(self, index: FileIndex, query: str) -> None:
         self.query = query
@@ -43,7 +42,7 @@ class FileSearch:
         self._letters: re.Pattern[bytes] | None = None
 
     def go_on(self, seconds: float) -> None:
-        """Search for about so long."""
+        """Continue the search for about `seconds`."""
         deadline = time.perf_counter() + seconds
         while not self.is_done and time.perf_counter() < deadline:
             stop = self._within.find(b"\n", min(self._place + _PIECE, len(self._within) - 1))
@@ -54,10 +53,10 @@ class FileSearch:
                 self._turn()
 
     def best(self, favoured: Collection[str]) -> list[str]:
-        """What was found so far, best first; of equals, the favoured in their order, then the nearest."""
+        """Return the results so far, best first; ties: favored paths in their order, then nearer ones."""
         places = {path: place for place, path in enumerate(favoured)}
         wanted = self.query.lower()
-        # The favoured may be beyond the hits that are kept.
+        # Favored paths may be missing in the limited hits.
         also = [path for path in places if wanted in path.lower()]
         hits = dict.fromkeys((*also, *self._hits))
 
@@ -67,7 +66,7 @@ class FileSearch:
         return sorted(hits, key=order)[:MAX_CANDIDATES]
 
     def _turn(self) -> None:
-        """All was looked at: scattered letters fit nearly anything and are slow to look for, so they come last."""
+        """Finish, or start a second pass for scattered letters if there were no hits."""
         if self._hits or self._letters or len(self._wanted) < 2:
             self.is_done = True
             return
@@ -90,7 +89,7 @@ class FileSearch:
                 return
 
     def _keep(self, place: int) -> int:
-        """Keep the line around the place; where it ends."""
+        """Add the line around the position; return its end."""
         end = self._within.find(b"\n", place)
         start = self._within.rfind(b"\n", 0, place) + 1
         self._hits.append(self._index.text[start:end].decode())

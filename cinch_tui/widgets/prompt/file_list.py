@@ -1,4 +1,4 @@
-"""The files of a project as ripgrep lists them, without what git ignores, with their folders; and the ones at work."""
+"""Project files listed by ripgrep, without ignored ones, with their folders; and recently changed files."""
 
 from __future__ import annotations
 
@@ -31,12 +31,14 @@ logger = logging.getLogger(__name__)
 
 
 async def list_paths(root: Path, most: int = MAX_PATHS) -> list[str]:
-    """Files and folders below the folder, the near ones first: at most so many, or what is found in time; none without
-    ripgrep."""
+    """Return at most `most` files and folders below `root`, nearest first; empty without ripgrep.
+
+    The list is incomplete if ripgrep takes too long.
+    """
     command = _ripgrep()
     if command is None:
         return []
-    # Sorted by ripgrep: to sort a million here would hold up every key for a second.
+    # Sorted by ripgrep: sorting a million paths here would block keys for a second.
     listing = (command, "--files", "--hidden", "--null", "--sort", "path", "--glob", "!.git")
     by_depth: dict[int, list[str]] = {}
     folders: set[str] = set()
@@ -52,7 +54,7 @@ async def list_paths(root: Path, most: int = MAX_PATHS) -> list[str]:
 
 
 async def paths_at_work(root: Path) -> list[str]:
-    """Files that were changed and not committed, new ones, and those of the last commits."""
+    """Return uncommitted and new files, and those of the last commits."""
     git = shutil.which("git")
     if git is None:
         return []
@@ -83,7 +85,7 @@ def _put(by_depth: dict[int, list[str]], folders: set[str], path: str) -> None:
 async def _names(
     command: Sequence[str], root: Path, environment: Mapping[str, str] | None = None
 ) -> AsyncGenerator[str, None]:
-    """What a command prints, parted by NUL, as it comes; it is killed when nobody wants more."""
+    """Yield the NUL-separated output of a command; the process is killed when iteration stops."""
     # Late: files are listed after the first paint, which needs nothing of the tools.
     from tools.ignore_files import skip_special_ignore_files
 
@@ -102,7 +104,7 @@ async def _names(
                 *names, rest = (rest + chunk).split(b"\0")
                 for name in names:
                     path = name.decode("utf-8", "replace")
-                    # A name with a line break in it cannot stand in a prompt.
+                    # A name with a line break cannot be part of a prompt.
                     if path.isprintable() and path:
                         yield path
     except NotAFile as error:
@@ -112,5 +114,5 @@ async def _names(
 
 
 def _ripgrep() -> str | None:
-    # The wheel of ripgrep puts it beside the Python that runs us, which need not be on the path.
+    # The ripgrep wheel installs it next to Python, which may not be on the PATH.
     return shutil.which("rg") or shutil.which("rg", path=sysconfig.get_path("scripts"))

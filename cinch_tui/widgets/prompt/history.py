@@ -1,4 +1,4 @@
-"""What was sent before from this project, and the walk through it with Up and Down."""
+"""Prompt history of this project."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ MAX_WRITTEN_CHARACTERS = 20_000
 
 
 class PromptHistory:
-    """Entries from oldest to newest: those of earlier sessions and of others that run now, then those of this one.
-    Nothing is read before the first use.
+    """Entries from oldest to newest: earlier and parallel sessions, then this session. Loaded at first use.
 
-    What is changed while walking is kept until the next prompt is sent, the unsent draft too. API
-    keys are never kept. A file that cannot be read or written costs the memory of it, nothing else. Images come back as
-    long as the album has them.
+    Edits of entries and the unsent draft are kept until the next prompt is sent. API keys are never saved. A file error
+    only loses the history. Images are restored while the image store has them.
     """
 
     def __init__(self, path: Path | None = None, album: ImageStore | None = None) -> None:
@@ -25,16 +23,16 @@ class PromptHistory:
         self._album = album
         self._loaded: list[str] = []
         self._own: list[str] = []
-        # How long the file was when it was read; -1: not yet.
+        # File size when last read; -1: not read yet.
         self._read_to = -1
-        # Of a text that was sent twice, the latest.
+        # For a text sent twice, those of the latest.
         self._pictures: dict[str, Mapping[str, str]] = {}
         self._edits: dict[int, UserInput] = {}
         self._position: int | None = None
 
     def add(self, said: UserInputLike) -> None:
-        """Remember what was sent, and end the walk."""
-        # The first paint does not wait for what reads and writes the file.
+        """Add a sent prompt and reset the position."""
+        # Late import: not needed before the first paint.
         from cinch_tui.commands.secrets import without_keys
         from cinch_tui.widgets.prompt.history_file import Entry, append_entry, size_of
 
@@ -58,18 +56,18 @@ class PromptHistory:
         return self._entries()
 
     def go_to(self, index: int, draft: UserInput) -> UserInput:
-        """Walk to that one of the `entries` that were given last, and keep the draft where Down finds it; the entry."""
+        """Go to an index of the last `entries`; the draft stays reachable with Down. Return the entry."""
         entries = self._loaded
         self._edits = {len(entries): draft}
         self._position = index
         return self._words(entries[index])
 
     def older(self, current: UserInput) -> UserInput | None:
-        """The entry before the one shown, which is now `current`; None at the oldest."""
+        """Return the previous entry; None at the oldest. `current` is the edited text of the current one."""
         return self._walk(current, -1)
 
     def newer(self, current: UserInput) -> UserInput | None:
-        """The entry after, and after the last the draft; None at the draft."""
+        """Return the next entry, or the draft after the last; None at the draft."""
         return self._walk(current, +1)
 
     def _walk(self, current: UserInput, step: int) -> UserInput | None:
@@ -91,7 +89,7 @@ class PromptHistory:
     def _entries(self) -> list[str]:
         from cinch_tui.widgets.prompt.history_file import read_entries, size_of  # as above
 
-        # While somebody walks through them they stay where they are.
+        # Keep the entries stable while the user moves through them.
         if self._path is None or self._position is not None or size_of(self._path) == self._read_to:
             return self._loaded
         read = read_entries(self._path)

@@ -1,4 +1,4 @@
-"""The file of what was sent before: JSON lines. One that cannot be read or written is logged, and no harm."""
+"""Prompt history file: JSON lines. Read and write errors are only logged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_ENTRIES = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`pictures` are the names, in the album, of the images whose marks stand in the text."""
+    """A prompt; `pictures` maps image marks in the text to names in the image store."""
 
     text: str
     pictures: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 def read_entries(path: Path) -> list[Entry]:
-    """What was kept, oldest first; at most `MAX_ENTRIES`."""
+    """Return the saved entries, oldest first; at most `MAX_ENTRIES`."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         entries = [entry for line in lines if (entry := _decode(line))]
@@ -44,7 +44,7 @@ def read_entries(path: Path) -> list[Entry]:
 
 
 def size_of(path: Path) -> int:
-    """How long the file is, in bytes; none where there is no file."""
+    """Return the file size in bytes; 0 if there is no file."""
     try:
         return path.stat().st_size
     except OSError:
@@ -56,7 +56,7 @@ def append_entry(path: Path, entry: Entry) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         with open(handle, "a", encoding="utf-8") as file:  # noqa: PTH123  the mode is given with the descriptor
-            # A line that a crash left torn must not swallow this one.
+            # Do not append to a line truncated by a crash.
             file.write(_encode(entry) if _ends_clean(path) else "\n" + _encode(entry))
     except OSError as error:
         logger.warning("the prompt history cannot be written: %s", error)
@@ -78,12 +78,12 @@ def _encode(entry: Entry) -> str:
 
 
 def _decode(line: str) -> Entry | None:
-    """The entry in a line; None when the line holds none."""
+    """Return the entry of a line; None if it is invalid."""
     try:
         record = json.loads(line)
     except ValueError:
         return None
-    # What JSON gives has no type; each step down is checked.
+    # JSON values are untyped; each level is checked.
     fields = cast("dict[object, object]", record) if isinstance(record, dict) else {}
     text, pictures = fields.get("text"), fields.get("pictures")
     if not isinstance(text, str) or not text:

@@ -1,4 +1,4 @@
-"""A search through what was sent before: newest first, each text once."""
+"""Prompt history search: newest first, without duplicates."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ _LONGEST_SEARCHED = 2_000
 
 
 class HistorySearch:
-    """`draft` is what stood in the prompt, with its placeholders, when the search began."""
+    """A search; `draft` is the prompt text, with placeholders, when it began."""
 
     def __init__(self, entries: Sequence[str], draft: str) -> None:
-        """`entries` from oldest to newest."""
         self.draft = draft
         newest = {entry: index for index, entry in enumerate(entries)}
         self._indices = newest
         order = sorted(newest.items(), key=lambda pair: -pair[1])
-        # Casefolded once, not at every key; what a person remembers of a long text is in its beginning.
+        # Casefolded once, not per key; only the start of long texts is searched.
         self._entries = [(entry[:_LONGEST_SEARCHED].casefold(), entry) for entry, _ in order]
 
     def index_of(self, entry: str) -> int:
-        """Where the entry stood last."""
+        """Return the last index of the entry."""
         return self._indices[entry]
 
     def find(self, query: str) -> Completion | None:
-        """The entries with every word of the query; where there is none, those with its letters in their order."""
+        """Return entries that contain all words of the query, else those with its letters in order."""
         words = query.casefold().split()
         found = tuple(islice((entry for text, entry in self._entries if _has(words, text)), MAX_CANDIDATES))
         if not found:
@@ -43,12 +42,12 @@ class HistorySearch:
 
 
 def is_query(draft: str) -> bool:
-    """Whether what stands in the prompt may be what is looked for: words in one line."""
+    """Return True if the prompt text may serve as query: one short line."""
     return len(draft) <= _LONGEST_QUERY and "\n" not in draft
 
 
 def _has(words: Sequence[str], text: str) -> bool:
-    # A generator costs more than the search itself.
+    # A generator expression is slower than the search itself.
     for word in words:  # noqa: SIM110
         if word not in text:
             return False
@@ -56,7 +55,7 @@ def _has(words: Sequence[str], text: str) -> bool:
 
 
 def _shown(entry: str, words: Sequence[str]) -> str:
-    """The entry in one line, from shortly before the first match on."""
+    """Return the entry in one line, starting shortly before the first match."""
     line = " ⏎ ".join(part.strip() for part in entry.splitlines())
     place = min((at for word in words if (at := line.casefold().find(word)) >= 0), default=0)
     start = place - _BEFORE_MATCH if place > 2 * _BEFORE_MATCH else 0

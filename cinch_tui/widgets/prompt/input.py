@@ -1,4 +1,4 @@
-"""The text area of the prompt: it grows with its text, and keeps large pastes out of it."""
+"""Text area of the prompt: grows with its text and collapses large pastes."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
     from cinch_tui.images.image_loader import LoadedImage
     from cinch_tui.widgets.prompt.vim_keys import VimKeys
 
-# A whole prompt that comes back, from the history or an editor, is shown as it was up to here.
+# A restored prompt is shown completely up to this length.
 _MAX_SHOWN = 10_000
-# Emoji of several parts and Persian words are typed with them; Textual takes them for keys without a letter.
+# Needed for compound emoji and Persian; Textual reports them as keys without a character.
 _JOINERS = "\u200c\u200d"
 
 
 async def run_first(bindings: Iterable[Binding], widget: Widget) -> bool:
-    """Run the first of the widget's bindings that does not decline; whether there was one."""
+    """Run the first binding that does not decline; return False if there was none."""
     for binding in bindings:
-        # Textual leaves open what an app returns, and so the app's type.
+        # Textual does not type the return value of its App.
         if await widget.app.run_action(binding.action, widget):  # pyright: ignore[reportUnknownMemberType]
             return True
     return False
 
 
 class PromptInput(LineInput):
-    """Keys that mean nothing to the text are offered to `run_key`, and then to whatever is around.
+    """Keys that the text does not use are passed to `run_key`, then to the surrounding widgets.
 
-    Textual itself runs bindings only after the keys that came in together with theirs: a line that arrives at once,
-    with its Enter, would be sent without its last letters. Here every key acts before the next.
+    Textual runs bindings only after all keys received together with theirs: a line that arrives at once with its Enter
+    would be sent without its last letters. Here each key is handled before the next.
     """
 
     def __init__(self, run_key: Callable[[str], Awaitable[bool]], receive: Callable[[str], Awaitable[None]]) -> None:
-        """`receive` gets what is pasted."""
+        """`receive` is called with pasted text."""
         super().__init__()
         self.cursor_blink = False
         self.match_cursor_bracket = False
@@ -59,7 +59,7 @@ class PromptInput(LineInput):
 
     @dataclass
     class Beyond(Message):
-        """A step was made out of the text, up (-1) or down."""
+        """The cursor moved up (-1) or down (1) out of the text."""
 
         step: int
 
@@ -69,7 +69,7 @@ class PromptInput(LineInput):
 
     @uses_vim.setter
     def uses_vim(self, wanted: bool) -> None:
-        # Few want it, and the first paint does not wait for it.
+        # Late import: rarely used, and not needed before the first paint.
         from cinch_tui.widgets.prompt.vim_keys import VimKeys
 
         self._vim = VimKeys(self) if wanted else None
@@ -77,7 +77,7 @@ class PromptInput(LineInput):
 
     @property
     def hint(self) -> str:
-        """A word in the frame."""
+        """Return the hint in the frame."""
         return self._hint
 
     @hint.setter
@@ -87,7 +87,7 @@ class PromptInput(LineInput):
 
     @property
     def keys_elsewhere(self) -> str:
-        """The keys of the widget that has the focus, shown in the frame instead of the hint."""
+        """Return the keys of the focused widget, shown instead of the hint."""
         return self._keys_elsewhere
 
     @keys_elsewhere.setter
@@ -102,11 +102,11 @@ class PromptInput(LineInput):
 
     @property
     def words(self) -> UserInput:
-        """The text with every paste in its place, and its images."""
+        """Return the text with pastes expanded, and its images."""
         return self._pastes.words(self.text)
 
     def said(self, text: str) -> UserInput:
-        """What a text says that stood here."""
+        """Expand a text that was in the prompt."""
         return self._pastes.words(text)
 
     @property
@@ -121,15 +121,15 @@ class PromptInput(LineInput):
 
     @property
     def pasted(self) -> tuple[str, ...]:
-        """The texts that the placeholders here stand for."""
+        """Return the pastes whose placeholders are in the text."""
         return self._pastes.held_in(self.text)
 
     def show(self, said: UserInputLike, pasted: Sequence[str] = ()) -> None:
-        """Replace everything, with the cursor at the end and placeholders for the texts in `pasted`."""
+        """Replace the text, with the cursor at the end and placeholders for `pasted`."""
         words = as_user_input(said)
         text = self._pastes.adopt(words.with_text(typeable(words.text)))
         for each in pasted:
-            # The history keeps no newline at the end of a prompt.
+            # The history strips trailing newlines.
             part = each if each in text else each.rstrip("\n")
             text = text.replace(part, self._pastes.collapse(part), 1)
         self.load_text(text if len(text) <= _MAX_SHOWN else self._pastes.collapse_all(text))
@@ -144,12 +144,12 @@ class PromptInput(LineInput):
         self._replace_selection(self._pastes.attach(shot) + ("" if has_blank else " "))
 
     def put(self, text: str) -> None:
-        """Insert as if pasted: a large text becomes a placeholder."""
+        """Insert text like a paste: a large one becomes a placeholder."""
         text = typeable(text)
         self._replace_selection(self._pastes.collapse(text) if is_large(text) else text)
 
     def forget(self) -> None:
-        """Empty the text, its undo history and the pastes."""
+        """Clear text, undo history and pastes."""
         self.load_text("")
         self._pastes.clear()
         if self._vim:
@@ -163,7 +163,7 @@ class PromptInput(LineInput):
         self._replace_selection("\n")
 
     def break_line_at_backslash(self) -> bool:
-        """Turn a backslash before the cursor, at the end of the line, into a new line; whether there was one."""
+        """Replace a backslash at the end of the line by a newline; return False if there is none."""
         row, column = self.cursor_location
         line = self.document.get_line(row)
         if column != len(line) or not line.endswith("\\"):
@@ -172,13 +172,13 @@ class PromptInput(LineInput):
         return True
 
     def replace_before_cursor(self, start: int, text: str) -> None:
-        """Put `text` in the place of what stands between the column `start` and the cursor."""
+        """Replace the text between column `start` and the cursor."""
         row, column = self.cursor_location
         self.replace(text, (row, start), (row, column), maintain_selection_offset=False)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         height = super().get_content_height(container, viewport, width)
-        # In a small terminal the conversation keeps its half.
+        # On a low terminal the transcript keeps half of the rows.
         return min(height, max(1, viewport.height // 2 - 2))
 
     async def on_key(self, event: events.Key) -> None:
@@ -198,7 +198,7 @@ class PromptInput(LineInput):
             event.prevent_default()
 
     async def _press_vim(self, event: events.Key, vim: VimKeys) -> bool:
-        """Whether the key is done with. Esc closes what is open before it ends anything else."""
+        """Return True if the key was handled. Esc first closes an open popup."""
         if event.key == "escape" and vim.inserts and await self._run_key("escape"):
             return True
         outcome = vim.press(event)
@@ -236,7 +236,7 @@ class PromptInput(LineInput):
         self._leave_placeholder(select=select, before=False)
 
     def on_text_area_selection_changed(self) -> None:
-        """Wherever the mouse or a line above or below took the cursor, it stands beside a placeholder, not in it."""
+        """Move the cursor out of a placeholder after a click or vertical move."""
         if self.selection.is_empty:
             row, column = self.cursor_location
             around = self._pastes.around(self.document.get_line(row), column)

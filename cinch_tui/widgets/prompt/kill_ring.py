@@ -1,4 +1,4 @@
-"""What was cut by the keys that cut, latest last: to be brought back in turn."""
+"""Kill ring of the prompt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class KillRing:
         self._kills.append(text)
 
     def join(self, text: str, *, before: bool) -> None:
-        """Put it to the latest one, before or behind it: keys that cut one after another cut one text."""
+        """Extend the latest text: consecutive kills form one text."""
         latest = self._kills.pop() if self._kills else ""
         self._kills.append(text + latest if before else latest + text)
 
@@ -24,6 +24,6 @@ class KillRing:
         return self._kills[-1] if self._kills else ""
 
     def turn(self) -> str:
-        """The one before the latest, which is the latest from now on."""
+        """Rotate the ring; return the new latest text."""
         self._kills.rotate(1)
         return self.latest

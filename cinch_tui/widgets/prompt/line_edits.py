@@ -1,4 +1,4 @@
-"""What a shell's keys make of a text and the place of the cursor in it: pure, counted in characters."""
+"""Pure functions for readline-style editing; positions are counted in characters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BLANK_WORD = re.compile(r"\S+")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What stands from `start` to `end` becomes `text`, and the cursor goes to `cursor`."""
+    """Replace `start` to `end` by `text`, and move the cursor to `cursor`."""
 
     start: int
     end: int
@@ -22,29 +22,29 @@ class Change:
 
 
 def word_end(text: str, at: int) -> int:
-    """Where the word ends in which, or before which, the cursor is."""
+    """Return the end of the current or next word."""
     found = _WORD.search(text, at)
     return found.end() if found else len(text)
 
 
 def word_start(text: str, at: int) -> int:
-    """Where the word begins in which, or behind which, the cursor is."""
+    """Return the start of the current or previous word."""
     return _last_start(_WORD, text, at)
 
 
 def blank_word_start(text: str, at: int) -> int:
-    """As `word_start`, where only blanks part words."""
+    """Return the start of the current or previous blank-separated word."""
     return _last_start(_BLANK_WORD, text, at)
 
 
 def line_start(text: str, at: int) -> int:
-    """The start of the line; there already, the end of the line before."""
+    """Return the start of the line; if already there, the end of the previous line."""
     start = text.rfind("\n", 0, at) + 1
     return start if start < at else max(at - 1, 0)
 
 
 def line_end(text: str, at: int) -> int:
-    """The end of the line; there already, the start of the next."""
+    """Return the end of the line; if already there, the start of the next line."""
     end = text.find("\n", at)
     if end < 0:
         return len(text)
@@ -52,7 +52,7 @@ def line_end(text: str, at: int) -> int:
 
 
 def swapped_letters(text: str, at: int) -> Change | None:
-    """The letter before the cursor goes over the one under it; at the end of a line the last two change places."""
+    """Swap the letter before the cursor with the one under it; at the end of a line the last two."""
     if at == len(text) or text[at] == "\n":
         at -= 1
     if at < 1 or "\n" in text[at - 1 : at + 1]:
@@ -61,7 +61,7 @@ def swapped_letters(text: str, at: int) -> Change | None:
 
 
 def swapped_words(text: str, at: int) -> Change | None:
-    """The word before the cursor goes over the one at or after it; behind the last word the last two change places."""
+    """Swap the word before the cursor with the one at or after it; after the last word the last two."""
     words = [match.span() for match in _WORD.finditer(text)]
     second = next((index for index, (_, end) in enumerate(words) if end > at), len(words) - 1)
     if second < 1:
@@ -71,7 +71,7 @@ def swapped_words(text: str, at: int) -> Change | None:
 
 
 def recased_word(text: str, at: int, case: Callable[[str], str]) -> Change:
-    """The word from the cursor on in another case, and the cursor behind it."""
+    """Change the case from the cursor to the end of the word, and move behind it."""
     end = word_end(text, at)
     return Change(at, end, case(text[at:end]), end)
 

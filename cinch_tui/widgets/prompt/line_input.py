@@ -1,4 +1,4 @@
-"""A text area with the keys of a shell: words, kill ring, swapping, case, undo."""
+"""Text area with readline keys: words, kill ring, swapping, case, undo."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from cinch_tui.widgets.prompt.line_edits import (
 )
 
 Place: TypeAlias = Callable[[str, int], int]
-"""Where to, from a place in a text."""
+"""Maps a text and a position to the target position."""
 _Command: TypeAlias = Literal["kill", "yank", ""]
 
 
 class LineInput(TextArea, inherit_bindings=False):
-    """Whoever hands it keys calls `begin_command` before each: what some do depends on the one before."""
+    """Readline editing. Call `begin_command` before each key, since some keys depend on the previous one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("line")]
 
@@ -42,21 +42,21 @@ class LineInput(TextArea, inherit_bindings=False):
 
     @property
     def index(self) -> int:
-        """The place of the cursor in the text, in characters."""
+        """Return the cursor position in characters."""
         return self._index(self.cursor_location)
 
     def begin_command(self) -> None:
         self._last_command, self._command = self._command, ""
 
     def whole(self, start: int, end: int) -> tuple[int, int]:
-        """The span, widened to what must not be cut in two."""
+        """Extend the span to units that must not be split."""
         return start, end
 
     def go(self, index: int, *, select: bool = False) -> None:
         self.move_cursor(self.location_of(index), select=select)
 
     def apply(self, change: Change | None) -> None:
-        """Change the text as one step of undo."""
+        """Change the text as one undo step."""
         if change is None:
             return
         self.history.checkpoint()
@@ -66,7 +66,7 @@ class LineInput(TextArea, inherit_bindings=False):
         self.go(change.cursor)
 
     def kill(self, start: int, end: int, *, is_backward: bool) -> str:
-        """Cut the span, or the selection where there is one, and keep it in the ring."""
+        """Cut the span, or the selection, into the kill ring."""
         if not self.selection.is_empty:
             start, end = sorted(map(self._index, self.selection))
         start, end = self.whole(start, end)
@@ -93,7 +93,7 @@ class LineInput(TextArea, inherit_bindings=False):
         return sum(len(line) + 1 for line in self.document.lines[:row]) + column
 
     def location_of(self, index: int) -> tuple[int, int]:
-        """Row and column of a place in the text."""
+        """Return row and column of a position."""
         before = self.text[:index]
         return before.count("\n"), index - (before.rfind("\n") + 1)
 
@@ -165,6 +165,6 @@ class LineInput(TextArea, inherit_bindings=False):
 
 
 def _capital(word: str) -> str:
-    """The first letter of it, whatever stands before, as a capital."""
+    """Capitalize the first letter, after leading punctuation."""
     start = next((index for index, letter in enumerate(word) if letter.isalnum()), 0)
     return word[:start] + word[start : start + 1].upper() + word[start + 1 :].lower()

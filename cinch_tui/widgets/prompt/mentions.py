@@ -1,5 +1,4 @@
-"""Paths after an `@`: the project's files and folders, those at work first; and any folder that is named from its root,
-from home or from above."""
+"""Completion of paths after `@`: project files, recently changed ones first, and absolute, home and parent paths."""
 
 from __future__ import annotations
 
@@ -15,10 +14,10 @@ from cinch_tui.widgets.prompt.file_list import list_paths, paths_at_work
 from cinch_tui.widgets.prompt.paths import names_in
 
 FRESH_SECONDS = 10.0
-# A listing that takes long is not made again and again.
+# Slow listings are refreshed less often.
 _FRESH_FOR = 30
 _A_KEY = 0.015
-"""Seconds that a search may take of one key; what is left goes on behind it."""
+"""Maximum seconds of search per key; the search continues afterwards."""
 _MAX_USED = 50
 
 _MENTION = re.compile(r"""(?:^|[\s(\[{,;:=\'`])@(?P<path>"[^"]*|[^\s@"]*)$""")
@@ -26,7 +25,7 @@ _OUTSIDE = ("/", "~/", "../", "./")
 
 
 class MentionCompletion:
-    """Completes from an index in memory. `load` fills it; until then there is nothing of the project to offer."""
+    """Completes from an in-memory index, filled by `load`."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -42,7 +41,7 @@ class MentionCompletion:
 
     @property
     def goes_on(self) -> bool:
-        """More may be found for what was asked last: ask again."""
+        """Return True if the last search is unfinished: ask again."""
         return self._search is not None and not self._search.is_done
 
     @staticmethod
@@ -59,11 +58,11 @@ class MentionCompletion:
         paths = self._outside(wanted) if wanted.startswith(_OUTSIDE) else self._inside(wanted)
         is_folder = wanted.endswith("/")
         found = tuple(_candidate(path) for path in paths if not (is_folder and path == wanted))
-        # A folder may be what is meant, as much as what is in it.
+        # The folder itself may be meant, so Enter does not insist on its content.
         return Completion(match.start("path"), wanted, found, insists=not is_folder) if found else None
 
     def used(self, text: str) -> None:
-        """A candidate was taken: it comes first from now on."""
+        """Record an accepted candidate; it is offered first from now on."""
         path = text.strip('"')
         self._used = [path, *(each for each in self._used if each != path)][:_MAX_USED]
 
@@ -98,7 +97,7 @@ if TYPE_CHECKING:
 
 
 def _candidate(path: str) -> Candidate:
-    # Behind a folder the path goes on.
+    # The path continues after a folder.
     is_folder = path.endswith("/")
     if " " not in path:
         return Candidate(path, then="" if is_folder else " ")

@@ -1,4 +1,4 @@
-"""Text field that takes pastes: text, pictures and the paths of pictures."""
+"""Text field that accepts pasted text, images and image paths."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from cinch_tui.images.paste_handler import PasteHandler
 
 PATIENCE = 3.0
-"""Seconds that a paste may take to be looked at."""
+"""Maximum seconds to examine a paste."""
 
 
 class PastingField(CompletingField):
     @dataclass
     class Complaint(Message):
-        """What was pasted could not be taken as it was."""
+        """The paste could not be accepted as it was."""
 
         text: str
 
     async def receive(self, text: str) -> None:
-        """Insert what was pasted; a picture, or the path of one, as the picture."""
+        """Insert a paste: as an image if it is one or names one, else as text."""
         if self._input.text.startswith("!"):
             self._input.put(text)
             return
-        # Nothing is pasted before the first paint.
+        # Late import: not needed before the first paint.
         from cinch_tui.images.paste_handler import taken_in
 
         intake = None
-        # A folder on a machine that does not answer must not hold up the keys.
+        # An unresponsive network folder must not block keys.
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
                 intake = await taken_in(text, self._mentions.root)
@@ -45,11 +45,11 @@ class PastingField(CompletingField):
             self._take_in(intake)
 
     async def action_paste(self) -> None:
-        """From the system's clipboard, where there is a way to it; else what was copied here."""
+        """Paste from the system clipboard if available, else from the app's own."""
         from cinch_tui.images.clipboard import held
         from cinch_tui.images.paste_handler import shown
 
-        # Textual leaves open what an app returns, and so the app's type.
+        # Textual does not type the return value of its App.
         copied: str = self.app.clipboard  # pyright: ignore[reportUnknownMemberType]
         try:
             found = await held()

@@ -1,4 +1,4 @@
-"""Paths in a command of the person's own: what the folder holds that is begun, asked for with Tab."""
+"""Path completion in shell commands of the user, with Tab."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, Completion, CompletionSource
 
 _MOST_LOOKED_AT = 20_000
-# Blanks that belong to a path have a backslash before them, as in a shell.
+# Blanks inside a path are escaped with a backslash, as in a shell.
 _LAST_WORD = re.compile(r"(?:\\.|[^\s\\;|&<>()'\"=])*$")
 _SPECIAL = re.compile(r"""([\s\\;|&<>()'"$`*?#!\[\]{}])""")
 
@@ -21,7 +21,7 @@ class PathCompletion:
         self._root = root
 
     def complete(self, before: str, *, one_line: bool) -> Completion | None:
-        """What begins like the last word of a command that starts with `!`."""
+        """Complete the last word of a command that starts with `!`."""
         del one_line
         found = _LAST_WORD.search(before, len(before) - len(before.lstrip("!")))
         typed = found[0] if found else ""
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def names_in(root: Path, folder: str, begun: str) -> list[str]:
-    """What the folder holds that begins so, folders with a slash behind them; hidden ones only if a dot was typed."""
+    """Return directory entries with this prefix, folders with a trailing slash; hidden ones only for a leading dot."""
     try:
         with os.scandir(root / Path(folder).expanduser()) as entries:
             found = [
@@ -48,7 +48,7 @@ def names_in(root: Path, folder: str, begun: str) -> list[str]:
                 if entry.name.isprintable()
             ]
     except (OSError, RuntimeError):
-        # A folder that is not there, or the home of nobody.
+        # Missing folder, or unknown user in `~user`.
         return []
     return sorted(found)[:MAX_CANDIDATES]
 

@@ -1,4 +1,4 @@
-"""The list of completions above the prompt."""
+"""Completion popup above the prompt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cinch_tui.rendering.component_look import look_of
 from cinch_tui.widgets.prompt.completion import Candidate, Completion
 
 MAX_ROWS = 8
-# What the rest of the screen needs in a small terminal: the prompt, the status bar, two lines of conversation.
+# Rows reserved on a low terminal: prompt, status bar, two lines of transcript.
 _ROWS_FOR_OTHERS = 6
 
 
@@ -62,7 +62,7 @@ class CompletionPopup(Widget):
         if self.completion is None:
             return Content()
         rows = max(1, self.size.height)
-        # The window of rows follows the highlight, which stays on its last row once it got there.
+        # The visible rows scroll with the highlight.
         first = max(0, self._index - rows + 1)
         shown = self.completion.candidates[first : first + rows]
         room = max(self.size.width // 2, 24) if any(candidate.description for candidate in shown) else self.size.width

@@ -1,4 +1,4 @@
-"""The prompt: where a person types, with history, completion and large pastes."""
+"""The prompt: text input with history, completion and large pastes."""
 
 from __future__ import annotations
 
@@ -29,18 +29,23 @@ from harness.lazy_dataclass import dataclass
 IDLE_HINT = ("Ask for a change", "/ commands", "@ files", "chat.help help")
 COMMAND_HINT = ("chat.abort stops your command", *IDLE_HINT)
 RUNNING_HINT = ("prompt.submit steers", "prompt.follow_up queues", "chat.abort stops")
-DRAFT_HINT = "what you had not sent is back"
-SHELL_HINT = "your command · the model hears of it · !! tells it nothing · Tab paths"
-QUEUE_HINT = ("prompt.submit steers", "prompt.older takes back what waits", "chat.queue changes it", "chat.abort stops")
+DRAFT_HINT = "unsent draft restored"
+SHELL_HINT = "shell command · output is shared with the model · !! keeps it private · Tab paths"
+QUEUE_HINT = (
+    "prompt.submit steers",
+    "prompt.older takes back queued messages",
+    "chat.queue edits the queue",
+    "chat.abort stops",
+)
 STEERING_HINT = ("prompt.submit sends it now", *QUEUE_HINT[1:3], "chat.interrupt stops")
-REVISION_HINT = ("what waits", "prompt.submit puts it back", "prompt.close_popup leaves it as it was")
+REVISION_HINT = ("queued message", "prompt.submit saves", "prompt.close_popup cancels")
 
 
 class Prompt(PastingField):
-    """Posts what was typed and empties itself; a screen that cannot take it gives it back with `restore`.
+    """Posts the text and clears itself; a screen that cannot accept it calls `restore`.
 
-    `typed_at` is when a text that is still here last changed, on the monotonic clock: nothing should take the keys from
-    someone typing.
+    `typed_at` is the time of the last change of the current text, on the monotonic clock: dialogs should not take the
+    focus from a user who is typing.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("prompt")]
@@ -49,19 +54,19 @@ class Prompt(PastingField):
     something_waits = var(default=False)
     steering_waits = var(default=False)
     own_commands = var(0)
-    """So many commands of the person's run now."""
+    """Number of running shell commands of the user."""
     unseen = var(0)
-    """So many lines of the conversation are new below what is shown; told in the frame, where it takes no row."""
+    """Number of new lines below the transcript's view, shown in the frame."""
 
     @dataclass
     class Submitted(Message):
-        """Enter: the whole text, with every paste in it, and its images."""
+        """Enter: the complete text with pastes and images."""
 
         words: UserInput
 
     @dataclass
     class FollowUp(Message):
-        """Alt+Enter: for when the agent is done."""
+        """Alt+Enter: send after the run."""
 
         words: UserInput
 
@@ -70,19 +75,19 @@ class Prompt(PastingField):
 
     @dataclass
     class EditorRequested(Message):
-        """Ctrl+G: go on in an editor. The text is still here; `take` it."""
+        """Ctrl+G: edit in an editor. The text is still in the prompt; `take` it."""
 
     @dataclass
     class Revised(Message):
-        """What was to be changed is ready."""
+        """The edited queued message is ready."""
 
         words: UserInput
 
     class LeftAsItWas(Message):
-        """What was to be changed is not."""
+        """Editing a queued message was cancelled."""
 
     class TakeBack(Message):
-        """Up in an empty prompt: what waits is wanted here again."""
+        """Up in an empty prompt: move queued messages back to the prompt."""
 
     def __init__(
         self,
@@ -96,7 +101,7 @@ class Prompt(PastingField):
         self.typed_at = 0.0
         self._history = history
         self._search: HistorySearch | None = None
-        # What stood here when something else was to be changed here.
+        # Prompt text set aside while a queued message is edited.
         self._aside: UserInput | None = None
 
     def compose(self) -> ComposeResult:
@@ -125,12 +130,12 @@ class Prompt(PastingField):
 
     @property
     def field(self) -> PromptInput:
-        """Where the text stands."""
+        """Return the text area."""
         return self._input
 
     @property
     def words(self) -> UserInput:
-        """What would be sent now."""
+        """Return what would be sent now."""
         return self._input.said(self._search.draft) if self._search else self._input.words
 
     @property
@@ -143,7 +148,7 @@ class Prompt(PastingField):
         self._show(text)
 
     def take(self) -> UserInput:
-        """What stands here; the prompt is empty afterwards, and it is in no history."""
+        """Return the text and clear the prompt, without adding it to the history."""
         self._leave_search()
         words = self._input.words
         self._shown = ""
@@ -153,13 +158,13 @@ class Prompt(PastingField):
         return words
 
     def restore(self, said: UserInputLike) -> None:
-        """Give back what was posted, before whatever has been typed since."""
+        """Put back posted text, before anything typed since."""
         since = self.words
         self._leave_search()
         self._show(join_inputs([as_user_input(said), since]) if since.text else said)
 
     def revise(self, words: UserInput) -> None:
-        """Let the person change this, in the place of what stands here, which comes back afterwards."""
+        """Edit a queued message in the prompt; the current text is restored afterwards."""
         self._leave_search()
         if self._aside is None:
             self._aside = self.words
@@ -178,7 +183,7 @@ class Prompt(PastingField):
         return join_inputs([self.words, self._aside]) if self._aside and self._aside.text else self.words
 
     def insert(self, text: str) -> None:
-        """Type or paste the text at the cursor, and go there."""
+        """Insert text at the cursor and focus the prompt."""
         self._leave_search()
         self._input.put(text)
         self.focus()
@@ -318,14 +323,14 @@ class Prompt(PastingField):
         return found
 
     def _leave_search(self) -> None:
-        """Put what was typed before the search back, if one is on."""
+        """End a search and restore the text before it."""
         if self._search:
             draft, self._search = self._search.draft, None
             self._input.hint = ""
             self._show(draft)
 
     def _took_found(self) -> bool:
-        """Whether a search was on; it is over, and what it found stands in the prompt."""
+        """End a search and insert its result; return False if there was none."""
         search, candidate = self._search, self._popup.highlighted
         if search is None:
             return False

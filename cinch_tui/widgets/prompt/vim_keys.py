@@ -1,4 +1,4 @@
-"""The keys of vi in the prompt: from the text area to the machine and back."""
+"""Vim mode of the prompt: connects the text area with the Vim state machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class VimKeys:
 
     @property
     def shown(self) -> str:
-        """The mode, and what of a command is typed."""
+        """Return the mode and the pending keys."""
         return f"{self._vim.mode.upper()} {self._vim.pending}".rstrip()
 
     @property
@@ -37,23 +37,23 @@ class VimKeys:
         key = event.key
         letter = key.removeprefix("alt+")
         if len(letter) == 1 and letter != key and key not in _elsewhere():
-            # Esc and a letter in quick succession: many terminals send the same for both.
+            # Many terminals send the same for Alt and a letter as for Esc followed by the letter.
             self._vim.key("escape")
             return self._vim.key(letter)
         return self._vim.key(event.character if event.is_printable and event.character else key)
 
     def begin(self) -> None:
-        """Another text is begun."""
+        """Start with a new text."""
         self._vim.reset()
 
     def rest(self) -> None:
-        """Another text stands here: the cursor is on a letter of it."""
+        """Adjust the cursor to a replaced text."""
         if not self.inserts:
             self._field.go(resting(self._field.text, self._field.index))
 
 
 class InputField:
-    """A text area as the machine sees it. What must not be cut in two is changed whole."""
+    """Adapter of the text area. Placeholders are changed as a unit."""
 
     def __init__(self, line: LineInput) -> None:
         self._line = line
@@ -71,7 +71,7 @@ class InputField:
 
     def go(self, index: int) -> None:
         start, end = self._line.whole(index, index + 1)
-        # Over it, in the direction of the step.
+        # Skip the unit in the direction of the step.
         to = (end if self.index < index else start) if start < index < end else index
         self._line.go(to)
 
@@ -93,7 +93,7 @@ class InputField:
 
 @cache
 def _elsewhere() -> frozenset[str]:
-    """Keys that mean something around the text."""
+    """Return keys that are bound outside of the text area."""
     return frozenset(key for each in KEYS if each.owner in ("prompt", "chat", "app") for key in each.keys.split(","))
 
 

@@ -106,7 +106,7 @@ async def test_what_is_not_found_is_said_and_leaves_the_view_where_it_was() -> N
 
         await search(pilot, app, "needles")
 
-        assert app.said == "nothing found"
+        assert app.said == "no matches"
         assert before[-1] in screen(app.view)
 
 

@@ -1,1 +1,1 @@
-"""Editing a text with the keys of vi: pure, without a screen."""
+"""Vim key bindings, independent of the screen."""

@@ -1,4 +1,4 @@
-"""What vi's operators and single letters do to a text; and what they keep to be put elsewhere."""
+"""Vim operators and single-key commands, and the register."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Field(Protocol):
 
     @property
     def index(self) -> int:
-        """Where the cursor is, in characters."""
+        """Return the cursor position in characters."""
         ...
 
     def whole(self, start: int, end: int) -> tuple[int, int]:
-        """The span, widened to what must not be cut in two."""
+        """Extend the span to units that must not be split."""
         ...
 
     def go(self, index: int) -> None: ...
@@ -31,7 +31,7 @@ class Field(Protocol):
     def mark(self, start: int, end: int) -> None: ...
 
     def apply(self, change: Change) -> None:
-        """As one step of undo."""
+        """Change the text as one undo step."""
         ...
 
     def undo(self) -> None: ...
@@ -41,7 +41,7 @@ class Field(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """With `lines`, whole ones, without the break behind the last."""
+    """A range of text; `lines`: whole lines without the last newline."""
 
     start: int
     end: int
@@ -49,7 +49,7 @@ class Span:
 
 
 class Hand:
-    """What returns a bool says whether the person is to write now."""
+    """Executes commands. Methods that return a bool return True to enter insert mode."""
 
     def __init__(self, field: Field) -> None:
         self._field = field
@@ -134,11 +134,11 @@ class Hand:
         return Span(self._at, end)
 
     def _whole(self, span: Span) -> Span:
-        """What cannot be cut in two is kept, and changed, as one."""
+        """Extend the span to units that must not be split."""
         return Span(*self._field.whole(span.start, span.end), span.lines) if span.start < span.end else span
 
     def _recased(self, span: Span, case: Callable[[str], str]) -> str:
-        """The text in another case, but for what stands for something else."""
+        """Change the case, except for placeholders."""
         text, said, at = self._field.text, "", span.start
         while at < span.end:
             _, end = self._field.whole(at, at + 1)
@@ -160,7 +160,7 @@ class Hand:
     def _delete(self, span: Span) -> None:
         start, end, text = span.start, span.end, self._field.text
         if span.lines:
-            # A break goes with the lines: the one behind, or that before the last.
+            # Remove a newline with the lines: the one behind, or the one before the last line.
             start, end = (start, end + 1) if end < len(text) else (max(0, start - 1), end)
         self._field.apply(Change(start, end, "", start))
         rest = self._field.text

@@ -1,6 +1,6 @@
-"""The modes of vi over a text: keys in, changes out.
+"""Vim modes: keys in, changes out.
 
-Keys are named as Textual names them, printable ones by what they print.
+Keys have Textual's names, printable ones are the character.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cinch_tui.widgets.prompt.vim.reading import Command, MoreIsNeeded, NoComman
 
 Mode: TypeAlias = Literal["insert", "normal", "visual", "visual line"]
 Outcome: TypeAlias = Literal["taken", "left", "older", "newer"]
-"""`left`: the key means nothing here; the others ask for the prompt before or after this one."""
+"""`left`: the key is not used here; `older` and `newer` ask for another prompt of the history."""
 
 _ALIASES = {"ctrl+r": "redo", "backspace": "h", "ctrl+h": "h", "space": "l", " ": "l"}
 _TURNED = {"f": "F", "F": "f", "t": "T", "T": "t"}
@@ -52,7 +52,7 @@ class Vim:
         return "".join(self._keys)
 
     def reset(self) -> None:
-        """A new text is begun."""
+        """Start with a new text."""
         self._keys.clear()
         self._insert()
 
@@ -126,7 +126,7 @@ class Vim:
             self._field.apply(Change(at, at, inserted, at + len(inserted)))
             self._leave_insert()
 
-    # Where to
+    # Motions
 
     def _motion(self, command: Command, at: int) -> Motion | None:
         name, text = command.motion, self._field.text
@@ -171,7 +171,7 @@ class Vim:
         if not how:
             return None
         text, letter = self._field.text, self._find[1]
-        # What stands beside the letter already goes to the next.
+        # A cursor next to the letter continues to the next one.
         beside = {"t": 1, "T": -1}.get(how, 0)
         if beside and text[at + beside : at + beside + 1] == letter:
             at += beside
@@ -197,7 +197,7 @@ class Vim:
         return Span(start, end + (motion.kind == "inclusive"))
 
     def _words(self, command: Command) -> Span:
-        """An operator on words leaves the break of the line; one that changes them leaves the blanks behind, too."""
+        """An operator on words keeps the newline; `c` also keeps trailing blanks."""
         text, at = self._field.text, self._field.index
         if command.operator == "c" and text[at : at + 1].strip():
             ends = self._motion(replace(command, motion="e" if command.motion == "w" else "E"), at - 1)

@@ -1,4 +1,4 @@
-"""Where a motion leads in a text, counted in characters; and what an operator takes on the way there."""
+"""Vim motions: target position in characters, and the kind of span for operators."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def line_start(text: str, at: int) -> int:
 
 
 def line_end(text: str, at: int) -> int:
-    """Where the newline is, or the text ends."""
+    """Return the position of the newline or the end of the text."""
     end = text.find("\n", at)
     return len(text) if end < 0 else end
 
 
 def resting(text: str, at: int) -> int:
-    """The place for a cursor that stands on a letter: not behind the last of a line."""
+    """Return a position on a letter, for normal mode: not behind the last one of a line."""
     at = max(0, min(at, len(text)))
     return at - 1 if at > line_start(text, at) and at == line_end(text, at) else at
 
@@ -43,7 +43,7 @@ def first_letter(text: str, at: int) -> int:
 
 
 def vertical(text: str, at: int, by: int) -> Motion | None:
-    """So many lines down, or up, in the same column; None where there are not so many."""
+    """Move down or up by lines in the same column; None if there are not enough lines."""
     row = text.count("\n", 0, at) + by
     lines = text.split("\n")
     if not 0 <= row < len(lines):
@@ -59,10 +59,10 @@ def to_line(text: str, number: int) -> Motion:
 
 
 def to_letter(text: str, at: int, how: str, letter: str, count: int) -> Motion | None:
-    """f, F, t and T: to that letter in the line, or to the place beside it."""
+    """f, F, t and T: move to a letter in the line, or next to it."""
     start, end, place = line_start(text, at), line_end(text, at), at
     for _ in range(count):
-        # Behind a letter that it stands beside already.
+        # Skip a letter the cursor is next to.
         place = text.find(letter, place + 1, end) if how in "ft" else text.rfind(letter, start, place)
         if place < 0:
             return None
@@ -72,7 +72,7 @@ def to_letter(text: str, at: int, how: str, letter: str, count: int) -> Motion |
 
 
 def matching_bracket(text: str, at: int) -> Motion | None:
-    """From the bracket at or behind the cursor, in its line, to the one that belongs to it."""
+    """Return the bracket that matches the one at or after the cursor in its line."""
     place = next((place for place in range(at, line_end(text, at)) if text[place] in "()[]{}"), None)
     if place is None:
         return None
@@ -130,4 +130,4 @@ STEPS: dict[str, tuple[Step, Kind]] = {
     "{": (_paragraph_back, "exclusive"),
     "}": (_paragraph, "exclusive"),
 }
-"""Motions that are made again as often as the count says."""
+"""Motions repeated by the count."""

@@ -1,4 +1,4 @@
-"""Text objects: the word, quotation, brackets or paragraph in which a place is."""
+"""Vim text objects: word, quotation, brackets or paragraph around a position."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KINDS = {"w", "W", "p", '"', "'", "`", *_BRACKETS}
 
 
 def span_of(text: str, at: int, kind: str, *, around: bool) -> tuple[int, int] | None:
-    """From where to where it goes, with what is around it if that is asked for; None where there is none."""
+    """Return the span of a text object, with surroundings if `around`; None if there is none."""
     match kind:
         case "w" | "W":
             return _word(text, at, _WORD if kind == "w" else _BLANK_WORD, around=around)
@@ -62,7 +62,7 @@ def _in_brackets(text: str, at: int, pair: str, *, around: bool) -> tuple[int, i
 
 
 def _unmatched(text: str, at: int, wanted: str, other: str, step: int) -> int | None:
-    """The next such bracket that belongs to none on the way."""
+    """Return the next unmatched bracket."""
     depth = 0
     while 0 <= at < len(text):
         if text[at] == wanted:

@@ -1,4 +1,4 @@
-"""From keys to a command: how often, which operator, over what."""
+"""Parser for Vim commands: count, operator, motion."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ _VISUAL_ACTIONS = {*"dcyxsr~pPJuUovV"}
 
 
 class MoreIsNeeded(Exception):
-    """The keys begin a command."""
+    """The keys are the start of a command."""
 
 
 class NoCommand(Exception):
-    """No command begins like that."""
+    """The keys are not a command."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`motion` may have its letter behind it (`fx`); `motion` of an operator on whole lines is the operator itself.
-    `thing` is a text object (`iw`). A count of 0 was not given."""
+    """A parsed command. A count of 0 was not given."""
 
     action: str = ""
     operator: str = ""
     motion: str = ""
+    """With its letter, as `fx`; equal to the operator for whole lines, as `dd`."""
     thing: str = ""
+    """Text object, as `iw`."""
     letter: str = ""
     count: int = 0
 
@@ -50,7 +51,7 @@ class _Keys:
 
     def number(self) -> int:
         digits = ""
-        # A 0 in front is a motion.
+        # A leading 0 is a motion.
         while self._keys and self._keys[0].isascii() and self._keys[0].isdigit() and (digits or self._keys[0] != "0"):
             digits += self._keys.pop(0)
         return min(int(digits or 0), 9_999)

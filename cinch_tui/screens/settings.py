@@ -246,7 +246,7 @@ class SettingsScreen(Dialog[None]):
         self._overview = self._overview.with_session_values(self._hands.live())
         self._show(self.query_one(ItemList).cursor)
         if held := [each for each in standings if each.override and each.key.name not in free]:
-            self._tell(f"saved, but {held[0].source} overrides it: {held[0].value}")
+            self._tell(f"saved, but overridden here: {held[0].value} ({held[0].source})")
         elif free:
             times = {effect_time(name) for name in free}
             self._tell(f"saved; applies {times.pop()}" if len(times) == 1 else "saved")

@@ -76,7 +76,7 @@ def _about(standing: SettingState) -> Iterator[Sequence[tuple[str, str] | str]]:
         own = (
             f"; your file sets {one_line(shown_value(standing.user_value))}" if standing.user_value is not None else ""
         )
-        yield ((f"{one_line(standing.override.place)} has the last word here{own}", "$text-warning"),)
+        yield ((f"overridden by {one_line(standing.override.place)}{own}", "$text-warning"),)
     elif standing.override:
         yield (f"{one_line(standing.override.place)} adds to the value of your file",)
     elif standing.origin:

@@ -95,7 +95,7 @@ async def test_key_command_masks_checks_stores_and_applies_the_key_at_once(
         await until(pilot, lambda: isinstance(app.screen, KeyEntry) and not app.screen.waiting)
         await pilot.press(*BAD, "enter")
         note = app.screen.query_one("KeyField .note", Static)
-        await until(pilot, lambda: "Refused" in str(note.render()))
+        await until(pilot, lambda: "Rejected" in str(note.render()))
         for _ in BAD:
             await pilot.press("backspace")
         await pilot.press(*GOOD)

@@ -77,7 +77,7 @@ async def test_file_that_was_copied_in_a_file_manager_is_pasted_as_what_it_is(
 
 
 async def test_without_a_program_it_is_said_what_to_do(programs: Path, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(CinchError, match="install wl-clipboard, or xclip"):
+    with pytest.raises(CinchError, match="install wl-clipboard or xclip"):
         await held()
 
     monkeypatch.setenv("SSH_CONNECTION", "1")

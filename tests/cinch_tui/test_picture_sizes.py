@@ -60,7 +60,7 @@ async def test_photo_that_lies_on_its_side_is_upright_when_it_is_made_smaller():
 
 
 async def test_large_picture_that_cannot_be_decoded_is_refused_with_what_services_take():
-    with pytest.raises(CinchError, match=r"wide.png is too large \(8001 × 10 pixels, 0.0 MB\).*up to 8000 pixels"):
+    with pytest.raises(CinchError, match=r"wide.png is too large \(8001 × 10 pixels, 0.0 MB\).*limits are 8000 pixels"):
         await shot_of(png(8_001, 10)[:40], "wide.png")
 
 

@@ -92,7 +92,7 @@ async def test_typing_finds_a_setting_by_its_name_and_then_by_what_it_says(bench
     async with bench.app.run_test(size=(80, 24)) as pilot:
         await bench.find(pilot, "sideby")
         by_name = bench.lines()
-        await pilot.press(*["backspace"] * 6, *"glides")
+        await pilot.press(*["backspace"] * 6, *"animations")
         await pilot.pause()
         by_words = bench.lines()
 
@@ -172,7 +172,7 @@ async def test_a_reset_takes_the_line_out(bench: Bench):
         (
             "limits.max_turns",
             "enter 5 enter",
-            "overridden by project.toml, line 2; your file sets 9",
+            "project.toml, line 2; your file sets 9",
             "3 (project)",
         ),
         ("approval.mode", "down right", "overridden by the command line", '"off" (flag)'),
@@ -188,7 +188,7 @@ async def test_what_something_else_overrides_is_kept_and_said(
         after = bench.text("#told")
 
     assert place in before
-    assert after == f"kept in your file; here it is still {told}"
+    assert after == f"saved, but overridden here: {told}"
     assert bench.effects == []
     assert bench.file.read_text() != OWN
 

@@ -162,7 +162,7 @@ async def test_draft_that_is_a_command_shows_it_in_the_frame(tmp_path: Path):
     app = PromptApp(tmp_path)
     async with app.run_test() as pilot:
         await type_text(pilot, "!ls")
-        shown = (app.prompt.has_class("-shell"), "your command" in str(app.input.border_subtitle))
+        shown = (app.prompt.has_class("-shell"), "shell command" in str(app.input.border_subtitle))
         await pilot.press("enter")
         await pilot.pause()
 

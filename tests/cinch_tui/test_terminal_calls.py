@@ -8,9 +8,7 @@ from cinch_tui.notifications.channels import Notification, desktop_command, know
 CALL = Notification.about("shop", "needs approval")
 NINE = "\x1b]9;cinch – shop: needs approval\x07"
 SEVENS = "\x1b]777;notify;cinch – shop;needs approval\x07"
-NINETY_NINE = (
-    "\x1b]99;i=cinch:o=unfocused:d=0;cinch – shop\x07\x1b]99;i=cinch:o=unfocused:p=body;needs approval\x07"
-)
+NINETY_NINE = "\x1b]99;i=cinch:o=unfocused:d=0;cinch – shop\x07\x1b]99;i=cinch:o=unfocused:p=body;needs approval\x07"
 
 
 @pytest.mark.parametrize(

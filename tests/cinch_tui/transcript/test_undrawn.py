@@ -55,5 +55,5 @@ async def test_what_cannot_be_drawn_is_shown_plain_and_the_rest_as_ever(
     assert "· Before." in shown
     assert "· After." in shown
     assert "what was said" in shown
-    assert any("a fault of cinch" in line for line in shown)
+    assert any("a bug in cinch" in line for line in shown)
     assert [record.exc_info is not None for record in caplog.records].count(True) > 0

@@ -19,10 +19,12 @@ from measure import in_turn, report  # noqa: E402
 
 from harness.agent.agent import Agent  # noqa: E402
 from harness.agent.limits import Limits  # noqa: E402
-from harness.agent.options import AgentOptions, Execution  # noqa: E402
+from harness.agent.options import AgentOptions  # noqa: E402
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done  # noqa: E402
 from harness.events import Event, RequestStart, ToolExecutionEnd, ToolExecutionStart  # noqa: E402
+from harness.execution.context import Execution  # noqa: E402
 from harness.messages import ModelSpec, Usage  # noqa: E402
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Model, Request, StaticModelInfo  # noqa: E402
+from harness.ports.provider import Model, Request, StaticModelInfo  # noqa: E402
 from harness.workspace.workspace import Workspace  # noqa: E402
 from providers.demo import scripted  # noqa: E402
 from tools import builtin_tools  # noqa: E402

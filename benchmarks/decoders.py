@@ -26,7 +26,7 @@ from fakes import (  # noqa: E402  the path comes first
 from fakes.script import Reply  # noqa: E402
 from measure import in_turn, report  # noqa: E402
 
-from harness.ports.provider import BlockDelta, Delta  # noqa: E402
+from harness.deltas import BlockDelta, Delta  # noqa: E402
 from providers.anthropic.decode import MessageDecoder  # noqa: E402
 from providers.bedrock.decode import ConverseDecoder  # noqa: E402
 from providers.bedrock.frames import FrameDecoder  # noqa: E402

@@ -19,9 +19,10 @@ from measure import memory, report  # noqa: E402
 from harness.agent.agent import Agent  # noqa: E402
 from harness.agent.limits import Limits  # noqa: E402
 from harness.agent.options import AgentOptions  # noqa: E402
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done  # noqa: E402
 from harness.events import AgentEnd, MessageUpdate  # noqa: E402
 from harness.messages import ModelSpec, Usage  # noqa: E402
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Model, Request, StaticModelInfo  # noqa: E402
+from harness.ports.provider import Model, Request, StaticModelInfo  # noqa: E402
 from harness.session.store import SessionStore  # noqa: E402
 from harness.workspace.workspace import Workspace  # noqa: E402
 

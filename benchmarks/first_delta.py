@@ -24,8 +24,9 @@ from measure import report  # noqa: E402
 
 from harness.agent.agent import Agent  # noqa: E402
 from harness.agent.options import AgentOptions  # noqa: E402
+from harness.deltas import BlockDelta  # noqa: E402
 from harness.events import Event, MessageUpdate  # noqa: E402
-from harness.ports.provider import BlockDelta, Model  # noqa: E402
+from harness.ports.provider import Model  # noqa: E402
 from harness.workspace.workspace import Workspace  # noqa: E402
 from providers import connect  # noqa: E402
 

@@ -20,7 +20,7 @@ from cinch_tui.models.connecting import connect
 from cinch_tui.models.last_choice import load_choice
 from harness.agent.agent import Agent
 from harness.approval.modes import EXECUTE, MODES, PLAN
-from harness.approval.rules import Grants, Rule
+from harness.approval.rules import Grants
 from harness.context.normalise import normalise
 from harness.errors import ConfigError, SessionLocked
 from harness.execution.spill import forget_old_spills
@@ -31,6 +31,7 @@ from harness.messages import Message, new_id
 from harness.ports.interaction import UserInteraction
 from harness.ports.provider import Model
 from harness.ports.tool import Tool
+from harness.risk import Rule
 from harness.session.paths import project_dir
 from harness.session.snapshots import Snapshots
 from harness.session.store import SessionStore

@@ -13,7 +13,8 @@ MODULES: dict[str, str] = {
     "harness.agent.agent": "Agent",
     "harness.agent.loop_functions": "agent_loop agent_loop_continue AgentContext",
     "harness.agent.prompt": "Prompt",
-    "harness.agent.options": "AgentOptions Execution Subagents",
+    "harness.execution.context": "Execution",
+    "harness.agent.options": "AgentOptions Subagents",
     "harness.context.policy": "ContextPolicy",
     "harness.agent.limits": "Limits",
     "harness.agent.retry": "RetryPolicy RetryStrategy",
@@ -31,7 +32,8 @@ MODULES: dict[str, str] = {
     ),
     # Events
     "harness.events": (
-        "Event AgentStart AgentEnd TurnStart TurnEnd RequestStart MessageStart MessageUpdate MessageEnd "
+        "Event Continuation RunConfig "
+        "AgentStart AgentEnd TurnStart TurnEnd RequestStart MessageStart MessageUpdate MessageEnd "
         "MessageDiscarded ToolCallsReceived ToolApprovalRequested ToolApprovalResolved ToolExecutionStart "
         "ToolExecutionUpdate ToolExecutionEnd ToolCacheHit QuestionAsked QuestionAnswered PlanSubmitted UsageUpdate "
         "UsageAdded "
@@ -39,20 +41,21 @@ MODULES: dict[str, str] = {
         "ModeChanged InputRejected HookRan LimitReached SubagentEvent JobStarted JobEnded ParallelStart BranchEvent "
         "ParallelEnd Notice"
     ),
-    "harness.continuation": "Continuation",
     "harness.jobs": "Job Jobs",
     # Approvals and questions to the user
-    "harness.ports.interaction": (
-        "UserInteraction NonInteractive ApprovalRequest Approval ApprovalDecision AllowOnce AllowForSession "
-        "AllowAlways Denied AllowWithArguments ProposeRevision AllowHunks RejectedHunk BatchApproval "
-        "CallApproval Question Choice Answer BatchQuestions ask_all PlanDecision"
+    "harness.user_requests": (
+        "ApprovalRequest AllowOnce AllowForSession AllowAlways Denied AllowWithArguments ProposeRevision "
+        "RejectedHunk AllowHunks ApprovalDecision CallApproval BatchApproval Approval Choice Question Answer "
+        "PlanDecision"
     ),
+    "harness.ports.interaction": "UserInteraction NonInteractive BatchQuestions ask_all",
     "harness.approval.pending": "PendingRequests PendingRequest innermost",
     "harness.approval.interactions": "ApprovalCallback",
     "harness.approval.policy": "ApprovalMode",
-    "harness.approval.rules": "Grants Rule",
+    "harness.approval.rules": "Grants",
     # Tools
-    "harness.ports.tool": "Tool ToolContext ToolOutput Risk Role",
+    "harness.risk": "Risk Rule",
+    "harness.ports.tool": "Tool ToolContext ToolOutput Role",
     "harness.function_tools.function_tool": "tool",
     "harness.function_tools.schema_tool": "SchemaTool",
     "harness.agent.subagents.agent_tool": "SubAgentTool",
@@ -63,21 +66,20 @@ MODULES: dict[str, str] = {
     "harness.agent.policies": "Budget MaxTurns DenyList LoopDetection recommended",
     "harness.agent.guardrails": "InputGuardrail Pass Warn Reject MaxLength SecretGuardrail",
     # Models
+    "harness.deltas": "BlockStart BlockDelta BlockEnd Done Delta",
     "harness.ports.provider": (
-        "Model Provider Request CacheStrategy NO_CACHE Delta BlockStart BlockDelta BlockEnd Done ModelInfoSource "
-        "ModelInfo StaticModelInfo Price"
+        "Model Provider Request CacheStrategy NO_CACHE ModelInfoSource ModelInfo StaticModelInfo Price"
     ),
     "harness.agent.routing": "Routing Single ByTurn CheapThenPowerful",
     # Parallel runs
     "harness.parallel.run": "ParallelVariant ParallelResult run_parallel",
-    "harness.ports.selection": "Outcome Selection Strategy Transparent PickFirst TokenEfficient Elaborate",
+    "harness.parallel.selection": "Outcome Selection Strategy Transparent PickFirst TokenEfficient Elaborate",
     "harness.parallel.judge": "LlmJudge",
     # Storage
     "harness.tracing.recorder": "TraceRecorder",
     "harness.tracing.records": "SessionTrace RunTrace",
     "harness.tracing.files": "TraceFiles",
     "harness.tracing.store": "AsyncSessionStore FileSessionStore",
-    "harness.run_config": "RunConfig",
     "harness.session.store": "SessionStore",
     "harness.session.resume": "LoadedSession load_session",
     # Errors
@@ -105,7 +107,6 @@ if TYPE_CHECKING:  # the same list for type checkers
     from harness.agent.loop_functions import agent_loop as agent_loop
     from harness.agent.loop_functions import agent_loop_continue as agent_loop_continue
     from harness.agent.options import AgentOptions as AgentOptions
-    from harness.agent.options import Execution as Execution
     from harness.agent.options import Subagents as Subagents
     from harness.agent.policies import Budget as Budget
     from harness.agent.policies import DenyList as DenyList
@@ -136,9 +137,12 @@ if TYPE_CHECKING:  # the same list for type checkers
     from harness.approval.pending import innermost as innermost
     from harness.approval.policy import ApprovalMode as ApprovalMode
     from harness.approval.rules import Grants as Grants
-    from harness.approval.rules import Rule as Rule
     from harness.context.policy import ContextPolicy as ContextPolicy
-    from harness.continuation import Continuation as Continuation
+    from harness.deltas import BlockDelta as BlockDelta
+    from harness.deltas import BlockEnd as BlockEnd
+    from harness.deltas import BlockStart as BlockStart
+    from harness.deltas import Delta as Delta
+    from harness.deltas import Done as Done
     from harness.errors import Aborted as Aborted
     from harness.errors import AgentError as AgentError
     from harness.errors import AlreadyRunning as AlreadyRunning
@@ -170,6 +174,7 @@ if TYPE_CHECKING:  # the same list for type checkers
     from harness.events import CompactionEnd as CompactionEnd
     from harness.events import CompactionStart as CompactionStart
     from harness.events import ContextWarning as ContextWarning
+    from harness.events import Continuation as Continuation
     from harness.events import Event as Event
     from harness.events import HookRan as HookRan
     from harness.events import InputRejected as InputRejected
@@ -192,6 +197,7 @@ if TYPE_CHECKING:  # the same list for type checkers
     from harness.events import QuestionAsked as QuestionAsked
     from harness.events import RequestStart as RequestStart
     from harness.events import RetryScheduled as RetryScheduled
+    from harness.events import RunConfig as RunConfig
     from harness.events import SubagentEvent as SubagentEvent
     from harness.events import ToolApprovalRequested as ToolApprovalRequested
     from harness.events import ToolApprovalResolved as ToolApprovalResolved
@@ -204,6 +210,7 @@ if TYPE_CHECKING:  # the same list for type checkers
     from harness.events import TurnStart as TurnStart
     from harness.events import UsageAdded as UsageAdded
     from harness.events import UsageUpdate as UsageUpdate
+    from harness.execution.context import Execution as Execution
     from harness.function_tools.function_tool import tool as tool
     from harness.function_tools.schema_tool import SchemaTool as SchemaTool
     from harness.jobs import Job as Job
@@ -229,39 +236,24 @@ if TYPE_CHECKING:  # the same list for type checkers
     from harness.parallel.run import ParallelResult as ParallelResult
     from harness.parallel.run import ParallelVariant as ParallelVariant
     from harness.parallel.run import run_parallel as run_parallel
+    from harness.parallel.selection import Elaborate as Elaborate
+    from harness.parallel.selection import Outcome as Outcome
+    from harness.parallel.selection import PickFirst as PickFirst
+    from harness.parallel.selection import Selection as Selection
+    from harness.parallel.selection import Strategy as Strategy
+    from harness.parallel.selection import TokenEfficient as TokenEfficient
+    from harness.parallel.selection import Transparent as Transparent
     from harness.ports.hooks import Block as Block
     from harness.ports.hooks import Hooks as Hooks
     from harness.ports.hooks import Inject as Inject
     from harness.ports.hooks import Modify as Modify
     from harness.ports.hooks import Stop as Stop
-    from harness.ports.interaction import AllowAlways as AllowAlways
-    from harness.ports.interaction import AllowForSession as AllowForSession
-    from harness.ports.interaction import AllowHunks as AllowHunks
-    from harness.ports.interaction import AllowOnce as AllowOnce
-    from harness.ports.interaction import AllowWithArguments as AllowWithArguments
-    from harness.ports.interaction import Answer as Answer
-    from harness.ports.interaction import Approval as Approval
-    from harness.ports.interaction import ApprovalDecision as ApprovalDecision
-    from harness.ports.interaction import ApprovalRequest as ApprovalRequest
-    from harness.ports.interaction import BatchApproval as BatchApproval
     from harness.ports.interaction import BatchQuestions as BatchQuestions
-    from harness.ports.interaction import CallApproval as CallApproval
-    from harness.ports.interaction import Choice as Choice
-    from harness.ports.interaction import Denied as Denied
     from harness.ports.interaction import NonInteractive as NonInteractive
-    from harness.ports.interaction import PlanDecision as PlanDecision
-    from harness.ports.interaction import ProposeRevision as ProposeRevision
-    from harness.ports.interaction import Question as Question
-    from harness.ports.interaction import RejectedHunk as RejectedHunk
     from harness.ports.interaction import UserInteraction as UserInteraction
     from harness.ports.interaction import ask_all as ask_all
     from harness.ports.provider import NO_CACHE as NO_CACHE
-    from harness.ports.provider import BlockDelta as BlockDelta
-    from harness.ports.provider import BlockEnd as BlockEnd
-    from harness.ports.provider import BlockStart as BlockStart
     from harness.ports.provider import CacheStrategy as CacheStrategy
-    from harness.ports.provider import Delta as Delta
-    from harness.ports.provider import Done as Done
     from harness.ports.provider import Model as Model
     from harness.ports.provider import ModelInfo as ModelInfo
     from harness.ports.provider import ModelInfoSource as ModelInfoSource
@@ -269,20 +261,13 @@ if TYPE_CHECKING:  # the same list for type checkers
     from harness.ports.provider import Provider as Provider
     from harness.ports.provider import Request as Request
     from harness.ports.provider import StaticModelInfo as StaticModelInfo
-    from harness.ports.selection import Elaborate as Elaborate
-    from harness.ports.selection import Outcome as Outcome
-    from harness.ports.selection import PickFirst as PickFirst
-    from harness.ports.selection import Selection as Selection
-    from harness.ports.selection import Strategy as Strategy
-    from harness.ports.selection import TokenEfficient as TokenEfficient
-    from harness.ports.selection import Transparent as Transparent
-    from harness.ports.tool import Risk as Risk
     from harness.ports.tool import Role as Role
     from harness.ports.tool import Tool as Tool
     from harness.ports.tool import ToolContext as ToolContext
     from harness.ports.tool import ToolOutput as ToolOutput
     from harness.publishing.channel import Listener as Listener
-    from harness.run_config import RunConfig as RunConfig
+    from harness.risk import Risk as Risk
+    from harness.risk import Rule as Rule
     from harness.session.resume import LoadedSession as LoadedSession
     from harness.session.resume import load_session as load_session
     from harness.session.store import SessionStore as SessionStore
@@ -292,6 +277,23 @@ if TYPE_CHECKING:  # the same list for type checkers
     from harness.tracing.records import SessionTrace as SessionTrace
     from harness.tracing.store import AsyncSessionStore as AsyncSessionStore
     from harness.tracing.store import FileSessionStore as FileSessionStore
+    from harness.user_requests import AllowAlways as AllowAlways
+    from harness.user_requests import AllowForSession as AllowForSession
+    from harness.user_requests import AllowHunks as AllowHunks
+    from harness.user_requests import AllowOnce as AllowOnce
+    from harness.user_requests import AllowWithArguments as AllowWithArguments
+    from harness.user_requests import Answer as Answer
+    from harness.user_requests import Approval as Approval
+    from harness.user_requests import ApprovalDecision as ApprovalDecision
+    from harness.user_requests import ApprovalRequest as ApprovalRequest
+    from harness.user_requests import BatchApproval as BatchApproval
+    from harness.user_requests import CallApproval as CallApproval
+    from harness.user_requests import Choice as Choice
+    from harness.user_requests import Denied as Denied
+    from harness.user_requests import PlanDecision as PlanDecision
+    from harness.user_requests import ProposeRevision as ProposeRevision
+    from harness.user_requests import Question as Question
+    from harness.user_requests import RejectedHunk as RejectedHunk
     from harness.views import DiffView as DiffView
     from harness.views import TextView as TextView
     from harness.views import View as View

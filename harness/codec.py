@@ -8,13 +8,16 @@ a newer one wrote. Written by hand because pydantic must not be imported before 
 from __future__ import annotations
 
 import dataclasses
+import json
+import math
 import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from harness.messages import JsonObject, JsonValue
+from harness.errors import ConfigError
+from harness.messages import JsonObject, JsonValue, Message
 
 T = TypeVar("T")
 
@@ -205,3 +208,69 @@ def _exactly(kind: Any) -> Reader:
         return data
 
     return read
+
+
+MAX_DEPTH = 100
+"""Maximum nesting of arguments; deeper values can be neither validated nor serialized."""
+
+TOO_DEEP = f"they are nested deeper than {MAX_DEPTH} levels"
+
+
+def parsed_arguments(written: str) -> JsonObject:
+    """Parse the arguments of a call.
+
+    Raises:
+        ValueError: They are not a JSON object; the text is part of a sentence.
+    """
+    try:
+        parsed: JsonValue = json.loads(written, parse_constant=_no_number, parse_float=_finite)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg} at character {error.pos}") from error
+    except RecursionError as error:
+        raise ValueError(TOO_DEEP) from error
+    if not isinstance(parsed, dict):
+        raise ValueError("they are not an object")
+    if written.count("[") + written.count("{") > MAX_DEPTH and _depth(parsed) > MAX_DEPTH:
+        raise ValueError(TOO_DEEP)
+    return parsed
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is not a valid JSON number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _no_number(digits)
+
+
+def _depth(value: JsonValue) -> int:
+    """Return the nesting depth of lists and objects."""
+    depth, level = 0, [value]
+    while level:
+        inner: list[JsonValue] = []
+        for each in level:
+            inner.extend(each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
+        depth, level = depth + 1, inner
+    return depth
+
+
+def dump_messages(messages: Sequence[Message]) -> str:
+    """Return a JSON array of messages, each as `harness.codec` writes it."""
+    return json.dumps([encode(message) for message in messages], ensure_ascii=False)
+
+
+def load_messages(text: str) -> list[Message]:
+    """Return the messages that `dump_messages` wrote.
+
+    Raises:
+        ConfigError: The text has another format.
+    """
+    try:
+        items = json.loads(text)
+        if not isinstance(items, list):
+            raise ValueError("not an array")
+        # The codec validates the items of the untyped array.
+        return [decode(Message, item) for item in items]  # pyright: ignore[reportUnknownVariableType, reportArgumentType, reportUnknownArgumentType]
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"not a list of saved messages: {error}") from error

@@ -7,9 +7,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from harness.deltas import Delta
 from harness.errors import AuthenticationFailed
 from harness.messages import ModelSpec
-from harness.ports.provider import Delta, Provider, Request, ThinkingAware
+from harness.ports.provider import Provider, Request, ThinkingAware
 from providers.catalog import Preset
 from providers.service import Service
 

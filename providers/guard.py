@@ -8,9 +8,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator,
 from dataclasses import fields
 from typing import TYPE_CHECKING, get_args
 
+from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.errors import CinchError, ConfigError, StreamError
 from harness.messages import Cost, StopReason, Usage
-from harness.ports.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done, Request
+from harness.ports.provider import Request
 from providers.catalog import Preset
 from providers.endpoint import Endpoint
 from providers.net.http_errors import plain

@@ -10,10 +10,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Protocol
 
+from harness.deltas import Delta
 from harness.errors import ModelNotFound
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
-from harness.ports.provider import Delta, ModelInfo, Request
+from harness.ports.provider import ModelInfo, Request
 from providers.catalog import Preset, Secret, ThinkingRule
 from providers.endpoint import Endpoint
 from providers.http_provider import HttpProvider

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from pydantic import Field, field_validator, model_validator
 
 from harness.messages import JsonObject, JsonValue
-from harness.ports.interaction import Answer, Choice, Question, ask_all
-from harness.ports.tool import Risk, Tool, ToolContext, ToolOutput
+from harness.ports.interaction import ask_all
+from harness.ports.tool import Tool, ToolContext, ToolOutput
+from harness.risk import Risk
+from harness.user_requests import Answer, Choice, Question
 from harness.views import TextView
 from tools.typed import Parameters, TypedTool
 

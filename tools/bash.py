@@ -16,7 +16,8 @@ from pydantic import AfterValidator, AliasChoices, Field
 from harness.execution.spill import spill_name
 from harness.jobs import BACKGROUND_HINT, MAX_RUNNING, Job, Jobs, JobSpec
 from harness.messages import JsonObject, new_id
-from harness.ports.tool import Revisable, Risk, Tool, ToolContext, ToolOutput
+from harness.ports.tool import Revisable, Tool, ToolContext, ToolOutput
+from harness.risk import Risk
 from harness.views import TerminalView, View
 from tools.git_environment import git_environment
 from tools.model_keys import without_model_keys

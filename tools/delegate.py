@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from harness.messages import JsonObject
-from harness.ports.tool import Risk, SubagentTask, Tool, ToolContext, ToolOutput
+from harness.ports.tool import SubagentTask, Tool, ToolContext, ToolOutput
+from harness.risk import Risk
 from tools.typed import Parameters, TypedTool
 
 

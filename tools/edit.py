@@ -8,7 +8,8 @@ from pydantic import AliasChoices, Field, model_validator
 
 from harness.errors import WorkspaceError
 from harness.messages import JsonObject, JsonValue
-from harness.ports.tool import Risk, ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
+from harness.risk import Risk
 from harness.views import DiffView, View
 from harness.workspace.file_text import FileText
 from harness.workspace.workspace import Change

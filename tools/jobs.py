@@ -8,7 +8,8 @@ from pydantic import AliasChoices, Field
 
 from harness.jobs import Job, Jobs
 from harness.messages import JsonObject
-from harness.ports.tool import Risk, Tool, ToolContext, ToolOutput
+from harness.ports.tool import Tool, ToolContext, ToolOutput
+from harness.risk import Risk
 from harness.views import TerminalView
 from tools.output import for_model
 from tools.typed import Parameters, TypedTool

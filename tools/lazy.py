@@ -14,7 +14,8 @@ from tools.manifest import description_of, manifest_of
 
 if TYPE_CHECKING:
     from harness.messages import JsonObject
-    from harness.ports.tool import Risk, Tool, ToolContext, ToolOutput
+    from harness.ports.tool import Tool, ToolContext, ToolOutput
+    from harness.risk import Risk
     from harness.views import View
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from harness.messages import JsonObject, Text
-from harness.ports.interaction import PlanDecision
-from harness.ports.tool import Risk, Tool, ToolContext, ToolOutput
+from harness.ports.tool import Tool, ToolContext, ToolOutput
+from harness.risk import Risk
+from harness.user_requests import PlanDecision
 from harness.views import TextView
 from tools.typed import Parameters, TypedTool
 

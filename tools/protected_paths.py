@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePath
 
 from harness.errors import WorkspaceError
-from harness.ports.tool import Risk
+from harness.risk import Risk
 from harness.workspace.disk import is_folder, is_there
 from harness.workspace.workspace import Workspace
 

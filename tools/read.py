@@ -10,7 +10,8 @@ from pydantic import AliasChoices, Field
 
 from harness.errors import FileNotText, FileTooLarge
 from harness.messages import Image, Text
-from harness.ports.tool import Risk, ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
+from harness.risk import Risk
 from harness.terminal_text import strip_escapes
 from harness.views import ImageView, TextView
 from harness.workspace.disk import is_folder

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from harness.ports.tool import Risk
+from harness.risk import Risk
 from tools.git_environment import GitUse
 from tools.shell_syntax import has_option, parse
 

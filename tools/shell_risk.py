@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from harness.lazy_dataclass import dataclass
-from harness.ports.tool import Risk
+from harness.risk import Risk
 from tools.protected_paths import risk_of_change
 from tools.shell_git import git_risks
 from tools.shell_scope import INTERPRETERS, SHELLS, scope_of, scopes_of

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from harness.messages import JsonObject
-from harness.ports.tool import Risk, Tool, ToolContext, ToolOutput
+from harness.ports.tool import Tool, ToolContext, ToolOutput
+from harness.risk import Risk
 from harness.views import TodoItem, TodoView
 from tools.typed import Parameters, TypedTool
 

@@ -11,7 +11,8 @@ from harness.errors import InvalidArguments
 from harness.function_tools.typed_arguments import problems_in, shown_schema, unwrap_strings
 from harness.function_tools.validation_errors import validation_message
 from harness.messages import JsonObject
-from harness.ports.tool import Risk, ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
+from harness.risk import Risk
 from harness.views import View
 from tools.manifest import description_of
 

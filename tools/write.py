@@ -8,7 +8,8 @@ from pydantic import AliasChoices, Field
 
 from harness.errors import WorkspaceError
 from harness.messages import JsonObject
-from harness.ports.tool import Risk, ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
+from harness.risk import Risk
 from harness.views import DiffView, View
 from harness.workspace.workspace import Change, Workspace
 from tools.protected_paths import check_resolved_path, risk_of_change

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from cinch_tui.app.hints import app_hints
 from cinch_tui.models.connecting import connect, endpoint_of
+from harness.deltas import Done
 from harness.errors import (
     AuthenticationFailed,
     CinchError,
@@ -22,7 +23,7 @@ from harness.errors import (
 )
 from harness.lazy_dataclass import dataclass
 from harness.messages import Usage, user
-from harness.ports.provider import Done, Model, Request
+from harness.ports.provider import Model, Request
 from providers import list_models
 from providers.catalog import Preset, Secret
 

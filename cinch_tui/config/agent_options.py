@@ -11,9 +11,10 @@ from cinch_tui.config.settings import (
     ToolSettings,
 )
 from harness.agent.limits import Limits
-from harness.agent.options import AgentOptions, Concurrency, Execution, Subagents
+from harness.agent.options import AgentOptions, Subagents
 from harness.agent.retry import RetryPolicy
 from harness.approval.modes import EXECUTE, PLAN, Planning
+from harness.execution.context import Concurrency, Execution
 from harness.ports.provider import NO_CACHE, CacheStrategy
 
 

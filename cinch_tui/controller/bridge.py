@@ -21,6 +21,7 @@ from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.widgets.status_bar import AgentState
 from harness.approval.modes import PLAN
 from harness.context.citations import sources_of
+from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.errors import ContextWindowOverflow, InvalidReply, ModelOverloaded, ModelThrottled, NetworkError
 from harness.events import (
     AgentEnd,
@@ -52,7 +53,6 @@ from harness.events import (
     UsageUpdate,
 )
 from harness.messages import AssistantMessage, Text, Thinking, UserMessage
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart
 from harness.views import TerminalView, TextView, TodoView, View
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from cinch_tui.keys.keymap import hint
 from cinch_tui.transcript.branch_block import VariantBlock
 from cinch_tui.user_dialogs.pickers import pick_index
 from harness.context.citations import sources_markdown, sources_of
+from harness.deltas import BlockDelta, BlockStart
 from harness.errors import CinchError
 from harness.events import (
     AgentEnd,
@@ -26,16 +27,15 @@ from harness.events import (
 )
 from harness.messages import AssistantMessage
 from harness.parallel.run import ParallelVariant, run_parallel
-from harness.ports.provider import BlockDelta, BlockStart
-from harness.ports.selection import Selection, candidates
+from harness.parallel.selection import Selection, candidates
 
 if TYPE_CHECKING:
     from cinch_tui.controller.view import ControllerContext
     from cinch_tui.widgets.chat_widgets import ChatWidgets
     from harness.agent.prompt import Prompt
     from harness.messages import Message
+    from harness.parallel.selection import Outcome, Strategy
     from harness.ports.provider import Model
-    from harness.ports.selection import Outcome, Strategy
 
 BESIDE_OTHERS = (
     "Several models answer this prompt at once, and the user picks one answer. Only tools that change nothing are at "

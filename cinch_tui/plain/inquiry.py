@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cinch_tui.plain.menus import Menus, Option
 from cinch_tui.transcript.plain import one_line
-from harness.ports.interaction import Answer, Question
+from harness.user_requests import Answer, Question
 
 
 class QuestionDialog:

@@ -26,7 +26,8 @@ from cinch_tui.user_dialogs.call_text import (
     number_of,
     why,
 )
-from harness.ports.interaction import (
+from harness.ports.interaction import NonInteractive, shortest_timeout
+from harness.user_requests import (
     AllowAlways,
     AllowForSession,
     AllowHunks,
@@ -35,12 +36,10 @@ from harness.ports.interaction import (
     Approval,
     ApprovalRequest,
     Denied,
-    NonInteractive,
     PlanDecision,
     ProposeRevision,
     Question,
     RejectedHunk,
-    shortest_timeout,
 )
 from harness.views import DiffView, TerminalView, TextView
 from harness.workspace.hunks import hunks_of

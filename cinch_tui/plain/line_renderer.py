@@ -17,6 +17,7 @@ from harness.agent.agent import Agent
 from harness.agent.retry import format_delay
 from harness.approval.modes import PLAN
 from harness.context.citations import sources_of, sources_text
+from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.events import (
     AgentEnd,
     AgentStart,
@@ -40,7 +41,6 @@ from harness.events import (
 )
 from harness.execution.partial import was_interrupted
 from harness.messages import AssistantMessage, JsonValue, ToolResult, Usage, UserMessage
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart
 from harness.ports.tool import ToolOutput
 from harness.views import DiffView, TerminalView, TextView, TodoView
 

@@ -25,7 +25,7 @@ from cinch_tui.user_dialogs.pending_calls import WaitingCalls
 from cinch_tui.widgets.answer_bar import Answer, AnswerBar
 from cinch_tui.widgets.diff_view import ViewPane
 from cinch_tui.widgets.review_pane import ReviewPane
-from harness.ports.interaction import (
+from harness.user_requests import (
     AllowAlways,
     AllowForSession,
     Approval,

@@ -18,7 +18,7 @@ from cinch_tui.screens.docked import CONVERSATION_HINT, DialogFrame, DockedDialo
 from cinch_tui.user_dialogs.call_text import PLAN_ANSWERS
 from cinch_tui.widgets.answer_bar import Answer, AnswerBar
 from cinch_tui.widgets.markdown_text import MarkdownText
-from harness.ports.interaction import PlanDecision
+from harness.user_requests import PlanDecision
 
 _HINT = ("plan.page_up plan.page_down scroll", CONVERSATION_HINT, "plan.back keeps planning")
 _WRITING_HINT = ("Enter sends", "plan.back goes back")

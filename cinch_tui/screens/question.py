@@ -24,7 +24,8 @@ from cinch_tui.screens.dialog import GRACE, stylesheets
 from cinch_tui.screens.docked import DialogFrame, DockedDialog
 from cinch_tui.transcript.plain import one_line
 from cinch_tui.user_dialogs.answer_form import AnswerForm, Blank
-from harness.ports.interaction import Answer, Choice, Question, shortest_timeout
+from harness.ports.interaction import shortest_timeout
+from harness.user_requests import Answer, Choice, Question
 
 Writing: TypeAlias = Literal["", "free", "edit"]
 OTHER = "Other…"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from harness.lazy_dataclass import dataclass
-from harness.ports.interaction import Answer, Question
+from harness.user_requests import Answer, Question
 
 
 @dataclass(slots=True)

@@ -8,8 +8,8 @@ from cinch_tui.rendering.harmless import marked
 from cinch_tui.transcript.plain import one_line
 from harness.approval.rules import describe
 from harness.lazy_dataclass import dataclass
-from harness.ports.interaction import ApprovalDecision, ApprovalRequest, BatchApproval, CallApproval, Denied
-from harness.ports.tool import RiskLevel
+from harness.risk import RiskLevel
+from harness.user_requests import ApprovalDecision, ApprovalRequest, BatchApproval, CallApproval, Denied
 from harness.views import TerminalView
 
 RISKS: dict[RiskLevel, str] = {

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from cinch_tui.screens.dialog import GRACE, Dialog
-from harness.ports.interaction import Answer, Approval, ApprovalRequest, PlanDecision, Question
+from harness.user_requests import Answer, Approval, ApprovalRequest, PlanDecision, Question
 
 if TYPE_CHECKING:
     from textual.app import App

@@ -17,7 +17,7 @@ from cinch_tui.user_dialogs.call_text import (
     is_named_in_full,
     number_of,
 )
-from harness.ports.interaction import (
+from harness.user_requests import (
     AllowHunks,
     AllowOnce,
     Approval,

@@ -14,8 +14,8 @@ from harness.agent.side_question import ask_side_question
 from harness.agent.stream import RunStream
 from harness.agent.structured import prompt_structured, prompt_structured_sync
 from harness.agent.subagents.spawn import Subagent
-from harness.continuation import Continuation
 from harness.errors import InvalidContinue, NoMessages
+from harness.events import Continuation
 from harness.messages import JsonObject
 from harness.ports.provider import Model
 from harness.ports.tool import Tool

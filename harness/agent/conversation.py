@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from harness.agent.cost import Ledger
 from harness.agent.settings import AgentSettings
+from harness.codec import dump_messages, load_messages
 from harness.errors import ConfigError
 from harness.messages import AssistantMessage, Message
 from harness.publishing.bus import publish_message
-from harness.saved import dump_messages, load_messages
 
 
 class AgentConversation(AgentSettings):

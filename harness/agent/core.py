@@ -7,16 +7,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from harness.agent.hook_chain import HookChain
+from harness.agent.identity import Identity
 from harness.agent.limits import Meter
 from harness.agent.model_name import model_of
 from harness.agent.options import AgentOptions
 from harness.agent.prompt import Prompt, user_messages
 from harness.agent.result import AgentResult
-from harness.agent.run import Initial, Permissions, Run, RunRequest, State
+from harness.agent.run import Initial, Run, RunRequest, State
 from harness.agent.run_lifecycle import RunLifecycle
 from harness.agent.subagents.spawn import SpawnContext, Subagent, with_delegate
 from harness.approval.pending import PendingRequests
+from harness.approval.policy import Permissions
 from harness.approval.rules import Grants
 from harness.concurrency.blocking import run_blocking
 from harness.concurrency.threads import Flag
@@ -25,10 +26,10 @@ from harness.errors import AlreadyRunning
 from harness.events import Event, Notice
 from harness.execution.cache import ResultCache
 from harness.function_tools.tool_list import ToolLike, tool_list
-from harness.identity import Identity
 from harness.inbox import Inbox
 from harness.jobs import Jobs
 from harness.messages import AssistantMessage, Message, Text, UserMessage, new_id
+from harness.ports.hooks import HookChain
 from harness.ports.provider import Model
 from harness.ports.tool import Tool
 from harness.publishing.bus import Bus, Subscriber

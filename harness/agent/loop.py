@@ -12,8 +12,7 @@ from harness.agent.polling import poll_follow_up, poll_steering
 from harness.agent.run import Run, RunOutcome
 from harness.agent.tool_calls import execute_tool_calls, skip_tool_calls
 from harness.concurrency.cancellation import raise_if_cancelled
-from harness.continuation import TurnTrigger
-from harness.events import InputRejected, LimitReached, TurnEnd, TurnStart
+from harness.events import InputRejected, LimitReached, TurnEnd, TurnStart, TurnTrigger
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Message, Text, ToolResult, UserMessage
 from harness.ports.hooks import Stop

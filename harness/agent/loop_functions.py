@@ -9,7 +9,7 @@ from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
 from harness.agent.prompt import Prompt
 from harness.agent.stream import RunStream
-from harness.continuation import Continuation
+from harness.events import Continuation
 from harness.lazy_dataclass import dataclass
 from harness.messages import Message
 from harness.ports.provider import Model

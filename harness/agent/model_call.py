@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from harness.agent.planning import count_turn
 from harness.agent.reply import ReplyBuilder
 from harness.agent.retry import RetryPolicy, RetryStrategy, format_delay, retry_delay
-from harness.agent.run import Run, specs_of
+from harness.agent.run import Run
 from harness.agent.usage_accounting import load_price, record_usage, with_cost
 from harness.concurrency.cancellation import is_cancelled, raise_if_cancelled
 from harness.context.build import build_context, shrink_after_overflow
@@ -32,6 +32,7 @@ from harness.events import (
 )
 from harness.messages import AssistantMessage, ModelMessage, Usage
 from harness.ports.provider import Model, Request, ToolSpec
+from harness.ports.tool import specs_of
 
 logger = logging.getLogger(__name__)
 

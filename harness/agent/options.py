@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -17,17 +16,16 @@ from harness.approval.modes import EXECUTE, Mode, Planning
 from harness.approval.policy import ApprovalMode
 from harness.approval.rules import Grants
 from harness.context.policy import ContextPolicy
+from harness.context.source import ToLlm, Transform, to_llm
+from harness.execution.context import Execution
 from harness.inbox import QueueMode
 from harness.lazy_dataclass import dataclass
-from harness.messages import CustomMessage, Message, ModelMessage
+from harness.messages import Message
 from harness.ports.hooks import Hooks
 from harness.ports.interaction import NonInteractive, UserInteraction
 from harness.ports.provider import CacheStrategy, Model
 from harness.ports.tool import Tool
 from harness.workspace.workspace import Workspace
-
-Concurrency: TypeAlias = Literal["parallel", "sequential"] | int
-"""`parallel`: all calls that do not conflict · `sequential`: one after another · a number: in batches of that size."""
 
 SteeringMode: TypeAlias = Literal["interrupt", "after_batch"]
 """Effect of a steering message on running tool calls. Calls that have not started are skipped either way.
@@ -39,43 +37,9 @@ SteeringMode: TypeAlias = Literal["interrupt", "after_batch"]
 MessageSource: TypeAlias = Callable[[], Prompt | Awaitable[Prompt | None] | None]
 """Function, plain or async, that returns the messages available now, or None or an empty list."""
 
-ToLlm: TypeAlias = Callable[[Message], ModelMessage | None]
-"""Function that converts a message for the model, or returns None to leave it out."""
-
-Transform: TypeAlias = Callable[[Sequence[Message], bool], Awaitable[Sequence[Message]]]
-"""Function that turns the history into the context; the flag is True if the last request was too long."""
 
 ToolFilter: TypeAlias = Callable[[Sequence[Tool], Sequence[Message]], Sequence[Tool]]
 """Function that selects the tools to offer for a conversation."""
-
-
-def to_llm(message: Message) -> ModelMessage | None:
-    """Convert a message for the model; messages of the application are left out."""
-    return None if isinstance(message, CustomMessage) else message
-
-
-@dataclass(frozen=True, slots=True)
-class Execution:
-    """Options for executing tool calls."""
-
-    concurrency: Concurrency = "parallel"
-    """Calls to run at the same time."""
-    timeout: float | None = None
-    """Time limit per call in seconds; None: unlimited.
-
-    A call of risk level `none` may be waiting for the user, so it has no limit unless `timeouts` names its tool.
-    """
-    timeouts: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
-    """Time limits by tool name, in seconds, which override `timeout`."""
-    max_result_chars: int = 30_000
-    """Maximum length of a result in characters; 0 = unlimited.
-
-    A longer result is cut in the middle, and its full text is kept in a file.
-    """
-    cache_entries: int = 100
-    """Maximum number of cached results; 0 disables the cache."""
-    cache_turns: int = 10
-    """Number of turns that a result stays in the cache."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from harness.agent.run import Run
 from harness.approval.modes import EXECUTE, PLAN, SUBMIT_PLAN
 from harness.events import LimitReached, ModeChanged, PlanSubmitted
 from harness.messages import Text, UserMessage
-from harness.ports.interaction import PlanDecision
+from harness.user_requests import PlanDecision
 
 LAST_TURN = "[This is the last turn of the planning phase. Submit the plan now with submit_plan, from what you know.]"
 MOVED_ON = "[The planning phase has reached its turn limit. All tools are available now: carry out the task.]"

@@ -40,11 +40,12 @@ import difflib
 from collections.abc import Callable
 
 from harness.agent.limits import Limits
-from harness.agent.options import AgentOptions, Execution
+from harness.agent.options import AgentOptions
 from harness.agent.retry import RetryPolicy
 from harness.approval.modes import PLAN, Planning
 from harness.context.policy import ContextPolicy
 from harness.errors import ConfigError
+from harness.execution.context import Execution
 
 
 def preset(name: str) -> AgentOptions:

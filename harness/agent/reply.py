@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Set
 from dataclasses import field, replace
 
+from harness.codec import parsed_arguments
+from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.errors import StreamError
 from harness.lazy_dataclass import dataclass
 from harness.messages import (
     AssistantContent,
     AssistantMessage,
     JsonObject,
-    JsonValue,
     ModelSpec,
     StopReason,
     Text,
@@ -22,12 +21,6 @@ from harness.messages import (
     Usage,
     new_id,
 )
-from harness.ports.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
-
-MAX_DEPTH = 100
-"""Maximum nesting of arguments; deeper values can be neither validated nor serialized."""
-
-TOO_DEEP = f"they are nested deeper than {MAX_DEPTH} levels"
 
 
 @dataclass(slots=True)
@@ -183,42 +176,3 @@ def _arguments(written: str) -> JsonObject | None:
         return parsed_arguments(written)
     except ValueError:
         return None
-
-
-def parsed_arguments(written: str) -> JsonObject:
-    """Parse the arguments of a call.
-
-    Raises:
-        ValueError: They are not a JSON object; the text is part of a sentence.
-    """
-    try:
-        parsed: JsonValue = json.loads(written, parse_constant=_no_number, parse_float=_finite)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{error.msg} at character {error.pos}") from error
-    except RecursionError as error:
-        raise ValueError(TOO_DEEP) from error
-    if not isinstance(parsed, dict):
-        raise ValueError("they are not an object")
-    if written.count("[") + written.count("{") > MAX_DEPTH and _depth(parsed) > MAX_DEPTH:
-        raise ValueError(TOO_DEEP)
-    return parsed
-
-
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is not a valid JSON number")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    return number if math.isfinite(number) else _no_number(digits)
-
-
-def _depth(value: JsonValue) -> int:
-    """Return the nesting depth of lists and objects."""
-    depth, level = 0, [value]
-    while level:
-        inner: list[JsonValue] = []
-        for each in level:
-            inner.extend(each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
-        depth, level = depth + 1, inner
-    return depth

@@ -7,43 +7,30 @@ from dataclasses import field
 from pathlib import Path
 
 from harness.agent.cost import Ledger
-from harness.agent.hook_chain import HookChain
 from harness.agent.limits import Meter
 from harness.agent.options import AgentOptions
 from harness.agent.reply import ReplyBuilder
 from harness.agent.retry import RetryPolicy
 from harness.approval.modes import Mode, tools_of
-from harness.approval.policy import ApprovalMode
+from harness.approval.policy import ApprovalMode, Permissions
 from harness.approval.rules import Grants
 from harness.concurrency.interruptible_wait import InterruptibleWait
 from harness.context.history import History
-from harness.context.normalise import Normaliser
-from harness.continuation import Continuation, TurnTrigger
+from harness.context.source import ContextProgress
 from harness.errors import ProviderError
+from harness.events import Continuation, RunConfig, TurnTrigger
 from harness.execution.cache import ResultCache
 from harness.execution.running import RunningCalls
 from harness.inbox import Inbox
 from harness.jobs import Jobs
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, JsonObject, JsonValue, Message, ModelSpec, StopReason, Usage, UserMessage
+from harness.ports.hooks import HookChain
 from harness.ports.interaction import UserInteraction
-from harness.ports.provider import Model, ModelInfo, OutputSchema, ToolSpec
+from harness.ports.provider import Model, ModelInfo, OutputSchema, known_model_info
 from harness.ports.tool import Delegate, Tool
 from harness.publishing.bus import Bus
-from harness.run_config import RunConfig
 from harness.workspace.workspace import Workspace
-
-
-@dataclass(slots=True)
-class Permissions:
-    """The user's permissions, changeable at any time. Subagents share those of their agent, so none may do more."""
-
-    mode: Mode
-    """`PLAN` or `EXECUTE`."""
-    approval: ApprovalMode
-    """Approval mode."""
-    grants: Grants
-    """Permission rules."""
 
 
 @dataclass(slots=True)
@@ -124,15 +111,6 @@ class State:
         return known_model_info(self.model)
 
 
-def known_model_info(model: Model) -> ModelInfo:
-    """Return the metadata of a model that is known without waiting."""
-    return model.info.now or ModelInfo()
-
-
-def specs_of(tools: Sequence[Tool]) -> tuple[ToolSpec, ...]:
-    return tuple(ToolSpec(tool.name, tool.description, tool.parameters) for tool in tools)
-
-
 def _no_message(reply: AssistantMessage) -> UserMessage | None:
     del reply
     return None
@@ -198,10 +176,8 @@ class Progress:
     """Error of the last failed model call."""
     rejection: str = ""
     """Reason a guardrail blocked a message."""
-    left_out: tuple[int, bool] = (0, False)
-    """Number of messages missing from the last context, and True if others were truncated."""
-    normaliser: Normaliser = field(default_factory=Normaliser)
-    """Normalizer of the context, which remembers what it has checked."""
+    context: ContextProgress = field(default_factory=ContextProgress)
+    """State of context building."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +216,26 @@ class Run:
     """Run that this one works for, in a subagent."""
     progress: Progress = field(default_factory=Progress)
     """Progress of the run."""
+
+    @property
+    def permissions(self) -> Permissions:
+        """Mode, approval mode and grants."""
+        return self.state.permissions
+
+    @property
+    def calls(self) -> RunningCalls:
+        """Tool calls that are running."""
+        return self.state.calls
+
+    @property
+    def jobs(self) -> Jobs:
+        """Background jobs."""
+        return self.state.jobs
+
+    @property
+    def context(self) -> ContextProgress:
+        """State of context building."""
+        return self.progress.context
 
     @property
     def ancestors(self) -> tuple[Run, ...]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
+from harness.agent.identity import Identity
 from harness.agent.loop import append_unsent_prompts, rejected, run_loop
 from harness.agent.result import AgentResult
 from harness.agent.run import Run, RunOutcome
 from harness.concurrency.cancellation import cancel_tasks
 from harness.concurrency.threads import call_in
 from harness.events import AgentEnd, AgentStart
-from harness.identity import Identity
 from harness.messages import AssistantMessage
 
 STOPPED = RunOutcome("aborted", "stopped by the user")

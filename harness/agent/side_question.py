@@ -13,16 +13,16 @@ from harness.agent.core import AgentCore
 from harness.agent.cost import with_price
 from harness.agent.guardrails import Reject, apply_guardrails
 from harness.agent.reply import ReplyBuilder
-from harness.agent.run import specs_of
 from harness.concurrency.cancellation import raise_if_cancelled
 from harness.context.normalise import Normaliser
 from harness.context.policy import fit, last_reply_failed
 from harness.context.tokens import estimate_overhead
+from harness.deltas import BlockDelta
 from harness.errors import Rejected, StreamError
 from harness.events import UsageAdded
 from harness.messages import AssistantMessage, Message, ModelMessage, Text, ToolCall, ToolResult, UserMessage
-from harness.ports.provider import BlockDelta, Request
-from harness.ports.tool import Tool
+from harness.ports.provider import Request
+from harness.ports.tool import Tool, specs_of
 
 PREFIX = (
     "<aside>\nThe user asks a side question while the main work continues without you here. Answer it in words from "

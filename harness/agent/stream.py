@@ -14,8 +14,8 @@ from harness.approval.pending import PendingRequests
 from harness.errors import AgentError
 from harness.events import AgentEnd, Event
 from harness.lazy_dataclass import dataclass
-from harness.ports.interaction import Answer, Approval, PlanDecision
 from harness.publishing.channel import Listener
+from harness.user_requests import Answer, Approval, PlanDecision
 
 Start: TypeAlias = Callable[[], Awaitable[AgentResult]]
 """Starts the run and waits for its end."""

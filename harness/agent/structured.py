@@ -15,7 +15,8 @@ from harness.errors import AgentError, ConfigError, InvalidArguments, Structured
 from harness.events import Event, ToolExecutionEnd, ToolExecutionStart
 from harness.messages import AssistantMessage, JsonObject, JsonValue, Text, ToolCall, UserMessage
 from harness.ports.provider import OutputSchema
-from harness.ports.tool import Risk, Tool, ToolContext, ToolOutput
+from harness.ports.tool import Tool, ToolContext, ToolOutput
+from harness.risk import Risk
 from harness.views import View
 
 if TYPE_CHECKING:

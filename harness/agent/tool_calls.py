@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
+from harness.agent.planning import propose_plan
+from harness.agent.polling import poll_steering
 from harness.agent.run import Run
 from harness.approval.assessment import Allowed, PendingApproval, RejectedCall
 from harness.approval.batch import Batch
 from harness.approval.decide import decide_call, preview_call
 from harness.concurrency.cancellation import cancel_tasks, raise_if_cancelled
-from harness.execution.executor import ToolExecutor
+from harness.execution.executor import Poll, ToolExecutor
 from harness.execution.results import Results
 from harness.execution.schedule import groups_of, locks_for
 from harness.lazy_dataclass import dataclass
@@ -60,7 +63,7 @@ class _Batch:
         self.results = Results(run, reply.tool_calls)
         self._run = run
         self._reply = reply
-        self._executor = ToolExecutor(run, self.results)
+        self._executor = ToolExecutor(run, self.results, partial(propose_plan, run), _steering_poll(run))
         self._allowed: list[Allowed] = []
 
     async def decide(self) -> None:
@@ -123,3 +126,7 @@ class _Batch:
             await cancel_tasks(tasks, self._run.options.cancel_grace_s)
         finally:
             self.results.abandon_running()
+
+
+def _steering_poll(run: Run) -> Poll | None:
+    return partial(poll_steering, run) if run.options.get_steering_messages else None

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Literal
 
 from harness.agent.cost import with_price
-from harness.agent.run import Run, known_model_info
+from harness.agent.run import Run
 from harness.events import ContextWarning, UsageUpdate
 from harness.messages import AssistantMessage
-from harness.ports.provider import Model
+from harness.ports.provider import Model, known_model_info
 
 logger = logging.getLogger(__name__)
 

@@ -6,20 +6,44 @@ import difflib
 import json
 from copy import deepcopy
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
-from harness.agent.reply import parsed_arguments
-from harness.agent.run import Run
 from harness.approval.modes import permits
-from harness.approval.policy import Allow, Ask, Deny, decide
+from harness.approval.policy import Allow, Ask, Deny, Permissions, decide
 from harness.approval.revision import is_revisable
 from harness.approval.rules import describe
+from harness.codec import parsed_arguments
 from harness.errors import InvalidArguments, WorkspaceError
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, StopReason, ToolCall
-from harness.ports.interaction import ApprovalRequest
-from harness.ports.tool import Risk, Tool, ToolContext, ToolOutput
+from harness.ports.interaction import UserInteraction
+from harness.ports.tool import Tool, ToolContext, ToolOutput
+from harness.publishing.bus import Bus
+from harness.risk import Risk
+from harness.user_requests import ApprovalRequest
 from harness.views import View
+from harness.workspace.workspace import Workspace
+
+
+class ApprovalContext(Protocol):
+    """The part of a run that approval needs."""
+
+    @property
+    def permissions(self) -> Permissions: ...
+    @property
+    def user(self) -> UserInteraction: ...
+    @property
+    def workspace(self) -> Workspace: ...
+    @property
+    def bus(self) -> Bus: ...
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that the model is offered."""
+        ...
+
+    def tool(self, name: str) -> Tool | None:
+        """Return a tool by its name, whether it is offered or not."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +80,15 @@ class PendingApproval:
     is_revised: bool = False
 
 
-def checked(run: Run, call: ToolCall, stop_reason: StopReason) -> Decision:
+def checked(run: ApprovalContext, call: ToolCall, stop_reason: StopReason) -> Decision:
     """Return the call with validated arguments, or its rejection; the policy is evaluated later."""
     tool = run.tool(call.name)
     if tool is None:
         return reject(_unknown(run, call.name))
     if call.partial_json:
         return reject(_invalid_json(call, stop_reason))
-    if not permits(run.state.mode, tool):
-        return reject(f"{call.name} is not available in {run.state.mode.name} mode.")
+    if not permits(run.permissions.mode, tool):
+        return reject(f"{call.name} is not available in {run.permissions.mode.name} mode.")
     try:
         # A copy, so that a tool cannot change the arguments in the history.
         arguments = tool.validate(deepcopy(call.arguments))
@@ -73,9 +97,9 @@ def checked(run: Run, call: ToolCall, stop_reason: StopReason) -> Decision:
     return Allowed(call, tool, arguments, tool.risk(arguments))
 
 
-def evaluate_policy(run: Run, wanted: Allowed) -> Allow | Ask | Deny:
+def evaluate_policy(run: ApprovalContext, wanted: Allowed) -> Allow | Ask | Deny:
     """Return the decision of the user's settings at this moment."""
-    return decide(run.state.approval, wanted.risk, run.state.grants, wanted.tool.name)
+    return decide(run.permissions.approval, wanted.risk, run.permissions.grants, wanted.tool.name)
 
 
 async def preview(wanted: Allowed, ask: Ask, context: ToolContext) -> PendingApproval | RejectedCall:
@@ -102,7 +126,7 @@ def changed(wanted: Allowed, arguments: JsonObject, why: str) -> Decision:
     )
 
 
-def request_for(run: Run, asked: PendingApproval) -> ApprovalRequest:
+def request_for(run: ApprovalContext, asked: PendingApproval) -> ApprovalRequest:
     wanted, ask, view = asked.wanted, asked.ask, asked.view
     return ApprovalRequest(
         call=wanted.call,
@@ -123,7 +147,7 @@ def reject(text: str) -> RejectedCall:
     return RejectedCall(ToolOutput.failure(text))
 
 
-def _unknown(run: Run, name: str) -> str:
+def _unknown(run: ApprovalContext, name: str) -> str:
     known = [tool.name for tool in run.tools]
     near = difflib.get_close_matches(name, known, n=2)
     hint = f"did you mean {' or '.join(near)}?" if near else f"available tools: {', '.join(known) or 'none'}"

@@ -6,12 +6,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from harness.agent.run import Run
-from harness.approval.assessment import PendingApproval, evaluate_policy, request_for
+from harness.approval.assessment import ApprovalContext, PendingApproval, evaluate_policy, request_for
 from harness.approval.policy import Ask
 from harness.lazy_dataclass import dataclass
 from harness.messages import ToolCall
-from harness.ports.interaction import ApprovalDecision, ApprovalRequest, BatchApproval, Denied
+from harness.user_requests import ApprovalDecision, ApprovalRequest, BatchApproval, Denied
 
 Preview: TypeAlias = Callable[[ToolCall], Awaitable[PendingApproval | None]]
 """Function that returns the approval request of a later call, if it needs one."""
@@ -29,7 +28,7 @@ class RecordedAnswer:
 class Batch:
     """Calls of one reply in the order in which they are decided; empty: each call is approved alone."""
 
-    def __init__(self, run: Run, calls: Sequence[ToolCall] = (), preview: Preview | None = None) -> None:
+    def __init__(self, run: ApprovalContext, calls: Sequence[ToolCall] = (), preview: Preview | None = None) -> None:
         self._run = run
         self._preview_call = preview
         self._places = {call.id: place for place, call in enumerate(calls)}

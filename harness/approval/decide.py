@@ -8,9 +8,9 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import assert_never
 
-from harness.agent.run import Run
 from harness.approval.assessment import (
     Allowed,
+    ApprovalContext,
     Decision,
     PendingApproval,
     RejectedCall,
@@ -23,11 +23,11 @@ from harness.approval.assessment import (
 from harness.approval.batch import Batch, RecordedAnswer
 from harness.approval.policy import Allow, Ask, Deny
 from harness.approval.revision import Revision, apply_revision, is_revisable, rejections, with_hunks
-from harness.approval.rules import Rule
 from harness.events import Notice, ToolApprovalRequested, ToolApprovalResolved
-from harness.execution.results import failure_of
 from harness.messages import JsonObject, StopReason, ToolCall
-from harness.ports.interaction import (
+from harness.ports.tool import Revisable, ToolContext, ToolOutput, failure_of
+from harness.risk import Rule
+from harness.user_requests import (
     AllowAlways,
     AllowForSession,
     AllowHunks,
@@ -39,7 +39,6 @@ from harness.ports.interaction import (
     Denied,
     ProposeRevision,
 )
-from harness.ports.tool import Revisable, ToolContext, ToolOutput
 from harness.views import DiffView
 
 logger = logging.getLogger(__name__)
@@ -49,19 +48,21 @@ INVALID_APPROVAL = "The approval decision does not fit this call, so it did not 
 
 
 async def decide_call(
-    run: Run, call: ToolCall, context: ToolContext, stop_reason: StopReason, batch: Batch
+    run: ApprovalContext, call: ToolCall, context: ToolContext, stop_reason: StopReason, batch: Batch
 ) -> Decision:
     """Decide on one call, asking the user if the policy requires it. Never runs the tool."""
     return await _assess(call, _decided(run, call, context, stop_reason, batch))
 
 
-async def decide_changed(run: Run, allowed: Allowed, arguments: JsonObject, context: ToolContext) -> Decision:
+async def decide_changed(
+    run: ApprovalContext, allowed: Allowed, arguments: JsonObject, context: ToolContext
+) -> Decision:
     """Decide again on a call whose arguments a hook changed, as if the model had sent them."""
     return await _assess(allowed.call, _decided_changed(run, allowed, arguments, context))
 
 
 async def preview_call(
-    run: Run, call: ToolCall, context: ToolContext, stop_reason: StopReason
+    run: ApprovalContext, call: ToolCall, context: ToolContext, stop_reason: StopReason
 ) -> PendingApproval | None:
     """Return the approval request of a later call as far as it can be known now; None if it needs none."""
     try:
@@ -84,12 +85,16 @@ async def _assess(call: ToolCall, deciding: Awaitable[Decision]) -> Decision:
         return RejectedCall(failure_of(call, error))
 
 
-async def _decided(run: Run, call: ToolCall, context: ToolContext, stop_reason: StopReason, batch: Batch) -> Decision:
+async def _decided(
+    run: ApprovalContext, call: ToolCall, context: ToolContext, stop_reason: StopReason, batch: Batch
+) -> Decision:
     wanted = checked(run, call, stop_reason)
     return await _Approval(run, context, batch).by_policy(wanted) if isinstance(wanted, Allowed) else wanted
 
 
-async def _decided_changed(run: Run, allowed: Allowed, arguments: JsonObject, context: ToolContext) -> Decision:
+async def _decided_changed(
+    run: ApprovalContext, allowed: Allowed, arguments: JsonObject, context: ToolContext
+) -> Decision:
     wanted = changed(allowed, arguments, "A hook of this program changed the arguments before the call ran")
     return await _Approval(run, context, Batch(run)).by_policy(wanted) if isinstance(wanted, Allowed) else wanted
 
@@ -97,7 +102,7 @@ async def _decided_changed(run: Run, allowed: Allowed, arguments: JsonObject, co
 class _Approval:
     """Decision on one call, by the policy or by the user."""
 
-    def __init__(self, run: Run, context: ToolContext, batch: Batch) -> None:
+    def __init__(self, run: ApprovalContext, context: ToolContext, batch: Batch) -> None:
         self._run = run
         self._context = context
         self._batch = batch
@@ -172,12 +177,12 @@ class _Approval:
         """Store permission rules, limited to what the request offered."""
         if isinstance(approval, AllowForSession):
             for rule in asked.ask.session:
-                self._run.state.grants.allow_for_session(rule)
+                self._run.permissions.grants.allow_for_session(rule)
         elif rule := asked.ask.exact_rule if approval.exact else asked.ask.rule:
             self._remember(rule)
 
     def _remember(self, rule: Rule) -> None:
-        problem = self._run.state.grants.remember(rule)
+        problem = self._run.permissions.grants.remember(rule)
         if problem:
             self._run.bus.publish(Notice(text=problem, level="warning"))
 

@@ -10,19 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from harness.events import QuestionAnswered, QuestionAsked
-from harness.ports.interaction import (
-    AllowOnce,
-    Answer,
-    Approval,
-    ApprovalRequest,
-    BatchQuestions,
-    Denied,
-    PlanDecision,
-    Question,
-    UserInteraction,
-    ask_all,
-)
+from harness.ports.interaction import BatchQuestions, UserInteraction, ask_all
 from harness.publishing.bus import Bus
+from harness.user_requests import AllowOnce, Answer, Approval, ApprovalRequest, Denied, PlanDecision, Question
 
 ApprovalCallback: TypeAlias = Callable[[ApprovalRequest], Awaitable[Approval | bool] | Approval | bool]
 """Decides whether a call may run: True allows it once, False denies it. Usually an async function."""

@@ -20,16 +20,8 @@ from harness.events import (
     ToolApprovalResolved,
 )
 from harness.lazy_dataclass import dataclass
-from harness.ports.interaction import (
-    Answer,
-    Approval,
-    ApprovalRequest,
-    BatchQuestions,
-    Denied,
-    PlanDecision,
-    Question,
-    shortest_timeout,
-)
+from harness.ports.interaction import BatchQuestions, shortest_timeout
+from harness.user_requests import Answer, Approval, ApprovalRequest, Denied, PlanDecision, Question
 
 RequestT = TypeVar("RequestT")
 ReplyT = TypeVar("ReplyT")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
-from harness.approval.rules import Grants, Rule, exact_rule_for, rule_for, session_rules_for
+from harness.approval.modes import Mode
+from harness.approval.rules import Grants, exact_rule_for, rule_for, session_rules_for
 from harness.lazy_dataclass import dataclass
-from harness.ports.tool import Risk
+from harness.risk import Risk, Rule
 
 ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
 """`on`: ask about everything that has an effect · `smart`: allow reading · `off`: ask nothing."""
@@ -80,3 +81,15 @@ def _refusal(risk: Risk) -> str:
         f"Forbidden{why}. This never runs, whatever the user has allowed. "
         "Find another way, or ask the user to do it manually."
     )
+
+
+@dataclass(slots=True)
+class Permissions:
+    """The user's permissions, changeable at any time. Subagents share those of their agent, so none may do more."""
+
+    mode: Mode
+    """`PLAN` or `EXECUTE`."""
+    approval: ApprovalMode
+    """Approval mode."""
+    grants: Grants
+    """Permission rules."""

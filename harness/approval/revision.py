@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from harness.lazy_dataclass import dataclass
-from harness.ports.interaction import RejectedHunk
 from harness.ports.tool import Revisable, Tool
+from harness.user_requests import RejectedHunk
 from harness.views import DiffView, TerminalView, View
 from harness.workspace.hunks import Hunk, Sides, applied, hunks_of
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from harness.errors import NotAFile
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue, new_id
-from harness.ports.tool import Risk
+from harness.risk import Risk, Rule
 from harness.workspace.disk import read_small_text
 
 MAX_EXACT_CHARS = 200
@@ -22,18 +22,6 @@ ALL_EDITS = "all edits"
 """Short form of the session grant for all calls that change files in the workspace."""
 _LOCK_SECONDS = 5.0
 _MAX_BYTES = 10 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A permission rule."""
-
-    tool: str
-    """Name of the tool."""
-    scope: str = ""
-    """Words that a covered command starts with; empty for the whole tool."""
-    exact: str = ""
-    """The only command or file covered; empty if `scope` applies."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 from typing import Literal, TypeAlias
 
-from harness.agent.run import State, specs_of
 from harness.context.policy import ContextPolicy, fit
+from harness.context.source import ContextState
 from harness.context.tokens import estimate_message, estimate_overhead, estimate_text
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, CustomMessage, Message, Usage
 from harness.ports.provider import ToolSpec
+from harness.ports.tool import specs_of
 
 Section: TypeAlias = Literal["tools", "system", "instructions", "start", "middle", "recent", "left out"]
 Cached: TypeAlias = Literal["all", "partly", "not"]
@@ -84,7 +85,9 @@ class Breakdown:
         return sum(segment.tokens for segment in self.segments if segment.section == section)
 
 
-def context_inputs(state: State, instructions: str = "", window: ContextPolicy = ContextPolicy()) -> ContextInputs:
+def context_inputs(
+    state: ContextState, instructions: str = "", window: ContextPolicy = ContextPolicy()
+) -> ContextInputs:
     """Return the inputs of an agent's next request: `context_inputs(agent.state)`."""
     facts, budget = state.model_info, [each for each in (window.max_tokens, state.budget) if each]
     return ContextInputs(

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from harness.agent.options import to_llm
-from harness.agent.run import Run, known_model_info, specs_of
 from harness.context.policy import FittedContext, fit, last_reply_failed
+from harness.context.source import ContextSource, to_llm
 from harness.context.tokens import estimate_message, estimate_overhead
 from harness.events import CompactionEnd, CompactionStart
 from harness.messages import Message, ModelMessage
-from harness.ports.provider import Model
+from harness.ports.provider import Model, known_model_info
+from harness.ports.tool import specs_of
 
 
-async def build_context(run: Run) -> tuple[ModelMessage, ...]:
+async def build_context(run: ContextSource) -> tuple[ModelMessage, ...]:
     """Return the messages of the next request: `transform_context`, the context policy, then `convert_to_llm`."""
     messages = await _transformed(run, overflow=False)
     budget = _smaller(run.options.window.max_tokens, run.state.budget)
@@ -25,7 +25,7 @@ async def build_context(run: Run) -> tuple[ModelMessage, ...]:
     return _converted(run, messages)
 
 
-async def shrink_after_overflow(run: Run, model: Model) -> tuple[ModelMessage, ...]:
+async def shrink_after_overflow(run: ContextSource, model: Model) -> tuple[ModelMessage, ...]:
     """Return a smaller context after an overflow, and reduce the budget of later turns; the history is unchanged."""
     messages = run.history.messages
     overhead = _overhead(run)
@@ -41,42 +41,42 @@ async def shrink_after_overflow(run: Run, model: Model) -> tuple[ModelMessage, .
     return _converted(run, fitted.messages)
 
 
-async def _transformed(run: Run, *, overflow: bool) -> Sequence[Message]:
+async def _transformed(run: ContextSource, *, overflow: bool) -> Sequence[Message]:
     messages = run.history.messages
     if run.options.transform_context is None:
         return messages
     return await run.options.transform_context(messages, overflow)
 
 
-def _converted(run: Run, messages: Sequence[Message]) -> tuple[ModelMessage, ...]:
+def _converted(run: ContextSource, messages: Sequence[Message]) -> tuple[ModelMessage, ...]:
     if last_reply_failed(messages):
         # The model must not take its failed reply for the beginning of its answer.
         messages = messages[:-1]
     convert = run.options.convert_to_llm
     # Normalization drops custom messages as well, so that a long conversation is not walked twice.
     if convert is to_llm:
-        return run.progress.normaliser.normalise(messages)
-    return run.progress.normaliser.normalise(
+        return run.context.normaliser.normalise(messages)
+    return run.context.normaliser.normalise(
         [converted for each in messages if (converted := convert(each)) is not None]
     )
 
 
-def _publish_growth(run: Run, messages: Sequence[Message], fitted: FittedContext) -> None:
+def _publish_growth(run: ContextSource, messages: Sequence[Message], fitted: FittedContext) -> None:
     """Publish a compaction only if more is left out than before, not every turn."""
     left_out = (fitted.dropped, fitted.tokens < _weigh(messages))
-    if left_out > run.progress.left_out:
-        run.progress.left_out = left_out
+    if left_out > run.context.left_out:
+        run.context.left_out = left_out
         _publish_compaction(run, messages, fitted, "window")
 
 
 def _publish_compaction(
-    run: Run, messages: Sequence[Message], fitted: FittedContext, reason: Literal["overflow", "window"]
+    run: ContextSource, messages: Sequence[Message], fitted: FittedContext, reason: Literal["overflow", "window"]
 ) -> None:
     run.bus.publish(CompactionStart(reason=reason, tokens=_weigh(messages)))
     run.bus.publish(CompactionEnd(reason=reason, dropped=fitted.dropped, tokens=fitted.tokens))
 
 
-def _overhead(run: Run) -> int:
+def _overhead(run: ContextSource) -> int:
     return estimate_overhead(run.state.system, specs_of(run.tools))
 
 

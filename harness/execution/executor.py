@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
-from harness.agent.planning import propose_plan
-from harness.agent.polling import poll_steering
-from harness.agent.run import Run
 from harness.approval.assessment import Allowed, RejectedCall
 from harness.approval.decide import decide_changed
 from harness.approval.interactions import ObservedInteraction
@@ -18,27 +16,43 @@ from harness.concurrency.cancellation import is_cancelled
 from harness.errors import WorkspaceError
 from harness.events import ToolCacheHit
 from harness.execution.cache import Lookup, lookup_of
+from harness.execution.context import ExecutionContext
 from harness.execution.partial import UNSTOPPABLE, timed_out
 from harness.execution.result_limit import limit_result
-from harness.execution.results import Results, failure_of
+from harness.execution.results import Results
 from harness.execution.schedule import ResourceLocks, claim_of, real_paths
 from harness.execution.spill import spill_name
 from harness.execution.timing import TimedOut, seconds_for, within
 from harness.function_tools.coerce_output import checked_output
 from harness.messages import JsonObject, Text, ToolCall
 from harness.ports.hooks import Block, Modify
-from harness.ports.interaction import PlanDecision
-from harness.ports.tool import Delegate, SubagentTask, ToolContext, ToolOutput
+from harness.ports.tool import Delegate, SubagentTask, ToolContext, ToolOutput, failure_of
+from harness.user_requests import PlanDecision
 
 logger = logging.getLogger(__name__)
+
+ProposePlan: TypeAlias = Callable[[str], Awaitable[PlanDecision]]
+Poll: TypeAlias = Callable[[], Awaitable[None]]
 
 
 class ToolExecutor:
     """Executes the calls of one reply."""
 
-    def __init__(self, run: Run, results: Results) -> None:
+    def __init__(
+        self, run: ExecutionContext, results: Results, propose_plan: ProposePlan, poll: Poll | None = None
+    ) -> None:
+        """Execute the calls of `results`.
+
+        Args:
+            run: The run that the calls belong to.
+            results: Receives the result of each call.
+            propose_plan: Submits a plan to the user.
+            poll: Queues new steering messages; called after each call.
+        """
         self._run = run
         self._results = results
+        self._propose_plan = propose_plan
+        self._poll = poll
         self._asking = asyncio.Lock()
         self._polling = asyncio.Lock()
         # Tools announce that the spill folder is readable, which must hold for any workspace.
@@ -48,7 +62,7 @@ class ToolExecutor:
     async def execute(self, allowed: Allowed, locks: ResourceLocks, place: int) -> None:
         """Execute a call once nothing conflicts with it. A call that has started gets a result, even if cancelled."""
         run, call = self._run, allowed.call
-        with run.state.calls.running(call.id, run.bus.session_id, partial(self._results.cancel, call)):
+        with run.calls.running(call.id, run.bus.session_id, partial(self._results.cancel, call)):
             try:
                 await locks.acquire(place)
                 if not self._may_begin:
@@ -58,9 +72,9 @@ class ToolExecutor:
                     await self._begin(ready)
                 if run.hooks and not self._is_stopped:
                     await self._results.publish(call)
-                if run.options.get_steering_messages and not self._is_stopped:
+                if self._poll and not self._is_stopped:
                     async with self._polling:
-                        await poll_steering(run)
+                        await self._poll()
             finally:
                 locks.release(place)
 
@@ -70,7 +84,7 @@ class ToolExecutor:
 
         async def propose(plan: str) -> PlanDecision:
             async with self._asking:
-                return await propose_plan(run, plan)
+                return await self._propose_plan(plan)
 
         return ToolContext(
             call_id=call.id,
@@ -80,7 +94,7 @@ class ToolExecutor:
             spill_dir=run.spill_dir,
             update=lambda view: self._results.update(call, view),
             delegate=self._delegate(call),
-            jobs=run.state.jobs,
+            jobs=run.jobs,
             max_result_chars=run.options.execution.max_result_chars,
             on_interrupt=partial(self._results.partials.offer, call),
             cancellation=self._stop_signal(),
@@ -170,7 +184,7 @@ class ToolExecutor:
         """Return the cache key of the call, or None if it cannot be cached."""
         risk = allowed.risk
         # Background jobs may change anything at any time.
-        if not (risk.cacheable and self._run.cache.is_on) or self._run.state.jobs.running:
+        if not (risk.cacheable and self._run.cache.is_on) or self._run.jobs.running:
             return None
         paths = real_paths(risk.paths, self._run.workspace.root)
         return None if paths is None else lookup_of(allowed.tool.name, allowed.arguments, paths)

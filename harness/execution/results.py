@@ -7,9 +7,9 @@ import logging
 import time
 from collections.abc import Sequence
 
-from harness.agent.run import Run
 from harness.concurrency.cancellation import cancel_tasks
 from harness.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
+from harness.execution.context import ExecutionContext
 from harness.execution.partial import PartialOutputs, interrupted
 from harness.execution.result_limit import limit_result_now
 from harness.execution.running import CANCELLED
@@ -29,7 +29,7 @@ STEERED = "Skipped due to queued user message."
 class Results:
     """Results of the calls. Calls that never started get `skip_reason`, interrupted ones their partial output."""
 
-    def __init__(self, run: Run, calls: Sequence[ToolCall]) -> None:
+    def __init__(self, run: ExecutionContext, calls: Sequence[ToolCall]) -> None:
         self._run = run
         self._calls = calls
         self._started: dict[str, float] = {}
@@ -143,11 +143,6 @@ class Results:
         self._results[call.id] = result
         self.terminate = self.terminate or output.terminate
         return result
-
-
-def failure_of(call: ToolCall, error: BaseException) -> ToolOutput:
-    """Return the output for a call whose tool or hook raised an exception."""
-    return ToolOutput.failure(f"{call.name} failed: {type(error).__name__}: {error}")
 
 
 def _summary(tool: Tool | None, call: ToolCall) -> str:

@@ -7,10 +7,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.agent.options import Concurrency
 from harness.approval.assessment import Allowed
+from harness.execution.context import Concurrency
 from harness.lazy_dataclass import dataclass
-from harness.ports.tool import Risk
+from harness.risk import Risk
 
 
 def groups_of(calls: Sequence[Allowed], concurrency: Concurrency) -> list[Sequence[Allowed]]:

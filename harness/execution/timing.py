@@ -7,10 +7,11 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from harness.agent.options import Execution
 from harness.concurrency.cancellation import cancel_tasks
+from harness.execution.context import Execution
 from harness.lazy_dataclass import dataclass
-from harness.ports.tool import RiskLevel, ToolOutput
+from harness.ports.tool import ToolOutput
+from harness.risk import RiskLevel
 
 logger = logging.getLogger(__name__)
 

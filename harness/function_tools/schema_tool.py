@@ -12,7 +12,8 @@ from harness.errors import ConfigError
 from harness.function_tools.coerce_output import output_of
 from harness.function_tools.schema import Checker
 from harness.messages import JsonObject
-from harness.ports.tool import Access, Risk, RiskLevel, Tool, ToolContext, ToolOutput
+from harness.ports.tool import Tool, ToolContext, ToolOutput
+from harness.risk import Access, Risk, RiskLevel
 from harness.views import TextView, View
 
 Work: TypeAlias = Callable[[JsonObject, ToolContext], Awaitable[object]]

@@ -13,9 +13,9 @@ from harness.agent.options import AgentOptions
 from harness.agent.result import AgentResult
 from harness.context.tokens import CHARS_PER_TOKEN
 from harness.messages import AssistantMessage, CustomMessage, Message, Text, ToolCall, ToolResult, Usage, UserMessage
+from harness.parallel.selection import Outcome, Selection, Strategy, candidates
 from harness.parallel.shortening import Reading, fitted
 from harness.ports.provider import Model
-from harness.ports.selection import Outcome, Selection, Strategy, candidates
 
 JUDGE_PROMPT = """\
 You compare answers that different assistants gave to the same request, and choose the best one.

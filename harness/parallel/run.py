@@ -43,8 +43,8 @@ from harness.events import (
 )
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, CustomMessage, Message, ToolResult, Usage, UserMessage
+from harness.parallel.selection import Outcome, PickFirst, Selection, Strategy, Transparent, candidates
 from harness.ports.provider import Model
-from harness.ports.selection import Outcome, PickFirst, Selection, Strategy, Transparent, candidates
 from harness.ports.tool import Tool
 
 logger = logging.getLogger(__name__)

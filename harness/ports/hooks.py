@@ -8,14 +8,23 @@ tool result messages, TurnEnd → after_turn], AgentEnd → after_loop.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TypeAlias, TypeVar
 
-from harness.events import AgentEnd, TurnEnd
+from harness.concurrency.cancellation import is_cancelled, raise_if_cancelled
+from harness.events import AgentEnd, HookRan, TurnEnd
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, JsonObject, Message, ToolCall, ToolResult
 from harness.ports.provider import Request
+from harness.publishing.bus import Bus
 from harness.views import View
+
+logger = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +124,143 @@ class Hooks:
 
     async def on_error(self, error: str) -> None:
         """Run when a model call failed after all retries."""
+
+
+_Ask: TypeAlias = Callable[[Hooks], Awaitable[_T]]
+
+
+class HookChain:
+    """The hooks of a run as one. `inject` receives the messages they add to the next turn."""
+
+    def __init__(self, hooks: Sequence[Hooks], bus: Bus, inject: Callable[[str], None]) -> None:
+        self._hooks = tuple(hook.for_run() for hook in hooks)
+        self._bus = bus
+        self._inject = inject
+
+    def __bool__(self) -> bool:
+        return bool(self._hooks)
+
+    @property
+    def hooks(self) -> tuple[Hooks, ...]:
+        return self._hooks
+
+    @property
+    def counts_cost(self) -> bool:
+        return any(hook.counts_cost for hook in self._hooks)
+
+    async def before_loop(self, messages: Sequence[Message], loop_index: int) -> Stop | None:
+        return await self._turn("before_loop", lambda hook: hook.before_loop(messages, loop_index), fails=Stop)
+
+    async def before_turn(self, messages: Sequence[Message], turn: int) -> Stop | None:
+        return await self._turn("before_turn", lambda hook: hook.before_turn(messages, turn), fails=Stop)
+
+    async def after_turn(self, end: TurnEnd) -> Stop | None:
+        return await self._turn("after_turn", lambda hook: hook.after_turn(end))
+
+    async def after_loop(self, end: AgentEnd) -> None:
+        await self._notify("after_loop", lambda hook: hook.after_loop(end))
+
+    async def before_model(self, request: Request) -> Request:
+        for hook in self._hooks:
+            changed = await self._attempt("before_model", partial(hook.before_model, request))
+            if isinstance(changed, Request):
+                request = changed
+        return request
+
+    async def after_model(self, reply: AssistantMessage) -> None:
+        await self._notify("after_model", lambda hook: hook.after_model(reply))
+
+    async def on_error(self, error: str) -> None:
+        await self._notify("on_error", lambda hook: hook.on_error(error))
+
+    async def before_tool(self, call: ToolCall) -> Block | Modify | None:
+        """Return the first verdict that blocks or changes the call."""
+        for hook in self._hooks:
+            verdict = await self._attempt("before_tool", partial(hook.before_tool, call), call.id)
+            match verdict:
+                case Exception():
+                    return Block(f"A hook failed, so the call did not run: {verdict}")
+                case Inject():
+                    self._injected("before_tool", verdict, call.id)
+                case Block() | Modify():
+                    return verdict
+                case None:
+                    pass
+                case _:  # user-supplied code may return anything
+                    return Block(f"A hook returned no verdict, so the call did not run: {type(verdict).__name__}")
+        return None
+
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
+        await self._notify("after_tool", lambda hook: hook.after_tool(call, result))
+
+    def before_update(self, call: ToolCall, view: View) -> bool:
+        return all(self._shows(hook, call, view) for hook in self._hooks)
+
+    def after_update(self, call: ToolCall, view: View) -> None:
+        for hook in self._hooks:
+            try:
+                hook.after_update(call, view)
+            except Exception as error:  # noqa: BLE001  user-supplied code; may raise
+                self._failed("after_update", error, call.id)
+
+    def blocked(self, call: ToolCall, result: ToolResult) -> None:
+        """Publish a call that a hook answered; it has no other event."""
+        self._bus.publish(
+            HookRan(point="before_tool", outcome="blocked", reason=result.text, call_id=call.id, result=result)
+        )
+
+    def modified(self, call: ToolCall) -> None:
+        self._bus.publish(HookRan(point="before_tool", outcome="modified", call_id=call.id))
+
+    async def _turn(
+        self, point: str, ask: _Ask[TurnVerdict], *, fails: Callable[[str], Stop] | None = None
+    ) -> Stop | None:
+        """Return the first `Stop`; `fails` converts an error where the run must not continue unchecked."""
+        for hook in self._hooks:
+            verdict = await self._attempt(point, partial(ask, hook))
+            if isinstance(verdict, Exception):
+                verdict = fails(f"a hook failed: {verdict}") if fails else None
+            if isinstance(verdict, Inject):
+                self._injected(point, verdict)
+            elif isinstance(verdict, Stop):
+                self._bus.publish(HookRan(point=point, outcome="stopped", reason=verdict.reason))
+                return verdict
+        return None
+
+    async def _notify(self, point: str, ask: _Ask[None]) -> None:
+        for hook in self._hooks:
+            await self._attempt(point, partial(ask, hook))
+
+    async def _attempt(self, point: str, ask: Callable[[], Awaitable[_T]], call_id: str = "") -> _T | Exception:
+        answer: _T | Exception
+        try:
+            # A function that is not async raises when it is called.
+            answer = await ask()
+        except asyncio.CancelledError as error:
+            if is_cancelled(asyncio.current_task()):
+                raise
+            answer = RuntimeError("the hook was cancelled from within")
+            answer.__cause__ = error
+            self._failed(point, answer, call_id)
+        except Exception as error:  # noqa: BLE001  user-supplied code; may raise
+            self._failed(point, error, call_id)
+            answer = error
+        # A hook may swallow the cancellation; the next one must not be awaited then.
+        raise_if_cancelled()
+        return answer
+
+    def _shows(self, hook: Hooks, call: ToolCall, view: View) -> bool:
+        try:
+            return hook.before_update(call, view)
+        except Exception as error:  # noqa: BLE001  user-supplied code; may raise
+            self._failed("before_update", error, call.id)
+            return True
+
+    def _injected(self, point: str, verdict: Inject, call_id: str = "") -> None:
+        self._inject(verdict.text)
+        self._bus.publish(HookRan(point=point, outcome="injected", reason=verdict.text, call_id=call_id))
+
+    def _failed(self, point: str, error: Exception, call_id: str = "") -> None:
+        logger.error("a hook failed at %s", point, exc_info=error)
+        reason = f"{type(error).__name__}: {error}"
+        self._bus.publish(HookRan(point=point, outcome="failed", reason=reason, call_id=call_id))

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import field, replace
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
+from harness.deltas import Delta
 from harness.lazy_dataclass import dataclass
-from harness.messages import Citation, JsonObject, JsonValue, ModelMessage, ModelSpec, StopReason, Usage
+from harness.messages import JsonObject, JsonValue, ModelMessage, ModelSpec
 from harness.thinking_level import ThinkingLevel
-
-BlockKind: TypeAlias = Literal["text", "thinking", "tool_call"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,61 +86,6 @@ class Request:
     """Preferred streaming protocol; ignored by providers that support only one."""
     metadata: JsonObject = field(default_factory=dict[str, JsonValue])
     """Data the program passed with the prompt; the built-in providers do not send it."""
-
-
-@dataclass(frozen=True, slots=True)
-class BlockStart:
-    """Start of a content block."""
-
-    index: int
-    """Number of the block in the reply, from 0."""
-    kind: BlockKind
-    """Type of the block."""
-    call_id: str = ""
-    """Id of the tool call; empty for other blocks."""
-    name: str = ""
-    """Name of the called tool; empty for other blocks."""
-
-
-@dataclass(frozen=True, slots=True)
-class BlockDelta:
-    """Next piece of a content block."""
-
-    index: int
-    """Number of the block in the reply."""
-    text: str
-    """Text, thinking, or a piece of a tool call's arguments as JSON text."""
-
-
-@dataclass(frozen=True, slots=True)
-class BlockEnd:
-    """End of a content block."""
-
-    index: int
-    """Number of the block in the reply."""
-    signature: str | None = None
-    """Vendor signature, to be sent back unchanged; see `Text.signature`."""
-    redacted: str | None = None
-    """Encrypted thinking."""
-    citations: tuple[Citation, ...] = ()
-    """Sources of a text block."""
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """End of a reply."""
-
-    stop_reason: StopReason
-    """Reason the model stopped."""
-    usage: Usage = Usage()
-    """Tokens used."""
-    response_id: str = ""
-    """Id the service gave the reply."""
-    error: str | None = None
-    """Explanation of the stop reason `error`, such as a refusal."""
-
-
-Delta: TypeAlias = BlockStart | BlockDelta | BlockEnd | Done
 
 
 class Provider(Protocol):
@@ -258,3 +202,8 @@ class Model:
         if not isinstance(self.provider, ThinkingAware):
             return True
         return self.provider.heeds_thinking(replace(self.spec, thinking=level), with_tools=with_tools)
+
+
+def known_model_info(model: Model) -> ModelInfo:
+    """Return the metadata of a model that is known without waiting."""
+    return model.info.now or ModelInfo()

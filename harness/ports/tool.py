@@ -3,73 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.lazy_dataclass import dataclass
-from harness.messages import JsonObject, Text, UserContent
+from harness.messages import JsonObject, Text, ToolCall, UserContent
+from harness.ports.provider import ToolSpec
+from harness.risk import Risk
 from harness.views import View
 
 if TYPE_CHECKING:
     from harness.jobs import Jobs
-    from harness.ports.interaction import PlanDecision, UserInteraction
+    from harness.ports.interaction import UserInteraction
     from harness.ports.provider import Model
+    from harness.user_requests import PlanDecision
     from harness.workspace.workspace import Workspace
-
-RiskLevel: TypeAlias = Literal["none", "read", "edit", "execute", "dangerous", "forbidden"]
-"""How much a call can do, from harmless to never allowed.
-
-- `none`: touches nothing outside the conversation
-- `read`: reads files
-- `edit`: changes files in the workspace
-- `execute`: runs a program
-- `dangerous`: needs approval even if the tool is trusted
-- `forbidden`: never runs, in any mode
-"""
-
-
-Access: TypeAlias = Literal["by_level", "shared", "read", "exclusive"]
-"""What a call locks while it runs, against the other calls of its reply.
-
-- `by_level`: derived from its risk level and `paths`
-- `shared`: nothing; it runs concurrently with any other call
-- `read`: it changes no file, whatever its level
-- `exclusive`: everything; it runs alone
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Risk:
-    """Risk assessment of one call: what it may read, change or run."""
-
-    level: RiskLevel
-    """How much the call can do."""
-    reason: str = ""
-    """Explanation for the user, shown in the approval dialog."""
-    scope: str = ""
-    """Scope of a permission rule for this call: a command prefix, or empty for the whole tool."""
-    paths: tuple[str, ...] = ()
-    """Files the call reads or changes, if known.
-
-    Calls of one reply that change the same file run one after another; a call that changes files it cannot name runs
-    alone, unless `access` says otherwise.
-    """
-    cacheable: bool = False
-    """True if the same arguments give the same result until a call changes something or one of `paths` changes."""
-    additional_paths: tuple[str, ...] = ()
-    """Files the call changes in addition to others that it cannot name."""
-    exact_rule: str = ""
-    """Full text of the action, for a permission rule that covers nothing else."""
-    scopes: tuple[str, ...] = ()
-    """Prefixes of a call that runs several commands; it is allowed if each of them is."""
-    access: Access = "by_level"
-    """Locks the call takes while it runs."""
-
-    @property
-    def changes(self) -> bool:
-        return self.level not in ("none", "read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,3 +225,12 @@ class Revisable(Protocol):
             The new arguments, or None if the revision cannot be expressed as arguments.
         """
         ...
+
+
+def specs_of(tools: Sequence[Tool]) -> tuple[ToolSpec, ...]:
+    return tuple(ToolSpec(tool.name, tool.description, tool.parameters) for tool in tools)
+
+
+def failure_of(call: ToolCall, error: BaseException) -> ToolOutput:
+    """Return the output for a call whose tool or hook raised an exception."""
+    return ToolOutput.failure(f"{call.name} failed: {type(error).__name__}: {error}")

@@ -11,9 +11,9 @@ from dataclasses import replace
 from types import TracebackType
 
 from harness.concurrency.threads import settle
+from harness.deltas import BlockDelta
 from harness.events import BranchEvent, Event, MessageUpdate, SubagentEvent, ToolExecutionEnd, ToolExecutionUpdate
 from harness.lazy_dataclass import dataclass
-from harness.ports.provider import BlockDelta
 
 
 @dataclass(slots=True)

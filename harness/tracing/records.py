@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Literal, TypeAlias
 
-from harness.continuation import Continuation
-from harness.events import Event
+from harness.events import Continuation, Event, RunConfig
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue, Message, ModelSpec, StopReason, Usage
-from harness.run_config import RunConfig
 
 RunStatus: TypeAlias = Literal["pending", "running", "completed", "rejected", "aborted"]
 """pending: announced, not begun · rejected: a filter or hook did not let it begin · aborted: stopped, or never ended.

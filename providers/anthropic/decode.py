@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.messages import Citation, StopReason, Usage
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers.anthropic.wire_types import ContentBlock, ErrorBody, StreamEvent, UsageCounts
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain

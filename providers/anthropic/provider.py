@@ -9,8 +9,9 @@ from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
 
+from harness.deltas import Delta
 from harness.errors import RequestRejected
-from harness.ports.provider import Delta, Provider, Request
+from harness.ports.provider import Provider, Request
 from providers.anthropic.decode import MessageDecoder
 from providers.anthropic.encode import encode
 from providers.anthropic.thinking import ThinkingForm, thinking_form

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
+from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.lazy_dataclass import dataclass
 from harness.messages import Citation, StopReason, Usage, new_id
-from harness.ports.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from providers.bedrock.wire_types import (
     BlockDeltaEvent,
     BlockPiece,

@@ -9,9 +9,10 @@ from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
 
+from harness.deltas import Delta
 from harness.errors import ModelNotFound, ProviderError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
-from harness.ports.provider import Delta, Provider, Request
+from harness.ports.provider import Provider, Request
 from providers.bedrock.backend import BedrockBackend
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.encode import CACHING, LIFETIME, SCHEMA, TEMPERATURE, THINKING, encode

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.deltas import Delta
 from harness.errors import ConfigError
 from harness.messages import AssistantMessage, ModelMessage, ModelSpec
-from harness.ports.provider import Delta, Model, ModelInfo, ModelInfoSource, Price, Provider, Request
+from harness.ports.provider import Model, ModelInfo, ModelInfoSource, Price, Provider, Request
 from harness.thinking_level import ThinkingLevel
 from providers.cassette.file import Exchange, read_exchanges
 from providers.cassette.replay_queue import ReplayQueue

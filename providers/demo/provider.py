@@ -7,8 +7,9 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.messages import StopReason, Usage
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Provider, Request
+from harness.ports.provider import Provider, Request
 from providers.demo.script import Break, Call, Hang, Reply, Say, Script, Think
 
 CHARS_PER_TOKEN = 4

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
+from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.errors import InvalidReply
 from harness.messages import StopReason, Usage, new_id
-from harness.ports.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from providers.endpoint import Endpoint
 from providers.gemini.citations import CitationCollector
 from providers.gemini.wire_types import ErrorBody, FunctionCall, Part, PromptFeedback, StreamEvent, UsageMetadata

@@ -7,9 +7,10 @@ from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
 
+from harness.deltas import Delta
 from harness.errors import RequestRejected
 from harness.messages import ModelSpec
-from harness.ports.provider import Delta, Provider, Request
+from harness.ports.provider import Provider, Request
 from providers.gemini.backend import Backend, Route, key_header
 from providers.gemini.decode import ContentDecoder
 from providers.gemini.encode import FORMAT, TEMPERATURE, THINKING, UNSIGNED, encode

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.messages import StopReason, Usage, new_id
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers.wire.text_tool_calls import Piece, TextPiece, TextToolCalls, ThinkingPiece
 
 Speech = Literal["text", "thinking"]

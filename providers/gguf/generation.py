@@ -14,9 +14,10 @@ from jinja2 import TemplateError
 from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 from llama_cpp.llama_grammar import json_schema_to_gbnf
 
+from harness.deltas import Delta
 from harness.errors import ContextWindowOverflow, RequestRejected
 from harness.messages import Usage
-from harness.ports.provider import Delta, Request
+from harness.ports.provider import Request
 from providers.gguf.abort_flag import Flag
 from providers.gguf.decode import WrittenReplyDecoder
 from providers.gguf.encode import TEMPLATE_VARIANTS, TemplateVariant, encode

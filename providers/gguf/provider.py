@@ -10,9 +10,10 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.deltas import Delta
 from harness.errors import ConfigError, ProviderError, RequestRejected
 from harness.messages import ModelSpec
-from harness.ports.provider import Delta, Model, ModelInfo, ModelInfoSource, Provider, Request
+from harness.ports.provider import Model, ModelInfo, ModelInfoSource, Provider, Request
 from harness.thinking_level import ThinkingLevel
 from providers.gguf.header import UNKNOWN_WINDOW, Header, read_header, wanted_window, window_of
 from providers.gguf.store import find_model, models_folder, pulled_models

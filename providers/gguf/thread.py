@@ -9,8 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.deltas import Delta
 from harness.errors import ModelNotFound, RequestRejected
-from harness.ports.provider import Delta, Request
+from harness.ports.provider import Request
 from providers.gguf.abort_flag import Flag
 from providers.gguf.header import Header, missing_part, window_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
+from harness.deltas import Delta
 from harness.errors import ModelNotFound, RequestRejected
-from harness.ports.provider import Delta
 
 MOST = 8
 """How often a request is mended; a service with more wishes has none that can be met."""

@@ -10,9 +10,9 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any, Protocol
 
+from harness.deltas import BlockDelta, BlockEnd, Delta
 from harness.errors import NetworkError, StreamError
 from harness.messages import JsonObject
-from harness.ports.provider import BlockDelta, BlockEnd, Delta
 from providers.endpoint import Endpoint
 from providers.net.http_errors import plain
 from providers.net.sse import EventDecoder

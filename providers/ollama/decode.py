@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.messages import StopReason, Usage, new_id
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, ToolSpec
+from harness.ports.provider import ToolSpec
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain
 from providers.ollama.wire_types import CallPart, Line, MessagePart

@@ -11,8 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from harness.deltas import Delta
 from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
-from harness.ports.provider import Delta, Provider, Request
+from harness.ports.provider import Provider, Request
 from providers.endpoint import Endpoint
 from providers.http_provider import HttpProvider
 from providers.model_catalog.listing import window_in

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import field
 
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta
 from harness.lazy_dataclass import dataclass
 from harness.messages import new_id
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta
 from providers.openai_chat.wire_types import CallPart
 
 

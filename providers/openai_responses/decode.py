@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.lazy_dataclass import dataclass
 from harness.messages import Citation, StopReason, Usage, new_id
-from harness.ports.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain, status_inside
 from providers.openai_responses.wire_types import OutputItem, ResponseBody, ResponseUsage, StreamEvent

@@ -7,9 +7,10 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from harness.deltas import Delta
 from harness.errors import RequestRejected
 from harness.messages import ModelSpec
-from harness.ports.provider import Delta, Provider, Request
+from harness.ports.provider import Provider, Request
 from providers.catalog import CacheRule
 from providers.endpoint import Endpoint
 from providers.http_provider import HttpProvider

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.errors import (
     AuthenticationFailed,
     ContextWindowOverflow,
@@ -22,7 +23,6 @@ from harness.errors import (
     StreamError,
 )
 from harness.messages import Citation, Cost, StopReason, Usage, new_id
-from harness.ports.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from providers.endpoint import Endpoint
 from providers.net.http_errors import OVERFLOW, plain
 from providers.proxy.wire_types import StreamEvent, WireCost, WireUsage

@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from harness.deltas import Delta
 from harness.errors import ModelNotFound
-from harness.ports.provider import Delta, Provider, Request
+from harness.ports.provider import Provider, Request
 from providers.endpoint import Endpoint
 from providers.http_provider import HttpProvider
 from providers.model_catalog.models import better_named

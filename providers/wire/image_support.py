@@ -8,9 +8,10 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from harness.deltas import Delta
 from harness.errors import ModelNotFound, NetworkError, ProviderError, RequestRejected
 from harness.messages import AssistantMessage, Image, ModelMessage, ModelSpec, Text, UserContent
-from harness.ports.provider import Delta, ModelInfoSource, Provider, Request, ThinkingAware
+from harness.ports.provider import ModelInfoSource, Provider, Request, ThinkingAware
 from providers.endpoint import Endpoint
 from providers.service import Service
 

@@ -13,16 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("harness", "providers", "tools", "cinch_tui")
 
 ALLOWED_CYCLES: Mapping[str, frozenset[str]] = {
-    "harness": frozenset(
-        {
-            "harness.approval.rules",
-            "harness.events",
-            "harness.jobs",
-            "harness.ports.interaction",
-            "harness.ports.tool",
-            "harness.tool_events",
-        }
-    ),
+    "harness": frozenset(),
     "providers": frozenset(),
     "tools": frozenset(),
     "cinch_tui": frozenset(),

@@ -15,18 +15,9 @@ from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.plan_review import PlanScreen
 from cinch_tui.screens.question import QuestionScreen
 from cinch_tui.user_dialogs.interaction import DialogInteraction, show_on
-from harness.approval.rules import Rule
 from harness.messages import ToolCall
-from harness.ports.interaction import (
-    AllowForSession,
-    AllowOnce,
-    Answer,
-    ApprovalRequest,
-    Choice,
-    PlanDecision,
-    Question,
-)
-from harness.ports.tool import Risk
+from harness.risk import Risk, Rule
+from harness.user_requests import AllowForSession, AllowOnce, Answer, ApprovalRequest, Choice, PlanDecision, Question
 
 QUESTION = Question("Which?", (Choice("a"), Choice("b")))
 

@@ -12,10 +12,9 @@ from textual.widgets import Static
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.diff_view import ViewPane
-from harness.approval.rules import Rule
 from harness.messages import ToolCall
-from harness.ports.interaction import AllowAlways, AllowForSession, AllowOnce, Approval, ApprovalRequest, Denied
-from harness.ports.tool import Risk
+from harness.risk import Risk, Rule
+from harness.user_requests import AllowAlways, AllowForSession, AllowOnce, Approval, ApprovalRequest, Denied
 from harness.views import DiffView, ListingView, TerminalView, TextView, TodoItem, TodoView, View
 
 EDIT = ApprovalRequest(

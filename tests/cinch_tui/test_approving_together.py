@@ -13,9 +13,9 @@ from textual.widgets import Static
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.diff_view import ViewPane
-from harness.approval.rules import Rule
 from harness.messages import ToolCall
-from harness.ports.interaction import (
+from harness.risk import Risk, RiskLevel, Rule
+from harness.user_requests import (
     AllowAlways,
     AllowForSession,
     AllowHunks,
@@ -29,7 +29,6 @@ from harness.ports.interaction import (
     ProposeRevision,
     RejectedHunk,
 )
-from harness.ports.tool import Risk, RiskLevel
 from harness.views import DiffView, TerminalView
 
 OLD = "".join(f"line {number}\n" for number in range(40))

@@ -18,7 +18,7 @@ from harness.events import (
     ToolApprovalResolved,
 )
 from harness.messages import ToolCall
-from harness.ports.interaction import Answer, Question
+from harness.user_requests import Answer, Question
 
 APPROVAL = ToolApprovalRequested(call=ToolCall("1", "bash", {}), reason="")
 ASKED = QuestionAsked(call_id="2", question=Question("the secret?"))

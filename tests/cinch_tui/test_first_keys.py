@@ -13,8 +13,8 @@ from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.screens.dialog import GRACE, PAUSE, Dialog
 from cinch_tui.screens.picker import Item, Picker
 from harness.messages import ToolCall
-from harness.ports.interaction import AllowOnce, ApprovalRequest
-from harness.ports.tool import Risk
+from harness.risk import Risk
+from harness.user_requests import AllowOnce, ApprovalRequest
 from harness.views import TerminalView
 
 RUN = ApprovalRequest(

@@ -12,7 +12,7 @@ from cinch_tui.config.store import SettingStore
 from cinch_tui.keys.keymap import set_user_keys
 from cinch_tui.screens.question import QuestionScreen
 from cinch_tui.screens.settings import Hands, SettingsScreen
-from harness.ports.interaction import Choice, Question
+from harness.user_requests import Choice, Question
 
 CHANGED = ("question.back", "question.next", "question.write", "settings.open_file", "settings.back")
 CHOICES = (Choice("SQLite"), Choice("PostgreSQL"))

@@ -15,7 +15,8 @@ from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.review_pane import ReviewPane
 from harness.messages import ToolCall
-from harness.ports.interaction import (
+from harness.risk import Risk
+from harness.user_requests import (
     AllowHunks,
     AllowOnce,
     Approval,
@@ -24,7 +25,6 @@ from harness.ports.interaction import (
     ProposeRevision,
     RejectedHunk,
 )
-from harness.ports.tool import Risk
 from harness.views import DiffView, TerminalView
 
 OLD = "".join(f"line {number} of the file\n" for number in range(1, 41))

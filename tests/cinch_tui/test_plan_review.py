@@ -15,7 +15,7 @@ from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.transcript.tool_lines import body_lines
 from cinch_tui.widgets.markdown_text import MarkdownText
 from harness.messages import Text, ToolResult
-from harness.ports.interaction import PlanDecision
+from harness.user_requests import PlanDecision
 from harness.views import TextView
 
 PLAN = """# Move prices to cents

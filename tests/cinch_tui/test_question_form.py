@@ -7,7 +7,7 @@ from fakes.dialogs import Host, until_listening
 from textual.widgets import Input, OptionList, Static
 
 from cinch_tui.screens.question import QuestionScreen
-from harness.ports.interaction import Answer, Choice, Question
+from harness.user_requests import Answer, Choice, Question
 
 DATABASE = Question(
     "Which database should the shop use?",

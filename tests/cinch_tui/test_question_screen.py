@@ -5,7 +5,7 @@ from fakes.dialogs import Host, until_listening
 from textual.widgets import Static
 
 from cinch_tui.screens.question import QuestionScreen
-from harness.ports.interaction import Answer, Choice, Question
+from harness.user_requests import Answer, Choice, Question
 
 CHOICES = (Choice("SQLite", "no server, one file"), Choice("PostgreSQL", "as in production"), Choice("[red]Both[/]"))
 PROMPT = "Which database should the shop use? [bold]It[/bold] decides how the tests run."

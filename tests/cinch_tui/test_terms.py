@@ -13,8 +13,9 @@ from cinch_tui.config.names import build
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
 from cinch_tui.config.settings import Value
-from harness.agent.options import Execution, Subagents
+from harness.agent.options import Subagents
 from harness.events import AgentEnd, Event, ModelFallback
+from harness.execution.context import Execution
 from harness.ports.interaction import NonInteractive
 from harness.ports.provider import NO_CACHE, CacheStrategy
 

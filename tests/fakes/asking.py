@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 from fakes.model_server import ModelServer
 from fakes.script import Script
 
-from harness.ports.provider import Delta, Model
+from harness.deltas import Delta
+from harness.ports.provider import Model
 
 Serve: TypeAlias = Callable[[Script], ModelServer]
 """Start a server that answers from a script."""

@@ -11,8 +11,8 @@ from harness.agent.agent import Agent
 from harness.errors import RequestRejected
 from harness.events import BranchEvent, Event, MessageUpdate, ParallelStart
 from harness.messages import Message, Usage
+from harness.parallel.selection import Outcome, Selection, Strategy
 from harness.ports.provider import Model
-from harness.ports.selection import Outcome, Selection, Strategy
 from providers.demo import Break, Reply, Say, scripted
 
 ONE_REPLY = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd", "RequestStart", "MessageStart"]

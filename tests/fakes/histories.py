@@ -13,8 +13,8 @@ from fakes import anthropic_wire, bedrock_wire, gemini_wire, ollama_wire, openai
 from fakes.script import Arguments, Reply
 
 from harness.agent.reply import ReplyBuilder
+from harness.deltas import BlockStart, Delta
 from harness.messages import AssistantMessage, Image, ModelMessage, ModelSpec, Text, Thinking, ToolResult, UserMessage
-from harness.ports.provider import BlockStart, Delta
 from providers.anthropic.decode import MessageDecoder
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.frames import FrameDecoder

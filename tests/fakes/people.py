@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.ports.interaction import (
-    AllowOnce,
-    Answer,
-    Approval,
-    ApprovalRequest,
-    Denied,
-    PlanDecision,
-    Question,
-    UserInteraction,
-)
+from harness.ports.interaction import UserInteraction
+from harness.user_requests import AllowOnce, Answer, Approval, ApprovalRequest, Denied, PlanDecision, Question
 
 
 class ScriptedPerson:

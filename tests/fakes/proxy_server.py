@@ -10,6 +10,7 @@ from typing import Any
 
 from fakes.proxy_wire import sse
 
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.errors import ProviderError
 from harness.messages import (
     AssistantMessage,
@@ -24,7 +25,7 @@ from harness.messages import (
     Usage,
     UserMessage,
 )
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Provider, Request, ToolSpec
+from harness.ports.provider import Provider, Request, ToolSpec
 from providers.proxy.decode import ERRORS
 from providers.proxy.encode import cost_of, usage_of
 

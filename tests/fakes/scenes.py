@@ -9,8 +9,8 @@ from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, ThinkingBlock, ToolBlock, UserBlock
 from cinch_tui.transcript.tool_call_state import ToolStatus
 from harness.messages import AssistantMessage, Text, ToolCall, ToolResult, Usage, user
-from harness.ports.interaction import ApprovalRequest, Choice, Question
-from harness.ports.tool import Risk
+from harness.risk import Risk
+from harness.user_requests import ApprovalRequest, Choice, Question
 from harness.views import DiffView, TerminalView, TextView, TodoItem, TodoView, View
 
 OLD = '''"""Prices of a shop."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject
-from harness.ports.tool import Risk, RiskLevel, Tool, ToolContext, ToolOutput
+from harness.ports.tool import Tool, ToolContext, ToolOutput
+from harness.risk import Risk, RiskLevel
 from harness.views import TextView, View
 
 Work = Callable[[JsonObject, ToolContext], Awaitable[ToolOutput]]

@@ -54,12 +54,12 @@ from cinch_tui.screens.short_list import ShortList
 from cinch_tui.screens.welcome import UseKey, WelcomeScreen
 from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.panel_area import PanelArea
-from harness.approval.rules import Rule
 from harness.context.breakdown import ContextInputs, breakdown
-from harness.ports.interaction import ApprovalRequest, Question
 from harness.ports.provider import ToolSpec
+from harness.risk import Rule
 from harness.session.index import SessionSummary
 from harness.session.snapshots import Snapshots
+from harness.user_requests import ApprovalRequest, Question
 from harness.workspace.workspace import Workspace
 from providers.model_catalog.local_servers import LocalServer
 

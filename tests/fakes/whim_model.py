@@ -9,20 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.messages import ModelSpec, StopReason, Usage
-from harness.ports.provider import (
-    BlockDelta,
-    BlockEnd,
-    BlockStart,
-    Delta,
-    Done,
-    Model,
-    ModelInfo,
-    Price,
-    Provider,
-    Request,
-    StaticModelInfo,
-)
+from harness.ports.provider import Model, ModelInfo, Price, Provider, Request, StaticModelInfo
 from providers.demo import Call, Hang, Say, Think
 
 CUT = 7

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from harness.agent.options import AgentOptions
 from harness.agent.routing import ByTurn, CheapThenPowerful
 from harness.approval.modes import PLAN
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Done
 from harness.errors import (
     AuthenticationFailed,
     ContextWindowOverflow,
@@ -27,8 +28,8 @@ from harness.errors import (
 )
 from harness.messages import JsonObject, Message, Usage
 from harness.ports.hooks import Block, Inject, Modify, Stop
-from harness.ports.interaction import AllowAlways, AllowForSession, AllowOnce, AllowWithArguments, Approval, Denied
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Done, Model
+from harness.ports.provider import Model
+from harness.user_requests import AllowAlways, AllowForSession, AllowOnce, AllowWithArguments, Approval, Denied
 from providers.demo import Call, Hang, Say, Think
 
 Twist: TypeAlias = tuple[str, object]

@@ -11,8 +11,9 @@ from fakes.whims import Stage
 
 from harness.errors import FileMissing, InvalidArguments
 from harness.messages import Image, JsonObject
-from harness.ports.interaction import Question
-from harness.ports.tool import Risk, RiskLevel, Tool, ToolContext, ToolOutput
+from harness.ports.tool import Tool, ToolContext, ToolOutput
+from harness.risk import Risk, RiskLevel
+from harness.user_requests import Question
 from harness.views import TextView, View
 
 

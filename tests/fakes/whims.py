@@ -17,7 +17,11 @@ from harness.approval.modes import EXECUTE, PLAN
 from harness.events import AgentEnd, Event, ToolCacheHit, ToolExecutionEnd, ToolExecutionStart, TurnEnd, TurnStart
 from harness.messages import AssistantMessage, JsonObject, Message, ToolCall, ToolResult, UserMessage, user
 from harness.ports.hooks import Block, CallVerdict, Hooks, Inject, Modify, Stop, TurnVerdict
-from harness.ports.interaction import (
+from harness.ports.interaction import UserInteraction
+from harness.ports.provider import Request
+from harness.ports.tool import Tool
+from harness.risk import Risk
+from harness.user_requests import (
     AllowAlways,
     AllowForSession,
     AllowOnce,
@@ -27,10 +31,7 @@ from harness.ports.interaction import (
     Denied,
     PlanDecision,
     Question,
-    UserInteraction,
 )
-from harness.ports.provider import Request
-from harness.ports.tool import Risk, Tool
 from harness.views import View
 
 

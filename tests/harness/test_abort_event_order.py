@@ -7,10 +7,11 @@ from fakes.runs import calls, results_of, texts_of, until
 from fakes.simple_tools import SimpleTool
 
 from harness.agent.guardrails import Pass, Reject
+from harness.deltas import BlockDelta, BlockStart, Delta
 from harness.events import AgentStart, ToolExecutionStart, TurnEnd
 from harness.messages import AssistantMessage, ModelSpec, Text, user
 from harness.ports.hooks import Hooks, Stop
-from harness.ports.provider import BlockDelta, BlockStart, Delta, Model, Request, StaticModelInfo
+from harness.ports.provider import Model, Request, StaticModelInfo
 from providers.demo import Hang, Reply, Say
 
 REPLY = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]

@@ -6,13 +6,13 @@ from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
 from harness.agent.limits import Limits
+from harness.deltas import BlockDelta
 from harness.events import (
     LimitReached,
     MessageUpdate,
     ToolExecutionEnd,
 )
 from harness.messages import Thinking, UserMessage
-from harness.ports.provider import BlockDelta
 from providers.demo import Call, Hang, Reply, Say, Think
 
 

@@ -9,10 +9,10 @@ from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool, sleeper
 
 from harness.approval.modes import EXECUTE, PLAN
+from harness.deltas import BlockDelta
 from harness.errors import AlreadyRunning, ConfigError, RequestRejected
 from harness.events import MessageUpdate, ModeChanged, ModelChanged
 from harness.messages import AssistantMessage, CustomMessage, Text, ToolCall, ToolResult, user
-from harness.ports.provider import BlockDelta
 from harness.session.resume import load_session
 from harness.session.store import SessionStore
 from providers.demo import Break, Call, Hang, Reply, Say, scripted

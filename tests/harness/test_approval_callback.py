@@ -15,17 +15,17 @@ from harness.agent.presets import preset
 from harness.approval.pending import ANSWER_SECONDS, PendingRequests, innermost
 from harness.events import SubagentEvent, ToolApprovalRequested
 from harness.messages import ToolCall
-from harness.ports.interaction import (
+from harness.ports.interaction import NonInteractive
+from harness.risk import Risk
+from harness.user_requests import (
     AllowForSession,
     AllowOnce,
     AllowWithArguments,
     Approval,
     ApprovalRequest,
     Denied,
-    NonInteractive,
     Question,
 )
-from harness.ports.tool import Risk
 from providers.demo import scripted
 from tools.delegate import DelegateTool
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
 from harness.events import ToolApprovalResolved
-from harness.ports.interaction import (
+from harness.user_requests import (
     AllowHunks,
     AllowOnce,
     Answer,

@@ -6,8 +6,8 @@ from fakes.simple_tools import SimpleTool
 
 from harness.approval.modes import EXECUTE, PLAN
 from harness.events import ModeChanged, PlanSubmitted, ToolApprovalRequested, ToolApprovalResolved, ToolExecutionEnd
-from harness.ports.interaction import AllowAlways, AllowForSession, AllowOnce, AllowWithArguments, Denied, PlanDecision
 from harness.ports.tool import ToolOutput
+from harness.user_requests import AllowAlways, AllowForSession, AllowOnce, AllowWithArguments, Denied, PlanDecision
 from providers.demo import Reply
 from tools.delegate import DelegateTool
 from tools.shell_risk import assess

@@ -10,7 +10,9 @@ from fakes.simple_tools import SimpleTool
 from harness.approval.pending import PendingRequests
 from harness.events import ToolApprovalRequested, ToolApprovalResolved
 from harness.messages import JsonObject
-from harness.ports.interaction import (
+from harness.ports.tool import ToolContext
+from harness.risk import RiskLevel
+from harness.user_requests import (
     AllowAlways,
     AllowForSession,
     AllowHunks,
@@ -24,7 +26,6 @@ from harness.ports.interaction import (
     ProposeRevision,
     RejectedHunk,
 )
-from harness.ports.tool import RiskLevel, ToolContext
 from harness.views import TextView, View
 from providers.demo import Call, Reply
 from tools.write import WriteTool

@@ -9,8 +9,9 @@ from fakes.simple_tools import SimpleTool
 from harness.approval.pending import PendingRequests
 from harness.errors import NoPendingRequest
 from harness.events import QuestionAnswered, QuestionAsked, SubagentEvent
-from harness.ports.interaction import Answer, Question, ask_all
+from harness.ports.interaction import ask_all
 from harness.ports.tool import ToolOutput
+from harness.user_requests import Answer, Question
 from providers.demo import Call, Reply, scripted
 from tools.delegate import DelegateTool
 

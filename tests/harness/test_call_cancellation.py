@@ -8,8 +8,8 @@ from fakes.processes import is_alive
 from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
-from harness.agent.options import Execution
 from harness.events import SubagentEvent, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
+from harness.execution.context import Execution
 from harness.execution.running import CANCELLED
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput

@@ -9,10 +9,11 @@ from fakes.simple_tools import SimpleTool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.agent.options import Execution
+from harness.execution.context import Execution
 from harness.execution.schedule import Claim, ResourceLocks
 from harness.messages import JsonObject
-from harness.ports.tool import Risk, ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
+from harness.risk import Risk
 from providers.demo import Call, Reply
 from tools import builtin_tools
 

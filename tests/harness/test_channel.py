@@ -11,6 +11,7 @@ from fakes.simple_tools import SimpleTool
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.events import (
     AgentEnd,
     BranchEvent,
@@ -22,7 +23,6 @@ from harness.events import (
     ToolExecutionUpdate,
 )
 from harness.messages import ToolResult
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart
 from harness.ports.tool import ToolOutput
 from harness.publishing.channel import Channel
 from harness.views import TextView

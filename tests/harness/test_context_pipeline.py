@@ -7,9 +7,9 @@ import pytest
 from fakes.runs import calls, results_of, texts_of, until
 from fakes.simple_tools import SimpleTool
 
-from harness.agent.options import to_llm
 from harness.agent.retry import RetryPolicy
 from harness.context.policy import ContextPolicy
+from harness.context.source import to_llm
 from harness.errors import Aborted, ContextWindowOverflow, RequestRejected, StreamError
 from harness.events import (
     AgentEnd,

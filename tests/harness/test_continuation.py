@@ -4,9 +4,8 @@ import pytest
 from fakes.runs import calls, texts_of
 from fakes.simple_tools import SimpleTool
 
-from harness.continuation import Continuation
 from harness.errors import ConfigError, InvalidContinue, NoMessages, RequestRejected
-from harness.events import AgentStart, TurnStart
+from harness.events import AgentStart, Continuation, TurnStart
 from harness.messages import AssistantMessage, Text, ToolCall, ToolResult, user
 from providers.demo import Break, Reply, scripted
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 from fakes.simple_tools import SimpleTool
 
 from harness.codec import decode, encode
+from harness.deltas import BlockDelta
 from harness.events import Event, MessageUpdate
-from harness.ports.provider import BlockDelta
 from providers.demo import Call, Reply, Say, Think
 
 

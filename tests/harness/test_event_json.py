@@ -25,8 +25,8 @@ from harness.events import BranchEvent, Event, EventHeader, Notice, SubagentEven
 from harness.messages import ModelSpec, Usage
 from harness.parallel.run import ParallelVariant, run_parallel
 from harness.ports.hooks import Hooks, Stop
-from harness.ports.interaction import Question
 from harness.ports.tool import ToolOutput
+from harness.user_requests import Question
 from harness.views import TextView
 from providers.demo import Break, Call, Reply, Say, scripted
 from tools import builtin_tools

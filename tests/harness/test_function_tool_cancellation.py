@@ -9,7 +9,7 @@ import pytest
 from fakes.runs import calls, results_of
 
 from harness import Agent, ToolContext, tool
-from harness.agent.options import Execution
+from harness.execution.context import Execution
 
 
 def stop(agent: Agent, how: str) -> None:

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from harness.context.history import History
+from harness.deltas import BlockDelta
 from harness.events import MessageUpdate, Notice
 from harness.messages import AssistantMessage, CustomMessage, Text, ToolCall, ToolResult, user
-from harness.ports.provider import BlockDelta
 from harness.publishing.channel import Channel
 
 

@@ -10,11 +10,11 @@ from fakes.simple_tools import SimpleTool, sleeper
 from harness.events import MessageEnd, MessageStart, ToolExecutionEnd, TurnEnd
 from harness.messages import CustomMessage, ToolResult, user
 from harness.parallel.run import ParallelVariant, run_parallel
+from harness.parallel.selection import PickFirst
 from harness.ports.hooks import Block, Hooks
-from harness.ports.interaction import Denied
-from harness.ports.selection import PickFirst
 from harness.session.resume import load_session
 from harness.session.store import SessionStore
+from harness.user_requests import Denied
 from providers.demo import Reply, Say, scripted
 
 

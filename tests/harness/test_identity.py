@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from harness.identity import Identity, segment_of
+from harness.agent.identity import Identity, segment_of
 from harness.messages import ModelSpec
 
 SPEC = ModelSpec("anthropic", "claude-sonnet-4.5", "high")

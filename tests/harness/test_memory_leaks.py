@@ -10,9 +10,10 @@ import pytest
 from fakes.leftovers import SLEEP, Held, held, model_server
 
 from harness.agent.agent import Agent
-from harness.agent.options import AgentOptions, Execution
+from harness.agent.options import AgentOptions
 from harness.agent.retry import RetryPolicy
 from harness.events import Event, MessageUpdate, ToolExecutionStart, ToolExecutionUpdate
+from harness.execution.context import Execution
 from harness.workspace.workspace import Workspace
 from providers import connect
 from tools import builtin_tools

@@ -11,11 +11,12 @@ from fakes.simple_tools import SimpleTool
 from harness.agent.policies import Budget
 from harness.agent.retry import RetryPolicy
 from harness.codec import decode, encode
+from harness.deltas import BlockDelta, BlockStart, Done
 from harness.errors import ConfigError, NetworkError
 from harness.events import AgentEnd, Event, HookRan
 from harness.messages import ModelSpec, Text
 from harness.ports.hooks import Hooks, Stop
-from harness.ports.provider import BlockDelta, BlockStart, Done, Model, StaticModelInfo
+from harness.ports.provider import Model, StaticModelInfo
 from harness.ports.tool import ToolOutput
 from providers.demo import Break, Reply, scripted
 

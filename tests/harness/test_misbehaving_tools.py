@@ -17,7 +17,8 @@ from harness.events import (
     ToolExecutionUpdate,
 )
 from harness.messages import JsonObject
-from harness.ports.tool import Risk, ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
+from harness.risk import Risk
 from harness.views import TextView
 from providers.demo import Call, Hang, Reply, Say
 from tools import builtin_tools

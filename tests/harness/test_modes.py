@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from harness.approval.modes import EXECUTE, MODES, PLAN, permits, tools_of
 from harness.messages import JsonObject, JsonValue
-from harness.ports.tool import Risk, Tool, ToolContext, ToolOutput
+from harness.ports.tool import Tool, ToolContext, ToolOutput
+from harness.risk import Risk
 
 
 @dataclass

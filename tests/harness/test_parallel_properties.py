@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from harness.agent.agent import Agent
 from harness.agent.limits import Limits
-from harness.agent.options import AgentOptions, Execution
+from harness.agent.options import AgentOptions
 from harness.agent.policies import DenyList
 from harness.agent.retry import RetryPolicy
 from harness.errors import ModelOverloaded, RequestRejected
 from harness.events import AgentEnd, AgentStart, BranchEvent, Event, ToolExecutionEnd, ToolExecutionStart
+from harness.execution.context import Execution
 from harness.parallel.run import ParallelResult, ParallelVariant, run_parallel
 from harness.ports.hooks import Hooks
 from harness.workspace.workspace import Workspace

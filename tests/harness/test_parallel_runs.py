@@ -24,7 +24,7 @@ from harness.events import (
 )
 from harness.messages import AssistantMessage, ToolResult, UserMessage, user
 from harness.parallel.run import ParallelVariant, run_parallel
-from harness.ports.selection import PickFirst, Transparent
+from harness.parallel.selection import PickFirst, Transparent
 from providers.demo import Break, Hang, Reply, Say
 
 

@@ -12,17 +12,18 @@ from fakes.simple_tools import SimpleTool
 
 from harness.agent.guardrails import Reject
 from harness.agent.limits import Limits
-from harness.agent.options import AgentOptions, Execution
+from harness.agent.options import AgentOptions
 from harness.agent.policies import Budget, DenyList
 from harness.agent.retry import RetryPolicy
 from harness.codec import decode, encode
 from harness.errors import ConfigError, FileNotRead, ModelOverloaded
 from harness.events import BranchEvent, Event, Notice, ParallelEnd, RequestStart
+from harness.execution.context import Execution
 from harness.messages import AssistantMessage, JsonObject, Message, ToolResult, Usage, UserMessage
 from harness.parallel.judge import LlmJudge
 from harness.parallel.run import ParallelVariant, run_parallel
+from harness.parallel.selection import Transparent
 from harness.ports.hooks import Hooks
-from harness.ports.selection import Transparent
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.session.resume import load_session
 from harness.session.store import SessionStore

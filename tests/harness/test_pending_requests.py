@@ -23,7 +23,9 @@ from harness.events import (
 )
 from harness.messages import ToolCall
 from harness.parallel.run import ParallelVariant, run_parallel
-from harness.ports.interaction import (
+from harness.ports.tool import ToolOutput
+from harness.risk import Risk
+from harness.user_requests import (
     AllowOnce,
     AllowWithArguments,
     Answer,
@@ -33,7 +35,6 @@ from harness.ports.interaction import (
     PlanDecision,
     Question,
 )
-from harness.ports.tool import Risk, ToolOutput
 from providers.demo import Call, Reply, scripted
 from tools.delegate import DelegateTool
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from harness.approval.policy import APPROVAL_MODES, Allow, ApprovalMode, Ask, Deny, decide
-from harness.approval.rules import Grants, Rule
-from harness.ports.tool import Risk
+from harness.approval.rules import Grants
+from harness.risk import Risk, Rule
 
 READ, EDIT = Risk("read"), Risk("edit")
 PYTEST = Risk("execute", scope="pytest")

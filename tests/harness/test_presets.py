@@ -11,13 +11,14 @@ from fakes.simple_tools import SimpleTool, sleeper
 
 from harness.agent.agent import Agent
 from harness.agent.limits import Limits
-from harness.agent.options import AgentOptions, Execution
+from harness.agent.options import AgentOptions
 from harness.agent.presets import preset, preset_model, preset_names
 from harness.agent.retry import RetryPolicy
 from harness.agent.tool_calls import STEERING_GRACE_S
 from harness.context.policy import ContextPolicy
 from harness.errors import ConfigError, ModelThrottled
 from harness.events import RetryScheduled
+from harness.execution.context import Execution
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.workspace.workspace import Workspace

@@ -11,9 +11,9 @@ import pytest
 from fakes.runs import calls, deeds, results_of
 from fakes.simple_tools import SimpleTool
 
-from harness.agent.options import Execution
 from harness.events import Event, ToolCacheHit, ToolExecutionEnd
 from harness.execution.cache import ResultCache, lookup_of
+from harness.execution.context import Execution
 from harness.messages import JsonObject, ToolCall
 from harness.ports.hooks import Hooks, Modify
 from harness.ports.tool import ToolContext, ToolOutput

@@ -9,7 +9,7 @@ import pytest
 from fakes.runs import calls, deeds, results_of
 from fakes.simple_tools import SimpleTool
 
-from harness.agent.options import Execution
+from harness.execution.context import Execution
 from harness.messages import Image, JsonObject, Text
 from harness.ports.tool import ToolContext, ToolOutput
 from providers.demo import Call, Reply, scripted

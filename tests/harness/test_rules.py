@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.approval.rules import Grants, Rule, describe, exact_rule_for, load_rules, matches, rule_for
-from harness.ports.tool import Risk
+from harness.approval.rules import Grants, describe, exact_rule_for, load_rules, matches, rule_for
+from harness.risk import Risk, Rule
 
 GIT_STATUS = Rule("bash", "git status")
 

@@ -12,10 +12,16 @@ from fakes.simple_tools import SimpleTool
 from harness.agent.routing import ByTurn, Routing
 from harness.approval.modes import PLAN
 from harness.codec import decode, encode
-from harness.continuation import Continuation
-from harness.events import AgentStart, Event, ToolApprovalRequested, ToolCallsReceived, UsageUpdate
+from harness.events import (
+    AgentStart,
+    Continuation,
+    Event,
+    RunConfig,
+    ToolApprovalRequested,
+    ToolCallsReceived,
+    UsageUpdate,
+)
 from harness.messages import Usage
-from harness.run_config import RunConfig
 from harness.tracing.recorder import TraceRecorder
 from harness.tracing.records import SessionTrace
 from providers.demo import scripted

@@ -12,6 +12,7 @@ from harness.agent.retry import RetryPolicy
 from harness.errors import ConfigError, ModelThrottled
 from harness.messages import AssistantMessage, Message, ModelSpec, StopReason, Text, Usage, user
 from harness.parallel.judge import LlmJudge, named
+from harness.parallel.selection import Elaborate, Outcome, PickFirst, Strategy, TokenEfficient, Transparent
 from harness.parallel.shortening import (
     LEAST,
     Reading,
@@ -23,7 +24,6 @@ from harness.parallel.shortening import (
     shortened,
 )
 from harness.ports.provider import Model, ModelInfo, Price, StaticModelInfo
-from harness.ports.selection import Elaborate, Outcome, PickFirst, Strategy, TokenEfficient, Transparent
 from providers.demo import Break, Reply, Say, scripted
 from providers.demo.provider import DemoProvider
 

@@ -12,7 +12,7 @@ from filelock import FileLock
 
 from harness.errors import SessionError, SessionLocked, SessionMissing
 from harness.parallel.run import ParallelVariant, run_parallel
-from harness.ports.selection import PickFirst
+from harness.parallel.selection import PickFirst
 from harness.tracing.recorder import TraceRecorder
 from harness.tracing.records import SessionTrace
 from harness.tracing.store import AsyncSessionStore, FileSessionStore

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from fakes.talk import call, event_for, reply, result, rounded, tell, tour, written
 
+from harness.deltas import BlockDelta
 from harness.errors import SessionMissing
 from harness.events import (
     AgentEnd,
@@ -35,7 +36,6 @@ from harness.messages import (
     new_id,
     user,
 )
-from harness.ports.provider import BlockDelta
 from harness.session.paths import git_branch, project_name, session_path
 from harness.session.resume import load_session
 from harness.session.store import SessionStore

@@ -9,8 +9,8 @@ from fakes.talk import result, written
 
 from harness.agent.reply import ReplyBuilder
 from harness.codec import decode, encode
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.messages import AssistantMessage, ModelSpec, Text, Thinking, ToolCall, user
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.session.resume import load_session
 
 SIGNED = (

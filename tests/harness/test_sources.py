@@ -10,9 +10,9 @@ from fakes.talk import written
 
 from harness.codec import decode, encode
 from harness.context.citations import Source, sources_markdown, sources_of, sources_text, text_with_sources
+from harness.deltas import BlockEnd
 from harness.events import Event, MessageEnd, MessageUpdate
 from harness.messages import AssistantMessage, Citation, Text, ToolCall, user
-from harness.ports.provider import BlockEnd
 from harness.session.reading import parse, read_assistant
 from harness.session.resume import load_session
 

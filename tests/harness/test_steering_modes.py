@@ -9,9 +9,9 @@ from fakes.processes import is_alive
 from fakes.runs import calls, deeds, results_of, texts_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
-from harness.agent.options import Execution
 from harness.agent.tool_calls import STEERING_GRACE_S
 from harness.events import ToolExecutionEnd
+from harness.execution.context import Execution
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
 from tools import builtin_tools

@@ -9,6 +9,7 @@ from fakes.simple_tools import SimpleTool, Work, sleeper
 
 from harness.approval.modes import PLAN
 from harness.approval.pending import PendingRequests
+from harness.deltas import BlockDelta
 from harness.errors import AgentError, AlreadyRunning, InvalidContinue, NoMessages
 from harness.events import (
     AgentEnd,
@@ -24,9 +25,8 @@ from harness.events import (
 )
 from harness.messages import CustomMessage, Text, UserMessage
 from harness.ports.hooks import Hooks
-from harness.ports.interaction import AllowOnce, Answer, Denied, PlanDecision, Question
-from harness.ports.provider import BlockDelta
 from harness.ports.tool import ToolOutput
+from harness.user_requests import AllowOnce, Answer, Denied, PlanDecision, Question
 from harness.views import TextView
 from providers.demo import Call, Hang, Reply, Say, Think
 

@@ -19,8 +19,9 @@ from harness.events import (
 )
 from harness.messages import JsonObject
 from harness.ports.hooks import Hooks
-from harness.ports.interaction import AllowForSession, AllowOnce, Answer, Approval, ApprovalRequest, Question
-from harness.ports.tool import Risk, ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
+from harness.risk import Risk
+from harness.user_requests import AllowForSession, AllowOnce, Answer, Approval, ApprovalRequest, Question
 from providers.demo import Call, Reply
 from tools.ask import AskTool
 from tools.delegate import DelegateTool

@@ -7,7 +7,7 @@ from fakes.family import cast, delegates, inside, outline
 from fakes.runs import calls, results_of, steer_now, until
 from fakes.simple_tools import SimpleTool
 
-from harness.agent.options import Execution, Subagents
+from harness.agent.options import Subagents
 from harness.codec import decode, encode
 from harness.errors import RequestRejected
 from harness.events import (
@@ -21,6 +21,7 @@ from harness.events import (
     ToolExecutionUpdate,
     TurnStart,
 )
+from harness.execution.context import Execution
 from harness.messages import JsonObject, Text
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.tracing.recorder import TraceRecorder

@@ -11,8 +11,9 @@ from fakes.simple_tools import SimpleTool
 from harness.events import HookRan, ToolExecutionStart, TurnEnd
 from harness.messages import JsonObject, ToolCall
 from harness.ports.hooks import Block, CallVerdict, Inject, Modify
-from harness.ports.interaction import AllowOnce, Approval, ApprovalRequest, Denied
-from harness.ports.tool import Risk, ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
+from harness.risk import Risk
+from harness.user_requests import AllowOnce, Approval, ApprovalRequest, Denied
 from harness.views import TextView
 from providers.demo import Call, Reply
 

@@ -10,8 +10,8 @@ from fakes.simple_tools import SimpleTool
 from harness.approval.modes import PLAN
 from harness.events import QuestionAnswered, QuestionAsked, ToolExecutionEnd
 from harness.messages import JsonObject
-from harness.ports.interaction import AllowOnce, Answer, Approval, ApprovalRequest, PlanDecision, Question
 from harness.ports.tool import ToolContext, ToolOutput
+from harness.user_requests import AllowOnce, Answer, Approval, ApprovalRequest, PlanDecision, Question
 from providers.demo import Call, Reply
 from tools import builtin_tools
 

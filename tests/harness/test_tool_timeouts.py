@@ -8,11 +8,11 @@ from fakes.people import ScriptedPerson
 from fakes.runs import calls, deeds, results_of, steer_now, until
 from fakes.simple_tools import SimpleTool, sleeper
 
-from harness.agent.options import Execution
 from harness.approval.modes import PLAN
+from harness.execution.context import Execution
 from harness.messages import JsonObject
-from harness.ports.interaction import Answer, PlanDecision, Question
 from harness.ports.tool import ToolContext, ToolOutput
+from harness.user_requests import Answer, PlanDecision, Question
 from harness.views import TextView
 from providers.demo import Call, Reply
 from tools import builtin_tools

@@ -11,9 +11,8 @@ from fakes.simple_tools import SimpleTool
 from filelock import FileLock
 
 from harness.codec import decode, encode
-from harness.continuation import Continuation
 from harness.errors import SessionError, SessionLocked, SessionMissing
-from harness.events import AgentEnd, AgentStart, Notice
+from harness.events import AgentEnd, AgentStart, Continuation, Notice
 from harness.messages import CustomMessage, ModelSpec, Usage, user
 from harness.tracing.files import TraceFiles
 from harness.tracing.recorder import TraceRecorder

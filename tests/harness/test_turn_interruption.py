@@ -8,8 +8,8 @@ from fakes.family import cast, delegates
 from fakes.runs import calls, deeds, results_of, steer_now, texts_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
-from harness.agent.options import Execution
 from harness.events import AgentEnd, MessageUpdate, RequestStart, SubagentEvent, ToolExecutionUpdate
+from harness.execution.context import Execution
 from harness.messages import AssistantMessage, JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.views import TerminalView, TextView

@@ -11,8 +11,9 @@ from fakes.asking import AnswerRaw, Asker, ModelAt, Serve
 from fakes.model_server import ModelServer
 from fakes.script import Script
 
+from harness.deltas import Delta
 from harness.messages import ModelMessage, user
-from harness.ports.provider import Delta, Model, Request
+from harness.ports.provider import Model, Request
 from providers import connect
 
 

@@ -8,9 +8,9 @@ from fakes.anthropic_wire import events
 from fakes.judges import anthropic_event
 from fakes.script import Reply
 
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.errors import AuthenticationFailed, ContextWindowOverflow, ModelOverloaded, ModelThrottled, ProviderError
 from harness.messages import Usage
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers.anthropic.decode import MessageDecoder
 from providers.catalog import presets
 from providers.endpoint import Endpoint

@@ -12,11 +12,11 @@ from fakes.model_server import ModelServer, Reply
 from fakes.simple_tools import SimpleTool
 
 from harness.agent.agent import Agent
+from harness.deltas import Done
 from harness.errors import (
     AuthenticationFailed,
     ConfigError,
 )
-from harness.ports.provider import Done
 from providers import connect, endpoint_of, list_models
 from providers.bedrock.backend import BedrockBackend
 from providers.bedrock.signing import UnsignedRequest

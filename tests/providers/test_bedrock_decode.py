@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.agent.reply import ReplyBuilder
+from harness.deltas import BlockStart, Delta, Done
 from harness.errors import (
     AuthenticationFailed,
     ContextWindowOverflow,
@@ -25,7 +26,6 @@ from harness.errors import (
     StreamError,
 )
 from harness.messages import AssistantMessage, ModelSpec, Text, Thinking, ToolCall, Usage
-from harness.ports.provider import BlockStart, Delta, Done
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.frames import FrameDecoder
 from providers.catalog import presets

@@ -9,9 +9,10 @@ from fakes import bedrock_wire
 from fakes.asking import Asker, ModelAt, Serve
 from fakes.model_server import Failure, Raw, Reply
 
+from harness.deltas import Done
 from harness.errors import RequestRejected
 from harness.messages import ModelSpec, Usage, user
-from harness.ports.provider import NO_CACHE, CacheStrategy, Done, Request, ToolSpec
+from harness.ports.provider import NO_CACHE, CacheStrategy, Request, ToolSpec
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.provider import ChatProvider

@@ -13,8 +13,8 @@ from fakes.authorities import Authority
 from fakes.model_server import Reply
 from fakes.relays import Relay
 
+from harness.deltas import Done
 from harness.errors import RequestRejected
-from harness.ports.provider import Done
 from providers import connect
 from providers.net.tls import OWN_CERTIFICATE, OWN_KEY, VARIABLES, issuer_in, ssl_context
 

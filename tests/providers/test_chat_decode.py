@@ -8,6 +8,7 @@ from fakes.judges import openai_chunk
 from fakes.openai_wire import events
 from fakes.script import Reply
 
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.errors import (
     ContextWindowOverflow,
     ModelOverloaded,
@@ -17,7 +18,6 @@ from harness.errors import (
     QuotaExhausted,
 )
 from harness.messages import Usage
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.decode import ChatDecoder

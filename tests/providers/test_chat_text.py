@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.agent.reply import ReplyBuilder
+from harness.deltas import Delta, Done
 from harness.errors import AuthenticationFailed, ModelThrottled, ProviderError, QuotaExhausted
 from harness.messages import AssistantMessage, ModelSpec, Text, Thinking, ToolCall, Usage
-from harness.ports.provider import Delta, Done, ToolSpec
+from harness.ports.provider import ToolSpec
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.decode import ChatDecoder

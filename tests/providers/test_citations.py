@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.agent.reply import ReplyBuilder
+from harness.deltas import BlockEnd, Delta, Done
 from harness.messages import AssistantMessage, Citation, ModelMessage, ModelSpec, Text, user
-from harness.ports.provider import BlockEnd, Delta, Done, Request
+from harness.ports.provider import Request
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.net.stream import decoded

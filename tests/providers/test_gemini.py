@@ -6,6 +6,7 @@ from fakes.model_server import Failure, ModelServer, Raw, Reply
 from fakes.simple_tools import SimpleTool
 
 from harness.agent.agent import Agent
+from harness.deltas import Done
 from harness.errors import (
     AuthenticationFailed,
     ContextWindowOverflow,
@@ -16,7 +17,7 @@ from harness.errors import (
     RequestRejected,
 )
 from harness.messages import AssistantMessage, JsonObject, ModelSpec, Text, ToolCall, ToolResult, user
-from harness.ports.provider import Done, Model, OutputSchema, Request
+from harness.ports.provider import Model, OutputSchema, Request
 from providers import connect, list_models
 from providers.gemini.encode import FOREIGN_CALL
 

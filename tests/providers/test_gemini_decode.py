@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.agent.reply import ReplyBuilder
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.errors import (
     AuthenticationFailed,
     ContextWindowOverflow,
@@ -25,7 +26,6 @@ from harness.errors import (
     StreamError,
 )
 from harness.messages import ModelSpec, Text, Thinking, ToolCall, Usage
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.gemini.decode import ContentDecoder

@@ -14,10 +14,11 @@ from fakes.simple_tools import SimpleTool
 from fakes.tiny_gguf import TEMPLATE, write_model
 
 from harness.agent.agent import Agent
+from harness.deltas import BlockDelta, Delta, Done
 from harness.errors import ConfigError, ContextWindowOverflow, ModelNotFound, ProviderError, RequestRejected
 from harness.events import MessageUpdate
 from harness.messages import AssistantMessage, Text, Thinking, ToolCall, ToolResult, UserMessage, user
-from harness.ports.provider import BlockDelta, Delta, Done, Model, ModelInfo, OutputSchema, Price, Request, ToolSpec
+from harness.ports.provider import Model, ModelInfo, OutputSchema, Price, Request, ToolSpec
 from harness.thinking_level import ThinkingLevel
 from providers import connect
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from fakes.tiny_gguf import write_model
 
+from harness.deltas import Done
 from harness.messages import AssistantMessage, JsonObject, Text, ToolCall, ToolResult, user
-from harness.ports.provider import Done, Model, Request, ToolSpec
+from harness.ports.provider import Model, Request, ToolSpec
 from providers import connect
 from providers.gguf.token_escaping import TokenEscaper, parts
 

@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 from fakes.asking import Asker
 
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Done
 from harness.errors import AuthenticationFailed, ConfigError, StreamError
 from harness.messages import ModelSpec, Usage
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Done, Model, Request, StaticModelInfo
+from harness.ports.provider import Model, Request, StaticModelInfo
 from providers.endpoint import Endpoint
 from providers.guard import open_guarded
 from providers.plugins import Preset, ProviderPlugin

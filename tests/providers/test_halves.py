@@ -5,8 +5,8 @@ import json
 from fakes.asking import Asker, ModelAt, Serve
 from fakes.model_server import Raw
 
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta
 from harness.messages import JsonObject
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta
 from providers.net.stream import SurrogateBuffer
 
 

@@ -13,8 +13,8 @@ from fakes import openai_wire
 from fakes.asking import AnswerRaw, Asker
 from fakes.model_server import Reply
 
+from harness.deltas import BlockDelta
 from harness.errors import ModelOverloaded, ProviderError, StreamError
-from harness.ports.provider import BlockDelta
 from providers import connect, list_models
 from providers.gguf.hub import Hub, HubFile
 from providers.net.inflate import LARGEST_INFLATED, PIECE_BYTES, InflateError, inflater

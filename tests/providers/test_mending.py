@@ -6,9 +6,10 @@ import pytest
 from fakes.asking import Serve
 from fakes.model_server import Failure, Raw, Reply
 
+from harness.deltas import BlockDelta, Delta
 from harness.errors import RequestRejected
 from harness.messages import ModelSpec, user
-from harness.ports.provider import BlockDelta, Delta, Request
+from harness.ports.provider import Request
 from providers import connect
 from providers.net.degradation import MOST, with_degradation
 

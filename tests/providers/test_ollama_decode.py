@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ollama import ChatResponse
 
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.errors import ContextWindowOverflow, ModelOverloaded, NetworkError, ProviderError, RequestRejected
 from harness.messages import Usage
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers.catalog import Secret, presets
 from providers.endpoint import Endpoint
 from providers.net.ndjson import LineDecoder

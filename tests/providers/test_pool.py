@@ -14,8 +14,8 @@ from fakes.asking import Asker, ModelAt, Serve
 from fakes.model_server import Reply
 from fakes.relays import Relay
 
+from harness.deltas import Done
 from harness.errors import NetworkError
-from harness.ports.provider import Done
 from providers import connect
 from providers.net import pool
 

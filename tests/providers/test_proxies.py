@@ -14,8 +14,8 @@ from fakes.authorities import Authority
 from fakes.model_server import Reply
 from fakes.relays import HttpProxy, Relay, SocksProxy
 
+from harness.deltas import Done
 from harness.errors import NetworkError, ProviderError, RequestRejected
-from harness.ports.provider import Done
 from providers import connect
 from providers.net.proxies import proxy_for
 

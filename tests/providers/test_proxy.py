@@ -16,6 +16,7 @@ from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
 from harness.agent.reply import ReplyBuilder
 from harness.agent.retry import RetryPolicy
+from harness.deltas import Delta, Done
 from harness.errors import (
     AuthenticationFailed,
     ConfigError,
@@ -40,7 +41,7 @@ from harness.messages import (
     UserMessage,
     user,
 )
-from harness.ports.provider import Delta, Done, Model, OutputSchema, Request, ToolSpec
+from harness.ports.provider import Model, OutputSchema, Request, ToolSpec
 from providers import Secret, connect
 from providers.catalog import presets
 from providers.demo import Break, Call, Reply, Say, Think, scripted

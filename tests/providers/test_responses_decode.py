@@ -14,9 +14,9 @@ from fakes.simple_tools import SimpleTool
 
 from harness.agent.agent import Agent
 from harness.agent.reply import ReplyBuilder
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.errors import ContextWindowOverflow, ModelThrottled, NetworkError, ProviderError, QuotaExhausted
 from harness.messages import Usage
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers import connect
 from providers.catalog import presets
 from providers.endpoint import Endpoint

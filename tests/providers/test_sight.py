@@ -10,6 +10,7 @@ from fakes.histories import PICTURE
 from fakes.model_server import Failure, Reply
 
 from harness.agent.agent import Agent
+from harness.deltas import Delta
 from harness.errors import (
     AuthenticationFailed,
     ContextWindowOverflow,
@@ -20,7 +21,7 @@ from harness.errors import (
 )
 from harness.events import Event, Notice
 from harness.messages import AssistantMessage, Image, ModelMessage, ModelSpec, Text, ToolCall, ToolResult, UserMessage
-from harness.ports.provider import Delta, Model, ModelInfo, Request, StaticModelInfo
+from harness.ports.provider import Model, ModelInfo, Request, StaticModelInfo
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.provider import ChatProvider

@@ -12,8 +12,8 @@ from fakes import openai_wire
 from fakes.asking import Asker, ModelAt, Serve
 from fakes.model_server import Raw, Reply
 
+from harness.deltas import BlockDelta
 from harness.errors import ModelOverloaded, NetworkError, StreamError
-from harness.ports.provider import BlockDelta
 from providers import connect, list_models
 from providers.catalog import presets
 from providers.endpoint import Endpoint

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.agent.reply import ReplyBuilder
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.errors import NetworkError, ProviderError, StreamError
 from harness.messages import ModelSpec, Usage, user
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Request
+from harness.ports.provider import Request
 from providers import connect
 from providers.anthropic.decode import MessageDecoder
 from providers.bedrock.decode import ConverseDecoder

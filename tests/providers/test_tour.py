@@ -7,8 +7,8 @@ from fakes.people import ScriptedPerson
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
 from harness.messages import ModelSpec
-from harness.ports.interaction import Answer, Denied
 from harness.ports.provider import Model, StaticModelInfo
+from harness.user_requests import Answer, Denied
 from harness.workspace.workspace import Workspace
 from providers.demo import DemoProvider
 from providers.demo.sample import SAMPLE

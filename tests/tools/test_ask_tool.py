@@ -10,8 +10,10 @@ from fakes.people import ScriptedPerson
 
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject
-from harness.ports.interaction import Answer, Choice, NonInteractive, Question
-from harness.ports.tool import Risk, ToolOutput
+from harness.ports.interaction import NonInteractive
+from harness.ports.tool import ToolOutput
+from harness.risk import Risk
+from harness.user_requests import Answer, Choice, Question
 from harness.views import TextView
 from tools.ask import AskTool
 

@@ -9,7 +9,8 @@ from fakes.contexts import tool_context
 
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject
-from harness.ports.tool import Risk, ToolOutput
+from harness.ports.tool import ToolOutput
+from harness.risk import Risk
 from harness.views import TerminalView, View
 from tools.bash import LIMIT, BashTool
 

@@ -10,7 +10,8 @@ from harness.agent.subagents.spawn import DELEGATE
 from harness.approval.modes import EXECUTE, PLAN, permits
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject
-from harness.ports.tool import Risk, SubagentTask, ToolOutput
+from harness.ports.tool import SubagentTask, ToolOutput
+from harness.risk import Risk
 from harness.views import TextView, View
 from tools.delegate import DelegateTool
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import FileMissing, FileNotRead, InvalidArguments
-from harness.ports.tool import Risk, ToolOutput
+from harness.ports.tool import ToolOutput
+from harness.risk import Risk
 from harness.views import DiffView
 from harness.workspace.file_text import file_text
 from tools.edit import EditTool

@@ -6,8 +6,8 @@ import pytest
 from fakes.contexts import tool_context
 from fakes.people import ScriptedPerson
 
-from harness.ports.interaction import PlanDecision
-from harness.ports.tool import Risk
+from harness.risk import Risk
+from harness.user_requests import PlanDecision
 from tools.plan import PlanTool
 
 

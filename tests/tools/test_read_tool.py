@@ -9,7 +9,7 @@ from fakes.workplace import Workplace
 
 from harness.errors import FileMissing, NotAFile, OutsideWorkspace
 from harness.messages import Image
-from harness.ports.tool import Risk
+from harness.risk import Risk
 from harness.views import ImageView, TextView
 from tools.read import ReadTool
 

@@ -7,7 +7,7 @@ from fakes.contexts import tool_context
 
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject, Text
-from harness.ports.tool import Risk
+from harness.risk import Risk
 from harness.views import TodoItem, TodoView
 from tools.todo import TodoTool
 

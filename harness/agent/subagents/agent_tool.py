@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from harness.errors import InvalidArguments
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
-from harness.ports.tool import Risk, Role, SubagentTask, Tool, ToolContext, ToolOutput
+from harness.ports.tool import Role, SubagentTask, Tool, ToolContext, ToolOutput
+from harness.risk import Risk
 from harness.views import View
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from harness.agent.identity import Identity
 from harness.agent.result import AgentResult
 from harness.execution.spill import HEAD, at_line_ends
-from harness.identity import Identity
 from harness.jobs import BACKGROUND_HINT, Job
 from harness.messages import AssistantMessage, JsonObject, Message, Text
 from harness.ports.tool import ToolOutput

@@ -8,11 +8,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from harness.agent.identity import Identity
 from harness.agent.limits import Limits
 from harness.agent.options import AgentOptions
 from harness.agent.prompt import Prompt
 from harness.agent.result import AgentResult
-from harness.agent.run import Run, State, specs_of
+from harness.agent.run import Run, State
 from harness.agent.subagents.agent_tool import SubAgentTool
 from harness.agent.subagents.inherited import inherited
 from harness.agent.subagents.limits import SPENT, ConcurrencySlot, SharedLimits, TokenReservation
@@ -23,14 +24,13 @@ from harness.approval.modes import SUBMIT_PLAN, Planning, tools_of
 from harness.context.history import History
 from harness.context.tokens import estimate_overhead, estimate_text
 from harness.events import Event, TurnStart
-from harness.identity import Identity
 from harness.inbox import Inbox
 from harness.instructions.prompts import prompt_text
 from harness.jobs import Jobs
 from harness.lazy_dataclass import dataclass
 from harness.messages import new_id
 from harness.ports.provider import Model
-from harness.ports.tool import Delegate, Role, SubagentTask, Tool, ToolOutput
+from harness.ports.tool import Delegate, Role, SubagentTask, Tool, ToolOutput, specs_of
 from harness.publishing.bus import Subscriber
 from harness.views import TextView
 

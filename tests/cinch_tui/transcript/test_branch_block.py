@@ -12,6 +12,7 @@ from cinch_tui.transcript.branch_block import VariantBlock
 from cinch_tui.transcript.view import Transcript
 from cinch_tui.widgets.chat_widgets import ChatWidgets
 from cinch_tui.widgets.status_bar import StatusBar
+from harness.deltas import BlockDelta, BlockKind, BlockStart
 from harness.events import (
     AgentEnd,
     BranchEvent,
@@ -25,7 +26,6 @@ from harness.events import (
     ToolExecutionStart,
 )
 from harness.messages import Cost, ToolCall, Usage
-from harness.ports.provider import BlockDelta, BlockKind, BlockStart
 
 WRITTEN = "▾ ◆ demo/a  10 tokens"
 

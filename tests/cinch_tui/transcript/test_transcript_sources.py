@@ -19,9 +19,9 @@ from cinch_tui.transcript.sources import SourcesBlock
 from cinch_tui.widgets.chat_widgets import ChatWidgets
 from cinch_tui.widgets.status_bar import StatusBar
 from harness.context.citations import Source
+from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.events import MessageDiscarded, MessageEnd, MessageStart, MessageUpdate
 from harness.messages import AssistantMessage, Citation, Text, ToolCall, user
-from harness.ports.provider import BlockDelta, BlockEnd, BlockStart
 
 SMALL = (40, 14)
 PAGES = (Citation(SKY, "Sky"), Citation(NASA, "Why is the sky blue?"))

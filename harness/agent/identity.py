@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import field
 
-from harness.continuation import TurnTrigger
+from harness.events import TurnTrigger
 from harness.lazy_dataclass import dataclass
 from harness.messages import ModelSpec, new_id
 

@@ -1,13 +1,16 @@
-"""Events of tool calls, approvals and questions to the user; `harness.events` lists all events."""
+"""Events of tool calls: approvals, questions, execution, hooks and background jobs."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from harness.event_header import EventHeader
+from harness.events.run import EventHeader
 from harness.lazy_dataclass import dataclass
-from harness.messages import ToolCall, ToolResult
-from harness.ports.interaction import Answer, Question
+from harness.messages import (
+    ToolCall,
+    ToolResult,
+)
+from harness.user_requests import Answer, Question
 from harness.views import View
 
 
@@ -103,3 +106,45 @@ class QuestionAnswered(EventHeader):
     """Id of the call."""
     answer: Answer
     """The answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookRan(EventHeader):
+    """A hook changed the run or failed."""
+
+    point: str
+    """Name of the hook method."""
+    outcome: Literal["stopped", "blocked", "modified", "injected", "failed"]
+    """What it did."""
+    reason: str = ""
+    """Reason it gave, or the error."""
+    call_id: str = ""
+    """Tool call concerned; empty if none."""
+    result: ToolResult | None = None
+    """Result of a call that was blocked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobStarted(EventHeader):
+    """A tool call continues as a background job, by decision of the model or the user."""
+
+    job_id: str
+    """Id of the job."""
+    call_id: str
+    """Id of the tool call that started it."""
+    title: str
+    """Description for the user, such as the command."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEnded(EventHeader):
+    """A background job ended, possibly while no run was active."""
+
+    job_id: str
+    """Id of the job."""
+    state: Literal["running", "ended", "killed", "failed"]
+    """Final state."""
+    exit_code: int | None = None
+    """Exit code; None if it was killed or failed."""
+    duration: float = 0.0
+    """Duration in seconds."""

@@ -1,0 +1,65 @@
+"""Deltas: the parts of a reply in the order in which a provider streams them."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from harness.lazy_dataclass import dataclass
+from harness.messages import Citation, StopReason, Usage
+
+BlockKind: TypeAlias = Literal["text", "thinking", "tool_call"]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockStart:
+    """Start of a content block."""
+
+    index: int
+    """Number of the block in the reply, from 0."""
+    kind: BlockKind
+    """Type of the block."""
+    call_id: str = ""
+    """Id of the tool call; empty for other blocks."""
+    name: str = ""
+    """Name of the called tool; empty for other blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockDelta:
+    """Next piece of a content block."""
+
+    index: int
+    """Number of the block in the reply."""
+    text: str
+    """Text, thinking, or a piece of a tool call's arguments as JSON text."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockEnd:
+    """End of a content block."""
+
+    index: int
+    """Number of the block in the reply."""
+    signature: str | None = None
+    """Vendor signature, to be sent back unchanged; see `Text.signature`."""
+    redacted: str | None = None
+    """Encrypted thinking."""
+    citations: tuple[Citation, ...] = ()
+    """Sources of a text block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """End of a reply."""
+
+    stop_reason: StopReason
+    """Reason the model stopped."""
+    usage: Usage = Usage()
+    """Tokens used."""
+    response_id: str = ""
+    """Id the service gave the reply."""
+    error: str | None = None
+    """Explanation of the stop reason `error`, such as a refusal."""
+
+
+Delta: TypeAlias = BlockStart | BlockDelta | BlockEnd | Done

@@ -1,0 +1,209 @@
+"""Requests to the user and the answers to them: approvals, questions and plans."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from harness.lazy_dataclass import dataclass
+from harness.messages import JsonObject, ToolCall
+from harness.risk import Risk, Rule
+from harness.views import View
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequest:
+    """A tool call that needs approval."""
+
+    call: ToolCall
+    """The call."""
+    label: str
+    """Name of the tool for users."""
+    summary: str
+    """One line that identifies the call: the path, the command."""
+    risk: Risk
+    """Risk assessment."""
+    view: View | None
+    """Preview of the effect."""
+    cwd: Path
+    """Folder the call works in."""
+    rule: str = ""
+    """Description of the permission rule that `AllowAlways` adds; empty if the call cannot be remembered."""
+    session: tuple[Rule, ...] = ()
+    """Rules that `AllowForSession` adds: command prefixes, an exact text, or the whole tool.
+
+    Empty if such a call needs approval each time.
+    """
+    is_revisable: bool = False
+    """True if `ProposeRevision` is accepted, and `AllowHunks` if the view is a diff."""
+    is_revised: bool = False
+    """True if the user already revised the call."""
+    exact_rule: str = ""
+    """Description of the rule that `AllowAlways(exact=True)` adds; empty if there is none."""
+    position: int = field(default=1, compare=False)
+    """Position among the calls of the reply that need approval, from 1."""
+    total: int = field(default=1, compare=False)
+    """Number of calls of the reply that need approval."""
+    others: tuple[ApprovalRequest, ...] = field(default=(), compare=False)
+    """The other calls of the reply that are still pending; `BatchApproval` may answer them too."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllowOnce:
+    """Allow this call."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllowForSession:
+    """Allow the call, and everything that `ApprovalRequest.session` covers until the session ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllowAlways:
+    """Allow the call and store a permission rule for this project."""
+
+    exact: bool = False
+    """True to store a rule that covers only this exact call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """Deny the call."""
+
+    reason: str = ""
+    """Reason, sent to the model."""
+    non_interactive: bool = False
+    """True if no user was available to ask, as in print mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllowWithArguments:
+    """Allow the call with other arguments."""
+
+    arguments: JsonObject
+    """Replacement arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProposeRevision:
+    """Revise the call and ask for approval again."""
+
+    text: str
+    """Replacement for what was displayed: the content of the file, or the command."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedHunk:
+    """A hunk excluded from an edit."""
+
+    number: int
+    """Number of the hunk in the displayed diff, from 0; see `harness.workspace.hunks.hunks_of`."""
+    reason: str = ""
+    """Reason, sent to the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllowHunks:
+    """Allow the displayed edit except for some hunks."""
+
+    rejected: tuple[RejectedHunk, ...]
+    """Hunks to leave out."""
+
+
+ApprovalDecision: TypeAlias = (
+    AllowOnce | AllowForSession | AllowAlways | Denied | AllowWithArguments | ProposeRevision | AllowHunks
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CallApproval:
+    """Decision on one call of a batch."""
+
+    call_id: str
+    """Id of the call."""
+    approval: ApprovalDecision
+    """The decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchApproval:
+    """Decisions on several calls of a reply: the requested one, its `others`, or both.
+
+    Each decision covers only what was displayed. A call that changed in the meantime is asked about again; so is a
+    dangerous call, unless its decision is the only one here, and every call without a decision.
+    """
+
+    answers: tuple[CallApproval, ...]
+    """Decisions, in any order."""
+
+
+Approval: TypeAlias = ApprovalDecision | BatchApproval
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One choice of a question."""
+
+    label: str
+    """Text of the choice."""
+    description: str = ""
+    """Explanation shown under the label."""
+    body: str = ""
+    """Initial text if the user edits the choice; empty: the label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question of the model to the user. Without choices, the answer is free text."""
+
+    prompt: str
+    """Text of the question."""
+    choices: tuple[Choice, ...] = ()
+    """Choices to select from."""
+    editable: bool = False
+    """True if the user may edit a choice."""
+    timeout: float | None = None
+    """Time limit in seconds; None: unlimited."""
+    asker: str = field(default="", compare=False)
+    """Name of the subagent that asks; empty for the agent itself."""
+    header: str = ""
+    """Title of one or two words."""
+    multi_select: bool = False
+    """True if several choices may be selected."""
+    max_edit_length: int | None = None
+    """Maximum length of an edited choice in characters; None: unlimited."""
+    free_text: bool = True
+    """True if the user may type an answer instead of selecting a choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The user's answer to a question."""
+
+    status: Literal["selected", "edited", "free_text", "skipped", "timed_out"]
+    """How the question was answered."""
+    text: str = ""
+    """Label of the choice, or the edited or typed text; the labels of all selected choices if there are several."""
+    index: int | None = None
+    """Selected or edited choice, from 0."""
+    indexes: tuple[int, ...] = ()
+    """Selected choices, if several may be selected."""
+    other: str = ""
+    """Text typed in addition to the selected choices."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanDecision:
+    """The user's decision on a plan."""
+
+    accepted: bool
+    """True if the plan was accepted, which ends plan mode."""
+    feedback: str = ""
+    """Comment, sent to the model either way."""
+    allow_edits: bool = False
+    """True if calls that change files in the workspace need no approval until the session ends."""
+    plan: str = ""
+    """The plan as edited by the user, sent to the model as the plan to carry out; empty if unchanged."""
+    non_interactive: bool = False
+    """True if no user was available to ask; the run then ends with the plan as its result."""

@@ -37,7 +37,7 @@ from harness.session.snapshots import Snapshots
 from harness.session.store import SessionStore
 from harness.thinking_level import ThinkingLevel
 from harness.workspace.workspace import Workspace
-from providers.installed import OURS, each_preset, find_preset
+from providers.installed import BUILTIN, each_preset, find_preset
 from providers.model_catalog.price_cache import PriceCache
 from providers.model_catalog.prices import PricedModelInfo
 from tools import builtin_tools
@@ -252,7 +252,7 @@ def full_name(name: str, keys: KeyStore) -> str:
     Raises:
         ConfigError: the name means several models.
     """
-    if name in OURS or find_preset(name.partition("/")[0]) or name.startswith(tuple(f"{each}/" for each in OURS)):
+    if name in BUILTIN or find_preset(name.partition("/")[0]) or name.startswith(tuple(f"{each}/" for each in BUILTIN)):
         return name
     # Most name the provider too, and do not wait for the list of models.
     from cinch_tui.models.resolving import resolve_model

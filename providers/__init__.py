@@ -1,4 +1,4 @@
-"""Models of many vendors, each behind `harness.ports.provider.Provider`; `connect` finds one by its name."""
+"""Models of many vendors, each behind `harness.ports.provider.Provider`; `connect` returns one by its name."""
 
 from __future__ import annotations
 
@@ -66,19 +66,23 @@ class ConnectOptions(TypedDict, total=False):
 
 
 def connect(name: str, **options: Unpack[ConnectOptions]) -> Model:
-    """Return the model of that name: `preset/model`, or a preset alone for its default model; `replay/PATH` plays a
-    cassette. The keyword arguments are those of `ConnectOptions`.
+    """Return a model by name: `preset/model`, a preset alone for its default model, or `replay/PATH` to replay a
+    cassette.
 
-    Nothing is sent and no HTTP client is built. A missing key is an `AuthenticationFailed` at the first request,
-    because `AgentOptions.get_api_key` may supply it; where `credentials` are given, it is an error here.
+    Nothing is sent and no HTTP client is built. A missing key raises `AuthenticationFailed` at the first request,
+    because
+    `AgentOptions.get_api_key` may supply it; if `credentials` are given, it is an error here. The keyword arguments
+    are those
+    of `ConnectOptions`.
 
     Raises:
-        ConfigError: no such preset, no model named, no cassette, no key in `credentials`; the text says what to do.
+        ConfigError: Unknown preset, missing model name or cassette, or no key in `credentials`; the text says what to
+            do.
     """
     thinking = options.get("thinking", "off")
     preset_name, _, model_id = name.partition("/")
     if preset_name == "demo":
-        # The tour is only loaded by those who take it.
+        # The tour is only loaded when it is used.
         from providers.demo import demo_model
 
         return demo_model()
@@ -93,28 +97,28 @@ def connect(name: str, **options: Unpack[ConnectOptions]) -> Model:
     preset = preset_for(name)
     model_id = model_id or preset.default_model
     base_url = options.get("base_url")
-    endpoint = _taped(_endpoint_for(preset, options), model_id, options.get("record"))
+    endpoint = _with_recording(_endpoint_for(preset, options), model_id, options.get("record"))
     service = service_at(endpoint)
     if not model_id:
         raise ConfigError(
             f'{preset.name}: name a model, as in {preset.name}/NAME; list_models("{preset.name}") lists them'
         )
     spec = ModelSpec(preset.name, model_id, thinking, base_url=base_url or "")
-    # Another server that speaks the dialect may not know this part of it.
-    holds = endpoint.is_vendors_own and preset.enforces_schema(model_id)
-    facts = _facts(endpoint, model_id, service)
-    provider = _keyed(ImageFallback(service, endpoint, facts), endpoint, options.get("api_key"))
-    return Model(provider, spec, facts, native_schema=holds)
+    # Another server with the same protocol may not support this part of it.
+    enforces = endpoint.is_vendors_own and preset.enforces_schema(model_id)
+    info = _model_info(endpoint, model_id, service)
+    provider = _keyed(ImageFallback(service, endpoint, info), endpoint, options.get("api_key"))
+    return Model(provider, spec, info, native_schema=enforces)
 
 
 async def list_models(
     preset_name: str, *, base_url: str | None = None, credentials: Credentials | None = None
 ) -> list[str]:
-    """The models that a preset's server says it serves.
+    """Return the models that a preset's server lists.
 
     Raises:
-        ConfigError: as `connect`.
-        ProviderError: the server could not be asked.
+        ConfigError: As for `connect`.
+        ProviderError: The server could not be queried.
     """
     service = service_at(endpoint_of(preset_for(preset_name), base_url, credentials))
     try:
@@ -124,10 +128,10 @@ async def list_models(
 
 
 def endpoint_of(preset: Preset, base_url: str | None = None, credentials: Credentials | None = None) -> Endpoint:
-    """Where the preset's models are reached, and with which key.
+    """Return the address and key for a preset.
 
     Raises:
-        ConfigError: a key is needed and none was found, or the base URL is not one.
+        ConfigError: A required key was not found, or the base URL is invalid.
     """
     endpoint = _endpoint(preset, base_url, credentials or EnvironmentCredentials())
     if _lacks_key(endpoint):
@@ -155,7 +159,7 @@ def _endpoint(preset: Preset, base_url: str | None, credentials: Credentials) ->
 
 
 def _lacks_key(endpoint: Endpoint) -> bool:
-    # Another server often needs no key; if it does, it says so.
+    # Another server often needs no key; if it does, its error says so.
     return endpoint.secret is None and endpoint.preset.key_required and endpoint.is_vendors_own
 
 
@@ -167,24 +171,24 @@ def _keyed(provider: ImageFallback, endpoint: Endpoint, api_key: ApiKey | None) 
     return KeyedService(provider, endpoint.preset, callback, key_required=lacks_key)
 
 
-def _taped(endpoint: Endpoint, model_id: str, record: Path | None) -> Endpoint:
+def _with_recording(endpoint: Endpoint, model_id: str, record: Path | None) -> Endpoint:
     named = record or os.environ.get("CINCH_RECORD", "").strip()
     if not named or not model_id:
         return endpoint
-    # Hardly any start records.
+    # Imported here: recording is rare.
     from providers.cassette.wires import recording_wire
 
     return replace(endpoint, wire=recording_wire(endpoint, model_id, Path(named)))
 
 
-def _facts(endpoint: Endpoint, model_id: str, service: Service) -> ModelInfoSource:
+def _model_info(endpoint: Endpoint, model_id: str, service: Service) -> ModelInfoSource:
     preset = endpoint.preset
     if preset.window_path and isinstance(service, ServerMetadataSource):
         return LocalModelInfo(service, model_id)
-    told = described_model(preset, model_id)
-    if told:
-        return StaticModelInfo(told)
-    # A list is asked where it costs one request with a key; on a tape it would be in the way.
+    described = described_model(preset, model_id)
+    if described:
+        return StaticModelInfo(described)
+    # The list is used where it costs one request with a key; in a recording it would be noise.
     is_simple = endpoint.is_vendors_own and endpoint.secret is not None and endpoint.wire is None
     return PricedModelInfo(preset, model_id, service if is_simple and isinstance(service, MetadataSource) else None)
 
@@ -192,18 +196,22 @@ def _facts(endpoint: Endpoint, model_id: str, service: Service) -> ModelInfoSour
 def _usable(secret: Secret) -> Secret:
     value = secret.value.strip()
     if not is_key(value):
-        raise ConfigError(f"the key from {secret.source} has characters that no key has; enter it again")
+        raise ConfigError(
+            f"the key from {secret.source} contains characters that are not valid in a key; enter it again"
+        )
     return Secret(value, secret.source, secret.variable)
 
 
-def _tidy(base_url: str, usual_path: str = "") -> str:
+def _tidy(base_url: str, default_path: str = "") -> str:
     try:
         parts = urlsplit(base_url)
     except ValueError as error:
-        raise ConfigError(f"the base URL {base_url!r} cannot be read: {error}") from error
+        raise ConfigError(f"the base URL {base_url!r} is not a valid URL: {error}") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"the base URL {base_url!r} must begin with http:// or https:// and name a host")
+        raise ConfigError(f"the base URL {base_url!r} must start with http:// or https:// and contain a host")
     if "@" in parts.netloc:
-        # It is shown and kept in places where no password may be.
-        raise ConfigError(f"the base URL of {parts.hostname} must hold no name or password; give a key instead")
-    return base_url.rstrip("/") + (usual_path if parts.path in ("", "/") else "")
+        # The URL is displayed and stored in places where passwords must not appear.
+        raise ConfigError(
+            f"the base URL of {parts.hostname} must not contain a user name or password; use a key instead"
+        )
+    return base_url.rstrip("/") + (default_path if parts.path in ("", "/") else "")

@@ -1,4 +1,4 @@
-"""API keys given by the embedding program: a string, or a callback that is asked before each request."""
+"""API keys from the embedding program: a string, or a callback that runs before each request."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from providers.catalog import Preset
 from providers.service import Service
 
 KeyCallback: TypeAlias = Callable[[], str | Awaitable[str | None] | None]
-"""Returns the key for the next request, at once or as an awaitable; None: there is none."""
+"""Returns the key for the next request, directly or as an awaitable; None if there is none."""
 ApiKey: TypeAlias = str | KeyCallback
 
 
 class KeyedService:
-    """A service whose key comes with each request: from the request itself, else from a callback.
+    """Service whose key comes with each request: from the request itself, otherwise from a callback.
 
-    Without either, a request is refused before anything is sent, if the preset needs a key.
+    Without either, a request fails before anything is sent if the preset requires a key.
     """
 
     def __init__(self, service: Service, preset: Preset, callback: KeyCallback | None, *, key_required: bool) -> None:
@@ -63,12 +63,12 @@ class KeyedService:
 
 
 def missing_key(preset: Preset) -> str:
-    """The error text for a key that was found nowhere."""
+    """Return the error text for a key that was not found."""
     return f"no key for {preset.label}: {key_remedy(preset)}"
 
 
 def key_remedy(preset: Preset) -> str:
-    """How a program supplies the key."""
+    """Return instructions for supplying the key."""
     return f"set {' or '.join(preset.variables)}, or pass api_key= to connect() for {preset.name}"
 
 

@@ -1,4 +1,4 @@
-"""Who offers models at which address with which key. The offers are data, in `presets.toml`."""
+"""Presets: services with their address, key and protocol. The data is in `presets.toml`."""
 
 from __future__ import annotations
 
@@ -18,25 +18,24 @@ from harness.thinking_level import THINKING_LEVELS, ThinkingLevel
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A key and where it came from, for people: `environment variable X`, `keyring`, the path of a file.
-
-    `variable` is set when it came from the environment: some variables say how a key is sent.
-    """
+    """A key and its source for display: `environment variable X`, `keyring`, the path of a file."""
 
     value: str = field(repr=False)
     source: str
     variable: str = ""
+    """Set if it came from the environment: some variables determine how a key is sent."""
 
 
 class Credentials(Protocol):
     def find(self, preset_name: str, variables: Sequence[str]) -> Secret | None:
-        """The key for a preset: from the first of `variables` that is set and not empty, else from elsewhere."""
+        """Return the key for a preset: from the first of `variables` that is set and not empty, otherwise from
+        elsewhere."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentCredentials:
-    """Keys from environment variables only. What they are named is data; an empty one counts as unset."""
+    """Keys from environment variables only; an empty variable counts as unset."""
 
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
@@ -61,29 +60,33 @@ class GivenKey:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingRule:
-    """How the models that match are told to think: fields that switch it, and a word for each level from off on.
-
-    An empty word is not said.
-    """
+    """Thinking parameters for the models that match."""
 
     models: str
+    """Regular expression, found in the model's name."""
+
     efforts: Sequence[str] = ()
+    """`reasoning_effort` for each level from "off" on; an empty one is not sent."""
+
     on: JsonObject = field(default_factory=dict[str, "JsonValue"])
+    """Fields that enable thinking."""
+
     off: JsonObject = field(default_factory=dict[str, "JsonValue"])
+    """Fields that disable thinking."""
 
     def applies_to(self, model_id: str) -> bool:
         return re.search(self.models, model_id, re.IGNORECASE) is not None
 
     def fields(self, level: ThinkingLevel) -> JsonObject:
-        """What a request says of it."""
+        """Return the request fields for a level."""
         effort = self.efforts[THINKING_LEVELS.index(level)] if self.efforts else ""
-        said: JsonObject = {"reasoning_effort": effort} if effort else {}
-        return said | (self.off if level == "off" else self.on)
+        effort_field: JsonObject = {"reasoning_effort": effort} if effort else {}
+        return effort_field | (self.off if level == "off" else self.on)
 
 
 @dataclass(frozen=True, slots=True)
 class CacheRule:
-    """How a service is told what it may keep of prompts; the fields are explained in `presets.toml`."""
+    """Prompt caching parameters of a service; the fields are explained in `presets.toml`."""
 
     key: str = ""
     header: str = ""
@@ -92,20 +95,20 @@ class CacheRule:
     optional: str = ""
 
     def wants_marks(self, model_id: str) -> bool:
-        return _is_of(self.marked, model_id)
+        return _matches(self.marked, model_id)
 
     def keeps_longer(self, model_id: str) -> bool:
-        """Whether the model's prompts are kept longer, if that is asked for."""
-        return _is_of(self.lasting, model_id)
+        """Return True if a longer lifetime can be requested for the model's prompts."""
+        return _matches(self.lasting, model_id)
 
     def can_be_off(self, model_id: str) -> bool:
-        """Whether the service keeps nothing of the model's prompts, if that is asked for."""
-        return _is_of(self.optional, model_id)
+        """Return True if caching can be disabled for the model."""
+        return _matches(self.optional, model_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """One offer of models; the fields are explained in `presets.toml`."""
+    """One service; the fields are explained in `presets.toml`."""
 
     name: str
     label: str
@@ -147,21 +150,21 @@ class Preset:
 
     @property
     def own_variables(self) -> Sequence[str]:
-        """The environment variables that hold keys for models and nothing else."""
+        """Return the environment variables that hold keys for models and nothing else."""
         return (*self.key_variables, *self.bearer_variables)
 
     @property
     def variables(self) -> Sequence[str]:
-        """Every environment variable that may hold the key."""
+        """Return every environment variable that may hold the key."""
         return (*self.own_variables, *self.shared_variables)
 
     def enforces_schema(self, model_id: str) -> bool:
-        """Whether the service can make this model answer in a form."""
+        """Return True if the service can enforce an output schema for this model."""
         return bool(self.native_schema) and re.match(self.native_schema, model_id) is not None
 
     def is_text_only(self, model_id: str) -> bool:
-        """Whether the model is known to see no images."""
-        return _is_of(self.text_only, model_id)
+        """Return True if the model is known not to support images."""
+        return _matches(self.text_only, model_id)
 
     @property
     def is_local(self) -> bool:
@@ -170,7 +173,7 @@ class Preset:
 
 @cache
 def presets() -> Mapping[str, Preset]:
-    """Our presets by name, in the order in which people are shown them."""
+    """Return the built-in presets by name, in display order."""
     with (Path(__file__).parent / "presets.toml").open("rb") as file:
         tables = tomllib.load(file)
     return {name: _preset(name, table) for name, table in tables.items()}
@@ -181,13 +184,13 @@ def _preset(name: str, table: dict[str, Any]) -> Preset:
     return Preset(name, thinking=rules, cache=CacheRule(**table.pop("cache", {})), **table)
 
 
-def _is_of(models: str, model_id: str) -> bool:
+def _matches(models: str, model_id: str) -> bool:
     return bool(models) and re.search(models, model_id, re.IGNORECASE) is not None
 
 
 def nearest(name: str, known: Sequence[str], count: int = 3) -> list[str]:
-    """The known names that look most like this one."""
-    # Only those who err need it.
+    """Return the known names most similar to this one."""
+    # Imported here: only needed for wrong names.
     from difflib import get_close_matches
 
     return get_close_matches(name, known, count, cutoff=0.5)

@@ -1,4 +1,4 @@
-"""Where a preset's models are reached: the address, the key, and how both may be spoken of."""
+"""Endpoint of a preset's models: address, key, and how both are displayed."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ SHORTEST_KEY = 8
 
 
 class Wire(Protocol):
-    """Stands between a provider and the network: records what passes, or plays what was recorded."""
+    """Stands between a provider and the network: records or replays exchanges."""
 
     def client(self, build: Callable[[], httpx.AsyncClient]) -> httpx.AsyncClient:
-        """The client to use; `build` makes the usual one."""
+        """Return the client to use; `build` creates the usual one."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An address and the key for it; its repr never shows the key. Without a `wire`, there is only the network.
-
-    `session_token`: what goes along with a key that is only lent, as those of AWS mostly are.
-    """
+    """Address and key of a service; its repr never shows the key."""
 
     preset: Preset
     base_url: str
     secret: Secret | None = None
     wire: Wire | None = field(default=None, repr=False, compare=False)
+    """Recording or replay; None uses the network directly."""
+
     session_token: str = field(default="", repr=False, compare=False)
+    """Token that accompanies temporary credentials, such as those of AWS."""
 
     @property
     def is_vendors_own(self) -> bool:
-        """Whether this is the preset's own address and not another server that speaks the same dialect."""
+        """Return True if this is the preset's own address, not another server with the same protocol."""
         if self.preset.own_urls:
             return re.fullmatch(self.preset.own_urls, self.base_url) is not None
         return self.base_url == self.preset.base_url
@@ -57,12 +57,12 @@ class Endpoint:
 
     @property
     def sends_bearer(self) -> bool:
-        """Whether the key is a token of the kind that goes into `Authorization`, by the variable that held it."""
+        """Return True if the key is sent as `Authorization: Bearer`, by the variable that held it."""
         return self.secret is not None and self.secret.variable in self.preset.bearer_variables
 
     @property
     def shown_url(self) -> str:
-        """The address without a user name, a password or a query."""
+        """Return the address without user name, password and query."""
         parts = urlsplit(self.base_url)
         host = parts.netloc.rpartition("@")[2]
         return urlunsplit((parts.scheme, host, parts.path, "", ""))
@@ -73,27 +73,28 @@ class Endpoint:
 
     @property
     def key_headers(self) -> dict[str, str]:
-        """The key where the service looks for it."""
+        """Return the header with the key."""
         if self.secret is None or not self.preset.key_header or self.sends_bearer:
             return self.bearer_header
         return {self.preset.key_header: self.secret.value}
 
     def with_key(self, key: str) -> Endpoint:
-        """The same address with a program's own key, sent as this one's is.
+        """Return the same endpoint with a program's own key.
 
         Raises:
-            AuthenticationFailed: it is no key.
+            AuthenticationFailed: It is not a valid key.
         """
         key = key.strip()
         if not is_key(key):
-            raise AuthenticationFailed(f"the key given for {self.preset.label} is empty or has characters no key has")
+            raise AuthenticationFailed(f"the key given for {self.preset.label} is empty or contains invalid characters")
         return replace(self, secret=Secret(key, "this program", self.secret.variable if self.secret else ""))
 
     def hide_key(self, text: str) -> str:
-        """The text without the key: services like to quote it back, some as JSON or a URL writes it.
+        """Return the text without the key, which services tend to quote, some of them encoded as JSON or as a URL.
 
-        For whole texts: where one was cut in the middle of the key, its beginning stays. What stands in for a key, such
-        as `none` or `x` before a server of one's own, is no secret and may be part of any word.
+        Only for complete texts: the beginning of a key that was cut off stays. Placeholders for local servers, such as
+        `none` or
+        `x`, are not secret and may be part of any word.
         """
         for value in (self.secret.value if self.secret else "", self.session_token):
             if len(value) >= SHORTEST_KEY:
@@ -102,7 +103,7 @@ class Endpoint:
 
 
 def _written(letter: str) -> str:
-    """A pattern for the ways in which a letter of a key is written: as it is, in JSON, in a URL, on a web page."""
+    """Return a pattern for the ways to write a character of a key: plain, in JSON, in a URL, in HTML."""
     if letter.isalnum():
         return letter
     code = ord(letter)
@@ -110,18 +111,19 @@ def _written(letter: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether it is this machine."""
+    """Return True if the host is this machine."""
     return host in LOOPBACK or host.endswith(".localhost") or re.fullmatch(r"127\.\d+\.\d+\.\d+", host) is not None
 
 
-def address_in(text: str, usual_port: int | None) -> str:
-    """The base URL a variable names; servers of one's own name their address without a scheme, as in `0.0.0.0:1234`."""
-    if not text or "://" in text or usual_port is None:
+def address_in(text: str, default_port: int | None) -> str:
+    """Return the base URL in a variable; local servers give their address without a scheme, as in `0.0.0.0:1234`."""
+    if not text or "://" in text or default_port is None:
         return text
     host = re.sub(r"^(0\.0\.0\.0|\[::\])?(?=:\d+$|$)", "127.0.0.1", text)
-    return f"http://{host}" if re.search(r":\d+$", host) else f"http://{host}:{usual_port}"
+    return f"http://{host}" if re.search(r":\d+$", host) else f"http://{host}:{default_port}"
 
 
 def is_key(text: str) -> bool:
-    """Whether it can be sent in a header; what cannot would be quoted in somebody else's error."""
+    """Return True if a key can be sent in a header; an invalid one would be quoted in an exception of the HTTP
+    client."""
     return re.fullmatch(r"[\x21-\x7e]+", text) is not None

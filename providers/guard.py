@@ -1,4 +1,4 @@
-"""Between us and a provider that is not ours: what it may not be, and what it does when it fails."""
+"""Boundary to provider packages: validation, and containment of their errors."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ VERBS = ("stream", "close", "warm", "models")
 
 
 class GuardedService:
-    """Another package's service, none of whose failures is more than a failed request.
+    """A package's service, whose errors never do more than fail a request.
 
-    Errors raised while it streams pass through: `harness.agent.model_call` expects them of every provider. The values
-    it returns are checked here, since a wrong one would fail later and elsewhere.
+    Errors during streaming pass through: `harness.agent.model_call` expects them of every provider. Returned values are
+    validated, since a wrong one would fail later and elsewhere.
     """
 
     def __init__(self, name: str, service: Service) -> None:
@@ -37,7 +37,7 @@ class GuardedService:
     def warm(self) -> None:
         try:
             self._service.warm()
-        except Exception as error:  # noqa: BLE001 a stranger's code
+        except Exception as error:  # noqa: BLE001 third-party code
             logger.warning("%s cannot be warmed: %s", self.name, describe_error(error))
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
@@ -45,10 +45,10 @@ class GuardedService:
         try:
             async for delta in deltas:
                 if not _is_sound(delta):
-                    raise StreamError(f"{self.name} sent a delta that is none: {plain(repr(delta))}")
+                    raise StreamError(f"{self.name} sent an invalid delta: {plain(repr(delta))}")
                 yield delta
         finally:
-            # It was opened here, and would otherwise be closed when somebody collects it.
+            # Otherwise it would stay open until it is garbage-collected.
             if isinstance(deltas, AsyncGenerator):
                 await deltas.aclose()
 
@@ -57,30 +57,30 @@ class GuardedService:
             return list(await self._service.models())
         except CinchError:
             raise
-        except Exception as error:  # a stranger's code
-            raise StreamError(f"{self.name} cannot tell its models: {describe_error(error)}") from error
+        except Exception as error:  # third-party code
+            raise StreamError(f"{self.name} cannot list its models: {describe_error(error)}") from error
 
     async def close(self) -> None:
         try:
             await self._service.close()
-        except Exception as error:  # noqa: BLE001 a stranger's code
+        except Exception as error:  # noqa: BLE001 third-party code
             logger.warning("%s cannot be closed: %s", self.name, describe_error(error))
 
 
 def open_guarded(plugin: ProviderPlugin, endpoint: Endpoint) -> Service:
-    """The service of a plugin that speaks a protocol of its own.
+    """Return the service of a plugin with its own protocol.
 
     Raises:
-        ConfigError: it cannot be made.
+        ConfigError: It cannot be created.
     """
     name = plugin.preset.name
     if plugin.open is None:
-        raise ConfigError(f"{name}: nobody speaks {plugin.preset.protocol!r}")
+        raise ConfigError(f"{name}: unknown protocol {plugin.preset.protocol!r}")
     try:
         service = plugin.open(endpoint)
     except CinchError:
         raise
-    except Exception as error:  # a stranger's code
+    except Exception as error:  # third-party code
         raise ConfigError(f"the provider {name} could not be started: {describe_error(error)}") from error
     missing = [verb for verb in VERBS if not callable(getattr(service, verb, None))]
     if missing:
@@ -107,39 +107,39 @@ def _counts(usage: Usage) -> bool:
 
 
 def find_fault(plugin: ProviderPlugin, name: str, protocols: Collection[str]) -> str | None:
-    """What keeps a plugin from being the provider of that name."""
+    """Return what prevents a plugin from being the provider of that name, or None."""
     return next(_faults(plugin, name, protocols), None)
 
 
 def describe_error(error: BaseException) -> str:
-    """What was raised, in one line that is fit for a terminal."""
+    """Return an exception as one line that is safe to print."""
     return plain(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
 
 
 def _faults(plugin: ProviderPlugin, name: str, protocols: Collection[str]) -> Iterator[str]:
     preset = plugin.preset
     if preset.name != name:
-        yield f"its entry point is called {name!r} and its preset {preset.name!r}"
+        yield f"its entry point is named {name!r} but its preset {preset.name!r}"
     known = preset.protocol in protocols
     if plugin.open is None and not known:
-        yield f"it has no code for the protocol {preset.protocol!r}, and cinch speaks {', '.join(protocols)}"
+        yield f"it has no code for the protocol {preset.protocol!r}; built-in protocols are {', '.join(protocols)}"
     if plugin.open is not None and known:
-        yield f"it has code of its own for {preset.protocol!r}, which cinch speaks: its own protocol needs another name"
+        yield f"it has its own code for the built-in protocol {preset.protocol!r}: use another protocol name"
     yield from _faults_of_the_preset(preset)
 
 
 def _faults_of_the_preset(preset: Preset) -> Iterator[str]:
     for field in ("key_variables", "bearer_variables", "shared_variables", "families"):
         if not _is_texts(getattr(preset, field)):
-            yield f"{field} must be a tuple of texts"
+            yield f"{field} must be a tuple of strings"
     if not preset.label:
         yield "its label is empty"
     if preset.key_required and not preset.variables:
-        yield "it wants a key, and key_variables names no variable for it; or say key_required=False"
+        yield "it requires a key, but key_variables is empty; or set key_required=False"
     if not re.match(r"https?://.", preset.base_url) and (preset.base_url or not preset.base_url_variable):
-        yield "base_url must begin with http:// or https://, or be empty beside a base_url_variable"
+        yield "base_url must begin with http:// or https://, or be empty if base_url_variable is set"
     if not _is_texts([*preset.headers, *preset.headers.values()]):
-        yield "headers must be texts"
+        yield "headers must be strings"
     for field in ("own_urls", "native_schema"):
         yield from _faults_of_the_pattern(field, getattr(preset, field))
 
@@ -148,11 +148,11 @@ def _faults_of_the_pattern(field: str, pattern: str) -> Iterator[str]:
     try:
         re.compile(pattern)
     except re.error as error:
-        yield f"{field} is no regular expression: {error}"
+        yield f"{field} is not a valid regular expression: {error}"
 
 
 def _is_texts(values: Sequence[object]) -> bool:
-    # One text would be taken for its letters.
+    # A single string is a sequence of its characters.
     return not isinstance(values, str) and all(isinstance(each, str) for each in values)
 
 

@@ -1,7 +1,7 @@
-"""All providers there are: ours, and those that packages in this environment bring as entry points.
+"""All providers: built-in ones, and those of installed packages with an entry point.
 
-Another package is looked for only when a name is not ours or all are asked for, and imported only when it is meant. One
-that cannot be used is told of in a sentence and is in nobody's way.
+Packages are searched only when a name is unknown or all providers are requested, and imported only when used. One that
+cannot be used is reported and affects nothing else.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ logging.getLogger("providers").addHandler(logging.NullHandler())
 
 GROUP = "cinch.providers"
 NAME = r"[a-z0-9][a-z0-9._-]*"
-# They are no presets, and ours all the same.
-OURS = ("demo", "replay", "local")
+# Built-in names without a preset.
+BUILTIN = ("demo", "replay", "local")
 
 
 def each_preset() -> Iterator[Preset]:
-    """Ours in the order in which people are shown them; then those of other packages, only then looked for."""
+    """Yield the built-in presets in display order, then those of packages, which are searched only then."""
     yield from presets().values()
     for plugin in _installed().usable():
         yield plugin.preset
 
 
 def all_presets() -> Mapping[str, Preset]:
-    """Each of them, by name."""
+    """Return all presets by name."""
     return {preset.name: preset for preset in each_preset()}
 
 
 def problems() -> list[str]:
-    """What keeps providers of other packages from being used, a sentence for each."""
+    """Return the reasons why providers of packages cannot be used, one sentence each."""
     return _installed().problems()
 
 
 def find_preset(name: str) -> Preset | None:
-    """The preset of that name; None where there is none that can be used."""
+    """Return the preset of that name; None if there is none that can be used."""
     if preset := presets().get(name):
         return preset
     plugin = _installed().get(name)
@@ -64,10 +64,10 @@ def find_preset(name: str) -> Preset | None:
 
 
 def preset_for(name: str) -> Preset:
-    """The preset of a model's name, which is its part before the first slash.
+    """Return the preset of a model's name, which is its part before the first slash.
 
     Raises:
-        ConfigError: there is none, or it cannot be used; the text says what to do.
+        ConfigError: It does not exist or cannot be used; the text says what to do.
     """
     preset_name = name.partition("/")[0]
     if preset := presets().get(preset_name):
@@ -76,10 +76,10 @@ def preset_for(name: str) -> Preset:
 
 
 def service_at(endpoint: Endpoint) -> Service:
-    """The service at an endpoint; nothing is sent yet.
+    """Return the service at an endpoint; nothing is sent yet.
 
     Raises:
-        ConfigError: it is another package's and cannot be made.
+        ConfigError: It belongs to a package and cannot be created.
     """
     if opener := PROTOCOLS.get(endpoint.preset.protocol):
         return opener(endpoint)
@@ -89,70 +89,70 @@ def service_at(endpoint: Endpoint) -> Service:
 
 
 def described_model(preset: Preset, model_id: str) -> ModelInfo | None:
-    """What another package says of its model.
+    """Return a package's information about its model.
 
     Raises:
-        ConfigError: it failed to.
+        ConfigError: The package failed.
     """
     if preset.name in presets():
         return None
     plugin = _plugin_for(preset.name)
     try:
         return plugin.facts(model_id) if plugin.facts else None
-    except Exception as error:  # a stranger's code
+    except Exception as error:  # third-party code
         from providers.guard import describe_error
 
-        raise ConfigError(f"the provider {preset.name} cannot tell of {model_id}: {describe_error(error)}") from error
+        raise ConfigError(f"the provider {preset.name} cannot describe {model_id}: {describe_error(error)}") from error
 
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """A provider that is installed and cannot be used."""
+    """An installed provider that cannot be used."""
 
     problem: str
 
 
 @dataclass(frozen=True, slots=True)
 class PluginEntry:
-    """A provider that a package says it brings; nothing of it is imported yet."""
+    """Entry point of a provider package; nothing is imported yet."""
 
-    entry: EntryPoint
+    point: EntryPoint
     package: str
     version: str
 
     @property
     def name(self) -> str:
-        return self.entry.name
+        return self.point.name
 
     @property
     def source(self) -> str:
         return f"{self.package} {self.version}"
 
     def unusable(self, why: str) -> str:
-        """That it cannot be used, why, and what to do."""
-        told = f"the provider {self.name!r} of the package {self.source} is left out: {why}"
-        return f"{told}; update the package, or remove it: pip uninstall {self.package}"
+        """Return why the provider cannot be used and what to do."""
+        text = f"the provider {self.name!r} of the package {self.source} cannot be used: {why}"
+        return f"{text}; update the package, or remove it: pip uninstall {self.package}"
 
 
 class Installed:
-    """The providers of other packages; each is imported when it is first meant."""
+    """Providers of packages; each is imported when it is first used."""
 
-    def __init__(self, offers: Iterable[PluginEntry]) -> None:
-        # The same order on every machine, whatever was installed first.
-        self._offers = sorted(offers, key=lambda offer: (offer.name, offer.package))
+    def __init__(self, entries: Iterable[PluginEntry]) -> None:
+        # Independent of the order of installation.
+        self._entries = sorted(entries, key=lambda entry: (entry.name, entry.package))
         self._loaded: dict[str, ProviderPlugin | Unusable] = {}
 
     @property
     def names(self) -> list[str]:
-        return list(dict.fromkeys(offer.name for offer in self._offers))
+        return list(dict.fromkeys(entry.name for entry in self._entries))
 
     def get(self, name: str) -> ProviderPlugin | Unusable | None:
-        """The provider of that name, or why it cannot be used; None where nobody brings one."""
+        """Return the provider of that name, or why it cannot be used; None if there is none."""
         if name not in self._loaded:
-            offer = next((offer for offer in self._offers if offer.name == name), None)
-            if offer is None:
+            entry = next((entry for entry in self._entries if entry.name == name), None)
+            if entry is None:
                 return None
-            self._loaded[name] = _load(offer)
+            self._loaded[name] = _load(entry)
         return self._loaded[name]
 
     def usable(self) -> list[ProviderPlugin]:
@@ -161,12 +161,12 @@ class Installed:
 
     def problems(self) -> list[str]:
         found = (self.get(name) for name in self.names)
-        return [*(each.problem for each in found if isinstance(each, Unusable)), *self._latecomers()]
+        return [*(each.problem for each in found if isinstance(each, Unusable)), *self._duplicates()]
 
-    def _latecomers(self) -> Iterator[str]:
-        for before, offer in pairwise(self._offers):
-            if before.name == offer.name:
-                yield offer.unusable(f"{before.source} brings one of that name, which comes first")
+    def _duplicates(self) -> Iterator[str]:
+        for before, entry in pairwise(self._entries):
+            if before.name == entry.name:
+                yield entry.unusable(f"{before.source} has a provider of the same name, which is used")
 
 
 def _plugin_for(name: str, *, asked: str = "") -> ProviderPlugin:
@@ -191,54 +191,53 @@ def _suggestion(name: str) -> str:
 
 @cache
 def _installed() -> Installed:
-    return Installed(_offers() if has_entry_points(GROUP) else ())
+    return Installed(_entries() if has_entry_points(GROUP) else ())
 
 
 def has_entry_points(group: str) -> bool:
-    """Whether to look further for entry points of a group: what reads packages' metadata takes 30 ms to import, and
-    hardly anybody needs it."""
+    """Return True if some package may have entry points of a group; the metadata reader takes 30 ms to import."""
     folders = (Path(entry or ".") for entry in sys.path)
-    return any(_offers_in(file, group) for folder in folders for file in folder.glob("*.*-info/entry_points.txt"))
+    return any(_mentions_group(file, group) for folder in folders for file in folder.glob("*.*-info/entry_points.txt"))
 
 
-def _offers_in(file: Path, group: str) -> bool:
+def _mentions_group(file: Path, group: str) -> bool:
     try:
         return f"[{group}]".encode() in file.read_bytes()
     except OSError:
         return False
 
 
-def _offers() -> Iterator[PluginEntry]:
+def _entries() -> Iterator[PluginEntry]:
     from importlib.metadata import distributions
 
     seen: set[str] = set()
     for distribution in distributions():
         try:
             entries = [entry for entry in distribution.entry_points if entry.group == GROUP]
-            # Only then, since the name is read from a file of its own.
+            # Only then, since the name is read from another file.
             package, version = (distribution.name, distribution.version) if entries else ("", "")
-        except Exception as error:  # noqa: BLE001 what describes a package may be damaged in any way
-            logger.info("the description of a package cannot be read: %s", error)
+        except Exception as error:  # noqa: BLE001 package metadata may be damaged in any way
+            logger.info("the metadata of a package cannot be read: %s", error)
             continue
-        # What is installed twice is found twice, and imported from the first place.
+        # A package installed twice is found twice and imported from the first place.
         if entries and package not in seen:
             seen.add(package)
             yield from (PluginEntry(entry, package, version) for entry in entries)
 
 
-def _load(offer: PluginEntry) -> ProviderPlugin | Unusable:
-    if offer.name in presets() or offer.name in OURS:
-        return Unusable(offer.unusable("cinch has a provider of that name"))
-    if not re.fullmatch(NAME, offer.name):
-        return Unusable(offer.unusable("a name is of small letters, digits, dots, dashes and underscores"))
+def _load(entry: PluginEntry) -> ProviderPlugin | Unusable:
+    if entry.name in presets() or entry.name in BUILTIN:
+        return Unusable(entry.unusable("cinch has a built-in provider of that name"))
+    if not re.fullmatch(NAME, entry.name):
+        return Unusable(entry.unusable("a name consists of lower-case letters, digits, dots, dashes and underscores"))
     from providers.guard import describe_error, find_fault
 
     try:
-        plugin = _plugin_in(offer.entry.load())
-        fault = find_fault(plugin, offer.name, PROTOCOLS.keys())
-    except (Exception, SystemExit) as error:  # noqa: BLE001 a stranger's code, which may even try to end the program
-        return Unusable(offer.unusable(describe_error(error)))
-    return Unusable(offer.unusable(fault)) if fault else plugin
+        plugin = _plugin_in(entry.point.load())
+        fault = find_fault(plugin, entry.name, PROTOCOLS.keys())
+    except (Exception, SystemExit) as error:  # noqa: BLE001 third-party code, which may even try to exit
+        return Unusable(entry.unusable(describe_error(error)))
+    return Unusable(entry.unusable(fault)) if fault else plugin
 
 
 def _plugin_in(found: object) -> ProviderPlugin:
@@ -251,4 +250,4 @@ def _plugin_in(found: object) -> ProviderPlugin:
         case Preset():
             return ProviderPlugin(named)
         case _:
-            raise TypeError(f"a Preset or a ProviderPlugin is wanted, and this is a {type(named).__name__}")
+            raise TypeError(f"expected a Preset or a ProviderPlugin, not {type(named).__name__}")

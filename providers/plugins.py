@@ -1,7 +1,7 @@
-"""What a package that brings a provider of its own imports, and the port it fulfils: `docs/your-own-provider.md`.
+"""API for provider packages; see `docs/your-own-provider.md`.
 
-The package names a `Preset` or a `ProviderPlugin`, or a function that returns one, as an entry point of the group
-`cinch.providers`. The entry point is called what stands before the slash in a model's name.
+A package names a `Preset`, a `ProviderPlugin`, or a function that returns one, as an entry point of the group
+`cinch.providers`. The name of the entry point is the part of a model's name before the slash.
 """
 
 from __future__ import annotations
@@ -53,38 +53,39 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ProviderPlugin:
-    """A provider that is not ours.
-
-    Without `open`, the preset's `protocol` is one that cinch speaks; with it, any other name. `facts` tells what is
-    known of a model by its name, quickly; without it, the price list is asked where the preset names one.
-    """
+    """A provider from a package."""
 
     preset: Preset
+    """Address, keys and protocol."""
+
     open: Opener | None = None
+    """Creates the service for a protocol of the package; None uses the built-in protocol that the preset names."""
+
     facts: Callable[[str], ModelInfo | None] | None = None
+    """Returns information about a model by its name, quickly; without it the price data is used if the preset names a
+    provider."""
 
 
 class WireFormat(Protocol):
-    """How a service is asked and how its answer is read; `WireService` does all the rest."""
+    """Request and response format of a service; `WireService` does the rest."""
 
     def format_request(self, request: Request) -> tuple[str, JsonObject]:
-        """The path under the base URL, and the body that is posted there."""
+        """Return the path under the base URL and the body to post."""
         ...
 
     def framing(self) -> Framing:
-        """What cuts one answer into events: `EventDecoder()` for server-sent ones, `LineDecoder()` for lines."""
+        """Return the framing of one response: `EventDecoder()` for server-sent events, `LineDecoder()` for lines."""
         ...
 
     def decoder(self, endpoint: Endpoint) -> ReplyDecoder:
-        """What reads the events of one answer."""
+        """Return the decoder of one response."""
         ...
 
 
 class WireService(HttpProvider):
     """A service that answers one POST with a stream of JSON events.
 
-    Connections, time-outs, proxies, certificates, refusals, broken streams, keys and recordings are as with every other
-    provider.
+    Connections, timeouts, proxies, certificates, errors, keys and recordings work as for built-in providers.
     """
 
     def __init__(self, endpoint: Endpoint, wire: WireFormat) -> None:

@@ -1,4 +1,4 @@
-"""The protocols we speak, by the name that a preset calls them; only the one that is asked for is imported."""
+"""Built-in protocols by the names that presets use; only the requested one is imported."""
 
 from __future__ import annotations
 

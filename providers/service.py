@@ -1,4 +1,4 @@
-"""Port: a service that models are asked at over HTTP."""
+"""Port: a model service reached over HTTP."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from providers.endpoint import Endpoint
 
 
 class Service(Provider, Protocol):
-    """What every provider that is reached over HTTP can do besides streaming."""
+    """A provider with preparation and model listing."""
 
     def warm(self) -> None:
         """Prepare for the first request; may be called from any thread, and more than once."""
         ...
 
     async def models(self) -> list[str]:
-        """What the service says it serves.
+        """Return the models that the service lists.
 
         Raises:
-            ProviderError: it could not be asked.
+            ProviderError: The service could not be queried.
         """
         ...
 

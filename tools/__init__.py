@@ -1,4 +1,4 @@
-"""What a model can do: each tool in a file of its own."""
+"""Built-in tools of the agent, one file for each."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 
 def builtin_tools(*, secrets: Callable[[], Iterable[str]] = tuple) -> list[Tool]:
-    """Every built-in tool, in the order a model sees them; each is imported when it is first called.
+    """Return every built-in tool, in the order a model sees them; each is imported when it is first called.
 
-    `secrets` names environment variables that a command must not see, beside the keys of known model services; it is
-    asked when the first command is run.
+    Args:
+        secrets: Returns the names of environment variables that are hidden from commands, in addition to the keys of
+            known
+            model services; called when the first command runs.
     """
     from tools.builtin import loaders
     from tools.lazy import LazyTool
@@ -30,7 +32,7 @@ def builtin_tools(*, secrets: Callable[[], Iterable[str]] = tuple) -> list[Tool]
 
 
 def load(tools: Iterable[Tool]) -> None:
-    """Import the built-in ones among these tools, which their first call does otherwise; meant for a thread."""
+    """Import the built-in tools among `tools`, instead of with their first call; meant for a thread."""
     from tools.lazy import LazyTool
 
     for tool in tools:

@@ -1,4 +1,4 @@
-"""ask_user: questions to the person, with choices or free text."""
+"""ask_user: questions to the user, with choices or free text."""
 
 from __future__ import annotations
 
@@ -18,40 +18,42 @@ from tools.typed import Parameters, TypedTool
 
 class AskChoice(Parameters):
     label: str = Field(min_length=1, description="The answer, in a few words.")
-    description: str = Field(default="", description="What it would mean.")
-    body: str = Field(default="", description="A longer text that it stands for, which the user may edit.")
+    description: str = Field(default="", description="What it means.")
+    body: str = Field(default="", description="The longer text that the label stands for, which the user may edit.")
 
 
 class AskQuestion(Parameters):
     prompt: str = Field(min_length=1, description="The question, complete in itself.")
-    header: str = Field(default="", description="A title of a word or two.")
+    header: str = Field(default="", description="A title of one or two words.")
     choices: list[AskChoice | str] = Field(
         default_factory=list[AskChoice | str],
         max_length=10,
-        description="Two to ten answers to choose from, the one you advise first; none for free text.",
+        description="Two to ten answers to choose from, your recommendation first; none for free text.",
     )
-    multi_select: bool = Field(default=False, description="Several choices may be taken.")
-    editable: bool = Field(default=False, description="Let the user change the text of the choice they take.")
-    max_edit_length: int | None = Field(default=None, gt=0, description="Characters that a changed text may have.")
+    multi_select: bool = Field(default=False, description="Allow several choices.")
+    editable: bool = Field(default=False, description="Let the user edit the text of the chosen answer.")
+    max_edit_length: int | None = Field(
+        default=None, gt=0, description="Maximum length of the edited text, in characters."
+    )
 
     @field_validator("choices")
     @classmethod
     def _none_or_several(cls, choices: list[AskChoice | str]) -> list[AskChoice | str]:
         if len(choices) == 1:
-            raise ValueError("one choice is no choice: give at least two, or none to ask for free text")
+            raise ValueError("one choice is not enough: give at least two, or none to ask for free text")
         if "" in choices:
             raise ValueError("a choice needs a text")
         return choices
 
 
 class AskArguments(AskQuestion):
-    prompt: str = Field(default="", description="The question, complete in itself; none where there are `questions`.")
+    prompt: str = Field(default="", description="The question, complete in itself; empty if `questions` is given.")
     questions: list[AskQuestion] = Field(
         default_factory=list[AskQuestion],
         max_length=4,
-        description="Two to four questions that the user answers together, in place of a single one.",
+        description="Two to four questions that the user answers together, instead of a single one.",
     )
-    timeout_s: float | None = Field(default=None, gt=0, description="Seconds to wait; without it, as long as it takes.")
+    timeout_s: float | None = Field(default=None, gt=0, description="Seconds to wait; without it, wait indefinitely.")
 
     @model_validator(mode="after")
     def _one_form(self) -> AskArguments:
@@ -90,16 +92,18 @@ class AskTool(TypedTool[AskArguments]):
         questions = [_question(each, arguments.timeout_s) for each in arguments.all]
         if not arguments.questions:
             answer = await context.user.ask(questions[0])
-            return _output(_told(questions[0], answer), _seen(answer))
+            return _output(_answer_fields(questions[0], answer), _answer_text(answer))
         answers = await ask_all(context.user, questions)
         pairs = list(zip(questions, answers, strict=True))
-        told: list[JsonValue] = [{"question": asked.prompt, **_told(asked, answer)} for asked, answer in pairs]
-        seen = "\n".join(f"{asked.header or asked.prompt}: {_seen(answer)}" for asked, answer in pairs)
-        return _output({"answers": told}, seen)
+        fields: list[JsonValue] = [
+            {"question": asked.prompt, **_answer_fields(asked, answer)} for asked, answer in pairs
+        ]
+        shown = "\n".join(f"{asked.header or asked.prompt}: {_answer_text(answer)}" for asked, answer in pairs)
+        return _output({"answers": fields}, shown)
 
 
-def _output(told: JsonObject, seen: str) -> ToolOutput:
-    return ToolOutput.text(json.dumps(told, ensure_ascii=False), view=TextView(seen), details=told)
+def _output(fields: JsonObject, shown: str) -> ToolOutput:
+    return ToolOutput.text(json.dumps(fields, ensure_ascii=False), view=TextView(shown), details=fields)
 
 
 def _question(asked: AskQuestion, timeout: float | None) -> Question:
@@ -118,14 +122,14 @@ def _question(asked: AskQuestion, timeout: float | None) -> Question:
     )
 
 
-def _told(question: Question, answer: Answer) -> JsonObject:
-    told: JsonObject = {"status": answer.status, "index": answer.index, "text": answer.text}
+def _answer_fields(question: Question, answer: Answer) -> JsonObject:
+    fields: JsonObject = {"status": answer.status, "index": answer.index, "text": answer.text}
     if question.multi_select:
-        told |= {"indexes": list(answer.indexes), "other": answer.other}
-    return told
+        fields |= {"indexes": list(answer.indexes), "other": answer.other}
+    return fields
 
 
-def _seen(answer: Answer) -> str:
+def _answer_text(answer: Answer) -> str:
     return " + ".join(part for part in (answer.text, answer.other) if part) or answer.status.replace("_", " ")
 
 

@@ -1,4 +1,4 @@
-"""bash: runs a shell command in the workspace and streams what it prints."""
+"""bash: runs a shell command in the workspace and streams its output."""
 
 from __future__ import annotations
 
@@ -32,47 +32,52 @@ LONGEST_SECONDS = 600.0
 _SHOWN_LIVE = 8_000
 _UPDATE_SECONDS = 0.1
 _TITLE_CHARS = 80
-_AT_ONCE_SECONDS = 0.2
+_QUICK_END_SECONDS = 0.2
+"""A background command that ends this soon reports its result instead of a job id: mostly it failed to start."""
 _ENDING = (signal.SIGINT, signal.SIGABRT, signal.SIGKILL, signal.SIGSEGV, signal.SIGPIPE, signal.SIGTERM)
 _KILLED = {128 + number: number.name for number in _ENDING}
-"""What fails to start does so within a moment: then its end is worth more than its job id."""
 
-NOT_HERE = "Nothing can go on after its call here. Run it without background."
-NO_MORE = f"{MAX_RUNNING} jobs run in the background already: stop one with job_kill."
-FLOOD = (
-    f"has printed more than {LARGEST_FILE // 1_000_000} MB and goes on: "
-    "from here on it is slowed down, and only its beginning and its end are kept."
+NO_BACKGROUND = "Background commands are not available here. Run it without background."
+TOO_MANY_JOBS = f"{MAX_RUNNING} background jobs are running already: stop one with job_kill."
+EXCESSIVE_OUTPUT = (
+    f"has printed more than {LARGEST_FILE // 1_000_000} MB and keeps printing: "
+    "from now on it is slowed down, and only the beginning and end of its output are kept."
 )
-MOVED = "The user moved it to the background, where it goes on"
+MOVED_TO_BACKGROUND = "The user moved the command to the background, where it keeps running"
 
 
 def _seconds(value: float) -> float:
-    """Some models count in milliseconds; nobody means to wait longer than ten minutes."""
+    """Convert milliseconds, which some models send: no timeout is longer than ten minutes."""
     return min(value / 1000, LONGEST_SECONDS) if value > LONGEST_SECONDS else value
 
 
 class BashArguments(Parameters):
     command: str = Field(
-        description="The command, as bash reads it.",
+        description="The command, in bash syntax.",
         min_length=1,
         validation_alias=AliasChoices("command", "cmd"),
     )
     timeout_s: Annotated[float, AfterValidator(_seconds)] = Field(
         default=120,
         gt=0,
-        description="Seconds until it is stopped with all it started; at most 600.",
+        description="Seconds until the command and everything it started are stopped; at most 600.",
         validation_alias=AliasChoices("timeout_s", "timeout"),
     )
     background: bool = Field(
         default=False,
-        description="Come back at once with a job id while it goes on, with no limit of time.",
+        description="Return a job id at once; the command keeps running, without a timeout.",
         validation_alias=AliasChoices("background", "run_in_background"),
     )
-    description: str | None = Field(default=None, description="What it is for, in five to ten words.")
+    description: str | None = Field(default=None, description="Purpose of the command, in five to ten words.")
 
 
 class BashTool(TypedTool[BashArguments]):
-    """`secrets` names environment variables that a command must not see, beside the keys of known model services."""
+    """bash.
+
+    Args:
+        secrets: Names of environment variables that are hidden from commands, in addition to the keys of known model
+            services.
+    """
 
     name = "bash"
     label = "Run command"
@@ -94,7 +99,7 @@ class BashTool(TypedTool[BashArguments]):
             risk = replace(risk, access="read")
         if not arguments.background:
             return risk
-        return replace(risk, reason=", ".join(filter(None, (risk.reason, "goes on in the background"))))
+        return replace(risk, reason=", ".join(filter(None, (risk.reason, "runs in the background"))))
 
     async def preview_of(self, arguments: BashArguments, context: ToolContext) -> View | ToolOutput | None:
         del context
@@ -105,11 +110,11 @@ class BashTool(TypedTool[BashArguments]):
 
     async def execute(self, arguments: BashArguments, context: ToolContext) -> ToolOutput:
         if arguments.background and (context.jobs is None or len(context.jobs.running) >= MAX_RUNNING):
-            return ToolOutput.failure(NO_MORE if context.jobs else NOT_HERE)
+            return ToolOutput.failure(TOO_MANY_JOBS if context.jobs else NO_BACKGROUND)
         execution = _Execution(await self._command(arguments, context), context)
-        context.on_interrupt(execution.so_far)
+        context.on_interrupt(execution.output_so_far)
         try:
-            return await (execution.in_background() if arguments.background else execution.within(arguments.timeout_s))
+            return await (execution.in_background() if arguments.background else execution.run(arguments.timeout_s))
         except (OSError, ValueError) as error:
             return ToolOutput.failure(f"The command could not be started: {_reason(error, context.workspace.root)}")
         finally:
@@ -119,50 +124,52 @@ class BashTool(TypedTool[BashArguments]):
         environment = quiet_environment(without_model_keys(os.environ, self._secrets))
         folder, use = context.workspace.root, use_of_git(arguments.command)
         folders = folders_of_git(arguments.command, folder)
-        # To look for drivers may start git itself.
+        # Looking for drivers may run git itself.
         environment = await asyncio.to_thread(git_environment, environment, folders, use)
         return Command(arguments.command, folder, environment, is_users=context.by_user)
 
 
 class _Execution:
-    """A command that its call waits for, as long as it is not in the background."""
+    """A running command: its output, its job and its result."""
 
     def __init__(self, command: Command, context: ToolContext) -> None:
         self._command = command
         self._jobs = context.jobs or Jobs()
         self._call_id = context.call_id
-        # Some models call every first call of a reply the same: a job must not have its file taken by a later one.
+        # Some models reuse call ids: a later command must not overwrite the output file of a job.
         spill = spill_name("bash", f"{context.call_id[:60]}-{new_id()[:8]}")
         self._captured = CapturedOutput(context.output_limit(LIMIT), context.spill_dir / spill)
         self._ended: Ended | None = None
         self._job: Job | None = None
         self._is_warned = False
-        self.live = _Live(lambda: context.update(_view(command, self._captured, self._captured.latest(_SHOWN_LIVE))))
+        self.live = _Throttle(
+            lambda: context.update(_view(command, self._captured, self._captured.latest(_SHOWN_LIVE)))
+        )
 
-    def so_far(self) -> ToolOutput:
-        """The output until now, for a call that is interrupted."""
+    def output_so_far(self) -> ToolOutput:
+        """Return the output so far, for a call that is interrupted."""
         output = self._captured.full_text()
         return ToolOutput.text(for_model(output, ""), view=_view(self._command, self._captured, output))
 
-    async def within(self, seconds: float) -> ToolOutput:
-        job = self._begin()
+    async def run(self, seconds: float) -> ToolOutput:
+        job = self._start()
         match await self._jobs.wait(job, seconds):
             case "over":
                 return self._report(job)
             case "moved":
-                return self._moved(job, MOVED)
+                return self._in_background_result(job, MOVED_TO_BACKGROUND)
             case "late":
                 await self._jobs.stop(job)
-                return _too_late(self._command, self._captured, seconds)
+                return _timed_out(self._command, self._captured, seconds)
 
     async def in_background(self) -> ToolOutput:
-        job = self._begin()
-        if await self._jobs.wait(job, _AT_ONCE_SECONDS) == "over":
+        job = self._start()
+        if await self._jobs.wait(job, _QUICK_END_SECONDS) == "over":
             return self._report(job)
         self._jobs.to_background(job)
-        return self._moved(job, "It runs in the background")
+        return self._in_background_result(job, "Running in the background")
 
-    def _begin(self) -> Job:
+    def _start(self) -> Job:
         title = _title(self._command.text)
         short = title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS]}…"
         self._job = self._jobs.start(JobSpec(self._call_id, short, self._captured, self._work))
@@ -170,55 +177,55 @@ class _Execution:
 
     async def _work(self) -> int:
         try:
-            self._ended = await run_command(self._command, self._take)
+            self._ended = await run_command(self._command, self._on_output)
         finally:
             self._captured.close()
         return self._ended.exit_code
 
-    def _take(self, data: bytes) -> None:
+    def _on_output(self, data: bytes) -> None:
         self._captured.feed(data)
         self.live.changed()
         if self._captured.is_flood and not self._is_warned and self._job is not None and self._job.id:
             self._is_warned = True
-            self._jobs.warn(self._job, FLOOD)
+            self._jobs.warn(self._job, EXCESSIVE_OUTPUT)
 
     def _report(self, job: Job) -> ToolOutput:
         job.task.result()
         assert self._ended is not None
         return _report(self._command, self._captured, self._ended)
 
-    def _moved(self, job: Job, how: str) -> ToolOutput:
+    def _in_background_result(self, job: Job, how: str) -> ToolOutput:
         printed = self._captured.new_text()
-        text = f"{how} as {job.id}. {BACKGROUND_HINT}\nWhat it has printed so far:\n{for_model(printed, '(nothing)')}"
+        text = f"{how} as {job.id}. {BACKGROUND_HINT}\nOutput so far:\n{for_model(printed, '(nothing)')}"
         view = _view(self._command, self._captured, printed)
         return ToolOutput.text(text, view=view, details={"job_id": job.id})
 
 
-class _Live:
-    """Calls `show` after a change, at most ten times a second, and after the last one too."""
+class _Throttle:
+    """Calls `show` at most ten times a second, and always after the last change."""
 
     def __init__(self, show: Callable[[], None]) -> None:
         self._show = show
         self._shown_at = 0.0
-        self._planned: asyncio.TimerHandle | None = None
-        self._is_watched = True
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_active = True
 
     def changed(self) -> None:
-        if self._planned is not None or not self._is_watched:
+        if self._timer is not None or not self._is_active:
             return
         wait = self._shown_at + _UPDATE_SECONDS - time.monotonic()
         if wait <= 0:
             self._now()
         else:
-            self._planned = asyncio.get_running_loop().call_later(wait, self._now)
+            self._timer = asyncio.get_running_loop().call_later(wait, self._now)
 
     def stop(self) -> None:
-        self._is_watched = False
-        if self._planned is not None:
-            self._planned.cancel()
+        self._is_active = False
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _now(self) -> None:
-        self._planned = None
+        self._timer = None
         self._shown_at = time.monotonic()
         self._show()
 
@@ -237,22 +244,22 @@ def _reason(error: OSError | ValueError, folder: Path) -> str:
 def _report(command: Command, captured: CapturedOutput, ended: Ended) -> ToolOutput:
     output = captured.text()
     headline = f"Exit code: {ended.exit_code}{_signal_name(ended.exit_code)}"
-    text = f"{headline}\n{for_model(output, '(no output)')}{_aftermath(ended)}"
+    text = f"{headline}\n{for_model(output, '(no output)')}{_left_running_note(ended)}"
     details: JsonObject = {"exit_code": ended.exit_code, "duration": round(ended.duration, 3)}
     view = replace(_view(command, captured, output), exit_code=ended.exit_code)
     return ToolOutput.text(text, view=view, details=details)
 
 
 def _view(command: Command, captured: CapturedOutput, output: str) -> TerminalView:
-    """A view of `output`, which may be cut, with the number of characters it lacks."""
+    """Return a view of `output` with the number of characters that were left out of it."""
     return TerminalView(command.text, output, left_out=max(0, captured.length - len(output)) or None)
 
 
-def _too_late(command: Command, captured: CapturedOutput, seconds: float) -> ToolOutput:
+def _timed_out(command: Command, captured: CapturedOutput, seconds: float) -> ToolOutput:
     output = captured.text()
     text = (
         f"Timed out after {seconds:g} s: the command and every process it started were killed. "
-        f"What it printed until then:\n{for_model(output, '(no output)')}"
+        f"Output until then:\n{for_model(output, '(no output)')}"
     )
     details: JsonObject = {"exit_code": None, "duration": round(seconds, 3)}
     view = replace(_view(command, captured, output), note=f"timed out after {seconds:g} s")
@@ -260,20 +267,20 @@ def _too_late(command: Command, captured: CapturedOutput, seconds: float) -> Too
 
 
 def _signal_name(exit_code: int) -> str:
-    """The signal that most likely ended a command: shells report it as 128 and its number.
+    """Return the name of the signal that probably ended a command, which shells report as 128 plus its number.
 
-    Programs also choose such codes, for example 129 for a usage error of git, so rare signals are left out.
+    Programs choose such codes as well (git exits with 129 on a usage error), so rare signals are left out.
     """
     name = _KILLED.get(exit_code)
     return f" ({name})" if name else ""
 
 
-def _aftermath(ended: Ended) -> str:
+def _left_running_note(ended: Ended) -> str:
     if ended.left_running is None:
         return ""
     return (
         f"\n[It left processes running in the background; stop them with: kill -- -{ended.left_running}. "
-        "What they print from now on is lost unless it goes to a file.]"
+        "Their output is lost from now on unless it goes to a file.]"
     )
 
 

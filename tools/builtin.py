@@ -1,4 +1,4 @@
-"""How each built-in tool is imported and built, in the order a model sees them."""
+"""Loaders of the built-in tools, in the order a model sees them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def loaders(secrets: Callable[[], Iterable[str]] = tuple) -> dict[str, Callable[[], Tool]]:
-    """By name. Each tool brings pydantic and more: only who calls it pays for it."""
+    """Return a loader for each tool name: pydantic is imported only for tools that are called."""
     return {
         "read_file": _read,
         "write_file": _write,

@@ -1,4 +1,4 @@
-"""A child process in a session of its own, with a tag by which everything that it starts is found and ended."""
+"""Child process in a session of its own; a tag that its descendants inherit is used to find and end them all."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pathlib import Path
 from tools.process_guard import process_guard
 from tools.process_tag import tagged, tagged_pids, untag
 
-# Within a second of an interruption nothing may be left, whatever it does with the first signal.
+# An interruption must take less than a second, even if the process ignores the first signal.
 _GRACE_SECONDS = 0.7
 _POLL_SECONDS = 0.02
 
 
 class ChildProcess:
-    """Ends with this program, as everything that it starts does: the process guard sees to what outlives us."""
+    """A child process that ends with this program, as do its descendants; the process guard covers a crash."""
 
     def __init__(self, process: subprocess.Popen[bytes], tag: int) -> None:
         self._process = process
@@ -30,15 +30,15 @@ class ChildProcess:
 
     @classmethod
     def start(cls, argv: Sequence[str], *, cwd: Path, environment: Mapping[str, str], output: int) -> ChildProcess:
-        """Start a program that prints to the descriptor `output` and reads nothing.
+        """Start a program that writes to the descriptor `output` and has no standard input.
 
         Raises:
-            OSError, ValueError: it cannot be started.
+            OSError, ValueError: The program cannot be started.
         """
         guard = process_guard()
         guard.start()
         tag = guard.tags.new()
-        # Not through asyncio, which does not promise to start it before other tasks run: they must not get the tag.
+        # Not with asyncio, which may run other tasks before it starts the process: they must not get the tag.
         with tagged(tag):
             process = subprocess.Popen(
                 argv,
@@ -58,7 +58,7 @@ class ChildProcess:
 
     @property
     def group_is_running(self) -> bool:
-        """Whether a process of its group lives, itself included."""
+        """Return True if a process of the group is alive, including the leader."""
         try:
             os.killpg(self.group, 0)
         except ProcessLookupError:
@@ -68,14 +68,14 @@ class ChildProcess:
         return not _all_zombies(self.group)
 
     async def wait(self) -> int:
-        """Wait for its end, and return its exit code as `subprocess` gives it."""
+        """Wait for the process to end; return its exit code as `subprocess` reports it."""
         while (code := self._process.poll()) is None:
             await _exit_of(self._process)
         process_guard().forget(self.group)
         return code
 
     async def kill(self) -> None:
-        """End it with everything that it started: politely, then, also when cancelled again, by force."""
+        """End the process and its descendants: SIGTERM first, then SIGKILL, also when cancelled again."""
         try:
             self._signal_all(signal.SIGTERM)
             await self._vanished()
@@ -85,11 +85,11 @@ class ChildProcess:
             await self._vanished(signal.SIGKILL)
 
     def release(self) -> None:
-        """Let what it started outlive this program."""
+        """Let the descendants outlive this program."""
         untag(self._tag)
 
     async def _vanished(self, number: signal.Signals | None = None) -> None:
-        """Wait until nothing of it lives, or the grace is over; what appears meanwhile is sent the signal, too."""
+        """Wait until nothing is alive or the grace period is over; signal processes that appear meanwhile."""
         deadline = time.monotonic() + _GRACE_SECONDS
         while time.monotonic() < deadline:
             self._process.poll()
@@ -108,7 +108,7 @@ class ChildProcess:
 
 
 async def _exit_of(process: subprocess.Popen[bytes]) -> None:
-    """Wait until a process has ended; its exit code is left to `process`."""
+    """Wait until a process has ended, without reaping it."""
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     try:
         descriptor = os.pidfd_open(process.pid)
@@ -132,7 +132,7 @@ def _wait_in_thread(process: subprocess.Popen[bytes], loop: asyncio.AbstractEven
 
 
 def _all_zombies(group: int) -> bool:
-    """Return whether every process of a group is dead and was not waited for, as in containers without init."""
+    """Return True if every process of a group is dead but not reaped, as in containers without init."""
     states: list[bytes] = []
     for entry in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""delegate_sub_agent: a task for another agent that starts with nothing but its text."""
+"""delegate_sub_agent: a task for a subagent that sees nothing but its text."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tools.typed import Parameters, TypedTool
 
 class DelegateArguments(Parameters):
     task: str = Field(
-        min_length=1, description="Everything it needs to know and what it is to hand back; it sees nothing else."
+        min_length=1, description="Everything the sub-agent needs to know and what to return; it sees nothing else."
     )
-    name: str = Field(default="", max_length=40, description="A word or two that tell it from others.")
+    name: str = Field(default="", max_length=40, description="A name of one or two words.")
     tools: list[str] = Field(
-        default_factory=list[str], description="Names of the tools it may use; without it, all of yours."
+        default_factory=list[str], description="Names of the tools it may use; by default, all of yours."
     )
 
 
 class DelegateTool(TypedTool[DelegateArguments]):
-    """Has no risk of its own: each call of the sub-agent is judged, and asked about, as one of its caller's."""
+    """Has no risk itself: each call of the subagent is assessed and approved like a call of its parent."""
 
     name = "delegate_sub_agent"
     label = "Sub-agent"
@@ -41,7 +41,7 @@ class DelegateTool(TypedTool[DelegateArguments]):
 
     async def execute(self, arguments: DelegateArguments, context: ToolContext) -> ToolOutput:
         if context.delegate is None:
-            return ToolOutput.failure("There may be no further sub-agents here. Do the task yourself.")
+            return ToolOutput.failure("No further sub-agents are allowed here. Do the task yourself.")
         return await context.delegate(
             SubagentTask(
                 arguments.task,

@@ -1,4 +1,4 @@
-"""edit_file: replaces text in a file, several places at once, all or none."""
+"""edit_file: replaces text in a file, in several places at once, all or none."""
 
 from __future__ import annotations
 
@@ -27,10 +27,8 @@ _ALL = AliasChoices("replace_all", "replaceAll")
 
 class Replacement(Parameters):
     old_string: str = Field(validation_alias=_OLD, description="The text to replace.")
-    new_string: str = Field(validation_alias=_NEW, description="What to put there; empty deletes.")
-    replace_all: bool = Field(
-        default=False, validation_alias=_ALL, description="Replace every place, not the only one."
-    )
+    new_string: str = Field(validation_alias=_NEW, description="The new text; empty deletes.")
+    replace_all: bool = Field(default=False, validation_alias=_ALL, description="Replace every occurrence.")
 
 
 class EditParameters(Parameters):
@@ -39,17 +37,15 @@ class EditParameters(Parameters):
         description="The file, relative to the working folder or absolute.",
     )
     old_string: str = Field("", validation_alias=_OLD, description="The text to replace, exactly as in the file.")
-    new_string: str = Field("", validation_alias=_NEW, description="What to put there; empty deletes.")
-    replace_all: bool = Field(
-        default=False, validation_alias=_ALL, description="Replace every place, not the only one."
-    )
+    new_string: str = Field("", validation_alias=_NEW, description="The new text; empty deletes.")
+    replace_all: bool = Field(default=False, validation_alias=_ALL, description="Replace every occurrence.")
     edits: list[Replacement] = Field(
         default_factory=list[Replacement],
         description="Several replacements in this file, in order, all or none; instead of old_string and new_string.",
     )
 
     @model_validator(mode="after")
-    def _says_what_to_do(self) -> Self:
+    def _has_edits(self) -> Self:
         given = self.model_fields_set
         if not self.edits and not {"old_string", "new_string"} <= given:
             raise ValueError("give old_string and new_string (empty to delete), or edits")
@@ -83,7 +79,7 @@ class EditTool(TypedTool[EditParameters]):
             change = await context.workspace.preview_splice(arguments.path, attempt)
         except WorkspaceError as error:
             return ToolOutput.failure(str(error))
-        output = _said(context.workspace.display(change.path), attempt, change)
+        output = _output(context.workspace.display(change.path), attempt, change)
         return output if output.is_error else output.view
 
     def revised(self, arguments: JsonObject, view: View, text: str) -> JsonObject | None:
@@ -96,22 +92,22 @@ class EditTool(TypedTool[EditParameters]):
         check_resolved_path(context.workspace, arguments.path)
         attempt = _Attempt(arguments.all_edits)
         change = await context.workspace.splice(arguments.path, attempt)
-        return _said(context.workspace.display(change.path), attempt, change)
+        return _output(context.workspace.display(change.path), attempt, change)
 
 
 class _Attempt:
-    """The edits, and what came of them; a file they do not fit is left as it is."""
+    """Edits with their outcome; a file they do not match is left unchanged."""
 
     def __init__(self, edits: list[Edit]) -> None:
         self._edits = edits
-        self.outcome: Edited | Refused = Refused("It was not tried.")
+        self.outcome: Edited | Refused = Refused("The edits were not applied.")
 
     def __call__(self, file: FileText) -> FileText:
         self.outcome = apply_edits(file, self._edits)
         return self.outcome.file if isinstance(self.outcome, Edited) else file
 
 
-def _said(path: str, attempt: _Attempt, change: Change) -> ToolOutput:
+def _output(path: str, attempt: _Attempt, change: Change) -> ToolOutput:
     match attempt.outcome:
         case Refused(reason):
             return ToolOutput.failure(f"{path}: {reason}")
@@ -122,9 +118,9 @@ def _said(path: str, attempt: _Attempt, change: Change) -> ToolOutput:
             lines = ", ".join(f"{first}–{last}" if first != last else f"{first}" for first, last in regions[:10])
             noun = "line" if len(regions) == 1 and regions[0][0] == regions[0][1] else "lines"
             more = f" and {len(regions) - 10} more" if len(regions) > 10 else ""
-            said = "".join(f" {note[0].upper()}{note[1:]}." for note in notes)
+            remarks = "".join(f" {note[0].upper()}{note[1:]}." for note in notes)
             return ToolOutput.text(
-                f"Edited {path}: {where}, now {noun} {lines}{more}.{said}",
+                f"Edited {path}: {where}, now {noun} {lines}{more}.{remarks}",
                 view=DiffView(path, change.old, change.new),
                 details={"path": path, "places": places, "bytes_written": change.size},
             )

@@ -1,4 +1,4 @@
-"""What the first bytes of a file say it is: a picture and its size in pixels, or another kind of binary file."""
+"""File type from the first bytes: an image with its size in pixels, or a kind of binary file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class ImageHeader:
-    """`width` and `height` are 0 where the header does not tell."""
+    """Format of an image; `width` and `height` are 0 if the header does not contain them."""
 
     media_type: str
     width: int = 0
@@ -38,7 +38,7 @@ class ImageHeader:
 
 
 def image_header(head: bytes) -> ImageHeader | None:
-    """The picture a file begins to be, if it is one that models can see."""
+    """Return the image that `head` begins, if models can see its format."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         return ImageHeader("image/png", *_numbers(">II", head, 16))
     if head.startswith((b"GIF87a", b"GIF89a")):
@@ -51,7 +51,7 @@ def image_header(head: bytes) -> ImageHeader | None:
 
 
 def binary_kind(head: bytes) -> str:
-    """A binary file's kind in words."""
+    """Return a description of a binary file's type."""
     return next((kind for magic, kind in _KINDS if head.startswith(magic)), "a binary file")
 
 
@@ -66,7 +66,7 @@ def _jpeg_size(head: bytes) -> tuple[int, int]:
     at = 2
     while at + 9 <= len(head) and head[at] == 0xFF:
         marker = head[at + 1]
-        # A frame header, of whichever of the thirteen ways of coding.
+        # A frame header of any of the thirteen encodings.
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             height, width = _numbers(">HH", head, at + 5)
             return width, height

@@ -1,4 +1,4 @@
-"""find_files: files by a glob pattern, the latest changed first."""
+"""find_files: files that match a glob pattern, most recently changed first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from harness.ports.tool import Tool
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
-# Each brace multiplies the patterns.
+# Each brace multiplies the number of patterns.
 _MOST_BRACES = 5
 
 
@@ -58,11 +58,11 @@ class FindTool(TypedTool[FindParameters]):
 def _listed(pattern: str, where: str, found: list[str], search: Ripgrep, *, total: int) -> ToolOutput:
     view = ListingView(f"{pattern} in {where}", tuple(strip_escapes(name) for name in found), total)
     if total == 0:
-        text = f"No file in {where} matches {pattern}. Files that git ignores are not looked at."
+        text = f"No file in {where} matches {pattern}. Files that git ignores are not searched."
         return ToolOutput.text(text if not search.timed_out else "The search took too long; give a path.", view=view)
     parts = [f"{total} files" if total > 1 else "1 file"]
     if len(found) < total:
-        parts = [f"{len(found)} of {total} files, the latest changed; narrow the pattern or raise limit"]
+        parts = [f"{len(found)} of {total} files, the most recently changed; narrow the pattern or raise limit"]
     if search.timed_out:
         parts.append("there may be more: the search took too long")
     return ToolOutput.text("\n".join([*found, f"[{' · '.join(parts)}]"]), view=view, details={"total": total})
@@ -99,7 +99,7 @@ def _changed(path: Path) -> float:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """`{a,b}` written out."""
+    """Expand `{a,b}`."""
     brace = _BRACES.search(pattern)
     if brace is None or pattern.count("{") > _MOST_BRACES:
         return [pattern]
@@ -109,7 +109,7 @@ def _alternatives(pattern: str) -> list[str]:
 
 
 def glob_expression(pattern: str) -> str:
-    """A regular expression for a glob; one without a slash matches names in any folder."""
+    """Return a regular expression for a glob; one without a slash matches names in any folder."""
     if "/" not in pattern:
         pattern = f"**/{pattern}"
     expression = ""

@@ -1,7 +1,7 @@
-"""Environment for git, in which the configuration of a repository runs no programs unasked.
+"""Environment in which git does not run programs that a repository configures.
 
-A repository's `config` may name programs that git runs even for `git status`. What the user's own configuration names
-(`~/.gitconfig`) is left alone. Configuration in the environment has precedence over every file.
+A repository's `config` may name programs that git runs even for `git status`. The user's own configuration
+(`~/.gitconfig`) still applies. Configuration in the environment takes precedence over every file.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from harness.errors import NotAFile
 from harness.workspace.disk import is_folder, is_there, read_beginning
 
 GitUse: TypeAlias = Literal["none", "any", "read"]
-"""none: the command does not name git, though what it runs may · any: it does · read: it consists of git commands that
-only read, which need no hook, editor, filter or credential helper."""
+"""none: the command does not name git, though a program it runs may · any: it does · read: it consists of git commands
+that only read, which need no hook, editor, filter or credential helper."""
 
 _ALWAYS = {"core.fsmonitor": "false"}
-# A folder that merely looks like a git directory is none: a repository needs `.git`. Not so for `make test` and the
-# like, which run code of the project anyway, and whose tests may work in bare repositories.
+# Only folders with `.git` are repositories; one that merely looks like a bare repository is not. Commands that do not
+# name git, such as `make test`, may work with bare repositories: they run code of the project anyway.
 _NAMED = {"safe.bareRepository": "explicit"}
 _READ_ONLY = {
     "core.hooksPath": os.devnull,
@@ -37,13 +37,13 @@ _READ_ONLY = {
     "gpg.openpgp.program": "gpg",
     "gpg.x509.program": "gpgsm",
     "gpg.ssh.program": "ssh-keygen",
-    # Missing objects of a partial clone are still fetched, but through nothing that runs a program here.
+    # Missing objects of a partial clone are still fetched, but only over transports that run no local program.
     "protocol.allow": "never",
     "protocol.https.allow": "always",
     "protocol.ssh.allow": "always",
 }
 _NO_EXTERNAL_DIFF = (
-    "echo 'External diff programs of a repository are not run here. Use: git diff --no-ext-diff' >&2; false"
+    "echo 'The external diff program of this repository is disabled. Use: git diff --no-ext-diff' >&2; false"
 )
 _DRIVERS = {
     re.compile(r"diff\.(.+\.command|external)"): _NO_EXTERNAL_DIFF,
@@ -60,12 +60,12 @@ _PATIENCE_SECONDS = 5.0
 
 
 def git_environment(base: Mapping[str, str], folders: Sequence[Path], use: GitUse) -> dict[str, str]:
-    """Return `base` with what makes git safe to run in `folders`. It may run git itself, so call it in a thread."""
+    """Return `base` with settings that make git safe to run in `folders`. May run git: call it in a thread."""
     settings = _ALWAYS | ({} if use == "none" else _NAMED) | (_READ_ONLY if use == "read" else {})
     environment = {name: value for name, value in base.items() if name != "GIT_EXTERNAL_DIFF"}
     environment |= {"GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
     if use == "read":
-        # Refreshing the index would write to the repository, and run a hook.
+        # Refreshing the index would write to the repository and run a hook.
         environment["GIT_OPTIONAL_LOCKS"] = "0"
     environment = _configured(environment, settings)
     return _configured(environment, _without_drivers(environment, folders, use))
@@ -82,7 +82,8 @@ def _configured(environment: Mapping[str, str], settings: Mapping[str, str]) -> 
 
 
 def _without_drivers(environment: Mapping[str, str], folders: Sequence[Path], use: GitUse) -> dict[str, str]:
-    """The settings that replace the drivers which the repositories configure; git cannot turn off all of them."""
+    """Return settings that replace the drivers configured by the repositories; git has no option to disable all of
+    them."""
     patterns = _DRIVERS | (_FILTERS if use == "read" else {})
     replaced: dict[str, str] = {}
     for path in dict.fromkeys(path for folder in folders for path in _config_files(folder)):
@@ -94,7 +95,7 @@ def _without_drivers(environment: Mapping[str, str], folders: Sequence[Path], us
 
 
 def _keys(environment: Mapping[str, str], config: Path) -> list[str]:
-    """The keys that a file of configuration sets, those it includes among them. Reading them runs nothing."""
+    """Return the keys that a configuration file sets, including those of included files. Reading them runs nothing."""
     command = ["git", "config", "--file", str(config), "--list", "--includes", "--name-only", "-z"]
     try:
         done = subprocess.run(
@@ -118,7 +119,7 @@ def _config_files(folder: Path) -> Iterator[Path]:
 
 
 def _modules(folder: Path) -> Iterator[Path]:
-    """The repositories of submodules, whose names may have slashes, and of the submodules in them."""
+    """Yield the repositories of submodules, whose names may contain slashes, and of nested submodules."""
     with suppress(OSError):
         for each in folder.iterdir():
             if is_there(each / "HEAD"):

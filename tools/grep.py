@@ -1,4 +1,4 @@
-"""grep: the content of files, searched by ripgrep."""
+"""grep: searches the content of files with ripgrep."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tools.typed import Parameters, TypedTool
 if TYPE_CHECKING:
     from harness.ports.tool import Tool
 
-# A search that prints more than this is too wide to be of use; counting on would only cost time.
+# A search with more output than this is too broad to be useful; counting further only takes time.
 _MOST_OUTPUT = 32 * 1024 * 1024
 _MOST_CHARACTERS = 50_000
 _UNSAFE_LITERAL = set("()[]{}?*+|^$\\.")
 
 
 class GrepParameters(Parameters):
-    pattern: str = Field(min_length=1, description="A regular expression, or plain text with literal.")
+    pattern: str = Field(min_length=1, description="A regular expression; plain text if literal is set.")
     path: str = Field(".", description="A file or folder to search.")
     glob: str = Field(
         "",
@@ -54,7 +54,7 @@ class GrepParameters(Parameters):
         ge=1,
         le=5000,
         validation_alias=AliasChoices("limit", "head_limit", "max_matches"),
-        description="Most matching lines, or files, to show; the total is always told.",
+        description="Most matching lines, or files, to show; the total is always reported.",
     )
 
 
@@ -72,13 +72,13 @@ class GrepTool(TypedTool[GrepParameters]):
         except RipgrepMissing as error:
             return ToolOutput.failure(str(error))
         if search.error and not matches.total:
-            return ToolOutput.failure(_complaint(search.error, arguments))
-        return _told(arguments, place, search, matches, room=context.output_limit(_MOST_CHARACTERS))
+            return ToolOutput.failure(_error_message(search.error, arguments))
+        return _output(arguments, place, search, matches, room=context.output_limit(_MOST_CHARACTERS))
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where ripgrep runs and what it searches from there; `shown` is the same for people and models."""
+    """Working directory and target of ripgrep, and the path as it is displayed."""
 
     workspace: Workspace
     cwd: Path
@@ -94,7 +94,7 @@ async def _place(workspace: Workspace, path: str) -> _Place:
     shown = workspace.display(real)
     if is_folder(real):
         return _Place(workspace, real, "./", shown)
-    # Reading tells best that nothing is there, or a pipe on which ripgrep would wait.
+    # Reading reports a missing file best, and a pipe on which ripgrep would block.
     await workspace.read_bytes(real, limit=1)
     return _Place(workspace, real.parent, f"./{real.name}", shown)
 
@@ -127,7 +127,7 @@ async def _collect(search: Ripgrep, matches: Matches) -> None:
     matches.finish()
 
 
-def _told(arguments: GrepParameters, place: _Place, search: Ripgrep, matches: Matches, *, room: int) -> ToolOutput:
+def _output(arguments: GrepParameters, place: _Place, search: Ripgrep, matches: Matches, *, room: int) -> ToolOutput:
     title = f"{arguments.pattern} in {place.shown}"
     if not matches.total:
         hint = " The search took too long; narrow it with path, glob or type." if search.timed_out else ""
@@ -148,7 +148,7 @@ def _told(arguments: GrepParameters, place: _Place, search: Ripgrep, matches: Ma
 
 
 def _lines(arguments: GrepParameters, place: _Place, files: list[FileMatches], room: int) -> tuple[list[str], int]:
-    """What the model reads, as far as it fits, and how many matching lines or files that are."""
+    """Return the lines for the model that fit, and the number of matching lines or files in them."""
     lines: list[str] = []
     shown = size = 0
     for file in files[: arguments.limit]:
@@ -191,14 +191,14 @@ def _footer(arguments: GrepParameters, search: Ripgrep, matches: Matches, shown:
     return " · ".join(parts)
 
 
-def _complaint(error: str, arguments: GrepParameters) -> str:
+def _error_message(error: str, arguments: GrepParameters) -> str:
     text = error.removeprefix("rg: ")
     if "unrecognized file type" in text:
         return f"ripgrep does not know the type {arguments.type!r}. Use glob, such as `*.{arguments.type}`, instead."
     hint = ""
     if not arguments.literal and _UNSAFE_LITERAL.intersection(arguments.pattern):
-        hint = "\nIf the pattern is meant as plain text, set literal=true; else escape its special characters."
-    return f"ripgrep refused the search:\n{text}{hint}"
+        hint = "\nTo search for plain text, set literal=true; otherwise escape the special characters."
+    return f"ripgrep rejected the search:\n{text}{hint}"
 
 
 if TYPE_CHECKING:

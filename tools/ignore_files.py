@@ -1,4 +1,4 @@
-"""Ignore files that are not regular files, on which ripgrep would wait or read without end."""
+"""Ignore files that are pipes or devices, on which ripgrep would block."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _RELEASE_SECONDS = 0.02
 
 @asynccontextmanager
 async def skip_special_ignore_files(folder: Path, process: asyncio.subprocess.Process) -> AsyncGenerator[None]:
-    """Keep a search of `folder` from being stuck: pipes are opened for it, and at a device it is killed.
+    """Keep a search of `folder` from blocking: pipes are opened for it, and it is killed if it reads a device.
 
     Raises:
-        NotAFile: at the end, if the search was killed.
+        NotAFile: At the end, if the search was killed.
     """
-    passing = asyncio.create_task(_pass_when_slow(folder, process))
+    passing = asyncio.create_task(_unblock_when_slow(folder, process))
     try:
         yield
     finally:
@@ -37,8 +37,8 @@ async def skip_special_ignore_files(folder: Path, process: asyncio.subprocess.Pr
         passing.result()
 
 
-async def _pass_when_slow(folder: Path, process: asyncio.subprocess.Process) -> None:
-    # Only a search that takes long may be stuck: to look for such files takes longer than most searches.
+async def _unblock_when_slow(folder: Path, process: asyncio.subprocess.Process) -> None:
+    # Only a slow search may be blocked: looking for such files takes longer than most searches.
     await asyncio.sleep(_SLOW_SECONDS)
     stop = threading.Event()
     try:
@@ -59,17 +59,17 @@ def _pipes(folder: Path, stop: threading.Event) -> list[str]:
     found: list[str] = []
     for path in _ignore_files(folder, stop):
         with suppress(OSError):
-            # A link is followed, as ripgrep does.
-            mode = os.stat(path).st_mode  # noqa: PTH116  a path of text is cheaper, and this is asked of each folder
+            # Links are followed, as in ripgrep.
+            mode = os.stat(path).st_mode  # noqa: PTH116  strings are cheaper than paths, and this runs for each folder
             if stat.S_ISFIFO(mode):
                 found.append(path)
             elif stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-                raise NotAFile(f"{path} is a device, so the files that git ignores are not known. Remove it.")
+                raise NotAFile(f"{path} is a device, so the ignored files cannot be determined. Remove it.")
     return found
 
 
 def _ignore_files(folder: Path, stop: threading.Event) -> Iterator[str]:
-    """Paths of the ignore files that a search of `folder` may read, those of its parents included."""
+    """Yield the paths of ignore files that a search of `folder` may read, including those of its parents."""
     for parent in folder.parents:
         yield from (f"{parent}/{name}" for name in (*_NAMES, _EXCLUDE))
     for path, folders, files in os.walk(folder):
@@ -82,6 +82,6 @@ def _ignore_files(folder: Path, stop: threading.Event) -> Iterator[str]:
 
 
 def _release(pipe: str) -> None:
-    """Open a pipe for writing and close it, so that whoever waits to read from it reads an end of file."""
+    """Open a pipe for writing and close it, so that its reader gets an end of file."""
     with suppress(OSError):
         os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))

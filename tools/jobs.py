@@ -1,4 +1,4 @@
-"""What the tools have in common that look after commands in the background."""
+"""job_output and job_kill: output of background commands, and stopping them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tools.typed import Parameters, TypedTool
 
 class JobArguments(Parameters):
     job_id: str = Field(
-        description="As bash gave it, for example job-1.",
+        description="Job id from bash, for example job-1.",
         min_length=1,
-        # What models call it that were trained with other tools.
+        # Names used by models that were trained with other tools.
         validation_alias=AliasChoices("job_id", "id", "bash_id", "shell_id"),
     )
 
@@ -28,7 +28,7 @@ ArgumentsT = TypeVar("ArgumentsT", bound=JobArguments)
 
 
 class JobTool(TypedTool[ArgumentsT]):
-    """Needs no leave: that was given when the command began."""
+    """Needs no approval: the command was approved when it started."""
 
     def risk_of(self, arguments: ArgumentsT) -> Risk:
         del arguments
@@ -36,13 +36,13 @@ class JobTool(TypedTool[ArgumentsT]):
 
 
 def no_such_job(job_id: str, jobs: Jobs | None) -> str:
-    """Why there is nothing to look at, and what there is."""
+    """Return the error for an unknown job id, with the known ones."""
     known = ", ".join(f"{job.id} ({job.spec.title})" for job in jobs.all) if jobs else ""
-    return f"There is no job {job_id!r}. " + (f"There are: {known}." if known else "Nothing runs in the background.")
+    return f"There is no job {job_id!r}. " + (f"Known jobs: {known}." if known else "Nothing runs in the background.")
 
 
 def state_of(job: Job) -> JsonObject:
-    """How it stands, for programs."""
+    """Return the state and exit code, for programs."""
     return {"state": job.state, "exit_code": job.exit_code}
 
 
@@ -50,7 +50,7 @@ LONGEST_WAIT = 600
 
 
 class JobOutputArguments(JobArguments):
-    wait_s: float = Field(default=0, ge=0, le=LONGEST_WAIT, description="Wait for its end, so many seconds at most.")
+    wait_s: float = Field(default=0, ge=0, le=LONGEST_WAIT, description="Seconds to wait for its end.")
 
 
 class JobOutputTool(JobTool[JobOutputArguments]):
@@ -81,11 +81,10 @@ class JobKillTool(JobTool[JobArguments]):
         if context.jobs is None or job is None:
             return ToolOutput.failure(no_such_job(arguments.job_id, context.jobs))
         if job.state != "running":
-            return ToolOutput.text(f"{job.id} was over already: {job.status_text}.")
+            return ToolOutput.text(f"{job.id} had already ended: {job.status_text}.")
         await context.jobs.stop(job, "model")
         printed = job.spec.output.new_text()
-        latest = for_model(printed, "(nothing new)")
-        text = f"{job.id} ({job.spec.title}): {job.status_text}.\nWhat it printed last:\n{latest}"
+        text = f"{job.id} ({job.spec.title}): {job.status_text}.\nLast output:\n{for_model(printed, '(nothing new)')}"
         view = TerminalView(job.spec.title, printed)
         return ToolOutput.text(text, view=view, details={"job_id": job.id, **state_of(job)})
 

@@ -1,7 +1,7 @@
-"""LazyTool: a built-in tool that is imported when it is first called.
+"""Built-in tool that is imported when it is first called.
 
-Its pydantic model and what it works with take longer to load than a short answer takes to come, and most runs call few
-tools. What is told of a tool before that is on its card.
+Importing pydantic and a tool's own dependencies takes longer than a short answer, and most runs call few tools. Until
+then the manifest supplies its name, description and schema.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 @runtime_checkable
-class _Told(Protocol):
-    """A tool that can be told its own schema."""
+class _SchemaValidator(Protocol):
+    """A tool that validates against a given schema."""
 
     def validate_with_schema(self, schema: JsonObject, arguments: JsonObject) -> JsonObject: ...
 
 
 class LazyTool:
-    """The tool of that name; `build` imports and builds it."""
+    """Proxy of a built-in tool; `build` imports and creates it."""
 
     def __init__(self, name: str, build: Callable[[], Tool]) -> None:
-        card = manifest_of(name)
+        manifest = manifest_of(name)
         self.name = name
-        self.label = card.label
-        self.mutates = card.mutates
-        self.parameters = card.parameters
+        self.label = manifest.label
+        self.mutates = manifest.mutates
+        self.parameters = manifest.parameters
         self._build = build
         self._loaded: Tool | None = None
 
@@ -43,7 +43,7 @@ class LazyTool:
         return description_of(self.name)
 
     def load(self) -> Tool:
-        """The tool itself; may be called from any thread."""
+        """Return the tool itself; may be called from any thread."""
         if self._loaded is None:
             self._loaded = self._build()
         return self._loaded
@@ -52,7 +52,7 @@ class LazyTool:
         tool = self.load()
         return (
             tool.validate_with_schema(self.parameters, arguments)
-            if isinstance(tool, _Told)
+            if isinstance(tool, _SchemaValidator)
             else tool.validate(arguments)
         )
 

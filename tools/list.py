@@ -1,4 +1,4 @@
-"""list_files: a folder as a tree, without what git ignores."""
+"""list_files: a folder as a tree, without ignored files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ListTool(TypedTool[ListParameters]):
 
 @dataclass(slots=True)
 class _Folder:
-    """A folder met on the way down; `ignored` are the rules of each folder above it, outermost first."""
+    """A folder of the tree; `ignored` holds the ignore rules of each folder above it, outermost first."""
 
     path: Path
     level: int
@@ -70,14 +70,14 @@ class _Tree:
 
 
 async def listing(workspace: Workspace, real: Path, *, depth: int, limit: int) -> ToolOutput:
-    """A resolved folder as a tree.
+    """Return a resolved folder as a tree.
 
     Raises:
-        FileMissing, NotAFile, WorkspaceError: it is no folder, or may not be listed.
+        FileMissing, NotAFile, WorkspaceError: It is not a folder, or cannot be listed.
     """
     path = workspace.display(real)
     if not is_folder(real):
-        # Reading tells best what is there instead, and what is near.
+        # Reading gives the best error: what is there instead, and similar names.
         await workspace.read_bytes(real, limit=1)
         raise NotAFile(f"{path} is a file; read it with read_file.")
     try:
@@ -102,7 +102,7 @@ def _footer(tree: _Tree, shown: int) -> str:
 
 
 def _walk(top: Path, depth: int, limit: int) -> _Tree:
-    """Level by level, so that a limit cuts the deepest entries first."""
+    """Walk level by level, so that a limit cuts the deepest entries first."""
     tree = _Tree(_Folder(top, 1, _rules_above(top)))
     level = [tree.top]
     while level:
@@ -150,7 +150,7 @@ def _is_ignored(path: Path, rules: list[tuple[Path, GitIgnoreSpec]], *, is_folde
 
 
 def _rules(folder: Path) -> list[tuple[Path, GitIgnoreSpec]]:
-    # Imported here: it is needed in no session's first seconds.
+    # Imported here: no session needs it in its first seconds.
     from pathspec import GitIgnoreSpec
 
     try:
@@ -164,7 +164,7 @@ def _rules(folder: Path) -> list[tuple[Path, GitIgnoreSpec]]:
 
 
 def _rules_above(top: Path) -> list[tuple[Path, GitIgnoreSpec]]:
-    """The rules of the folders above, up to the repository's root."""
+    """Return the ignore rules of the parent folders up to the repository's root."""
     repository = next((each for each in (top, *top.parents) if is_there(each / ".git")), top)
     above = [each for each in top.parents if each.is_relative_to(repository)]
     return [rule for folder in reversed(above) for rule in _rules(folder)]

@@ -1,6 +1,6 @@
-"""Environment variables that hold the keys of model services. A command has no use for them.
+"""Environment variables with the keys of model services, which commands do not need.
 
-Only these are taken away: a person's own tokens, such as the one their forge asks for, keep working.
+Only these are removed: the user's other tokens, such as one for GitHub, keep working.
 """
 
 from __future__ import annotations
@@ -23,6 +23,6 @@ _KEY = re.compile(
 
 
 def without_model_keys(environment: Mapping[str, str], named: Iterable[str] = ()) -> dict[str, str]:
-    """The environment without the keys of well-known model services and without the variables `named`."""
+    """Return the environment without the keys of known model services and without the variables `named`."""
     hidden = set(named)
     return {name: value for name, value in environment.items() if name not in hidden and _KEY.fullmatch(name) is None}

@@ -1,7 +1,7 @@
-"""What a command printed, as far as memory should hold it: all of it while short, else its head and tail.
+"""Captured output of a command: complete while short, otherwise its head and tail.
 
-The whole of a long output goes to a file that is only made when it is needed. What is beyond that file's end costs next
-to nothing: it is only read when somebody looks.
+Long output goes to a file that is created only when needed. Output beyond the file's limit costs almost nothing: it is
+decoded only when it is displayed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LARGEST_FILE = 100_000_000
 
 
 class CapturedOutput:
-    """Takes bytes as they come, gives text that is safe to show. Holds little more than `limit` characters."""
+    """Decodes bytes as they arrive into text that is safe to display; keeps little more than `limit` characters."""
 
     def __init__(self, limit: int, spill: Path, *, largest_file: int = LARGEST_FILE) -> None:
         self._head_limit = int(limit * HEAD)
@@ -30,7 +30,7 @@ class CapturedOutput:
         self._unread = b""
         self._head = ""
         self._tail = ""
-        self._told = 0
+        self._reported = 0
         self.characters = 0
         self.bytes = 0
 
@@ -40,7 +40,7 @@ class CapturedOutput:
 
     @property
     def is_flood(self) -> bool:
-        """Whether it is more than the file may hold, so that what is neither head nor tail is kept nowhere."""
+        """Return True if the output exceeds the file's limit, so that its middle part is not stored anywhere."""
         return self._spill.is_full
 
     def feed(self, data: bytes) -> None:
@@ -55,44 +55,44 @@ class CapturedOutput:
             self._decoder.reset()
 
     def close(self) -> None:
-        """Take what is left of the last line, and close the file. Nothing may be fed after it."""
-        self._look()
+        """Process the rest of the last line and close the file. `feed` must not be called afterwards."""
+        self._decode_end()
         self._take(_cleaned(self._last_line + self._decoder.decode(b"", final=True)))
         self._unfinished, self._unread = "", b""
         self._spill.close()
 
     @property
     def length(self) -> int:
-        """Characters printed so far, those of a line that has not ended included."""
+        """Return the number of characters so far, including an unfinished line."""
         return self.characters + len(_cleaned(self._last_line))
 
     def latest(self, limit: int) -> str:
-        """The last characters printed so far."""
-        self._look()
+        """Return the last `limit` characters so far."""
+        self._decode_end()
         last = self._tail if self.is_cut else self._head
         return (last + _cleaned(self._last_line))[-limit:]
 
     def full_text(self) -> str:
-        """As `text`, with the line that has not ended."""
+        """Return `text` and the unfinished line."""
         return self.text() + _cleaned(self._last_line)
 
     def new_text(self) -> str:
-        """What was printed since this was asked last; a line that had not ended then comes again, whole."""
-        self._look()
-        told, self._told = self._told, self.characters
+        """Return the output since the last call; an unfinished line is repeated in full the next time."""
+        self._decode_end()
+        reported, self._reported = self._reported, self.characters
         if not self.is_cut:
-            return self._head[told:] + _cleaned(self._last_line)
-        if not told:
+            return self._head[reported:] + _cleaned(self._last_line)
+        if not reported:
             return self.full_text()
-        fresh = self.characters - told
+        fresh = self.characters - reported
         if fresh <= len(self._tail):
             return (self._tail[-fresh:] if fresh else "") + _cleaned(self._last_line)
         note = f"[… {fresh - len(self._tail):,} characters left out. {self._spill.note} …]"
         return f"{note}\n{self._tail}{_cleaned(self._last_line)}"
 
     def text(self) -> str:
-        """All of it, or its head and tail with a note between that says how to read the rest."""
-        self._look()
+        """Return all of it, or its head and tail with a note between them on how to read the rest."""
+        self._decode_end()
         if not self.is_cut:
             return self._head
         head, tail = at_line_ends(self._head, self._tail)
@@ -102,12 +102,12 @@ class CapturedOutput:
 
     @property
     def _last_line(self) -> str:
-        """What has not ended yet."""
+        """Return the unfinished line."""
         return self._unfinished or codecs.getincrementaldecoder("utf-8")("replace").decode(self._unread)
 
     def _read(self, data: bytes) -> None:
         self._unfinished += self._decoder.decode(data)
-        # Whole lines only, so that no escape sequence is cut in two.
+        # Complete lines only, so that no escape sequence is split.
         end = self._unfinished.rfind("\n") + 1
         if not end and len(self._unfinished) > _LONGEST_LINE:
             end = len(self._unfinished)
@@ -115,14 +115,14 @@ class CapturedOutput:
         self._unfinished = self._unfinished[end:]
 
     def _keep_end(self, data: bytes) -> None:
-        """As it came; what lies before it is counted, a byte as a character, and dropped."""
+        """Keep the end as raw bytes; earlier bytes are counted as one character each and dropped."""
         self._unread += data
         if len(self._unread) > 2 * _LONGEST_LINE:
             self.characters += len(self._unread) - _LONGEST_LINE
             self._unread = self._unread[-_LONGEST_LINE:]
 
-    def _look(self) -> None:
-        """Read the whole lines of what was only kept."""
+    def _decode_end(self) -> None:
+        """Decode the complete lines of the raw end."""
         end = self._unread.rfind(b"\n") + 1
         if not end and len(self._unread) > _LONGEST_LINE:
             end = len(self._unread)
@@ -145,18 +145,18 @@ class CapturedOutput:
 
 
 class _Spill:
-    """The file that holds the whole output. A failure to write it is told in `note` and costs nothing else."""
+    """File with the complete output. A write error only changes `note`."""
 
     def __init__(self, path: Path, largest: int) -> None:
         self._path = path
         self._room = largest
         self._file: TextIO | None = None
         self._is_over = False
-        self.note = f"All of it: {path}; read a part of it with read_file or search it with grep."
+        self.note = f"Full output: {path}; read a part of it with read_file or search it with grep."
 
     @property
     def is_full(self) -> bool:
-        """Whether more came than it may hold."""
+        """Return True if there was more output than the file may hold."""
         return self._room <= 0
 
     def write(self, text: str) -> None:
@@ -167,10 +167,10 @@ class _Spill:
         try:
             self._opened().write(text)
         except OSError as error:
-            self._give_up(f"It could not be kept in a file: {error.strerror or error}")
+            self._give_up(f"It could not be saved to a file: {error.strerror or error}")
         else:
             if self.is_full:
-                self._give_up(f"Its beginning: {self._path}; what is beyond was not kept.")
+                self._give_up(f"Beginning of the output: {self._path}; the rest was not saved.")
 
     def close(self) -> None:
         if self._file is None:
@@ -178,7 +178,7 @@ class _Spill:
         try:
             self._file.close()
         except OSError as error:
-            self.note = f"It could not be kept in a file: {error.strerror or error}"
+            self.note = f"It could not be saved to a file: {error.strerror or error}"
         self._file = None
 
     def _opened(self) -> TextIO:
@@ -204,5 +204,5 @@ def _cleaned(text: str) -> str:
 
 
 def _last_state(line: str) -> str:
-    """What a line shows in the end: a carriage return starts it anew, as progress bars do."""
+    """Return the final state of a line: a carriage return restarts it, as in progress bars."""
     return line.rstrip("\r").rpartition("\r")[2]

@@ -1,4 +1,4 @@
-"""submit_plan: how a model leaves plan mode, if the person agrees."""
+"""submit_plan: the model's way out of plan mode, with the user's approval."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.user_requests import PlanDecision
 from harness.views import TextView
 from tools.typed import Parameters, TypedTool
 
-UNASKED = "The plan was not reviewed, because no user could be asked. The run ends here, with the plan as its answer."
+UNASKED = "The plan was not reviewed, because no user could be asked. The run ends with the plan as its answer."
 
 
 class PlanArguments(Parameters):
@@ -35,25 +35,25 @@ class PlanTool(TypedTool[PlanArguments]):
         return Risk("none")
 
     async def execute(self, arguments: PlanArguments, context: ToolContext) -> ToolOutput:
-        verdict = await context.propose_plan(arguments.plan)
-        view = TextView(verdict.plan or arguments.plan, language="markdown")
-        if verdict.non_interactive:
+        decision = await context.propose_plan(arguments.plan)
+        view = TextView(decision.plan or arguments.plan, language="markdown")
+        if decision.non_interactive:
             return ToolOutput((Text(UNASKED),), view, {"accepted": False}, terminate=True)
-        return ToolOutput.text(_told(verdict), view=view, details={"accepted": verdict.accepted})
+        return ToolOutput.text(_decision_text(decision), view=view, details={"accepted": decision.accepted})
 
 
-def _told(verdict: PlanDecision) -> str:
-    feedback = verdict.feedback.strip()
-    if verdict.accepted:
-        remark = f" They add: {feedback}" if feedback else ""
-        edited = f"\n\nThe user edited the plan. Carry out this version:\n{verdict.plan}" if verdict.plan else ""
+def _decision_text(decision: PlanDecision) -> str:
+    feedback = decision.feedback.strip()
+    if decision.accepted:
+        remark = f" The user adds: {feedback}" if feedback else ""
+        edited = f"\n\nThe user edited the plan. Carry out this version:\n{decision.plan}" if decision.plan else ""
         return f"The user accepted the plan. Plan mode is over: carry the plan out now, step by step.{remark}{edited}"
     if feedback:
         return (
             f"The plan was not accepted: {feedback}\n"
-            "Plan mode goes on. If that asks for a change, revise the plan and submit it again."
+            "Plan mode continues. If the feedback asks for a change, revise the plan and submit it again."
         )
-    return "The plan was not accepted, and no reason was given. Plan mode goes on; ask what to change."
+    return "The plan was not accepted, and no reason was given. Plan mode continues; ask what to change."
 
 
 if TYPE_CHECKING:

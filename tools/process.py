@@ -1,6 +1,6 @@
-"""Starting, streaming and stopping a command with all that it starts.
+"""Runs a shell command, streams its output, and stops it with all its descendants.
 
-Nothing that a command starts outlives a cancellation, nor the end of this program, of whatever kind.
+No process of a command outlives a cancellation or the end of this program.
 """
 
 from __future__ import annotations
@@ -18,48 +18,59 @@ from tools.child_process import ChildProcess
 
 _CHUNK_BYTES = 1 << 16
 _CHUNKS_IN_PIPE = 2
-_LAST_WORDS_SECONDS = 0.1
+_FINAL_OUTPUT_SECONDS = 0.1
 
-FREELY_BYTES = 100_000_000
-BREATH_BYTES = 1 << 18
-BREATH_SECONDS = 0.01
-"""What prints more than is read freely waits so long after so many bytes: nobody looks at it, and all else would be
-slow."""
+UNTHROTTLED_BYTES = 100_000_000
+PAUSE_EVERY_BYTES = 1 << 18
+PAUSE_SECONDS = 0.01
+"""After `UNTHROTTLED_BYTES`, reading pauses this long after every `PAUSE_EVERY_BYTES`, so that the program stays
+responsive."""
 
 OutputSink = Callable[[bytes], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A shell command, where it runs, and with which environment.
-
-    `is_users`: the user typed it, so that what it leaves running is theirs and outlives this program.
-    """
+    """Shell command with its working directory and environment."""
 
     text: str
     cwd: Path
     environment: Mapping[str, str]
     is_users: bool = False
+    """The user typed the command: processes that it leaves running are theirs and outlive this program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended. `left_running` is the process group that goes on in the background, or None."""
+    """Result of a command."""
 
     exit_code: int
+    """As a shell reports it: 128 plus the number for a signal."""
+
     duration: float
+    """Seconds."""
+
     left_running: int | None = None
+    """Process group that keeps running in the background."""
 
 
-async def run_command(command: Command, on_output: OutputSink, *, freely: int = FREELY_BYTES) -> Ended:
-    """Run a command to its end, handing on what it prints, standard error included, as it prints it.
+async def run_command(command: Command, on_output: OutputSink, *, unthrottled: int = UNTHROTTLED_BYTES) -> Ended:
+    """Run a command to its end, passing on its output, including standard error, as it arrives.
 
-    After `freely` bytes it is made to wait now and then. Returns when the command itself has ended, even if something
-    it left in the background holds its output open. Cancelled, no process of it is left. Raises OSError or ValueError
-    if it cannot be started.
+    Returns when the command itself has ended, even if a background process holds its output open. When cancelled, it
+    leaves
+    no process behind.
+
+    Args:
+        command: The command.
+        on_output: Called with each chunk of output.
+        unthrottled: Bytes of output after which the command is slowed down.
+
+    Raises:
+        OSError, ValueError: The command cannot be started.
     """
     started = time.monotonic()
-    output = _Output(on_output, freely)
+    output = _Output(on_output, unthrottled)
     try:
         process = _start(command, output.writing_end)
         try:
@@ -76,7 +87,7 @@ async def run_command(command: Command, on_output: OutputSink, *, freely: int = 
 
 
 def quiet_environment(base: Mapping[str, str]) -> dict[str, str]:
-    """Return `base` with nothing in it that would make a program page or colour; `git_environment` does so for git."""
+    """Return `base` with settings that disable paging and colors; `git_environment` does the same for git."""
     return {**base, "TERM": "dumb", "PAGER": "cat"}
 
 
@@ -87,41 +98,42 @@ def _start(command: Command, output: int) -> ChildProcess:
 
 
 async def _wait(process: ChildProcess, output: _Output) -> int:
-    """The exit code as a shell gives it."""
+    """Return the exit code as a shell reports it."""
     output.start()
     code = await process.wait()
-    await output.last_words()
+    await output.read_final_output()
     return 128 - code if code < 0 else code
 
 
 class _Output:
-    """The pipe a command prints into. Ours, not asyncio's, whose `wait` may wait for the pipe to close as well."""
+    """Output pipe of a command. Not asyncio's, whose `wait` may also wait for the pipe to close."""
 
-    def __init__(self, sink: OutputSink, freely: int) -> None:
+    def __init__(self, sink: OutputSink, unthrottled: int) -> None:
         self._sink = sink
         self._reading_end, self.writing_end = os.pipe()
         os.set_blocking(self._reading_end, False)
         self._ended = asyncio.Event()
-        self._room = freely
-        self._resting: asyncio.TimerHandle | None = None
+        self._room = unthrottled
+        self._pause_timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
         self._close_writing_end()
-        self._go_on()
+        self._resume()
 
-    async def last_words(self) -> None:
-        """Read what was printed before the end, and no longer: something may hold the pipe open for ever."""
+    async def read_final_output(self) -> None:
+        """Read output printed just before the end, for a short time only: another process may hold the pipe open
+        forever."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(_LAST_WORDS_SECONDS):
+            async with asyncio.timeout(_FINAL_OUTPUT_SECONDS):
                 await self._ended.wait()
 
     def close(self) -> None:
-        """Hand on what is still in the pipe, and let go of it."""
+        """Pass on what is left in the pipe and close it."""
         self._close_writing_end()
         for _ in range(_CHUNKS_IN_PIPE):
             self._read()
-        if self._resting is not None:
-            self._resting.cancel()
+        if self._pause_timer is not None:
+            self._pause_timer.cancel()
         asyncio.get_running_loop().remove_reader(self._reading_end)
         os.close(self._reading_end)
 
@@ -139,17 +151,17 @@ class _Output:
             self._sink(data)
             self._room -= len(data)
             if self._room <= 0:
-                self._rest()
+                self._pause()
         else:
             asyncio.get_running_loop().remove_reader(self._reading_end)
             self._ended.set()
 
-    def _rest(self) -> None:
-        self._room = BREATH_BYTES
+    def _pause(self) -> None:
+        self._room = PAUSE_EVERY_BYTES
         loop = asyncio.get_running_loop()
         loop.remove_reader(self._reading_end)
-        self._resting = loop.call_later(BREATH_SECONDS, self._go_on)
+        self._pause_timer = loop.call_later(PAUSE_SECONDS, self._resume)
 
-    def _go_on(self) -> None:
-        self._resting = None
+    def _resume(self) -> None:
+        self._pause_timer = None
         asyncio.get_running_loop().add_reader(self._reading_end, self._read)

@@ -1,6 +1,6 @@
-"""A small shell process that ends what our commands started when this program has ended, however it ended.
+"""Small shell process that ends our commands' processes after this program has ended, for whatever reason.
 
-It waits for the end of a pipe that only this program holds open, which comes even after SIGKILL.
+It waits for the end of a pipe that only this program holds open, which arrives even after SIGKILL.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ done
 
 
 class ProcessGuard:
-    """Started by the first command, and again should it have been killed itself."""
+    """The guard process: started by the first command, and again if it was killed."""
 
     def __init__(self) -> None:
         self.tags = ProcessTags()
@@ -71,13 +71,13 @@ class ProcessGuard:
         self.pid = 0
 
     def start(self) -> None:
-        """Make sure that it runs. A system on which it cannot be started does without."""
+        """Start the guard if it is not running; on a system where it cannot be started there is none."""
         with suppress(OSError):
             if not self._is_alive():
                 self._spawn()
 
     def watch(self, group: int) -> None:
-        """End this process group as well, should we end before `forget`."""
+        """End this process group as well if this program ends before `forget`."""
         self._write(f"+{group}\n")
 
     def forget(self, group: int) -> None:
@@ -100,14 +100,14 @@ class ProcessGuard:
         actions = [(os.POSIX_SPAWN_DUP2, reading, 0), null, (os.POSIX_SPAWN_DUP2, 1, 2)]
         pattern = f"{self.tags.prefix}[0-9]\\{{{SERIAL_DIGITS}\\}}"
         try:
-            # Without a tag of another program that runs us, which would end it before it has done its work.
+            # Without the tag of a program that runs us, whose guard would end this one too early.
             with tagged(None):
                 self.pid = os.posix_spawn(
                     _SHELL,
                     ["sh", "-c", _SCRIPT, "process-guard", pattern],
                     {"PATH": os.environ.get("PATH") or os.defpath},
                     file_actions=actions,
-                    # Signals for our process group do not reach it, not even before it has begun.
+                    # Signals for our process group must not reach it, even before it starts.
                     setpgroup=0,
                     setsigmask=_IGNORED,
                 )

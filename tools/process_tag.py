@@ -1,7 +1,7 @@
-"""A tag that a process passes on to everything it starts, and that neither `setsid` nor a cleared environment removes.
+"""Tag that a process passes on to all its descendants, and that neither `setsid` nor a cleared environment removes.
 
 It is the soft limit on the CPU time of real-time processes (`RLIMIT_RTTIME`, in microseconds): inherited like every
-limit, shown in `/proc/PID/limits`, and without effect, since a tag stands for thousands of years. Linux only.
+limit, visible in `/proc/PID/limits`, and without effect, since the value amounts to thousands of years. Linux only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LOCK = threading.Lock()
 
 
 class ProcessTags:
-    """Tags of this program. All start with the digits of `prefix`, so that they can be found together."""
+    """Tags of this program; all begin with the digits of `prefix`, so that they can be found together."""
 
     def __init__(self) -> None:
         self.prefix = random.SystemRandom().randrange(10**11, 10**12)
@@ -42,7 +42,7 @@ def are_supported() -> bool:
 
 @contextmanager
 def tagged(tag: int | None) -> Generator[None]:
-    """Give the tag to what this process starts inside; with None, take away the one this process may have itself."""
+    """Give the tag to processes started inside; None removes the tag that this process may have itself."""
     if not are_supported():
         yield
         return
@@ -56,7 +56,7 @@ def tagged(tag: int | None) -> Generator[None]:
 
 
 def tagged_pids(tag: int) -> Iterator[int]:
-    """Find the live processes with a tag."""
+    """Yield the live processes with a tag."""
     wanted = b" %d " % tag
     for name in os.listdir("/proc") if are_supported() else ():  # noqa: PTH208  names are wanted, not paths
         if name.isdecimal() and wanted in _content(f"/proc/{name}/limits") and not _is_dead(name):
@@ -64,7 +64,7 @@ def tagged_pids(tag: int) -> Iterator[int]:
 
 
 def untag(tag: int) -> None:
-    """Take the tag from all processes that have it: from now on they are like any other."""
+    """Remove the tag from all processes that have it."""
     for pid in tagged_pids(tag):
         with suppress(OSError):
             hard = resource.prlimit(pid, resource.RLIMIT_RTTIME)[1]
@@ -72,7 +72,7 @@ def untag(tag: int) -> None:
 
 
 def _is_dead(pid: str) -> bool:
-    """Return whether a process has ended and only nobody has asked for its exit code, as in containers without init."""
+    """Return True if a process has ended but was not reaped, as in containers without init."""
     return _content(f"/proc/{pid}/stat").rpartition(b")")[2][:3] in (b"", b" Z ", b" X ")
 
 

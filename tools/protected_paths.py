@@ -1,4 +1,4 @@
-"""Files that run code or loosen rules when they are changed: a person is asked about each, whatever they trusted."""
+"""Files that run code or loosen permissions when they are changed; each change needs the user's approval."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES = {".bashrc", ".bash_profile", ".profile", ".zshrc", ".zprofile", ".zshen
 
 
 def risk_of_change(path: str) -> Risk:
-    """The risk of changing a file, judged by its path alone."""
+    """Return the risk of changing a file, by its path alone."""
     pure = PurePath(path)
     for folder, why in _FOLDERS.items():
         if folder in (part.lower() for part in pure.parts):
@@ -36,27 +36,28 @@ def risk_of_change(path: str) -> Risk:
 
 
 def check_resolved_path(workspace: Workspace, path: str) -> None:
-    """That a path is as harmless as it reads: the person was asked, or not, about what is written.
+    """Check that a path leads to no more dangerous file than it appears to: the user approved the path as written.
 
     Raises:
-        WorkspaceError: its links hide that it leads to a file whose change is dangerous, or it is in a folder that is a
-            git directory by another name than `.git`.
+        WorkspaceError: Links lead to a file whose change is dangerous, or it is in a folder that git would use as its
+            directory.
     """
     real = workspace.resolve(path, writing=True)
     shown = workspace.display(real)
     hidden = risk_of_change(shown)
     if hidden.level == "dangerous" and risk_of_change(path).level != "dangerous":
-        raise WorkspaceError(f"{path} leads to {shown}, and {hidden.reason}. Name that path itself.")
+        raise WorkspaceError(f"{path} leads to {shown}, and {hidden.reason}. Use that path instead.")
     folder = _git_folder(workspace.root, real)
     if folder is not None and risk_of_change(path).level != "dangerous":
         raise WorkspaceError(
             f"{shown} is part of a git repository: HEAD, objects and refs are in {workspace.display(folder)}. Git runs "
-            "programs that are configured there. Change it with a command, which the user is asked about."
+            "programs that are configured there. Change it with a command, which needs the user's approval."
         )
 
 
 def _git_folder(root: Path, real: Path) -> Path | None:
-    """Return the folder in the workspace that git would take for its directory, if `real` is one of its own files."""
+    """Return the folder in the workspace that git would use as its directory, if `real` is one of that directory's
+    files."""
     for folder in real.parents:
         if folder.is_relative_to(root.resolve()) and real.relative_to(folder).parts[0].lower() in _GIT_PARTS:
             has_objects = is_folder(folder / "objects") and is_folder(folder / "refs")

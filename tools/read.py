@@ -1,4 +1,4 @@
-"""read_file: a text file with numbered lines, a picture, or what else is at a path."""
+"""read_file: a text file with line numbers, an image, or a folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _LONGEST_LINE = 2000
 _MOST_BYTES = 50_000
-_LARGEST_PICTURE = 5 * 1024 * 1024
+_LARGEST_IMAGE = 5 * 1024 * 1024
 _HEAD = 64 * 1024
 _ENDINGS = {"\r\n": "CRLF line endings", "\r": "CR line endings", "mixed": "mixed line endings"}
 
@@ -37,7 +37,7 @@ class ReadParameters(Parameters):
         validation_alias=AliasChoices("path", "file_path"),
         description="The file, relative to the working folder or absolute.",
     )
-    offset: int = Field(1, description="First line to show, counted from 1; -n begins n lines before the end.")
+    offset: int = Field(1, description="First line to show, counted from 1; -n starts n lines before the end.")
     limit: int = Field(2000, ge=1, description="Most lines to show.")
 
 
@@ -96,7 +96,7 @@ def _shown(path: str, excerpt: Excerpt, room: int) -> ToolOutput:
 
 
 def _within_bounds(lines: tuple[str, ...], room: int) -> list[str]:
-    # A character takes four bytes at most: most files need no counting.
+    # A character has at most four bytes: most files need no counting.
     if max(map(len, lines)) <= _LONGEST_LINE and sum(map(len, lines)) * 4 + len(lines) * 8 <= room:
         return list(lines)
     kept: list[str] = []
@@ -116,34 +116,34 @@ def _footer(excerpt: Excerpt, last: int) -> str:
     total = "more" if excerpt.total is None else f"{excerpt.total}"
     parts = [f"lines {excerpt.first}–{last} of {total}"]
     if excerpt.total is None:
-        parts.append(f"{excerpt.size:,} bytes in all")
+        parts.append(f"{excerpt.size:,} bytes in total")
     if excerpt.encoding != "utf-8":
         parts.append(excerpt.encoding)
     if excerpt.newline in _ENDINGS:
         parts.append(_ENDINGS[excerpt.newline])
     if last != excerpt.total:
-        parts.append(f"read on with offset={last + 1}")
+        parts.append(f"continue with offset={last + 1}")
     return " · ".join(parts)
 
 
 async def _not_text(workspace: Workspace, real: Path, error: FileNotText) -> ToolOutput:
     path, size = workspace.display(real), real.stat().st_size
     head = await workspace.read_bytes(real, limit=_HEAD)
-    picture = image_header(head)
-    if picture is None:
-        return ToolOutput.text(f"{path} is {binary_kind(head)}, {size:,} bytes; its content is not shown. {error}")
-    if size > _LARGEST_PICTURE:
-        return ToolOutput.failure(f"{path} is a picture of {size:,} bytes; only those up to 5 MB can be shown.")
+    image = image_header(head)
+    if image is None:
+        return ToolOutput.text(f"{path} is {binary_kind(head)}, {size:,} bytes; the content is not shown. {error}")
+    if size > _LARGEST_IMAGE:
+        return ToolOutput.failure(f"{path} is an image of {size:,} bytes; the limit is 5 MB.")
     data = base64.b64encode(await workspace.read_bytes(real)).decode("ascii")
     return ToolOutput(
-        (Text(f"{path}: {_described(picture)}, {size:,} bytes."), Image(picture.media_type, data)),
-        ImageView(str(real), picture.media_type, picture.width, picture.height),
+        (Text(f"{path}: {_described(image)}, {size:,} bytes."), Image(image.media_type, data)),
+        ImageView(str(real), image.media_type, image.width, image.height),
     )
 
 
-def _described(picture: ImageHeader) -> str:
-    pixels = f", {picture.width} × {picture.height} pixels" if picture.width else ""
-    return f"{picture.media_type}{pixels}"
+def _described(image: ImageHeader) -> str:
+    pixels = f", {image.width} × {image.height} pixels" if image.width else ""
+    return f"{image.media_type}{pixels}"
 
 
 _BY_SUFFIX = {
@@ -161,7 +161,7 @@ _BY_NAME = {"CMakeLists.txt": "cmake", "Dockerfile": "docker", "Makefile": "make
 
 
 def language_of(path: str) -> str:
-    """The lexer's name, or nothing for plain text."""
+    """Return the name of the Pygments lexer for a file, empty for plain text."""
     pure = PurePath(path)
     return _BY_NAME.get(pure.name) or _BY_SUFFIX.get(pure.suffix.lower(), "")
 

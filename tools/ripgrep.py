@@ -1,4 +1,4 @@
-"""ripgrep, run as a child: found, streamed, stopped."""
+"""ripgrep as a child process: lookup, streaming and stopping."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import signal
 import sys
 import sysconfig
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import field
 from functools import cache
 from pathlib import Path
 
@@ -21,31 +20,33 @@ from tools.process_guard import process_guard
 _CHUNK = 256 * 1024
 _TIMEOUT = 30.0
 _ERROR_BYTES = 4000
-# Rules of .gitignore hold outside repositories too; a person's own ripgrep settings must not change our results.
+# .gitignore applies outside repositories too; the user's ripgrep configuration must not change our results.
 _ALWAYS = ("--no-config", "--hidden", "--no-require-git", "--no-messages", "--glob=!.git", "--color=never")
 
 
 class RipgrepMissing(RuntimeError):
-    """There is no ripgrep on this machine."""
+    """ripgrep is not installed."""
 
 
 @dataclass(slots=True)
 class Ripgrep:
-    """One search. After `chunks` ends: `error` is what ripgrep complained of, `timed_out` whether it was cut short."""
+    """One search; `error` and `timed_out` are set when `chunks` ends."""
 
     arguments: Sequence[str]
     cwd: Path
     timeout: float = _TIMEOUT
     error: str = ""
+    """Error output of ripgrep."""
+
     timed_out: bool = False
-    _complaint: bytearray = field(default_factory=bytearray)
+    """True if the search was stopped early."""
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """The output as it comes; whoever stops reading stops ripgrep. Close it (`aclosing`) to be sure of that.
+        """Yield the output as it arrives. Closing the generator (`aclosing`) stops ripgrep.
 
         Raises:
-            RipgrepMissing: it is not installed.
-            NotAFile: an ignore file is a device.
+            RipgrepMissing: ripgrep is not installed.
+            NotAFile: An ignore file is a device.
         """
         process_guard().start()
         process = await asyncio.create_subprocess_exec(
@@ -66,10 +67,10 @@ class Ripgrep:
             async with skip_special_ignore_files(self.cwd, process):
                 while chunk := await _until(deadline, process.stdout):
                     yield chunk
-            complaint = await _until(deadline, process.stderr)
+            message = await _until(deadline, process.stderr)
             await process.wait()
             if process.returncode == 2:
-                self.error = complaint[:_ERROR_BYTES].decode("utf-8", "replace").strip()
+                self.error = message[:_ERROR_BYTES].decode("utf-8", "replace").strip()
         except TimeoutError:
             self.timed_out = True
         finally:
@@ -85,20 +86,20 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-    # A process does not count as ended while its pipes are unread.
+    # asyncio does not consider a process ended while its pipes are unread.
     await process.communicate()
     process_guard().forget(process.pid)
 
 
 @cache
 def ripgrep_path() -> str:
-    """ripgrep on PATH, or the one that was installed with cinch.
+    """Return the path of ripgrep: on PATH, or installed with cinch.
 
     Raises:
-        RipgrepMissing: there is neither.
+        RipgrepMissing: There is neither.
     """
     on_path = shutil.which("rg")
-    # A relative answer comes from a folder on PATH such as `.`, where anything may be called rg.
+    # A relative path comes from an entry of PATH such as `.`, where any program may be named rg.
     if on_path is not None and Path(on_path).is_absolute():
         return on_path
     for folder in (
@@ -109,4 +110,4 @@ def ripgrep_path() -> str:
         candidate = Path(folder) / "rg"
         if os.access(candidate, os.X_OK):
             return str(candidate)
-    raise RipgrepMissing("ripgrep (rg) was not found, neither on PATH nor beside this Python. Install ripgrep.")
+    raise RipgrepMissing("ripgrep (rg) was not found, neither on PATH nor next to this Python. Install ripgrep.")

@@ -1,4 +1,4 @@
-"""What ripgrep prints, taken in piece by piece: the first matches in full, the others only counted."""
+"""Incremental parser of ripgrep's output: the first matches in full, the others counted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NUMBER = re.compile(rb'"line_number":(\d+)')
 
 
 class _Text(TypedDict, total=False):
-    """Text in ripgrep's JSON: as it is, or in base64 where it is not UTF-8."""
+    """Text in ripgrep's JSON: plain, or base64 if it is not UTF-8."""
 
     text: str
     bytes: str
@@ -44,7 +44,7 @@ class Line:
 
 @dataclass(slots=True)
 class FileMatches:
-    """A file's lines as far as they are kept; `count` is the number of its matching lines that were seen."""
+    """Matching lines of a file, as far as they are kept; `count` is the number of matching lines."""
 
     name: str
     lines: list[Line] = field(default_factory=list[Line])
@@ -52,7 +52,7 @@ class FileMatches:
 
 
 class Matches:
-    """`total` matching lines in `file_count` files, of which the first `limit` lines, or files, are in `files`."""
+    """Matches of a search: totals, and the first `limit` lines or files."""
 
     def __init__(self, limit: int, *, keeps_lines: bool) -> None:
         self.files: list[FileMatches] = []
@@ -70,7 +70,7 @@ class Matches:
             self._feed_counts(chunk)
 
     def finish(self) -> None:
-        """No more will come."""
+        """Process the end of the output."""
         if self._keeps_lines and self._rest.endswith(b"}"):
             self._take(self._rest)
         self._rest = b""
@@ -82,7 +82,7 @@ class Matches:
     def _feed_records(self, chunk: bytes) -> None:
         data = self._rest + chunk
         cut = data.rfind(b"\n") + 1
-        # Of a record too long to keep, its kind is needed, and its end, which is yet to come.
+        # Only the kind of a record that is too long is kept; its end is yet to come.
         self._rest = data[cut:] if len(data) - cut < _LONGEST_RECORD else data[cut : cut + len(_CONTEXT)]
         at = 0
         while at < cut and not self._is_full:
@@ -114,7 +114,7 @@ class Matches:
 
 
 def _count(data: bytes, kind: bytes, start: int, end: int) -> int:
-    """Records of a kind, the first of which begins at `start`."""
+    """Count the records of a kind; the first record begins at `start`."""
     return data.count(b"\n" + kind, start, end) + data.startswith(kind, start)
 
 
@@ -123,14 +123,14 @@ def _data(record: bytes) -> _Data:
     return data
 
 
-def _text(said: _Text) -> str:
-    if "text" in said:
-        return said["text"]
-    return base64.b64decode(said.get("bytes", "")).decode("cp1252", "replace")
+def _text(text: _Text) -> str:
+    if "text" in text:
+        return text["text"]
+    return base64.b64decode(text.get("bytes", "")).decode("cp1252", "replace")
 
 
 def _matching_lines(record: bytes) -> list[Line]:
-    """A match's line, shown around the match; several where it reaches over line ends."""
+    """Return the line of a match, cut around it; several if the match spans line ends."""
     try:
         data = _data(record)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Which uses of git lose work that git itself cannot bring back."""
+"""Uses of git that lose work which git cannot restore."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tools.git_environment import GitUse
 from tools.shell_syntax import has_option, parse
 
 _VALUED = {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"}
-_UNCOMMITTED = "it throws away changes that are not committed"
+_UNCOMMITTED = "it discards uncommitted changes"
 
 
 def git_risks(arguments: list[str]) -> Iterator[Risk]:
-    """What must be asked about in `git <arguments>`."""
+    """Yield the risks of `git <arguments>` that need approval."""
     rest = _after_global_options(arguments)
     if not rest:
         return
@@ -77,21 +77,21 @@ def _expires_reflog(options: list[str]) -> bool:
 
 
 _RULES: dict[str, tuple[Callable[[list[str]], bool], str]] = {
-    "push": (_forces_push, "it overwrites or deletes what others have"),
+    "push": (_forces_push, "it overwrites or deletes commits that others have"),
     "reset": (_resets_files, _UNCOMMITTED),
-    "clean": (_cleans, "it deletes files that git does not keep"),
+    "clean": (_cleans, "it deletes untracked files"),
     "checkout": (_checks_out_files, _UNCOMMITTED),
     "restore": (_restores_files, _UNCOMMITTED),
     "switch": (_switches_by_force, _UNCOMMITTED),
     "branch": (_deletes_branch, "it deletes a branch that may not be merged"),
     "stash": (_drops_stash, "it deletes stashed changes"),
-    "reflog": (_expires_reflog, "it deletes the way back to lost commits"),
+    "reflog": (_expires_reflog, "it deletes the references to lost commits"),
     "filter-branch": (_always, "it rewrites the history"),
     "filter-repo": (_always, "it rewrites the history"),
 }
 
 
-# Programs around a git command that never use git themselves.
+# Programs used with git commands that never run git themselves.
 _FILTERS = re.compile(r"cd|echo|printf|pwd|true|head|tail|grep|rg|wc|sort|uniq|cut|tr|cat|ls|nl|column")
 _NAMES_GIT = re.compile(r"\bgit\b")
 _READERS = re.compile(
@@ -101,7 +101,7 @@ _READERS = re.compile(
 
 
 def use_of_git(command: str) -> GitUse:
-    """Return how far a command line uses git."""
+    """Return how a command line uses git."""
     if not _NAMES_GIT.search(command):
         return "none"
     commands = parse(command).commands

@@ -1,7 +1,7 @@
-"""What a shell command may do, judged from its syntax.
+"""Risk of a shell command, from its syntax.
 
-Every command is at least `execute`: nothing here is a promise that a command is harmless. The findings are for what a
-person must see each time (`dangerous`) and what never runs (`forbidden`).
+Every command is at least `execute`: no result means that a command is harmless. `dangerous` commands need approval each
+time, `forbidden` ones never run. `only_reads` decides about scheduling alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tools.shell_syntax import Command, Pipe, Script, has_option, parse
 
 _DEEPEST = 4
 _FETCHERS = {"curl", "wget", "fetch", "aria2c"}
-_BECOME_OTHERS = {"sudo", "doas", "su", "pkexec", "run0"}
+_PRIVILEGE_COMMANDS = {"sudo", "doas", "su", "pkexec", "run0"}
 _COPIERS = {"cp", "mv", "ln", "install", "rsync", "scp"}
 _DISK_TOOLS = {"wipefs", "blkdiscard", "shred", "fdisk", "sfdisk", "sgdisk", "parted", "badblocks"}
 _DISK = re.compile(r"(of=)?/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|md\d|dm-)")
@@ -32,10 +32,10 @@ _VITAL = re.compile(
 _TEMPORARY = re.compile(r"/(var/)?tmp/[^/]")
 
 _PHRASES: dict[tuple[str, ...], str] = {
-    ("shutdown",): "it turns the machine off",
+    ("shutdown",): "it shuts the machine down",
     ("reboot",): "it restarts the machine",
-    ("halt",): "it turns the machine off",
-    ("poweroff",): "it turns the machine off",
+    ("halt",): "it shuts the machine down",
+    ("poweroff",): "it shuts the machine down",
     ("dropdb",): "it deletes a database",
     ("crontab", "-r"): "it deletes all scheduled jobs",
     ("terraform", "destroy"): "it destroys infrastructure",
@@ -43,18 +43,21 @@ _PHRASES: dict[tuple[str, ...], str] = {
     ("docker", "system", "prune"): "it deletes containers and images",
     ("docker", "volume", "rm"): "it deletes stored data",
     ("docker", "volume", "prune"): "it deletes stored data",
-    ("npm", "publish"): "it publishes to the world",
-    ("cargo", "publish"): "it publishes to the world",
-    ("twine", "upload"): "it publishes to the world",
+    ("npm", "publish"): "it publishes a package",
+    ("cargo", "publish"): "it publishes a package",
+    ("twine", "upload"): "it publishes a package",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """A program that runs the rest of its words. `valued`: options that take the next word; `operands` come first."""
+    """A program that runs the rest of its arguments as a command."""
 
     valued: str = ""
+    """Options that take the next word."""
+
     operands: int = 0
+    """Number of operands before the command."""
 
 
 _WRAPPERS: dict[str, Wrapper] = {
@@ -78,21 +81,22 @@ _WRAPPERS: dict[str, Wrapper] = {
 
 
 def assess(command: str) -> Risk:
-    """The risk of a command line. The scope is what a lasting rule would cover, empty unless it is a plain command."""
+    """Return the risk of a command line. `scope` is what a saved rule would cover; empty unless it is one plain
+    command."""
     script = parse(command)
     findings = list(_findings(script, depth=0))
-    touches = tuple(dict.fromkeys(path for path in _changes(script) if not path.startswith("/dev/")))
+    changed_paths = tuple(dict.fromkeys(path for path in _changes(script) if not path.startswith("/dev/")))
     for level in ("forbidden", "dangerous"):
         for finding in findings:
             if finding.level == level:
-                return replace(finding, additional_paths=touches)
+                return replace(finding, additional_paths=changed_paths)
     scope = scope_of(script)
     scopes = () if scope else scopes_of(script)
-    return Risk("execute", scope=scope, scopes=scopes, additional_paths=touches, exact_rule=command.strip())
+    return Risk("execute", scope=scope, scopes=scopes, additional_paths=changed_paths, exact_rule=command.strip())
 
 
 def _changes(script: Script) -> Iterator[str]:
-    """The files that its own words say it writes."""
+    """Yield the files that the command line itself names as written."""
     yield from script.writes
     for command in script.commands:
         words, _ = _unwrap(command.words)
@@ -103,86 +107,86 @@ def _changes(script: Script) -> Iterator[str]:
 
 def _findings(script: Script, depth: int) -> Iterator[Risk]:
     if script.bombs:
-        yield Risk("forbidden", "it starts copies of itself without end")
+        yield Risk("forbidden", "it starts copies of itself endlessly (fork bomb)")
     for path in script.writes:
-        yield from _judge_write(path)
+        yield from _write_risks(path)
     for pipe in script.pipes:
-        yield from _judge_pipe(pipe)
+        yield from _pipe_risks(pipe)
     for command in script.commands:
-        yield from _judge(command, depth)
+        yield from _risks(command, depth)
 
 
-def _judge(command: Command, depth: int) -> Iterator[Risk]:
+def _risks(command: Command, depth: int) -> Iterator[Risk]:
     words, wrappers = _unwrap(command.words)
-    if _BECOME_OTHERS & {*wrappers, *(_name(word) for word in words[:1])}:
-        yield Risk("dangerous", "it runs with the rights of another user")
+    if _PRIVILEGE_COMMANDS & {*wrappers, *(_name(word) for word in words[:1])}:
+        yield Risk("dangerous", "it runs with the privileges of another user")
     if not words:
         return
-    yield from _judge_words(_name(words[0]), list(words[1:]), command, depth)
+    yield from _command_risks(_name(words[0]), list(words[1:]), command, depth)
 
 
-def _judge_words(name: str, arguments: list[str], command: Command, depth: int) -> Iterator[Risk]:
-    yield from _judge_phrase((name, *arguments))
+def _command_risks(name: str, arguments: list[str], command: Command, depth: int) -> Iterator[Risk]:
+    yield from _phrase_risks((name, *arguments))
     if name in SHELLS or name in ("eval", "source", "."):
-        yield from _judge_shell(name, arguments, command, depth)
+        yield from _shell_risks(name, arguments, command, depth)
     elif name == "rm":
-        yield from _judge_rm(arguments)
+        yield from _rm_risks(arguments)
     elif name == "git":
         yield from git_risks(arguments)
     elif name == "find":
-        yield from _judge_find(arguments, depth)
+        yield from _find_risks(arguments, depth)
     elif name in ("tee", "sed") or name in _COPIERS:
         for path in _changed(name, arguments):
-            yield from _judge_write(path)
+            yield from _write_risks(path)
     elif name == "dd" or name in _DISK_TOOLS or name.startswith("mkfs"):
-        yield from _judge_disk(name, arguments)
+        yield from _disk_risks(name, arguments)
     else:
-        yield from _judge_rights(name, arguments)
+        yield from _rights_risks(name, arguments)
 
 
-def _judge_phrase(words: tuple[str, ...]) -> Iterator[Risk]:
+def _phrase_risks(words: tuple[str, ...]) -> Iterator[Risk]:
     for phrase, reason in _PHRASES.items():
         if words[: len(phrase)] == phrase:
             yield Risk("dangerous", reason)
 
 
-def _judge_shell(name: str, arguments: list[str], command: Command, depth: int) -> Iterator[Risk]:
+def _shell_risks(name: str, arguments: list[str], command: Command, depth: int) -> Iterator[Risk]:
     text = " ".join(arguments) if name == "eval" else _inline_script(arguments)
     fetched = (*command.reads, *(command.expands if text else ()))
     if any(_is(_FETCHERS, inner) for inner in fetched):
-        yield Risk("forbidden", "it runs what it downloads, unread")
+        yield Risk("forbidden", "it runs downloaded code")
     for script in (text, command.stdin):
         if script and depth < _DEEPEST:
             yield from _findings(parse(script), depth + 1)
 
 
 def _inline_script(arguments: list[str]) -> str:
-    """The text after `-c`, also where that is one letter of several (`bash -lc …`)."""
+    """Return the script after `-c`, also if it is one letter of several (`bash -lc …`)."""
     for index, argument in enumerate(arguments):
         if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", argument):
             return next((word for word in arguments[index + 1 :] if not word.startswith("-")), "")
     return ""
 
 
-def _judge_pipe(pipe: Pipe) -> Iterator[Risk]:
+def _pipe_risks(pipe: Pipe) -> Iterator[Risk]:
     words, _ = _unwrap(pipe.sink.words)
     if not words or not _reads_program(_name(words[0]), list(words[1:])):
         return
     if any(_is(_FETCHERS, source) for source in pipe.sources):
-        yield Risk("forbidden", "it runs what it downloads, unread")
+        yield Risk("forbidden", "it runs downloaded code")
     else:
-        yield Risk("dangerous", "it runs what another command prints")
+        yield Risk("dangerous", "it runs the output of another command")
 
 
 def _reads_program(name: str, arguments: list[str]) -> bool:
-    """Whether such a command runs what comes in on its standard input."""
+    """Return True if such a command executes its standard input."""
     operands = [word for word in arguments if not word.startswith("-") or word == "-"]
     if name in SHELLS:
         return not _inline_script(arguments) and (not operands or operands == ["-"] or "-s" in arguments)
     return bool(INTERPRETERS.fullmatch(name)) and arguments in ([], ["-"])
 
 
-def _judge_rm(arguments: list[str]) -> Iterator[Risk]:
+def _rm_risks(arguments: list[str]) -> Iterator[Risk]:
     recursive = has_option(arguments, "rR", "--recursive")
     forced = has_option(arguments, "f", "--force")
     targets = [word for word in arguments if not word.startswith("-")]
@@ -206,32 +210,32 @@ def _normal(path: str) -> str:
     return re.sub(r"^/+", "/", posixpath.normpath(path))
 
 
-def _judge_find(arguments: list[str], depth: int) -> Iterator[Risk]:
+def _find_risks(arguments: list[str], depth: int) -> Iterator[Risk]:
     if "-delete" in arguments:
         yield Risk("dangerous", "it deletes files for good")
     for index, argument in enumerate(arguments):
         if argument in ("-exec", "-execdir", "-ok", "-okdir"):
-            yield from _judge(Command(tuple(arguments[index + 1 :])), depth)
+            yield from _risks(Command(tuple(arguments[index + 1 :])), depth)
 
 
-def _judge_disk(name: str, arguments: list[str]) -> Iterator[Risk]:
+def _disk_risks(name: str, arguments: list[str]) -> Iterator[Risk]:
     if any(_DISK.match(argument) for argument in arguments if not argument.startswith("if=")):
         yield Risk("forbidden", "it overwrites a disk")
     else:
         yield Risk("dangerous", f"{name} overwrites data for good")
 
 
-def _judge_rights(name: str, arguments: list[str]) -> Iterator[Risk]:
+def _rights_risks(name: str, arguments: list[str]) -> Iterator[Risk]:
     if name in ("chmod", "chown", "chgrp"):
         if has_option(arguments, "R", "--recursive"):
-            yield Risk("dangerous", "it changes the rights of a whole folder")
+            yield Risk("dangerous", "it changes the permissions of a whole folder")
         elif "777" in arguments or "0777" in arguments:
-            yield Risk("dangerous", "it lets everybody write")
+            yield Risk("dangerous", "it makes files writable for everyone")
     elif name in ("kill", "pkill", "killall") and {"-9", "-KILL", "-SIGKILL"} & set(arguments):
-        yield Risk("dangerous", "it ends processes that cannot save their work")
+        yield Risk("dangerous", "it kills processes, which cannot save their work")
 
 
-def _judge_write(path: str) -> Iterator[Risk]:
+def _write_risks(path: str) -> Iterator[Risk]:
     if _DISK.match(path):
         yield Risk("forbidden", "it overwrites a disk")
     elif _SETTINGS.match(re.sub(r"\$\{HOME\}", "$HOME", path)):
@@ -241,7 +245,7 @@ def _judge_write(path: str) -> Iterator[Risk]:
 
 
 def _changed(name: str, arguments: list[str]) -> list[str]:
-    """The files such a command changes: those it is given, or of those that copy, the last."""
+    """Return the files that a command changes: its operands, or the last one for copy commands."""
     operands = [word for word in arguments if not word.startswith("-")]
     if name == "sed":
         return operands if has_option(arguments, "i", "--in-place") else []
@@ -249,7 +253,7 @@ def _changed(name: str, arguments: list[str]) -> list[str]:
 
 
 def _unwrap(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words a chain of wrappers (`sudo env A=1 timeout 5 …`) runs at last, and the wrappers' names."""
+    """Return the command that wrappers (`sudo env A=1 timeout 5 …`) finally run, and the names of the wrappers."""
     names: list[str] = []
     rest = list(words)
     while rest and _name(rest[0]) in _WRAPPERS:
@@ -291,7 +295,7 @@ _WRITING_OPTIONS = ("-o", "--o", "--pre", "--ext", "-O")
 
 
 def only_reads(command: str) -> bool:
-    """True for a command line of plain commands that are known to change no file."""
+    """Return True for a command line of plain commands that are known to change no file."""
     script = parse(command)
     writes = [path for path in script.writes if path != "/dev/null"]
     return bool(script.commands) and not writes and all(map(_is_reader, script.commands))

@@ -1,6 +1,6 @@
-"""What "always allow" would cover for a command: its first words, as many as say what it does.
+"""Scope of "always allow" for a command: its first words, as many as identify what it does.
 
-Empty where a rule would allow more than a person could mean: anything but one plain command, programs that run their
+Empty where a rule would allow more than the user could intend: anything but one plain command, programs that run their
 arguments, and options that turn a reader into a writer.
 """
 
@@ -44,7 +44,7 @@ _WITH_TWO_VERBS = {
     ("git", "bisect"),
     ("kubectl", "get"),
 }
-# What follows these is a command of its own, with a scope of its own.
+# The words after these are another command with its own scope.
 _RUNNERS = (
     ("uv", "run"),
     ("poetry", "run"),
@@ -71,8 +71,8 @@ _CHANGE_THE_SHELL = _words("""
     hash enable set shopt read mapfile readarray getopts let bind complete unset umask ulimit export declare typeset
     local readonly return exit break continue shift
 """)
-# Options by which a program that reads comes to write, or to run another program.
-_BREAKERS: dict[str, tuple[str, tuple[str, ...]]] = {
+# Options that make a reading program write files or run another program.
+_WRITING_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "git": (
         "xO",
         (
@@ -94,16 +94,16 @@ _BREAKERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "wait": ("p", ()),
     "tar": ("I", ("--to-command", "--checkpoint-action", "--use-compress-program")),
 }
-_FIND_BREAKER = re.compile(r"-(exec|ok|delete|fprint|fls)")
+_FIND_ACTION = re.compile(r"-(exec|ok|delete|fprint|fls)")
 
 
 def scope_of(script: Script) -> str:
-    """The words a rule for this command would hold, or an empty string if it must be asked about each time."""
+    """Return the words of a rule for this command, or an empty string if it needs approval each time."""
     return " ".join(_scope(script.commands[0].words)) if script.simple else ""
 
 
 def scopes_of(script: Script) -> tuple[str, ...]:
-    """The scope of each command of a compound line; empty unless every one of them has a scope."""
+    """Return the scope of each command of a compound line; empty unless every one of them has a scope."""
     scopes = [" ".join(_scope(command.words)) for command in script.joined]
     changes_shell = any(command.words[0] in _CHANGE_THE_SHELL for command in script.joined)
     return () if "" in scopes or changes_shell else tuple(dict.fromkeys(scopes))
@@ -114,7 +114,7 @@ def _scope(words: tuple[str, ...]) -> tuple[str, ...]:
         if words[: len(runner)] == runner:
             inner = _scope(words[len(runner) :])
             return (*runner, *inner) if inner else ()
-    if not words or _says_too_little(words[0], list(words[1:])):
+    if not words or _is_too_broad(words[0], list(words[1:])):
         return ()
     count = _count(words)
     scope = words[:count]
@@ -128,11 +128,11 @@ def _count(words: tuple[str, ...]) -> int:
     return 2 if name in _WITH_VERB or name in SHELLS or INTERPRETERS.fullmatch(name) else 1
 
 
-def _says_too_little(name: str, arguments: list[str]) -> bool:
+def _is_too_broad(name: str, arguments: list[str]) -> bool:
     name = posixpath.basename(name)
     if name in _RUN_ANYTHING:
         return True
     if name == "find":
-        return any(_FIND_BREAKER.match(word) for word in arguments)
-    letters, names = _BREAKERS.get(name, ("", ()))
+        return any(_FIND_ACTION.match(word) for word in arguments)
+    letters, names = _WRITING_OPTIONS.get(name, ("", ()))
     return has_option(arguments, letters, *names)

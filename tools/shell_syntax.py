@@ -1,6 +1,6 @@
-"""A shell command as data: the programs it names, their words, and how they are joined.
+"""Parsed shell command: the programs it names, their words, and how they are connected.
 
-Nothing is expanded: an expansion stays in the word as it was written and makes the command not plain.
+Nothing is expanded: an expansion stays in the word as written and makes the command not plain.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harness.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-# Beyond these a command is not taken apart: nobody writes it by hand, and the work must stay small.
+# Beyond these limits a command is not parsed: nobody writes it by hand, and parsing must stay fast.
 _LONGEST = 50_000
 _MOST_NODES = 4_000
 _DEEPEST = 40
@@ -46,16 +46,20 @@ _SEPARATORS = re.compile(r"[;&|\n(){}`]+")
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One program with its words, quotes taken off. `plain`: every word means itself and nothing else is attached.
-
-    `reads` and `expands` are the commands inside its `<(…)` and `$(…)`; `stdin` is a here-document's text.
-    """
+    """One program with its words, without quotes."""
 
     words: tuple[str, ...]
     plain: bool = True
+    """True if every word is literal and nothing else is attached."""
+
     reads: tuple[Command, ...] = ()
+    """Commands inside `<(…)`."""
+
     expands: tuple[Command, ...] = ()
+    """Commands inside `$(…)`."""
+
     stdin: str = ""
+    """Text of a here-document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +72,23 @@ class Pipe:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """All that a command line may run.
-
-    `simple`: it is one plain command and nothing else. `joined` are the commands of a line that consists of nothing but
-    plain commands, joined by `&&`, `||`, `;` or `|`; empty for any other. `bombs`: it defines a function that doubles
-    itself.
-    """
+    """Everything that a command line may run."""
 
     commands: tuple[Command, ...] = ()
     pipes: tuple[Pipe, ...] = ()
     writes: tuple[str, ...] = ()
     simple: bool = False
+    """True if it is one plain command and nothing else."""
+
     joined: tuple[Command, ...] = ()
+    """Commands of a line that consists only of plain commands joined by `&&`, `||`, `;` or `|`; otherwise empty."""
+
     bombs: bool = False
+    """True if it defines a function that calls itself twice (a fork bomb)."""
 
 
 def parse(text: str) -> Script:
-    """Take a command line apart. Of text that is no shell, or too much of it, a guess; never raises."""
+    """Parse a command line. Text that is not valid or too long is parsed by guessing; never raises."""
     if len(text) > _LONGEST:
         return _guess(text[:_LONGEST])
     text = text.strip()
@@ -105,7 +109,7 @@ def parse(text: str) -> Script:
 
 @cache
 def _parser() -> Parser:
-    # Only a session that runs a command pays for the grammar.
+    # Imported here: only sessions that run commands need the grammar.
     import tree_sitter
     import tree_sitter_bash
 
@@ -113,7 +117,7 @@ def _parser() -> Parser:
 
 
 def _all_nodes(root: Node) -> list[Node] | None:
-    """The tree in order; None where it is larger or deeper than anything a person could judge."""
+    """Return the nodes in order; None if the tree is too large or deep for a user to judge."""
     nodes: list[Node] = []
     pending = [(root, 0)]
     while pending:
@@ -132,7 +136,7 @@ def _within(node: Node) -> Iterator[Node]:
 
 
 def _is_one_line(text: str) -> bool:
-    """The grammar takes every kind of blank for a blank, bash only these: a command may have one in its name."""
+    """Return True if the text has only blanks that bash knows: the grammar accepts any, and a name may contain one."""
     return text.replace("\t", " ").isprintable()
 
 
@@ -141,7 +145,7 @@ def _is_single(root: Node) -> bool:
 
 
 def _joined(root: Node, commands: dict[int, Command]) -> tuple[Command, ...]:
-    """The commands of a line that is nothing but plain commands; empty where there is anything else in it."""
+    """Return the commands of a line that consists only of plain commands; empty if there is anything else in it."""
     found: list[Command] = []
     pending = list(root.children)
     while pending:
@@ -150,13 +154,13 @@ def _joined(root: Node, commands: dict[int, Command]) -> tuple[Command, ...]:
             found.append(commands[node.id])
         elif node.type in ("list", "pipeline", "redirected_statement"):
             pending = [*node.children, *pending]
-        elif node.type not in _JOINTS and not _is_quiet(node):
+        elif node.type not in _JOINTS and not _touches_no_file(node):
             return ()
     return tuple(found)
 
 
-def _is_quiet(node: Node) -> bool:
-    """A redirection that reads and writes no file: `2>&1`, `>/dev/null`."""
+def _touches_no_file(node: Node) -> bool:
+    """Return True for a redirection that reads and writes no file: `2>&1`, `>/dev/null`."""
     operators = {child.type for child in node.children if not child.is_named}
     is_output = node.type == "file_redirect" and len(_destinations(node)) == 1 and operators <= _OUTPUT
     return is_output and all(path == "/dev/null" for path in _written(node))
@@ -167,7 +171,7 @@ def _command(node: Node) -> Command:
     words = [_resolve(part) for part in parts if part.type in _WORDS]
     attached = _redirects_of(node)
     words += [_resolve(word) for redirect in attached for word in _destinations(redirect)[1:]]
-    only_words = all(part.type in _WORDS for part in parts) and all(_is_quiet(each) for each in attached)
+    only_words = all(part.type in _WORDS for part in parts) and all(_touches_no_file(each) for each in attached)
     inner = [child for part in parts for child in _within(part)]
     return Command(
         tuple(text for text, _ in words),
@@ -205,7 +209,7 @@ def _redirects_of(node: Node) -> list[Node]:
 
 
 def _destinations(redirect: Node) -> list[Node]:
-    """The file of a redirection, then words of the command that were written after it (`rm >log -rf x`)."""
+    """Return the file of a redirection, then words of the command that were written after it (`rm >log -rf x`)."""
     return redirect.children_by_field_name("destination") if redirect.type == "file_redirect" else []
 
 
@@ -214,7 +218,7 @@ def _written(redirect: Node) -> Iterator[str]:
     destinations = _destinations(redirect)
     if destinations and operators & {*_OUTPUT, "<>"}:
         path = _resolve(destinations[0])[0]
-        # `2>&1` writes where another descriptor does, and into no file of that name.
+        # `2>&1` duplicates a descriptor and writes to no file of that name.
         if ">&" not in operators or not path.removesuffix("-").isdecimal():
             yield path
 
@@ -242,7 +246,7 @@ def _doubles_itself(function: Node, commands: dict[int, Command]) -> bool:
 
 
 def _resolve(node: Node) -> tuple[str, bool]:
-    """A word without its quotes, and whether that is all it can mean."""
+    """Return a word without its quotes, and True if it is literal."""
     text = _source(node)
     match node.type:
         case "word":
@@ -268,7 +272,7 @@ def _source(node: Node) -> str:
 
 
 def _guess(text: str) -> Script:
-    """What a line that does not parse may run: each piece between operators, as if all were piped together."""
+    """Return what a line that does not parse may run: each part between operators, as if all were piped together."""
     pieces = (_split(piece) for piece in _SEPARATORS.split(text))
     commands = tuple(Command(words, plain=False) for words in pieces if words)
     pipes = tuple(Pipe((source,), sink) for source, sink in pairwise(commands)) if "|" in text else ()
@@ -283,9 +287,9 @@ def _split(piece: str) -> tuple[str, ...]:
 
 
 def has_option(arguments: list[str], letters: str, *names: str) -> bool:
-    """Return whether an option is given: as a letter, alone or among others (`-rf`), or by its long name.
+    """Return True if an option is given: as a letter, alone or combined (`-rf`), or by its long name.
 
-    A long name may be shortened (`--forc`), as most programs allow; what is too short for one name counts as any.
+    A long name may be abbreviated (`--forc`), as most programs allow; an ambiguous abbreviation matches every name.
     """
     for word in arguments:
         if word.startswith("--"):

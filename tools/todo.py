@@ -1,4 +1,4 @@
-"""todo: the model's list of steps, shown to the person. Each call replaces the whole list."""
+"""todo: the model's list of steps, shown to the user. Each call replaces the whole list."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TodoEntry(Parameters):
 
 
 class TodoArguments(Parameters):
-    todos: list[TodoEntry] = Field(max_length=100, description="The whole list; it replaces the one before.")
+    todos: list[TodoEntry] = Field(max_length=100, description="The complete list; it replaces the previous one.")
 
 
 class TodoTool(TypedTool[TodoArguments]):
@@ -51,7 +51,7 @@ def _state(items: tuple[TodoItem, ...]) -> str:
     done = sum(item.status == "completed" for item in items)
     if done == len(items):
         return f"All {done} steps are done."
-    return f"Noted: {done} of {len(items)} steps are done."
+    return f"Updated: {done} of {len(items)} steps are done."
 
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""TypedTool: a pydantic model in, a ToolOutput out."""
+"""Tool whose arguments are a pydantic model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tools.manifest import description_of
 
 
 class Parameters(BaseModel):
-    """Base of every tool's parameters: unknown fields are refused, so that a misspelt one is noticed."""
+    """Base class of tool parameters; unknown fields are rejected, so that a misspelled one is noticed."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True, defer_build=True)
 
@@ -29,8 +29,9 @@ P = TypeVar("P", bound=Parameters)
 class TypedTool(Generic[P]):
     """A tool whose arguments are a pydantic model.
 
-    A subclass names `Arguments`, fills the class variables and writes `execute`; `judge`, `foresee` and `summary` where
-    the defaults do not fit. The text the model reads is `descriptions/<name>.md`.
+    A subclass sets `Arguments` and the class variables and implements `execute`; `risk_of`, `preview_of` and `summary`
+    if the
+    defaults do not fit. The description for the model is `descriptions/<name>.md`.
     """
 
     name: ClassVar[str]
@@ -50,7 +51,7 @@ class TypedTool(Generic[P]):
         return self.validate_with_schema(self.parameters, arguments)
 
     def validate_with_schema(self, schema: JsonObject, arguments: JsonObject) -> JsonObject:
-        """As `validate`, for whoever has the schema at hand: to derive it takes longer than the first call."""
+        """Validate with a schema that the caller already has: generating it takes longer than a first call."""
         try:
             parsed = self.Arguments.model_validate(unwrap_strings(schema, arguments))
         except ValidationError as error:

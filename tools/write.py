@@ -42,8 +42,8 @@ class WriteTool(TypedTool[WriteParameters]):
             change = await context.workspace.preview_write(arguments.path, arguments.content)
         except WorkspaceError as error:
             return ToolOutput.failure(str(error))
-        # Nobody need be asked about a change that changes nothing.
-        return _said(context.workspace, change) if change.old == change.new else _view(context.workspace, change)
+        # A change without effect needs no approval.
+        return _output(context.workspace, change) if change.old == change.new else _view(context.workspace, change)
 
     def revised(self, arguments: JsonObject, view: View, text: str) -> JsonObject | None:
         return {**arguments, "content": text} if isinstance(view, DiffView) else None
@@ -51,10 +51,10 @@ class WriteTool(TypedTool[WriteParameters]):
     async def execute(self, arguments: WriteParameters, context: ToolContext) -> ToolOutput:
         check_resolved_path(context.workspace, arguments.path)
         change = await context.workspace.write(arguments.path, arguments.content)
-        return _said(context.workspace, change)
+        return _output(context.workspace, change)
 
 
-def _said(workspace: Workspace, change: Change) -> ToolOutput:
+def _output(workspace: Workspace, change: Change) -> ToolOutput:
     path = workspace.display(change.path)
     lines = change.new.count("\n") + (change.new[-1:] not in ("", "\n"))
     if change.old == change.new:

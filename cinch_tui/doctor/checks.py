@@ -21,7 +21,7 @@ from cinch_tui.doctor.targets import Target, configured_targets, named_targets
 from cinch_tui.models.last_choice import ModelChoice, load_choice
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
-from providers.installed import OURS, all_presets, preset_for, problems
+from providers.installed import BUILTIN, all_presets, preset_for, problems
 from providers.model_catalog.local_servers import find_local_servers
 
 OnFinding: TypeAlias = Callable[[Finding], None]
@@ -86,7 +86,7 @@ async def run_checks(wish: CheckRequest, setup: Setup, tell: OnFinding) -> None:
 
 async def _named(wish: CheckRequest, setup: Setup, tell: OnFinding) -> list[Target]:
     _tell_all(_without_service(wish.names), tell)
-    asked = [name for name in wish.names if name.partition("/")[0] not in OURS]
+    asked = [name for name in wish.names if name.partition("/")[0] not in BUILTIN]
     return await asyncio.to_thread(named_targets, asked, setup.keys, setup.chosen)
 
 
@@ -108,7 +108,7 @@ def _overview(setup: Setup, targets: Sequence[Target], wish: CheckRequest) -> It
     for problem in problems():
         yield Finding("note", "providers", problem)
     for choice in setup.chosen:
-        if choice.name.partition("/")[0] in OURS:
+        if choice.name.partition("/")[0] in BUILTIN:
             continue
         try:
             preset_for(choice.name)
@@ -126,5 +126,5 @@ def _overview(setup: Setup, targets: Sequence[Target], wish: CheckRequest) -> It
 
 def _without_service(names: Iterable[str]) -> Iterator[Finding]:
     for name in names:
-        if name.partition("/")[0] in OURS:
+        if name.partition("/")[0] in BUILTIN:
             yield Finding("ok", "model", f"{name} needs no service")

@@ -1,4 +1,4 @@
-"""Events of the Messages API turned into deltas; pure."""
+"""Decoder of Messages API events; pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STOP_REASONS: Mapping[str, StopReason] = {
     "model_context_window_exceeded": "length",
     "refusal": "error",
 }
-KEPT_FOR_AN_HOUR = "ephemeral_1h_input_tokens"
+HOUR_CACHE_TOKENS = "ephemeral_1h_input_tokens"
 STATUS_OF_ERROR = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -41,10 +41,7 @@ STATUS_OF_ERROR = {
 
 
 class MessageDecoder:
-    """Decodes one reply.
-
-    A block of a kind we did not ask for (a server's own tool, say) is left out, as is an event we do not know.
-    """
+    """Decodes one reply. Unknown events and blocks of kinds that were not requested are skipped."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -62,19 +59,19 @@ class MessageDecoder:
         return self._is_complete
 
     def take(self, event: StreamEvent) -> Sequence[Delta]:
-        """The deltas of one event.
+        """Return the deltas of one event.
 
         Raises:
-            ProviderError: the event is an error.
+            ProviderError: The event is an error.
         """
         match event["type"]:
             case "content_block_delta":
-                return self._more(event)
+                return self._block_delta(event)
             case "content_block_start":
-                return self._begin(event["index"], event["content_block"])
+                return self._block_start(event["index"], event["content_block"])
             case "content_block_stop":
                 end = self._open.pop(event["index"], None)
-                return (self._with_sources(end),) if end else ()
+                return (self._with_citations(end),) if end else ()
             case "message_start":
                 self._response_id = event["message"].get("id", "")
                 self._count(event["message"].get("usage"))
@@ -92,34 +89,34 @@ class MessageDecoder:
 
     def finish(self) -> Sequence[Delta]:
         stop = STOP_REASONS.get(self._stop, "stop")
-        error = f"the model refused: {plain(self._refusal) or 'it gave no reason'}" if stop == "error" else None
-        ends = [self._with_sources(end) for end in self._open.values()]
+        error = f"the model refused: {plain(self._refusal) or 'no reason given'}" if stop == "error" else None
+        ends = [self._with_citations(end) for end in self._open.values()]
         return (*ends, Done(stop, self._usage(), self._response_id, error))
 
-    def _begin(self, index: int, block: ContentBlock) -> Sequence[Delta]:
+    def _block_start(self, index: int, block: ContentBlock) -> Sequence[Delta]:
         match block["type"]:
             case "text":
                 if cited := block.get("citations"):
                     self._cited[index] = objects(cited)
-                return self._opened(BlockStart(index, "text"), block.get("text"))
+                return self._start_block(BlockStart(index, "text"), block.get("text"))
             case "thinking":
-                return self._opened(BlockStart(index, "thinking"), block.get("thinking"), block.get("signature"))
+                return self._start_block(BlockStart(index, "thinking"), block.get("thinking"), block.get("signature"))
             case "redacted_thinking":
                 self._open[index] = BlockEnd(index, redacted=block["data"])
                 return (BlockStart(index, "thinking"),)
             case "tool_use":
-                # Compatible servers may send the arguments whole, where the original sends an empty object.
+                # Compatible servers may send complete arguments here; Anthropic sends an empty object.
                 whole = block.get("input")
                 start = BlockStart(index, "tool_call", block["id"], block["name"])
-                return self._opened(start, json.dumps(whole) if whole else None)
+                return self._start_block(start, json.dumps(whole) if whole else None)
             case _:
                 return ()
 
-    def _opened(self, start: BlockStart, text: str | None, signature: str | None = None) -> Sequence[Delta]:
+    def _start_block(self, start: BlockStart, text: str | None, signature: str | None = None) -> Sequence[Delta]:
         self._open[start.index] = BlockEnd(start.index, signature or None)
         return (start, BlockDelta(start.index, text)) if text else (start,)
 
-    def _more(self, event: StreamEvent) -> Sequence[Delta]:
+    def _block_delta(self, event: StreamEvent) -> Sequence[Delta]:
         index, delta = event["index"], event["delta"]
         if index not in self._open:
             return ()
@@ -131,25 +128,26 @@ class MessageDecoder:
             case "thinking_delta":
                 return (BlockDelta(index, delta["thinking"]),)
             case "signature_delta":
-                so_far = self._open[index].signature or ""
-                self._open[index] = BlockEnd(index, so_far + delta["signature"])
+                signature = self._open[index].signature or ""
+                self._open[index] = BlockEnd(index, signature + delta["signature"])
             case "citations_delta":
                 self._cited.setdefault(index, []).append(as_object(delta.get("citation")))
             case _:
                 pass
         return ()
 
-    def _with_sources(self, end: BlockEnd) -> BlockEnd:
+    def _with_citations(self, end: BlockEnd) -> BlockEnd:
         cited = self._cited.pop(end.index, None)
         return replace(end, citations=merged(map(_source, cited))) if cited else end
 
     def _count(self, counts: UsageCounts | None) -> None:
-        """Later counts are totals and replace earlier ones; not every event has all of them."""
-        told = counts or {}
-        self._counts.update({name: value for name, value in told.items() if isinstance(value, int)})
-        match told.get("cache_creation"):
-            case {"ephemeral_1h_input_tokens": int(kept)}:
-                self._counts[KEPT_FOR_AN_HOUR] = kept
+        """Update the token counts. Later counts are totals and replace earlier ones; not every event has all of
+        them."""
+        updates = counts or {}
+        self._counts.update({name: value for name, value in updates.items() if isinstance(value, int)})
+        match updates.get("cache_creation"):
+            case {"ephemeral_1h_input_tokens": int(tokens)}:
+                self._counts[HOUR_CACHE_TOKENS] = tokens
             case _:
                 pass
 
@@ -160,7 +158,7 @@ class MessageDecoder:
             counts.get("output_tokens", 0),
             counts.get("cache_read_input_tokens", 0),
             counts.get("cache_creation_input_tokens", 0),
-            cache_write_1h=counts.get(KEPT_FOR_AN_HOUR, 0),
+            cache_write_1h=counts.get(HOUR_CACHE_TOKENS, 0),
         )
 
     def _fail(self, error: ErrorBody) -> None:
@@ -169,7 +167,7 @@ class MessageDecoder:
 
 
 def _source(raw: Raw) -> Citation | None:
-    """A page of the web, a result of a search, or a place in a document; the places are the source's own."""
+    """Return the citation of a web page, a search result or a place in a document."""
     title = raw.get("title") or raw.get("document_title") or raw.get("file_id")
     return citation(raw.get("url") or raw.get("source"), title, raw.get("cited_text"))
 

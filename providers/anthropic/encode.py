@@ -1,4 +1,4 @@
-"""A request in the form of the Messages API; pure."""
+"""Request body of the Messages API; pure."""
 
 from __future__ import annotations
 
@@ -25,22 +25,26 @@ from providers.wire.encoding import (
     schema_prompt,
 )
 from providers.wire.names import safe_name, tool_name
-from providers.wire.turns import OPENING_TEXT, ROLES, Writer, turns_of
+from providers.wire.turns import OPENING_TEXT, ROLES, TurnEncoder, turns_of
 
 BEGINNING: JsonObject = {"type": "text", "text": OPENING_TEXT}
 
 
 def encode(
-    request: Request, form: ThinkingForm, unreadable: Set[str] = frozenset(), *, holds_to_schema: bool = True
+    request: Request, form: ThinkingForm, unreadable: Set[str] = frozenset(), *, enforces_schema: bool = True
 ) -> JsonObject:
-    """The body of `POST /v1/messages`.
+    """Return the body of `POST /v1/messages`.
 
-    `holds_to_schema`: the service may be asked to keep the answer to its form; else the model is told of it in words.
-    `unreadable` are ids of assistant messages whose thinking the service would refuse; it is left out.
-    At most four points are marked for the cache, as many as the service takes: tools, system prompt, two user turns.
+    At most four cache breakpoints are set, the service's limit: tools, system prompt, two user turns.
+
+    Args:
+        request: The request.
+        form: Thinking parameters of the model.
+        unreadable: Ids of assistant messages whose thinking the service rejects; it is left out.
+        enforces_schema: True if the service can enforce the output schema; otherwise the prompt asks for it.
     """
-    told = turns_of(request.messages, _Writer(request, unreadable), {**BEGINNING})
-    turns: list[JsonObject] = [{"role": ROLES[speaker], "content": said} for speaker, said in told]
+    spoken = turns_of(request.messages, _TurnEncoder(request, unreadable), {**BEGINNING})
+    turns: list[JsonObject] = [{"role": ROLES[speaker], "content": content} for speaker, content in spoken]
     if request.cache.messages:
         _mark_for_cache(turns, cache_mark(request.cache))
     body: JsonObject = {
@@ -49,8 +53,8 @@ def encode(
         "messages": [*turns],
         "stream": True,
     }
-    answer = output_format(request.output_schema.schema) if request.output_schema and holds_to_schema else None
-    if system := _system(request, is_held=answer is not None):
+    answer = output_format(request.output_schema.schema) if request.output_schema and enforces_schema else None
+    if system := _system(request, is_enforced=answer is not None):
         body["system"] = system
     if request.tools:
         body["tools"] = _tools(request)
@@ -63,12 +67,12 @@ def encode(
     return body
 
 
-def _system(request: Request, *, is_held: bool) -> list[JsonValue]:
+def _system(request: Request, *, is_enforced: bool) -> list[JsonValue]:
     blocks: list[JsonValue] = []
     if request.system.strip():
         marked: JsonObject = {"cache_control": cache_mark(request.cache)} if request.cache.system else {}
         blocks.append({"type": "text", "text": request.system, **marked})
-    if request.output_schema is not None and not is_held:
+    if request.output_schema is not None and not is_enforced:
         blocks.append({"type": "text", "text": schema_prompt(request.output_schema)})
     return blocks
 
@@ -89,7 +93,7 @@ def _max_tokens(request: Request, form: ThinkingForm) -> int:
 
 def _tools(request: Request) -> list[JsonValue]:
     encoded: list[JsonObject] = [
-        # A schema from elsewhere may leave out that it is of an object, on which the service insists.
+        # The service requires the type, which schemas from elsewhere may omit.
         {"name": tool.name, "description": tool.description, "input_schema": {"type": "object", **tool.parameters}}
         for tool in request.tools
     ]
@@ -107,17 +111,17 @@ def _mark_for_cache(turns: Sequence[JsonObject], mark: JsonObject) -> None:
                 pass
 
 
-class _Writer:
-    """Writes for one model."""
+class _TurnEncoder:
+    """Turn encoder for one model."""
 
     def __init__(self, request: Request, unreadable: Set[str]) -> None:
         self._spec = request.spec
         self._unreadable = unreadable
 
-    def said(self, content: Iterable[UserContent]) -> Iterator[JsonValue]:
+    def user_blocks(self, content: Iterable[UserContent]) -> Iterator[JsonValue]:
         return _user_blocks(content)
 
-    def result(self, message: ToolResult) -> JsonObject:
+    def tool_result(self, message: ToolResult) -> JsonObject:
         block: JsonObject = {"type": "tool_result", "tool_use_id": safe_name(message.call_id)}
         if content := list(_user_blocks(message.content)):
             block["content"] = content
@@ -125,12 +129,11 @@ class _Writer:
             block["is_error"] = True
         return block
 
-    def beside(self, message: ToolResult) -> Iterator[JsonValue]:
-        """Nothing: results hold all that they may hold here."""
+    def after_results(self, message: ToolResult) -> Iterator[JsonValue]:
         del message
         return iter(())
 
-    def reply(self, message: AssistantMessage) -> Iterator[JsonValue]:
+    def assistant_blocks(self, message: AssistantMessage) -> Iterator[JsonValue]:
         is_own = is_same_model(message, self._spec)
         for block in message.content:
             match block:
@@ -138,7 +141,7 @@ class _Writer:
                     if text.strip():
                         yield {"type": "text", "text": text}
                 case Thinking():
-                    # Thinking is signed for the model that wrote it; to another it is worth nothing, or an error.
+                    # Thinking is signed for the model that wrote it; another model ignores or rejects it.
                     if is_own and message.id not in self._unreadable:
                         yield from _thinking(block)
                 case ToolCall(call_id, name, arguments):
@@ -149,7 +152,7 @@ def _user_blocks(content: Iterable[UserContent]) -> Iterator[JsonValue]:
     for block in content:
         match block:
             case Text(text):
-                # The service refuses blank text.
+                # The service rejects blank text.
                 if text.strip():
                     yield {"type": "text", "text": text}
             case Image(media_type, data):
@@ -164,4 +167,4 @@ def _thinking(block: Thinking) -> Iterator[JsonObject]:
 
 
 if TYPE_CHECKING:
-    _: type[Writer] = _Writer
+    _: type[TurnEncoder] = _TurnEncoder

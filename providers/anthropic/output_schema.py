@@ -1,7 +1,7 @@
-"""The form of an answer as the Messages API takes it; pure.
+"""Output schema for the Messages API; pure.
 
-The service knows a part of JSON Schema and refuses the rest. What it cannot hold a model to, the model is told of in
-words: the answer is checked here in any case.
+The service supports a part of JSON Schema and rejects the rest. Rules that it cannot enforce are added to descriptions;
+the output is validated locally in any case.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ NEVER = frozenset(("allOf", "not", "if", "patternProperties", "prefixItems", "de
 
 
 class UnsupportedSchema(Exception):
-    """The schema says something that the service has no form for."""
+    """The schema contains something that the service cannot express."""
 
 
 def output_format(schema: JsonObject) -> JsonObject | None:
-    """The form of an answer; None where the service has none for such a schema."""
+    """Return the output format for a schema; None if the service cannot express it."""
     try:
         _refuse_cycles(schema)
         named = {key: _each(schema[key]) for key in NAMED if key in schema}
@@ -34,7 +34,8 @@ def output_format(schema: JsonObject) -> JsonObject | None:
 
 
 def _narrowed(part: JsonValue) -> JsonObject:
-    """A part in what the service knows of the language: at least as narrow, but for what is told in words."""
+    """Return a part of the schema in the supported subset, at least as narrow except for rules moved to its
+    description."""
     if not isinstance(part, dict) or NEVER & part.keys():
         raise UnsupportedSchema
     if "$ref" in part:
@@ -76,7 +77,7 @@ def _chosen(part: JsonObject) -> JsonObject:
 
 
 def _closed(part: JsonObject) -> JsonObject:
-    """An object with no properties but those named; one that is a map of any names cannot be had."""
+    """Return an object schema without additional properties; maps with arbitrary keys are not supported."""
     properties = part.get("properties")
     others = part.get("additionalProperties", properties is None)
     if not isinstance(properties, dict) or others not in (False, True) or (others is True and not properties):
@@ -103,7 +104,7 @@ def _scalar(kind: str, part: JsonObject) -> JsonObject:
 
 
 def _described(part: JsonObject, narrowed: JsonObject) -> JsonObject:
-    """The description, with what was left out."""
+    """Return the description with the rules that were left out."""
     known = {"oneOf", "description", "additionalProperties", "$schema", "$id", *narrowed}
     rules = {key: value for key, value in part.items() if key not in known}
     words = [str(part["description"])] if part.get("description") else []
@@ -123,7 +124,7 @@ def _is_plain(value: JsonValue) -> bool:
 
 
 def _refuse_cycles(schema: JsonObject) -> None:
-    """References must lead to a part of the schema, and never back to where they came from."""
+    """Raise unless every reference leads to a part of the schema and none is recursive."""
     parts: dict[str, JsonValue] = {}
     for key in NAMED:
         named = schema.get(key)
@@ -132,16 +133,16 @@ def _refuse_cycles(schema: JsonObject) -> None:
     _follow(root, parts, ())
 
 
-def _follow(part: JsonValue, parts: Mapping[str, JsonValue], way: tuple[str, ...]) -> None:
+def _follow(part: JsonValue, parts: Mapping[str, JsonValue], path: tuple[str, ...]) -> None:
     if isinstance(part, list):
         for each in part:
-            _follow(each, parts, way)
+            _follow(each, parts, path)
     if not isinstance(part, dict):
         return
     for key, value in part.items():
         if key == "$ref" and isinstance(value, str):
-            if value not in parts or value in way:
+            if value not in parts or value in path:
                 raise UnsupportedSchema
-            _follow(parts[value], parts, (*way, value))
+            _follow(parts[value], parts, (*path, value))
         else:
-            _follow(value, parts, way)
+            _follow(value, parts, path)

@@ -1,4 +1,4 @@
-"""The provider for Anthropic's Messages API and servers that speak it."""
+"""Provider for Anthropic's Messages API and compatible servers."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from providers.wire.turns import ids_with_thinking
 
 API_VERSION = "2023-06-01"
 MODELS = "/v1/models?limit=1000"
-# A turn with calls that another model began, taken up by one that thinks.
+# A thinking model continues a turn whose tool calls another model made.
 MISSING_THINKING = r"expected .{0,3}thinking"
 REFUSED_THINKING = r"thinking.*(signature|different conversation)|signature.*thinking"
-# Also one that is too large for it, or has too many properties that may be missing.
+# Also for schemas that are too large or have too many optional properties.
 REFUSED_SCHEMA = r"output_config\.format|schema"
 REFUSED_FORM = r"thinking\.type|output_config|effort|adaptive thinking"
 
@@ -37,10 +37,11 @@ REFUSED_FORM = r"thinking\.type|output_config|effort|adaptive thinking"
 class AnthropicProvider(HttpProvider):
     """Streams replies of Claude models.
 
-    Refusals that concern thinking are mended by asking once more with less, since the same request could never succeed:
-    the service no longer takes a thought back (the conversation before it was changed), misses one, or the model does
-    not know the form in which it is told to think. So is the refusal of a schema, which the model is then told of, and
-    of marks for the cache, which not every server that speaks this dialect has.
+    Some rejected requests are sent again with less, since they could never succeed: without thinking that the service
+    no
+    longer accepts (the conversation before it changed) or misses, without unsupported thinking parameters, with the
+    output
+    schema in the prompt, or without cache breakpoints that a compatible server does not support.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -54,41 +55,41 @@ class AnthropicProvider(HttpProvider):
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport, form = self._transport.for_key(request.api_key, _headers), self._form(request)
 
-        def mends(error: RequestRejected) -> bool:
+        def adapts(error: RequestRejected) -> bool:
             nonlocal form
-            mended = self._mended(request, form, str(error).lower())
-            form = mended or form
-            return mended is not None
+            fallback = self._fallback(request, form, str(error).lower())
+            form = fallback or form
+            return fallback is not None
 
-        named = partial(better_named, transport=transport, path=MODELS, model_id=request.spec.model_id)
-        async with aclosing(with_degradation(lambda: self._ask(request, transport, form), mends, named)) as answer:
+        suggest = partial(better_named, transport=transport, path=MODELS, model_id=request.spec.model_id)
+        async with aclosing(with_degradation(lambda: self._ask(request, transport, form), adapts, suggest)) as answer:
             async for delta in answer:
                 yield delta
 
     def _ask(self, request: Request, transport: Transport, form: ThinkingForm) -> AsyncGenerator[Delta]:
-        holds = request.spec.model_id not in self._without_schema
+        enforces = request.spec.model_id not in self._without_schema
         marked = dataclasses.replace(request, cache=self._marks.apply(request.cache))
-        body = encode(marked, form, self._unreadable, holds_to_schema=holds)
+        body = encode(marked, form, self._unreadable, enforces_schema=enforces)
         return deltas(transport, "/v1/messages", body, MessageDecoder(transport.endpoint))
 
     def _form(self, request: Request) -> ThinkingForm:
         return ThinkingForm() if request.spec.model_id in self._without_form else thinking_form(request.spec)
 
-    def _mended(self, request: Request, form: ThinkingForm, refusal: str) -> ThinkingForm | None:
-        """How to ask again; None if that would not help."""
+    def _fallback(self, request: Request, form: ThinkingForm, refusal: str) -> ThinkingForm | None:
+        """Return the thinking parameters for another attempt; None if it would not help."""
         model = {request.spec.model_id}
         if request.output_schema and re.search(REFUSED_SCHEMA, refusal) and add_new(self._without_schema, model):
             return form
         if self._marks.learn(request.cache, refusal):
             return form
-        return self._mended_form(request, form, refusal)
+        return self._fallback_form(request, form, refusal)
 
-    def _mended_form(self, request: Request, form: ThinkingForm, refusal: str) -> ThinkingForm | None:
+    def _fallback_form(self, request: Request, form: ThinkingForm, refusal: str) -> ThinkingForm | None:
         if re.search(MISSING_THINKING, refusal):
             return ThinkingForm() if form.thinking else None
         if re.search(REFUSED_THINKING, refusal):
-            thoughts = ids_with_thinking(request.messages)
-            return form if add_new(self._unreadable, thoughts) else None
+            ids = ids_with_thinking(request.messages)
+            return form if add_new(self._unreadable, ids) else None
         if re.search(REFUSED_FORM, refusal) and add_new(self._without_form, {request.spec.model_id}):
             return ThinkingForm()
         return None

@@ -1,7 +1,8 @@
-"""How each Claude model is told to think, or not to: the forms changed with the models.
+"""Thinking parameters of the Claude models, which changed between versions.
 
-Up to 4.5 a budget of tokens; from 4.6 on the model adapts to a level of effort. From 5 on it thinks unless told not to,
-and the largest ones cannot be told. A model we cannot place is one of a compatible server, which knows the first form.
+Up to 4.5 they take a token budget; from 4.6 on they adapt to an effort level. From 5 on they think unless disabled,
+and the
+largest cannot be disabled. An unknown model belongs to a compatible server, which supports the first form.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ EFFORTS: Mapping[ThinkingLevel, str] = {
     "high": "high",
     "extra-high": "xhigh",
 }
-# Without `display` the text of thinking stays away, and with it the notes between tool calls.
+# Without `display` no thinking text is sent, nor the notes between tool calls.
 ADAPTIVE: JsonObject = {"type": "adaptive", "display": "summarized"}
 
 _MODEL = re.compile(r"claude-(?:(?P<family>[a-z]+)-)?(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2}))?(?!\d)")
@@ -36,16 +37,18 @@ _MODEL = re.compile(r"claude-(?:(?P<family>[a-z]+)-)?(?P<major>\d{1,2})(?:[-.](?
 
 @dataclass(frozen=True, slots=True)
 class ThinkingForm:
-    """What goes into a request. `budget` is part of the tokens a reply may take."""
+    """Thinking parameters of a request."""
 
     thinking: JsonObject | None = None
     effort: str | None = None
     budget: int = 0
+    """Thinking tokens; counted as part of `max_tokens`."""
+
     takes_temperature: bool = True
 
 
 def thinking_form(spec: ModelSpec) -> ThinkingForm:
-    family, version = _placed(spec.model_id)
+    family, version = _family_and_version(spec.model_id)
     if version < (4, 6):
         return _with_budget(spec)
     samples = version < (4, 7)
@@ -56,20 +59,20 @@ def thinking_form(spec: ModelSpec) -> ThinkingForm:
 
 
 def output_limit(model_id: str) -> int:
-    """Tokens a reply may take if nobody says otherwise: enough for a long file, and less than any of them refuses.
+    """Return the default `max_tokens`: enough for a long file, and below the limit of every model.
 
-    Models that adapt count their thinking in.
+    Adaptive models count their thinking in.
     """
-    return 32_000 if _placed(model_id)[1] >= (4, 6) else 16_384
+    return 32_000 if _family_and_version(model_id)[1] >= (4, 6) else 16_384
 
 
-def _placed(model_id: str) -> tuple[str, tuple[int, int]]:
+def _family_and_version(model_id: str) -> tuple[str, tuple[int, int]]:
     match = _MODEL.search(model_id)
     return (match["family"] or "", (int(match["major"]), int(match["minor"] or 0))) if match else ("", (0, 0))
 
 
 def _least(family: str, version: tuple[int, int]) -> JsonObject | None:
-    """The least a model can be made to think."""
+    """Return the parameters for the least thinking that a model supports."""
     if version < (5, 0):
         return None
     if version < (5, 5):

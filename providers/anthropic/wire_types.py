@@ -1,4 +1,4 @@
-"""The Messages API's events as it sends them; more fields may come."""
+"""Events of the Messages API; more fields may come."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class MessageHead(TypedDict):
 
 
 class StreamEvent(TypedDict):
-    """Which fields an event has depends on its `type`."""
+    """Fields depend on `type`."""
 
     type: str
     index: int

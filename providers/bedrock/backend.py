@@ -1,6 +1,6 @@
-"""Where Bedrock is, in which region, and with what a request is let in: an API key, or a signature.
+"""Bedrock's address and region, and the authorization of requests: an API key or a signature.
 
-Variables and the profile's region are read as Amazon's own programs read them.
+Environment variables and the profile's region are read as in Amazon's own programs.
 """
 
 from __future__ import annotations
@@ -13,45 +13,46 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from harness.errors import AuthenticationFailed, ConfigError
-from providers.bedrock.signing import HOW, Signer, UnsignedRequest, can_sign
+from providers.bedrock.signing import LOGIN_HINT, Signer, UnsignedRequest, can_sign
 from providers.catalog import Secret
 from providers.endpoint import Endpoint
 
 REGION_IN_HOST = r"bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\."
 AMAZONS_HOST = r"\.(amazonaws\.com(\.cn)?|api\.aws)$"
-USUAL_REGION = "us-east-1"
+DEFAULT_REGION = "us-east-1"
 
 
 class BedrockBackend:
-    """Amazon's service in a region, or a gateway to it where the base URL was changed."""
+    """Amazon's service in a region, or a gateway if the base URL was changed."""
 
     def __init__(self, endpoint: Endpoint, environment: Mapping[str, str] | None = None) -> None:
-        """Read the environment; nothing is asked for yet.
+        """Read the environment; nothing is sent yet.
 
         Raises:
-            ConfigError: there is no way to a key or a signature, or the region is no name of one.
+            ConfigError: There is neither a key nor a way to sign, or the region name is invalid.
         """
-        told = os.environ if environment is None else environment
-        region = _region(endpoint, told)
+        variables = os.environ if environment is None else environment
+        region = _region(endpoint, variables)
         base_url = _host(region) if endpoint.is_vendors_own else endpoint.base_url
         self.endpoint = replace(endpoint, base_url=base_url)
         self._is_amazons = re.search(AMAZONS_HOST, urlsplit(base_url).hostname or "") is not None
         if endpoint.secret is None and self._is_amazons and not can_sign():
-            raise ConfigError(_no_way(endpoint))
+            raise ConfigError(_no_credentials(endpoint))
         self._signer = Signer(region, looks_again=self._is_amazons) if can_sign() else None
 
     def path_to(self, model_id: str) -> str:
         return f"/model/{quote(model_id, safe='')}/converse-stream"
 
     def listing(self, what: str) -> str:
-        """The address of a list, which another host keeps."""
+        """Return the address of a list, which is on another host."""
         return f"{self.endpoint.base_url.replace('bedrock-runtime', 'bedrock', 1)}{what}"
 
     async def authorize(self, asked: UnsignedRequest, key: str | None) -> tuple[Endpoint, Mapping[str, str]]:
-        """The headers for a request, with this key or with what there is, and whose they are.
+        """Return the headers for a request, with this key or the configured credentials, and the endpoint they belong
+        to.
 
         Raises:
-            ProviderError: there is nothing with which it could be sent.
+            ProviderError: There are no credentials to send.
         """
         endpoint = self.endpoint if key is None else self.endpoint.with_key(key)
         headers = {"content-type": "application/json"}
@@ -59,18 +60,18 @@ class BedrockBackend:
             return endpoint, headers | endpoint.bearer_header
         signed = await self._signer.sign(asked, headers)
         if signed is not None:
-            secret = Secret(signed.key_id, "your credentials for AWS")
+            secret = Secret(signed.key_id, "your AWS credentials")
             token = signed.headers.get("x-amz-security-token", "")
             return replace(endpoint, secret=secret, session_token=token), signed.headers
         if self._is_amazons:
-            raise AuthenticationFailed(f"no credentials for AWS were found; {HOW}")
+            raise AuthenticationFailed(f"no AWS credentials found; {LOGIN_HINT}")
         return endpoint, headers
 
 
-def _no_way(endpoint: Endpoint) -> str:
+def _no_credentials(endpoint: Endpoint) -> str:
     looked = " or ".join(endpoint.preset.variables)
     return (
-        f"no key for {endpoint.preset.label}: nothing in {looked}; to use your credentials for AWS instead, "
+        f"no key for {endpoint.preset.label}: nothing in {looked}; to use your AWS credentials instead, "
         "install the extra: pip install 'cinch-tui[bedrock]'"
     )
 
@@ -79,25 +80,25 @@ def _host(region: str) -> str:
     return f"https://bedrock-runtime.{region}.amazonaws.com{'.cn' if region.startswith('cn-') else ''}"
 
 
-def _region(endpoint: Endpoint, told: Mapping[str, str]) -> str:
+def _region(endpoint: Endpoint, variables: Mapping[str, str]) -> str:
     in_host = re.search(REGION_IN_HOST, endpoint.base_url)
     if in_host and not endpoint.is_vendors_own:
         return in_host[1]
     for variable in ("AWS_REGION", "AWS_DEFAULT_REGION"):
-        if region := told.get(variable, "").strip():
-            # It becomes part of an address.
+        if region := variables.get(variable, "").strip():
+            # It becomes part of a host name.
             if not re.fullmatch(r"[a-z0-9-]+", region):
-                raise ConfigError(f"{variable} is {region!r}, which is no region of AWS")
+                raise ConfigError(f"{variable} is {region!r}, which is not an AWS region")
             return region
-    return _profiles_region(told) or USUAL_REGION
+    return _profiles_region(variables) or DEFAULT_REGION
 
 
-def _profiles_region(told: Mapping[str, str]) -> str:
-    # Only those who come here need it.
+def _profiles_region(variables: Mapping[str, str]) -> str:
+    # Imported here: rarely needed.
     from configparser import ConfigParser, Error
 
-    profile = told.get("AWS_PROFILE") or told.get("AWS_DEFAULT_PROFILE") or "default"
-    path = Path(told.get("AWS_CONFIG_FILE") or "~/.aws/config").expanduser()
+    profile = variables.get("AWS_PROFILE") or variables.get("AWS_DEFAULT_PROFILE") or "default"
+    path = Path(variables.get("AWS_CONFIG_FILE") or "~/.aws/config").expanduser()
     parser = ConfigParser(interpolation=None)
     try:
         parser.read(path, encoding="utf-8")

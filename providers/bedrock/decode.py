@@ -1,4 +1,4 @@
-"""Events of the Converse API turned into deltas; pure."""
+"""Decoder of Converse API events; pure."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ STOP_REASONS: Mapping[str, StopReason] = {
     "model_context_window_exceeded": "length",
 }
 BAD_ENDS = {
-    "guardrail_intervened": "a guardrail of the account stopped the reply",
-    "content_filtered": "the service's content filter stopped the reply",
-    "malformed_model_output": "the model wrote something that the service could not read",
-    "malformed_tool_use": "the model wrote a tool call that the service could not read",
+    "guardrail_intervened": "a guardrail of the account blocked the reply",
+    "content_filtered": "the service's content filter blocked the reply",
+    "malformed_model_output": "the model produced output that the service could not parse",
+    "malformed_tool_use": "the model produced a tool call that the service could not parse",
 }
 STATUS_OF_EXCEPTION = {
     "accessDeniedException": 403,
@@ -48,7 +48,7 @@ STATUS_OF_EXCEPTION = {
     "throttlingException": 429,
     "validationException": 400,
 }
-"""All others are failures on the service's side, of which it says that one may ask again."""
+"""All others are server errors, which may be retried."""
 
 
 @dataclass(slots=True)
@@ -64,9 +64,9 @@ class _Block:
 
 
 class ConverseDecoder:
-    """Decodes one reply. Only blocks of tool calls are said to begin; the others begin with their first words.
+    """Decodes one reply. Only tool-call blocks have a start event; other blocks start with their first delta.
 
-    The counts of tokens come after the reply's last event; where they stay away, the reply is complete without them.
+    Token counts arrive after the last event of the reply; the reply is complete without them.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -83,25 +83,25 @@ class ConverseDecoder:
         return bool(self._stop)
 
     def take(self, event: StreamEvent) -> Sequence[Delta]:
-        """The deltas of one event.
+        """Return the deltas of one event.
 
         Raises:
-            ProviderError: the event is an error.
+            ProviderError: The event is an error.
         """
         match event:
             case {"contentBlockDelta": piece}:
-                return tuple(self._more(piece))
+                return tuple(self._block_delta(piece))
             case {"contentBlockStart": start}:
-                return tuple(self._begin_call(start))
+                return tuple(self._start_call(start))
             case {"contentBlockStop": stop}:
                 return tuple(self._close(stop["contentBlockIndex"]))
             case {"messageStop": last}:
                 self._stop = last["stopReason"]
-            case {"metadata": told}:
-                self._usage = _counted(told.get("usage") or {})
+            case {"metadata": metadata}:
+                self._usage = _counted(metadata.get("usage") or {})
                 self.is_over = self.is_complete
             case _:
-                self._look_for_failure(event)
+                self._check_for_error(event)
         return ()
 
     def finish(self) -> Sequence[Delta]:
@@ -110,13 +110,13 @@ class ConverseDecoder:
         stop = "error" if error else STOP_REASONS.get(self._stop, "stop")
         return (*ends, Done(stop, self._usage, "", error))
 
-    def _begin_call(self, event: BlockStartEvent) -> Iterator[Delta]:
-        # A block of a kind we did not ask for has nothing that we could show.
+    def _start_call(self, event: BlockStartEvent) -> Iterator[Delta]:
+        # Blocks of kinds that were not requested are skipped.
         if call := event["start"].get("toolUse"):
             given = call.get("toolUseId") or f"call_{new_id()[:12]}"
-            yield from self._begin(event["contentBlockIndex"], "tool_call", given, call["name"])
+            yield from self._start_block(event["contentBlockIndex"], "tool_call", given, call["name"])
 
-    def _begin(self, place: int, kind: BlockKind, call_id: str = "", name: str = "") -> Iterator[Delta]:
+    def _start_block(self, place: int, kind: BlockKind, call_id: str = "", name: str = "") -> Iterator[Delta]:
         yield from self._close(place)
         self._open[place] = _Block(self._begun, kind)
         self._begun += 1
@@ -127,7 +127,7 @@ class ConverseDecoder:
             cited = self._cited.pop(place, None) if block.kind == "text" else None
             yield replace(block.end, citations=merged(map(_source, cited))) if cited else block.end
 
-    def _more(self, event: BlockDeltaEvent) -> Iterator[Delta]:
+    def _block_delta(self, event: BlockDeltaEvent) -> Iterator[Delta]:
         place, piece = event["contentBlockIndex"], event["delta"]
         if source := piece.get("citation"):
             self._cited.setdefault(place, []).append(as_object(source))
@@ -136,18 +136,18 @@ class ConverseDecoder:
         if kind is None or (kind == "tool_call" and block is None):
             return
         if block is None or block.kind != kind:
-            yield from self._begin(place, kind)
-        yield from _told(self._open[place], piece)
+            yield from self._start_block(place, kind)
+        yield from _deltas(self._open[place], piece)
 
-    def _look_for_failure(self, event: StreamEvent) -> None:
-        for name, told in event.items():
-            if isinstance(told, dict) and (name.endswith("Exception") or name == "error"):
-                # A failure has the same few fields whatever its name, of which the type above has only some.
-                self._fail(name, ExceptionEvent(**told))  # pyright: ignore[reportUnknownArgumentType, reportArgumentType]
+    def _check_for_error(self, event: StreamEvent) -> None:
+        for name, error in event.items():
+            if isinstance(error, dict) and (name.endswith("Exception") or name == "error"):
+                # All error events have the same fields; the type above names only some of the events.
+                self._fail(name, ExceptionEvent(**error))  # pyright: ignore[reportUnknownArgumentType, reportArgumentType]
 
-    def _fail(self, name: str, told: ExceptionEvent) -> NoReturn:
-        said = told.get("message") or told.get("originalMessage") or name
-        raise failure(self._endpoint, STATUS_OF_EXCEPTION.get(name, 500), json.dumps({"message": said}), {})
+    def _fail(self, name: str, error: ExceptionEvent) -> NoReturn:
+        message = error.get("message") or error.get("originalMessage") or name
+        raise failure(self._endpoint, STATUS_OF_EXCEPTION.get(name, 500), json.dumps({"message": message}), {})
 
 
 def _kind_of(piece: BlockPiece) -> BlockKind | None:
@@ -158,7 +158,7 @@ def _kind_of(piece: BlockPiece) -> BlockKind | None:
     return "tool_call" if "toolUse" in piece else None
 
 
-def _told(block: _Block, piece: BlockPiece) -> Iterator[Delta]:
+def _deltas(block: _Block, piece: BlockPiece) -> Iterator[Delta]:
     match piece:
         case {"text": text} | {"toolUse": {"input": text}} | {"reasoningContent": {"text": text}}:
             if text:
@@ -172,20 +172,20 @@ def _told(block: _Block, piece: BlockPiece) -> Iterator[Delta]:
 
 
 def _source(raw: Raw) -> Citation | None:
-    """A page of the web, or something in what was sent; its places are the source's own."""
+    """Return the citation of a web page or of a document in the request."""
     web = as_object(as_object(raw.get("location")).get("web"))
     quote = "".join(str(piece.get("text") or "") for piece in objects(raw.get("sourceContent")))
     return citation(web.get("url") or raw.get("source"), raw.get("title") or web.get("domain"), quote)
 
 
 def _counted(usage: TokenUsage) -> Usage:
-    """The service counts what it read from the cache apart, as we do."""
+    """Return the usage; the service counts cached tokens separately, as we do."""
     return Usage(
         usage.get("inputTokens", 0),
         usage.get("outputTokens", 0),
         usage.get("cacheReadInputTokens", 0),
         usage.get("cacheWriteInputTokens", 0),
-        cache_write_1h=sum(told["inputTokens"] for told in usage.get("cacheDetails", ()) if told["ttl"] == "1h"),
+        cache_write_1h=sum(detail["inputTokens"] for detail in usage.get("cacheDetails", ()) if detail["ttl"] == "1h"),
     )
 
 

@@ -1,4 +1,4 @@
-"""A request in the form of the Converse API; pure."""
+"""Request body of the Converse API; pure."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ from providers.wire.encoding import (
     schema_prompt,
 )
 from providers.wire.names import safe_name, tool_name
-from providers.wire.turns import OPENING_TEXT, ROLES, Writer, images_after, turns_of
+from providers.wire.turns import OPENING_TEXT, ROLES, TurnEncoder, images_after, turns_of
 
 THINKING, CACHING, LIFETIME, SCHEMA, TEMPERATURE = "thinking", "caching", "lifetime", "schema", "temperature"
-"""What a model may be known not to take; a lifetime is that of what it caches."""
+"""Features that a model may not support; the lifetime is that of cached prompts."""
 FORMATS = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
 BEGINNING: JsonObject = {"text": OPENING_TEXT}
-GONE = "This tool is no longer there; do not call it."
+UNAVAILABLE_TOOL = "This tool is no longer available; do not call it."
 
 
 def encode(request: Request, without: Collection[str] = (), unreadable: Set[str] = frozenset()) -> JsonObject:
-    """The body of `POST /model/…/converse-stream`, without what this model is known not to take.
+    """Return the body of `POST /model/…/converse-stream`, without the features in `without`.
 
-    `unreadable` are ids of assistant messages whose thinking the service would refuse; it is left out.
+    `unreadable` are ids of assistant messages whose thinking the service rejects; it is left out.
     """
     traits = traits_of(request.spec, thinks=THINKING not in without)
     cache = request.cache if traits.caches and CACHING not in without else NO_CACHE
     point = _point(cache, traits, without)
-    told = turns_of(request.messages, _Writer(request, traits, unreadable), BEGINNING)
-    turns: list[JsonObject] = [{"role": ROLES[speaker], "content": said} for speaker, said in told]
+    spoken = turns_of(request.messages, _TurnEncoder(request, traits, unreadable), BEGINNING)
+    turns: list[JsonObject] = [{"role": ROLES[speaker], "content": content} for speaker, content in spoken]
     if cache.messages:
         _mark_for_cache(turns, point)
     answer = _output_config(request.output_schema) if request.output_schema and SCHEMA not in without else None
     body: JsonObject = {"messages": [*turns]}
-    if system := _system(request, is_held=answer is not None):
+    if system := _system(request, is_enforced=answer is not None):
         body["system"] = [*system, point] if cache.system and request.system.strip() else [*system]
     if tools := _tools(request):
         body["toolConfig"] = {"tools": [*tools, point] if cache.tools and traits.caches_tools else [*tools]}
@@ -64,9 +64,9 @@ def encode(request: Request, without: Collection[str] = (), unreadable: Set[str]
     return body
 
 
-def _system(request: Request, *, is_held: bool) -> list[JsonObject]:
+def _system(request: Request, *, is_enforced: bool) -> list[JsonObject]:
     blocks: list[JsonObject] = [{"text": request.system}] if request.system.strip() else []
-    if request.output_schema is not None and not is_held:
+    if request.output_schema is not None and not is_enforced:
         blocks.append({"text": schema_prompt(request.output_schema)})
     return blocks
 
@@ -80,8 +80,8 @@ def _output_config(answer: OutputSchema) -> JsonObject | None:
 
 
 def _tools(request: Request) -> list[JsonObject]:
-    """The tools, and where there are none those of earlier calls: without them the service refuses the history."""
-    tools = request.tools or tuple(ToolSpec(name, GONE, {}) for name in _called(request))
+    """Return the tools; if there are none, those of earlier calls, without which the service rejects the history."""
+    tools = request.tools or tuple(ToolSpec(name, UNAVAILABLE_TOOL, {}) for name in _called(request))
     return [_tool(tool) for tool in tools]
 
 
@@ -91,7 +91,7 @@ def _called(request: Request) -> list[str]:
 
 
 def _tool(tool: ToolSpec) -> JsonObject:
-    # A schema from elsewhere may leave out that it is of an object, on which the service insists.
+    # The service requires the type, which schemas from elsewhere may omit.
     spec: JsonObject = {"name": tool.name, "inputSchema": {"json": {"type": "object", **tool.parameters}}}
     if tool.description.strip():
         spec["description"] = tool.description
@@ -104,7 +104,7 @@ def _inference(request: Request, traits: Traits, *, takes_temperature: bool) -> 
     if limit is not None and traits.takes_limit:
         config["maxTokens"] = limit if limit > traits.budget else limit + traits.budget
     if request.temperature is not None and traits.takes_temperature and takes_temperature:
-        # The service's own limit, where other vendors go up to 2.
+        # The service's limit; other vendors allow up to 2.
         config["temperature"] = min(1.0, request.temperature)
     return config
 
@@ -123,33 +123,33 @@ def _mark_for_cache(turns: Sequence[JsonObject], point: JsonObject) -> None:
                 pass
 
 
-class _Writer:
-    """Writes for one model."""
+class _TurnEncoder:
+    """Turn encoder for one model."""
 
     def __init__(self, request: Request, traits: Traits, unreadable: Set[str]) -> None:
         self._spec = request.spec
         self._traits = traits
         self._unreadable = unreadable
 
-    def said(self, content: Iterable[UserContent]) -> Iterator[JsonValue]:
+    def user_blocks(self, content: Iterable[UserContent]) -> Iterator[JsonValue]:
         return _user_blocks(content)
 
-    def reply(self, message: AssistantMessage) -> Iterator[JsonObject]:
+    def assistant_blocks(self, message: AssistantMessage) -> Iterator[JsonObject]:
         is_own = is_same_model(message, self._spec)
         for block in message.content:
             match block:
                 case Text(text):
-                    # The service refuses blank text.
+                    # The service rejects blank text.
                     if text.strip():
                         yield {"text": text}
                 case Thinking():
-                    # Thinking is signed for the model that wrote it; to another it is worth nothing, or an error.
+                    # Thinking is signed for the model that wrote it; another model ignores or rejects it.
                     if is_own and message.id not in self._unreadable:
                         yield from _thinking(block)
                 case ToolCall(call_id, name, arguments):
                     yield {"toolUse": {"toolUseId": _id(call_id), "name": tool_name(name), "input": arguments}}
 
-    def result(self, message: ToolResult) -> JsonObject:
+    def tool_result(self, message: ToolResult) -> JsonObject:
         shown = [block for block in message.content if isinstance(block, Text) or self._traits.results_show]
         content = [*_user_blocks(shown)] or [{"text": NO_OUTPUT}]
         result: JsonObject = {"toolUseId": _id(message.call_id), "content": content}
@@ -157,7 +157,7 @@ class _Writer:
             result["status"] = "error"
         return {"toolResult": result}
 
-    def beside(self, message: ToolResult) -> Iterator[JsonValue]:
+    def after_results(self, message: ToolResult) -> Iterator[JsonValue]:
         if not self._traits.results_show:
             yield from images_after(message, tool_name(message.tool_name), _id(message.call_id), _user_blocks)
 
@@ -179,7 +179,7 @@ def _user_blocks(content: Iterable[UserContent]) -> Iterator[JsonValue]:
                 if form := FORMATS.get(media_type):
                     yield {"image": {"format": form, "source": {"bytes": data}}}
                 else:
-                    yield {"text": f"(an image of the kind {media_type}, which the service does not take)"}
+                    yield {"text": f"(an image of type {media_type}, which the service does not support)"}
 
 
 def _id(call_id: str) -> str:
@@ -187,4 +187,4 @@ def _id(call_id: str) -> str:
 
 
 if TYPE_CHECKING:
-    _: type[Writer] = _Writer
+    _: type[TurnEncoder] = _TurnEncoder

@@ -1,7 +1,9 @@
-"""Bytes of Amazon's binary event stream turned into its events, as they arrive.
+"""Decoder of Amazon's binary event stream.
 
-A frame: its length, the length of its headers, a checksum of both; headers; a payload of JSON; a checksum of it all.
-An event is handed on as JSON whose one key is its kind, as in the service's own model: `{"messageStop": {…}}`.
+A frame: its length, the length of its headers, a checksum of both; headers; a JSON payload; a checksum of the whole.
+An event is returned as JSON with its kind as the only key, as in the service's model: `{"messageStop": {…}}`.
+
+Source: `vnd.amazon.eventstream`.
 """
 
 from __future__ import annotations
@@ -25,20 +27,20 @@ LONGEST_FRAME = 24 * 1024 * 1024 + LONGEST_HEADERS
 
 BYTES, STRING = 6, 7
 SIZES: Mapping[int, int] = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
-"""How long the value of a header is, by its type; the other types tell it before the value."""
+"""Bytes of a header value by its type; the other types have a length before the value."""
 
 
 class FrameDecoder:
-    """Takes the stream in chunks cut anywhere; hands back each event that is complete."""
+    """Takes the stream in arbitrary chunks and returns complete events."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
 
     def feed(self, chunk: bytes) -> list[str]:
-        """The events that end in this chunk.
+        """Return the events that end in this chunk.
 
         Raises:
-            StreamError: a frame is damaged, or too long to be one.
+            StreamError: A frame is damaged or too long.
         """
         self._rest += chunk
         events: list[str] = []
@@ -47,53 +49,53 @@ class FrameDecoder:
         return events
 
     def finish(self) -> list[str]:
-        """Nothing: half a frame is no event."""
+        """Drop an incomplete frame."""
         self._rest.clear()
         return []
 
     def _next_frame(self) -> bytes:
-        """The first frame, checked and taken out; empty while it is not whole."""
-        # So much of a length tells at once that something else came, however little of it.
+        """Return the first frame, verified and removed; empty if it is incomplete."""
+        # The first byte of the length is enough to recognize something else, however short.
         if self._rest[0] > LONGEST_FRAME >> 24:
-            raise StreamError("the service sent something that cannot be read: it is no event stream")
+            raise StreamError("the service sent invalid data: not an event stream")
         if len(self._rest) < PRELUDE.size:
             return b""
         length, headers_length, checksum = PRELUDE.unpack_from(self._rest)
         if crc32(self._rest[: PRELUDE.size - CHECKSUM_BYTES]) != checksum:
-            raise StreamError("the service sent something that cannot be read: it is no event stream, or a damaged one")
+            raise StreamError("the service sent invalid data: not an event stream, or a damaged one")
         if length > LONGEST_FRAME or headers_length > min(LONGEST_HEADERS, length - PRELUDE.size - CHECKSUM_BYTES):
-            raise StreamError("the service sent an event of impossible length")
+            raise StreamError("the service sent an event with an invalid length")
         if len(self._rest) < length:
             return b""
         frame = bytes(self._rest[:length])
         del self._rest[:length]
         if crc32(frame[:-CHECKSUM_BYTES]) != int.from_bytes(frame[-CHECKSUM_BYTES:]):
-            raise StreamError("the service sent an event that was damaged on its way")
+            raise StreamError("the service sent an event with a wrong checksum")
         return frame
 
 
 def _event(frame: bytes) -> str:
     _, headers_length, _ = PRELUDE.unpack_from(frame)
     start = PRELUDE.size + headers_length
-    kind, failure = _told_by(frame[PRELUDE.size : start])
+    kind, failure = _kind_and_error(frame[PRELUDE.size : start])
     payload = frame[start:-CHECKSUM_BYTES].decode(errors="replace")
     return f"{{{kind}:{failure or payload or '{}'}}}"
 
 
 @lru_cache(maxsize=32)
-def _told_by(head: bytes) -> tuple[str, str]:
-    """The kind of an event by its headers, and an error that is told in them alone, both as JSON.
+def _kind_and_error(head: bytes) -> tuple[str, str]:
+    """Return the kind of an event by its headers, and an error given in them alone, both as JSON.
 
-    Kept, since all events of a kind have the same headers.
+    Cached, since all events of a kind have the same headers.
     """
     headers = _headers(head)
     kind = headers.get(":exception-type") or headers.get(":event-type") or headers.get(":message-type", "")
-    told = {"code": headers.get(":error-code"), "message": headers.get(":error-message")}
-    return json.dumps(kind), json.dumps(told) if kind == "error" else ""
+    error = {"code": headers.get(":error-code"), "message": headers.get(":error-message")}
+    return json.dumps(kind), json.dumps(error) if kind == "error" else ""
 
 
 def _headers(data: bytes) -> dict[str, str]:
-    """Those whose value is text, which are all that say what an event is."""
+    """Return the headers with text values, which are all that identify an event."""
     headers: dict[str, str] = {}
     place = 0
     try:
@@ -108,7 +110,7 @@ def _headers(data: bytes) -> dict[str, str]:
                 headers[data[place + 1 : end].decode()] = data[start : start + size].decode()
             place = start + size
     except (IndexError, KeyError, UnicodeDecodeError) as error:
-        raise StreamError("the service sent an event whose headers cannot be read") from error
+        raise StreamError("the service sent an event with invalid headers") from error
     return headers
 
 

@@ -1,4 +1,4 @@
-"""The models of an account in a region, as Bedrock lists them; pure."""
+"""Model list of an account in a region; pure."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from providers.model_catalog.metadata import ListedModel, ModelMetadata
 
 MODELS = "/foundation-models?byOutputModality=TEXT"
 PROFILES = "/inference-profiles?maxResults=1000"
-"""Newer models are only reached through a profile, which spreads requests over regions."""
+"""Newer models are available only through an inference profile, which distributes requests over regions."""
 
 
 def models_in(profiles: JsonValue, models: JsonValue) -> list[ListedModel]:
-    """What can be asked: the profiles, then the models that can be asked without one."""
+    """Return the usable models: the profiles, then the models that can be invoked without one."""
     known = {model.id: model.metadata for model in listed(models)}
-    # The name of a profile is the model's, with where it may run before it.
-    spread = [ListedModel(name, known.get(name.partition(".")[2], ModelMetadata())) for name in _profile_ids(profiles)]
-    only_spread = set(_only_spread(models))
-    return [*spread, *(ListedModel(name, each) for name, each in known.items() if name not in only_spread)]
+    # A profile's name is the model's with a region prefix.
+    profiles_listed = [
+        ListedModel(name, known.get(name.partition(".")[2], ModelMetadata())) for name in _profile_ids(profiles)
+    ]
+    profile_only = set(_profile_only(models))
+    return [*profiles_listed, *(ListedModel(name, each) for name, each in known.items() if name not in profile_only)]
 
 
 def _profile_ids(profiles: JsonValue) -> Iterator[str]:
@@ -32,11 +34,11 @@ def _profile_ids(profiles: JsonValue) -> Iterator[str]:
                 pass
 
 
-def _only_spread(models: JsonValue) -> Iterator[str]:
-    """The models that say how they can be asked, and not that they can be asked directly."""
+def _profile_only(models: JsonValue) -> Iterator[str]:
+    """Yield the models that state how they can be invoked, but not on demand."""
     for entry in entries_of(models):
         match entry:
-            case {"modelId": str(name), "inferenceTypesSupported": list() as ways} if "ON_DEMAND" not in ways:
+            case {"modelId": str(name), "inferenceTypesSupported": list() as types} if "ON_DEMAND" not in types:
                 yield name
             case _:
                 pass

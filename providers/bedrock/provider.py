@@ -1,4 +1,4 @@
-"""The provider for Amazon Bedrock's Converse API."""
+"""Provider for Amazon Bedrock's Converse API."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from providers.net.stream import deltas
 from providers.net.transport import Transport, json_bytes
 from providers.wire.turns import ids_with_thinking
 
-# What models refuse, by words of their refusal, and what it is about.
-REFUSABLE = (
+# Features that models reject, by the text of their error.
+REJECTABLE = (
     (r"\bttl\b", LIFETIME),
     (r"cachepoint|prompt caching|cache_control", CACHING),
     (r"temperature", TEMPERATURE),
     (r"thinking|reasoning|effort|output_config\.effort|extraneous key", THINKING),
 )
 REFUSED_SCHEMA = r"outputconfig|textformat|output_config\.format|schema|structured output"
-# A turn with calls that another model began, taken up by one that thinks.
+# A thinking model continues a turn whose tool calls another model made.
 MISSING_THINKING = r"expected .{0,3}thinking"
 REFUSED_SIGNATURE = r"thinking.*signature|signature.*thinking|reasoning.*signature"
 
@@ -44,17 +44,17 @@ REFUSED_SIGNATURE = r"thinking.*signature|signature.*thinking|reasoning.*signatu
 class BedrockProvider(HttpProvider):
     """Streams replies of the models in one region.
 
-    A model that refuses a part of the request that is not needed is asked once more without it, and from then on.
+    If a model rejects an optional part of a request, the part is left out from then on.
     """
 
-    def __init__(self, site: BedrockBackend) -> None:
-        self._site = site
-        super().__init__(Transport(site.endpoint, {}))
+    def __init__(self, backend: BedrockBackend) -> None:
+        self._backend = backend
+        super().__init__(Transport(backend.endpoint, {}))
         self._without: dict[str, set[str]] = {}
         self._unreadable: set[str] = set()
 
     async def listed(self) -> list[ListedModel]:
-        return await self._served(None)
+        return await self._list_with_key(None)
 
     def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         del with_tools
@@ -62,16 +62,16 @@ class BedrockProvider(HttpProvider):
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         without_now: set[str] = set()
-        ask, named = partial(self._ask, request, without_now), partial(self._better_named, request)
-        async with aclosing(with_degradation(ask, partial(self._mends, request, without_now), named)) as answer:
+        ask, suggest = partial(self._ask, request, without_now), partial(self._better_named, request)
+        async with aclosing(with_degradation(ask, partial(self._adapts, request, without_now), suggest)) as answer:
             async for delta in answer:
                 yield delta
 
     async def _ask(self, request: Request, without_now: set[str]) -> AsyncGenerator[Delta]:
         model_id = request.spec.model_id
         body = encode(request, without_now | self._without.get(model_id, set()), self._unreadable)
-        path = self._site.path_to(model_id)
-        asked = UnsignedRequest("POST", self._site.endpoint.base_url + path, json_bytes(body))
+        path = self._backend.path_to(model_id)
+        asked = UnsignedRequest("POST", self._backend.endpoint.base_url + path, json_bytes(body))
         transport = await self._for(asked, request.api_key)
         async with aclosing(
             deltas(transport, path, body, ConverseDecoder(transport.endpoint), FrameDecoder())
@@ -80,25 +80,25 @@ class BedrockProvider(HttpProvider):
                 yield delta
 
     async def _for(self, asked: UnsignedRequest, key: str | None) -> Transport:
-        endpoint, headers = await self._site.authorize(asked, key)
+        endpoint, headers = await self._backend.authorize(asked, key)
         return self._transport.with_credentials(endpoint, headers)
 
-    async def _served(self, key: str | None) -> list[ListedModel]:
+    async def _list_with_key(self, key: str | None) -> list[ListedModel]:
         return models_in(await self._listed(PROFILES, key), await self._listed(MODELS, key))
 
     async def _listed(self, what: str, key: str | None) -> JsonValue:
-        url = self._site.listing(what)
+        url = self._backend.listing(what)
         return await (await self._for(UnsignedRequest("GET", url), key)).get(url)
 
     async def _better_named(self, request: Request, error: ModelNotFound) -> ModelNotFound:
         try:
-            known = await self._served(request.api_key)
+            known = await self._list_with_key(request.api_key)
         except ProviderError:
             return error
         return with_suggestions(error, [model.id for model in known], request.spec.model_id)
 
-    def _mends(self, request: Request, without_now: set[str], error: RequestRejected) -> bool:
-        """Whether the next request will be without what this one was refused for."""
+    def _adapts(self, request: Request, without_now: set[str], error: RequestRejected) -> bool:
+        """Return True if the next request will leave out what this one was rejected for."""
         refusal = str(error).lower()
         without = self._without.setdefault(request.spec.model_id, set())
         if re.search(MISSING_THINKING, refusal):
@@ -107,7 +107,9 @@ class BedrockProvider(HttpProvider):
             return add_new(self._unreadable, ids_with_thinking(request.messages))
         if request.output_schema and re.search(REFUSED_SCHEMA, refusal) and SCHEMA not in without:
             return add_new(without, {SCHEMA})
-        refused = next((part for words, part in REFUSABLE if part not in without and re.search(words, refusal)), None)
+        refused = next(
+            (part for pattern, part in REJECTABLE if part not in without and re.search(pattern, refusal)), None
+        )
         return refused is not None and add_new(without, {refused})
 
 

@@ -1,4 +1,4 @@
-"""Requests signed with the credentials of AWS that botocore finds, as Amazon's own programs do."""
+"""Request signatures with the AWS credentials that botocore finds, as in Amazon's own programs."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from providers.bedrock.wire_types import Credentials, FrozenCredentials, Session, SignedRequest
 
 SERVICE = "bedrock"
-HOW = "log in with: aws sso login, or give a key: export AWS_BEARER_TOKEN_BEDROCK=…"
+LOGIN_HINT = "log in with: aws sso login, or give a key: export AWS_BEARER_TOKEN_BEDROCK=…"
 
 
 @dataclass(frozen=True, slots=True)
 class UnsignedRequest:
-    """A request as it will be sent."""
+    """Request as it will be sent."""
 
     method: str
     url: str
@@ -31,21 +31,23 @@ class UnsignedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """The headers to send it with, and the public name of the credentials."""
+    """Headers of a signed request, and the public id of the credentials."""
 
     headers: Mapping[str, str]
     key_id: str
 
 
 def can_sign() -> bool:
-    """Whether botocore is there; it is not imported for that."""
+    """Return True if botocore is installed, without importing it."""
     return importlib.util.find_spec("botocore") is not None
 
 
 class Signer:
-    """Signs for one region; credentials are kept once found, and renewed before they expire.
+    """Signs requests for one region; credentials are cached and renewed before they expire.
 
-    `looks_again`: where there were none, somebody may log in before the next request.
+    Args:
+        region: Region of the service.
+        looks_again: Search again before each request if there were no credentials: the user may log in meanwhile.
     """
 
     def __init__(self, region: str, *, looks_again: bool) -> None:
@@ -56,30 +58,30 @@ class Signer:
         self._credentials: Credentials | None = None
 
     async def sign(self, asked: UnsignedRequest, headers: Mapping[str, str]) -> Signed | None:
-        """The headers, and those that prove who sends them; None where there are no credentials.
+        """Return the headers with a signature; None if there are no credentials.
 
         Raises:
-            AuthenticationFailed: the credentials are no longer good, or a profile is not there.
-            NetworkError: nobody could be asked for fresh ones.
+            AuthenticationFailed: The credentials have expired, or a profile does not exist.
+            NetworkError: New credentials could not be requested.
         """
-        # Finding and renewing credentials may read files, run programs and ask servers.
+        # Finding and renewing credentials may read files, run programs and send requests.
         return await asyncio.to_thread(self._signed, asked, headers)
 
     def _signed(self, asked: UnsignedRequest, headers: Mapping[str, str]) -> Signed | None:
-        # An extra, and slow to import.
+        # Optional, and slow to import.
         exceptions = import_module("botocore.exceptions")
         try:
             with self._lock:
                 frozen = self._frozen()
         except exceptions.HTTPClientError as error:
-            raise NetworkError(f"AWS could not be asked for credentials: {plain(str(error))}") from error
+            raise NetworkError(f"could not request AWS credentials: {plain(str(error))}") from error
         except (exceptions.BotoCoreError, exceptions.ClientError) as error:
-            raise AuthenticationFailed(f"the credentials for AWS are no good; {HOW}: {plain(str(error))}") from error
+            raise AuthenticationFailed(f"the AWS credentials are invalid; {LOGIN_HINT}: {plain(str(error))}") from error
         return None if frozen is None else self._with(frozen, asked, headers)
 
     def _frozen(self) -> FrozenCredentials | None:
         if not self._has_looked:
-            # botocore leaves its types out.
+            # botocore has no types.
             session = cast("Session", import_module("botocore.session").Session())
             self._credentials = session.get_credentials()
             self._has_looked = self._credentials is not None or not self._looks_again
@@ -90,4 +92,4 @@ class Signer:
         import_module("botocore.auth").SigV4Auth(frozen, SERVICE, self._region).add_auth(request)
         # As above.
         signed = cast("SignedRequest", request)
-        return Signed({name.lower(): told for name, told in signed.headers.items()}, frozen.access_key)
+        return Signed({name.lower(): value for name, value in signed.headers.items()}, frozen.access_key)

@@ -1,6 +1,6 @@
-"""What can be told of a model by its name: how it is made to think, what of a request it caches, what it can see.
+"""Features of a model, by its name: thinking parameters, caching, images in tool results.
 
-A name says nothing where it is the address of a profile of one's own; such a model gets the least that all know.
+The ARN of an inference profile contains no model name; such a model gets the features that all models have.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from harness.thinking_level import ThinkingLevel
 from providers.anthropic.thinking import output_limit, thinking_form
 
 CLAUDE = r"anthropic\.claude"
-# These neither think nor cache, and write less.
+# These neither think nor cache, and have lower output limits.
 OLD_CLAUDE = r"claude-(3-(5-)?(haiku|sonnet|opus)|v\d|instant)"
-# These keep what they cached for an hour, if they are asked to.
+# These support a cache lifetime of one hour.
 LASTING_CLAUDE = r"claude-[a-z]+-(4-[5-9]|[5-9])(?!\d)"
 NOVA = r"amazon\.nova"
 THINKING_NOVA = r"amazon\.nova-[2-9]"
@@ -34,26 +34,28 @@ EFFORTS: Mapping[ThinkingLevel, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a request to the model may hold.
-
-    `fields` are the model's own, beside those that all models have. `output_limit` is what a reply may take if nobody
-    says otherwise (None: the model knows), and `budget` the part of it for thinking. `results_show`: results of tools
-    may say that they failed, and hold images.
-    """
+    """Features that a request to the model may use."""
 
     fields: JsonObject = field(default_factory=dict[str, "JsonValue"])
+    """Model-specific request fields."""
+
     output_limit: int | None = None
+    """Default `maxTokens`; None leaves it to the service."""
+
     budget: int = 0
+    """Thinking tokens, counted as part of the limit."""
+
     takes_limit: bool = True
     takes_temperature: bool = True
     caches: bool = False
     caches_tools: bool = False
     caches_an_hour: bool = False
     results_show: bool = False
+    """True if tool results may have an error status and images."""
 
 
 def traits_of(spec: ModelSpec, *, thinks: bool = True) -> Traits:
-    """`thinks`: whether the model may be told how to think."""
+    """Return the features of a model; `thinks` is False if it rejected thinking parameters."""
     if re.search(CLAUDE, spec.model_id):
         return _claude(spec, thinks=thinks)
     if re.search(NOVA, spec.model_id):
@@ -92,6 +94,6 @@ def _nova(spec: ModelSpec, *, thinks: bool) -> Traits:
         return Traits(caches=True, results_show=True)
     effort = EFFORTS[spec.thinking]
     fields: JsonObject = {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": effort}}
-    # The most effort leaves the rest to the model.
+    # The highest effort allows neither a limit nor a temperature.
     is_free = effort != "high"
     return Traits(fields, takes_limit=is_free, takes_temperature=is_free, caches=True, results_show=True)

@@ -1,4 +1,4 @@
-"""The Converse API's events as it sends them, each under its kind, and the parts of botocore that we use."""
+"""Events of the Converse API, each under its kind, and the parts of botocore that are used."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class MessageStopEvent(TypedDict):
 
 
 class CacheDetail(TypedDict):
-    """What was written for one lifetime."""
+    """Tokens written with one lifetime."""
 
     ttl: str
     inputTokens: int
@@ -76,7 +76,7 @@ class ExceptionEvent(TypedDict):
 
 
 class StreamEvent(TypedDict, total=False):
-    """One of these; those that tell of a failure have names of their own."""
+    """Exactly one of these; error events have other names."""
 
     contentBlockStart: BlockStartEvent
     contentBlockDelta: BlockDeltaEvent

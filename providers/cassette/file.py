@@ -1,4 +1,4 @@
-"""The file of a cassette: lines appended to it, and its exchanges read."""
+"""Cassette file: appending lines, and reading its exchanges."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True, eq=False)
 class Exchange:
-    """One request and what came of it. `status` is None where nothing came, `ending` empty where no end was seen."""
+    """One request and its response."""
 
     preset: str
     model: str
@@ -33,26 +33,29 @@ class Exchange:
     url: str
     body: JsonValue = None
     status: int | None = None
+    """None if there was no response."""
+
     headers: dict[str, str] = field(default_factory=dict[str, str])
     chunks: list[bytes] = field(default_factory=list[bytes])
     ending: str = ""
+    """Empty if no end was recorded."""
 
 
 class CassetteFile:
-    """Appends to a cassette. A file that can no longer be written ends the recording, and nothing else."""
+    """Appends to a cassette. A write error ends the recording and nothing else."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._is_broken = False
 
     def open(self) -> None:
-        """Make the file, or see that it is a cassette, readable by its owner only.
+        """Create the file, or check that it is a cassette; only its owner may read it.
 
         Raises:
-            ConfigError: it cannot be written, or holds something else.
+            ConfigError: It cannot be written, or has other content.
         """
         try:
-            if self._holds_something():
+            if self._has_content():
                 self._check_head()
                 self.path.chmod(0o600)
                 self._end_last_line()
@@ -69,9 +72,9 @@ class CassetteFile:
             self._append(secrets.redacted(_line(record)))
         except OSError as error:
             self._is_broken = True
-            logger.warning("recording to %s has ended: %s", self.path, error.strerror)
+            logger.warning("recording to %s stopped: %s", self.path, error.strerror)
 
-    def _holds_something(self) -> bool:
+    def _has_content(self) -> bool:
         return self.path.exists() and self.path.stat().st_size > 0
 
     def _check_head(self) -> None:
@@ -86,16 +89,16 @@ class CassetteFile:
             self._append(b"\n")
 
     def _append(self, line: bytes) -> None:
-        # Opened for each line: nothing stays open, and another process may write to the same file.
+        # Opened for each line, since another process may write to the same file.
         with os.fdopen(os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as file:
             file.write(line)
 
 
 def read_exchanges(path: Path) -> list[Exchange]:
-    """The exchanges of a cassette in the order of their requests.
+    """Return the exchanges of a cassette in the order of their requests.
 
     Raises:
-        ConfigError: it cannot be read, is no cassette, or one of a later version.
+        ConfigError: It cannot be read, is not a cassette, or was written by a later version.
     """
     try:
         lines = path.read_bytes().split(b"\n")
@@ -104,14 +107,14 @@ def read_exchanges(path: Path) -> list[Exchange]:
     _check(path, lines[0])
     exchanges: dict[str, Exchange] = {}
     for line in lines[1:]:
-        # What cannot be read is half a line, of a program that was killed.
+        # An unreadable line is incomplete: the program was killed.
         if (record := _record(line)) is not None:
             _take(exchanges, record)
     return [*exchanges.values()]
 
 
 def chunk_record(exchange_id: str, after: float, chunk: bytes) -> JsonObject:
-    """Bytes as text where they are text, cut as they came."""
+    """Return a record of bytes, as text where possible."""
     record: JsonObject = {"type": "chunk", "id": exchange_id, "after": round(after, 4)}
     try:
         return {**record, "text": chunk.decode()}
@@ -126,7 +129,7 @@ def _check(path: Path, head: bytes) -> None:
         case {"type": "cassette", "version": int()}:
             return
         case _:
-            raise ConfigError(f"{path} is no cassette: none was recorded there")
+            raise ConfigError(f"{path} is not a cassette")
 
 
 def _take(exchanges: dict[str, Exchange], record: JsonObject) -> None:

@@ -1,4 +1,4 @@
-"""Where a recorder listens in on a client of httpx."""
+"""Hooks of an httpx client through which a recorder observes its exchanges."""
 
 from __future__ import annotations
 
@@ -12,59 +12,59 @@ from providers.cassette.recorder import Recorder, ResponseRecorder
 
 EXCHANGE = "cinch_exchange"
 
-Way = ParamSpec("Way")
+Params = ParamSpec("Params")
 
 
 def listen(client: httpx.AsyncClient, recorder: Recorder) -> httpx.AsyncClient:
-    """The same client, all of whose exchanges are told to the recorder."""
+    """Attach a recorder to a client and return the client."""
 
     async def asked(request: httpx.Request) -> None:
         await request.aread()
         request.extensions[EXCHANGE] = recorder.asked(request)
 
     async def answered(response: httpx.Response) -> None:
-        heard = recorder.answered(response.request.extensions[EXCHANGE], response.status_code, response.headers)
+        recording = recorder.answered(response.request.extensions[EXCHANGE], response.status_code, response.headers)
         if isinstance(response.stream, httpx.AsyncByteStream):
-            response.stream = RecordedStream(response.stream, heard)
+            response.stream = RecordedStream(response.stream, recording)
 
-    # What is packed cannot be searched for secrets.
+    # Compressed bodies cannot be searched for secrets.
     client.headers["accept-encoding"] = "identity"
     client.event_hooks = {"request": [asked], "response": [answered]}
-    # No hook tells of a request that nothing came of.
-    client.send = _noting_failures(client.send, recorder)  # pyright: ignore[reportAttributeAccessIssue] - wraps itself
+    # There is no hook for a request without a response.
+    client.send = _recording_failures(client.send, recorder)  # pyright: ignore[reportAttributeAccessIssue] - wraps itself
     return client
 
 
-def _noting_failures(
-    send: Callable[Way, Coroutine[None, None, httpx.Response]], recorder: Recorder
-) -> Callable[Way, Coroutine[None, None, httpx.Response]]:
-    async def noted(*args: Way.args, **kwargs: Way.kwargs) -> httpx.Response:
+def _recording_failures(
+    send: Callable[Params, Coroutine[None, None, httpx.Response]], recorder: Recorder
+) -> Callable[Params, Coroutine[None, None, httpx.Response]]:
+    async def recorded(*args: Params.args, **kwargs: Params.kwargs) -> httpx.Response:
         try:
             return await send(*args, **kwargs)
         except httpx.TransportError as error:
             recorder.failed(error.request.extensions[EXCHANGE], type(error).__name__)
             raise
 
-    return noted
+    return recorded
 
 
 class RecordedStream(httpx.AsyncByteStream):
-    """The bytes of an answer, which a recorder hears too."""
+    """Response bytes, passed to a recorder as well."""
 
-    def __init__(self, stream: httpx.AsyncByteStream, heard: ResponseRecorder) -> None:
+    def __init__(self, stream: httpx.AsyncByteStream, recording: ResponseRecorder) -> None:
         self._stream = stream
-        self._heard = heard
+        self._recording = recording
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             async for chunk in self._stream:
-                self._heard.chunk(chunk)
+                self._recording.chunk(chunk)
                 yield chunk
         except httpx.TransportError as error:
-            self._heard.end(type(error).__name__)
+            self._recording.end(type(error).__name__)
             raise
-        self._heard.end(WHOLE)
+        self._recording.end(WHOLE)
 
     async def aclose(self) -> None:
-        self._heard.end(LEFT)
+        self._recording.end(LEFT)
         await self._stream.aclose()

@@ -1,4 +1,4 @@
-"""What answers a client of httpx from a cassette instead of the network."""
+"""httpx transport that answers from a cassette instead of the network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.messages import JsonValue
 from providers.cassette.file import WHOLE, Exchange
 from providers.cassette.replay_queue import ReplayQueue
 
-BREAKS: dict[str, type[httpx.TransportError]] = {
+FAILURES: dict[str, type[httpx.TransportError]] = {
     each.__name__: each
     for each in (
         httpx.ConnectTimeout,
@@ -25,7 +25,7 @@ BREAKS: dict[str, type[httpx.TransportError]] = {
 
 
 def playback_client(deck: ReplayQueue) -> httpx.AsyncClient:
-    """A client that reaches nothing but the cassette."""
+    """Return a client that reaches nothing but the cassette."""
     return httpx.AsyncClient(transport=_Playback(deck), trust_env=False)
 
 
@@ -36,13 +36,13 @@ class _Playback(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         exchange = self._deck.take(request.method, str(request.url), _body(await request.aread()))
         if exchange.status is None:
-            kind = BREAKS.get(exchange.ending, httpx.ConnectError)
-            raise kind("nothing had come when the recording ended", request=request)
+            kind = FAILURES.get(exchange.ending, httpx.ConnectError)
+            raise kind("the recording ended before a response", request=request)
         return httpx.Response(exchange.status, headers=exchange.headers, stream=_Played(exchange))
 
 
 class _Played(httpx.AsyncByteStream):
-    """The bytes as they came, and the end that they had."""
+    """Response bytes as recorded, with their recorded end."""
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
@@ -51,7 +51,7 @@ class _Played(httpx.AsyncByteStream):
         for chunk in self._exchange.chunks:
             yield chunk
         if self._exchange.ending != WHOLE:
-            raise BREAKS.get(self._exchange.ending, httpx.ReadError)("the recorded answer ends here")
+            raise FAILURES.get(self._exchange.ending, httpx.ReadError)("the recorded response ends here")
 
 
 def _body(content: bytes) -> JsonValue:

@@ -1,4 +1,4 @@
-"""The provider that plays a cassette: the recorded services' own code reads what they once sent."""
+"""Provider that replays a cassette: the recorded services' own code decodes the recorded bytes."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from providers.installed import preset_for
 from providers.model_catalog.prices import PricedModelInfo
 
 NAME = "replay"
-# Some services are only spoken to with a key.
+# Some services require a key.
 NO_KEY = Secret("none-needed", "the cassette")
 
 
 class ReplayProvider:
-    """Answers what is asked with what was recorded, in that order. `deck.tell` hears of requests that differ.
+    """Answers requests with recorded responses, in order.
 
-    A recording with several services is played by all of them: each request goes to the one whose turn it is.
+    A recording with several services uses all of them: each request goes to the service of the next exchange.
     """
 
     name = NAME
@@ -45,7 +45,7 @@ class ReplayProvider:
             async for delta in answer:
                 yield delta
         finally:
-            # It was opened here, and would otherwise be closed when somebody collects it.
+            # Otherwise it would stay open until it is garbage-collected.
             if isinstance(answer, AsyncGenerator):
                 await answer.aclose()
 
@@ -62,31 +62,31 @@ class ReplayProvider:
 
 
 class FreeModelInfo:
-    """The recorded model's facts; nothing is paid for what is played."""
+    """Information about the recorded model, with a price of zero."""
 
-    def __init__(self, facts: ModelInfoSource) -> None:
-        self._facts = facts
+    def __init__(self, info: ModelInfoSource) -> None:
+        self._info = info
 
     @property
     def now(self) -> ModelInfo | None:
-        facts = self._facts.now
-        return facts and _unpaid(facts)
+        info = self._info.now
+        return info and _free(info)
 
     async def load(self) -> ModelInfo:
-        return _unpaid(await self._facts.load())
+        return _free(await self._info.load())
 
 
 def replay_model(path: str, build: Callable[[Endpoint], Provider], thinking: ThinkingLevel) -> Model:
-    """The model `replay/PATH`.
+    """Return the model `replay/PATH`.
 
     Raises:
-        ConfigError: there is no cassette, it is empty, or of a service that is not known.
+        ConfigError: There is no cassette, it is empty, or its service is unknown.
     """
     if not path:
-        raise ConfigError("say which cassette, as in replay/PATH; --record PATH makes one")
+        raise ConfigError("name a cassette, as in replay/PATH; --record PATH creates one")
     exchanges = read_exchanges(Path(path).expanduser())
     if not exchanges:
-        raise ConfigError(f"the cassette {path} holds no exchange: nothing was asked while it was recorded")
+        raise ConfigError(f"the cassette {path} is empty: no request was recorded")
     first = exchanges[0]
     preset = preset_for(first.preset)
     return Model(
@@ -97,20 +97,20 @@ def replay_model(path: str, build: Callable[[Endpoint], Provider], thinking: Thi
     )
 
 
-def _unpaid(facts: ModelInfo) -> ModelInfo:
-    return replace(facts, price=Price(0.0, 0.0))
+def _free(info: ModelInfo) -> ModelInfo:
+    return replace(info, price=Price(0.0, 0.0))
 
 
 def _as_recorded(request: Request, exchange: Exchange) -> Request:
-    """The request as it was put to the recorded model, which gets its own thoughts back as such."""
+    """Return the request addressed to the recorded model, so that its own thinking is sent back to it."""
     spec = replace(request.spec, provider=exchange.preset, model_id=exchange.model)
 
-    def told(message: ModelMessage) -> ModelMessage:
+    def restored(message: ModelMessage) -> ModelMessage:
         if isinstance(message, AssistantMessage) and message.provider == NAME:
             return replace(message, provider=exchange.preset, model=exchange.model)
         return message
 
-    return replace(request, spec=spec, messages=tuple(told(message) for message in request.messages), api_key=None)
+    return replace(request, spec=spec, messages=tuple(restored(message) for message in request.messages), api_key=None)
 
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Writes down what passes between a provider and its service."""
+"""Recorder of the exchanges between a provider and its service."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from providers.cassette.secrets import Secrets, SecretStream, redacted_headers
 if TYPE_CHECKING:
     import httpx
 
-# They speak of bytes that are not kept as they came.
-OF_THE_WAY = frozenset(("content-encoding", "content-length", "transfer-encoding"))
+# They describe the transferred bytes, which are not stored.
+TRANSFER_HEADERS = frozenset(("content-encoding", "content-length", "transfer-encoding"))
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Whose exchanges they are: what a replay needs to understand them."""
+    """Service of the exchanges, as needed for a replay."""
 
     preset: str
     model: str
@@ -30,7 +30,7 @@ class Origin:
 
 
 class Recorder:
-    """Records all that a client of httpx sends and gets."""
+    """Writes requests and responses of an httpx client to a cassette."""
 
     def __init__(self, tape: CassetteFile, origin: Origin, secrets: Secrets) -> None:
         self._tape = tape
@@ -38,9 +38,9 @@ class Recorder:
         self._secrets = secrets
 
     def asked(self, request: httpx.Request) -> str:
-        """Note a request; hands back the name of its exchange."""
+        """Record a request; return the id of its exchange."""
         exchange_id = new_id()[:8]
-        # Before the body is looked at: what they tell in secret may stand there too.
+        # Before the body: it may contain the secrets of the headers.
         self._secrets.learn_from(request.headers)
         url = self._secrets.redacted_url(str(request.url))
         self._tape.write(
@@ -61,12 +61,12 @@ class Recorder:
         return exchange_id
 
     def failed(self, exchange_id: str, how: str) -> None:
-        """Note that no whole answer came, and the name of what went wrong."""
+        """Record that no complete response arrived, and the name of the error."""
         self._tape.write({"type": "end", "id": exchange_id, "how": how}, self._secrets)
 
     def answered(self, exchange_id: str, status: int, headers: Mapping[str, str]) -> ResponseRecorder:
-        """Note how an answer begins; the rest is told to what this hands back."""
-        kept = {name: value for name, value in headers.items() if name.lower() not in OF_THE_WAY}
+        """Record the start of a response; return the recorder of its body."""
+        kept = {name: value for name, value in headers.items() if name.lower() not in TRANSFER_HEADERS}
         self._tape.write(
             {
                 "type": "response",
@@ -81,23 +81,23 @@ class Recorder:
 
 
 class ResponseRecorder:
-    """The bytes of one answer, as they come."""
+    """Records the bytes of one response as they arrive."""
 
     def __init__(self, exchange_id: str, tape: CassetteFile, secrets: Secrets, encoding: str) -> None:
         self._id = exchange_id
         self._tape = tape
         self._secrets = secrets
         self._stream = SecretStream(secrets)
-        self._unpacked = _unpacking(encoding)
+        self._decompress = _decompressor(encoding)
         self._began = time.monotonic()
         self._is_over = False
 
     def chunk(self, chunk: bytes) -> None:
-        if plain := self._unpacked(chunk):
+        if plain := self._decompress(chunk):
             self._write(self._stream.feed(time.monotonic() - self._began, plain))
 
     def end(self, how: str) -> None:
-        """Note the end, once: `whole`, `left` by us, or the name of what went wrong."""
+        """Record the end, once: `whole`, `left` by us, or the name of the error."""
         if self._is_over:
             return
         self._is_over = True
@@ -117,12 +117,12 @@ def _parsed(content: bytes) -> JsonValue:
     return parsed
 
 
-def _unpacking(encoding: str) -> Callable[[bytes], bytes]:
-    """Bytes as they were before they were packed, since a secret in packed ones is not seen."""
+def _decompressor(encoding: str) -> Callable[[bytes], bytes]:
+    """Return a function that decompresses chunks, since secrets in compressed bytes are not found."""
     if encoding == "identity":
         return lambda chunk: chunk
     if encoding not in ("gzip", "deflate"):
-        # Not asked for, and not to be looked into: better nothing than a secret.
+        # Not requested and not readable: record nothing rather than a secret.
         return lambda chunk: b""
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
 

@@ -1,4 +1,4 @@
-"""The exchanges of a cassette, handed out one after the other to what is asked."""
+"""Queue of a cassette's exchanges, matched to requests."""
 
 from __future__ import annotations
 
@@ -11,47 +11,48 @@ from harness.messages import JsonValue
 from providers.cassette.file import Exchange
 from providers.cassette.secrets import REMOVED
 
-# Of each run its own, and of no meaning to the model.
-OF_THE_RUN = frozenset(("prompt_cache_key", "metadata", "user", "session_id", "timestamp", "safety_identifier"))
-# Requests that ran side by side may come in another order, but not in quite another one.
+# Different in each run, and without meaning for the model.
+RUN_FIELDS = frozenset(("prompt_cache_key", "metadata", "user", "session_id", "timestamp", "safety_identifier"))
+# Concurrent requests may come in a slightly different order.
 AHEAD = 16
 
 logger = logging.getLogger(__name__)
 
 
 class ReplayQueue:
-    """Plays each exchange once. `tell` hears of requests that are not as they were recorded, once for each place."""
+    """Plays each exchange once. `on_mismatch` is called with requests that differ from the recording, once for each
+    field."""
 
     def __init__(self, name: str, exchanges: Sequence[Exchange]) -> None:
         self.name = name
         self.on_mismatch: Callable[[str], object] = logger.warning
         self._exchanges = exchanges
         self._waiting = list(exchanges)
-        self._told: dict[str, None] = {}
+        self._reported: dict[str, None] = {}
 
     def next(self) -> Exchange:
-        """The first exchange that was not played yet.
+        """Return the first exchange that was not played yet.
 
         Raises:
-            RequestRejected: there is none.
+            RequestRejected: There is none.
         """
         if not self._waiting:
-            raise RequestRejected(self._used_up())
+            raise RequestRejected(self._exhausted())
         return self._waiting[0]
 
     def take(self, method: str, url: str, body: JsonValue) -> Exchange:
-        """The answer to a request: that of the same request, else of the first one that went the same way.
+        """Return the exchange for a request: the identical one, otherwise the first with the same method and path.
 
         Raises:
-            RequestRejected: there is none left.
+            RequestRejected: There is none left.
         """
         path = urlsplit(url).path
-        same_way = [each for each in self._waiting if (each.method, urlsplit(each.url).path) == (method, path)]
-        fitting = same_way or [each for each in self._waiting if each.method == method == "POST"]
-        if not fitting:
-            raise RequestRejected(self._used_up())
-        exact = (each for each in same_way[:AHEAD] if difference(each.body, body) is None)
-        chosen = next(exact, fitting[0])
+        same_path = [each for each in self._waiting if (each.method, urlsplit(each.url).path) == (method, path)]
+        candidates = same_path or [each for each in self._waiting if each.method == method == "POST"]
+        if not candidates:
+            raise RequestRejected(self._exhausted())
+        exact = (each for each in same_path[:AHEAD] if difference(each.body, body) is None)
+        chosen = next(exact, candidates[0])
         self._compare(chosen, url, body)
         self._waiting.remove(chosen)
         return chosen
@@ -65,19 +66,23 @@ class ReplayQueue:
 
     def _note(self, place: str, number: int) -> None:
         head = place.partition(".")[0].partition("[")[0]
-        if head not in self._told:
-            self._told[head] = None
-            self.on_mismatch(f"replay: request {number} is not the recorded one; it differs in {place}")
+        if head not in self._reported:
+            self._reported[head] = None
+            self.on_mismatch(f"replay: request {number} differs from the recorded one in {place}")
 
-    def _used_up(self) -> str:
+    def _exhausted(self) -> str:
         count = len(self._exchanges)
         played = count - len(self._waiting)
-        said = f"the cassette {self.name} has no answer left to this: {played} of its {count} exchanges were played"
-        return f"{said}; requests differed from the recorded ones in {', '.join(self._told)}" if self._told else said
+        text = f"the cassette {self.name} has no matching exchange left: {played} of {count} were played"
+        return (
+            f"{text}; requests differed from the recorded ones in {', '.join(self._reported)}"
+            if self._reported
+            else text
+        )
 
 
 def difference(recorded: JsonValue, asked: JsonValue) -> str | None:
-    """Where two bodies differ first, as in `messages[2].content`; None where they mean the same."""
+    """Return the first place in which two bodies differ, as in `messages[2].content`; None if they are equivalent."""
     place = next(_differences(recorded, asked, ""), None)
     return place if place is None else place.lstrip(".") or "the body"
 
@@ -85,7 +90,7 @@ def difference(recorded: JsonValue, asked: JsonValue) -> str | None:
 def _differences(recorded: JsonValue, asked: JsonValue, place: str) -> Iterator[str]:
     match recorded, asked:
         case dict(), dict():
-            for name in sorted((recorded.keys() | asked.keys()) - OF_THE_RUN):
+            for name in sorted((recorded.keys() | asked.keys()) - RUN_FIELDS):
                 yield from _differences(recorded.get(name), asked.get(name), f"{place}.{name}")
         case list(), list():
             for index, (before, now) in enumerate(zip(recorded, asked, strict=False)):

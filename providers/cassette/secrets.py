@@ -1,4 +1,4 @@
-"""What must not stand in a cassette, and how it is taken out."""
+"""Removal of secrets from cassettes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from harness.messages import JsonObject
 
 REMOVED = "[removed]"
-# Shorter values are no keys, and would be found in every other word.
+# Shorter values are not keys and would match ordinary text.
 SHORTEST = 8
-TELLING_HEADER = r"auth|api-?key|token$|secret|cookie|credential|signature|password"
-# No secret, but whose they are: taken out of headers only.
+SECRET_HEADER = r"auth|api-?key|token$|secret|cookie|credential|signature|password"
+# Not secret but personal: removed from headers only.
 PERSONAL_HEADER = r"organi[sz]ation|account|user-project|email"
-TELLING_VARIABLE = r"(^|_)(API)?(KEY|TOKEN|SECRET|PASSWORD|PASSWD)S?(_|$)"
-TELLING_QUERY = r"^(key|sig|code)$|api_?key|token|secret|password|signature|credential"
+SECRET_VARIABLE = r"(^|_)(API)?(KEY|TOKEN|SECRET|PASSWORD|PASSWD)S?(_|$)"
+SECRET_QUERY = r"^(key|sig|code)$|api_?key|token|secret|password|signature|credential"
 
 
 class Secrets:
-    """Values that are taken out wherever they stand. More are learned from what each request says who it is."""
+    """Values that are removed wherever they occur. More are learned from the headers of each request."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._values: set[bytes] = set()
@@ -37,44 +37,44 @@ class Secrets:
             self._values.update(each.encode() for each in written)
 
     def redacted(self, data: bytes) -> bytes:
-        """The same without them."""
-        # The longest first: one may hold another.
+        """Return the data without the secrets."""
+        # The longest first: one may contain another.
         for value in sorted(self._values, key=len, reverse=True):
             data = data.replace(value, REMOVED.encode())
         return data
 
     def ends_in_prefix(self, data: bytes) -> bool:
-        """Whether the data ends in the beginning of one of them."""
+        """Return True if the data ends with the beginning of a secret."""
         return any(data.endswith(value[:length]) for value in self._values for length in range(1, len(value)))
 
     def learn_from(self, headers: Mapping[str, str]) -> None:
-        """Learn what a request says to be let in."""
+        """Learn the credentials in the headers of a request."""
         for name, value in headers.items():
-            if re.search(TELLING_HEADER, name, re.IGNORECASE):
+            if re.search(SECRET_HEADER, name, re.IGNORECASE):
                 self.learn(value.removeprefix("Bearer "))
 
     def redacted_url(self, url: str) -> str:
-        """An address without a name, a password and what its query tells in secret, which is learned."""
+        """Return a URL without user name, password and secret query parameters, which are learned."""
         parts = urlsplit(url)
         pairs: list[tuple[str, str]] = []
         for name, value in parse_qsl(parts.query, keep_blank_values=True):
-            telling = re.search(TELLING_QUERY, name, re.IGNORECASE) is not None
-            if telling:
+            is_secret = re.search(SECRET_QUERY, name, re.IGNORECASE) is not None
+            if is_secret:
                 self.learn(value)
-            pairs.append((name, REMOVED if telling else value))
+            pairs.append((name, REMOVED if is_secret else value))
         host = parts.netloc.rpartition("@")[2]
         return urlunsplit((parts.scheme, host, parts.path, urlencode(pairs, safe="[]"), ""))
 
 
 class SecretStream:
-    """Takes secrets out of a stream that may be cut in the middle of one; what may be the beginning of one waits."""
+    """Removes secrets from a stream that may be cut inside one; a possible beginning of a secret is held back."""
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
         self._held: list[tuple[float, bytes]] = []
 
     def feed(self, at: float, chunk: bytes) -> list[tuple[float, bytes]]:
-        """What can be told by now, with the time at which it came."""
+        """Return the chunks that can be written by now, with their times."""
         self._held.append((at, chunk))
         joined = b"".join(chunk for _, chunk in self._held)
         return [] if self._secrets.ends_in_prefix(joined) else self.finish()
@@ -87,18 +87,18 @@ class SecretStream:
 
 
 def redacted_headers(headers: Mapping[str, str]) -> JsonObject:
-    """Headers without what tells who asks."""
-    telling = f"{TELLING_HEADER}|{PERSONAL_HEADER}"
+    """Return the headers without credentials and personal data."""
+    is_secret = f"{SECRET_HEADER}|{PERSONAL_HEADER}"
     return {
-        name.lower(): REMOVED if re.search(telling, name, re.IGNORECASE) else value for name, value in headers.items()
+        name.lower(): REMOVED if re.search(is_secret, name, re.IGNORECASE) else value for name, value in headers.items()
     }
 
 
 def secrets_in(environment: Mapping[str, str], key_variables: Iterable[str]) -> list[str]:
-    """The values of variables that are known to hold keys, or are named as such are."""
+    """Return the values of variables that are known to hold keys, or are named like keys."""
     known = set(key_variables)
     return [
         value
         for name, value in environment.items()
-        if name in known or (re.search(TELLING_VARIABLE, name.upper()) and not value.startswith(("/", "~")))
+        if name in known or (re.search(SECRET_VARIABLE, name.upper()) and not value.startswith(("/", "~")))
     ]

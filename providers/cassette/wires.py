@@ -1,4 +1,4 @@
-"""Wires between a provider and the network: one records the exchanges, one plays them back."""
+"""Wires between a provider and the network: one records exchanges, the other replays them."""
 
 from __future__ import annotations
 

@@ -23,13 +23,14 @@ __all__ = [
 
 
 def scripted(*sequence: Reply | str, delay: float = 0.0, name: str = "script") -> Model:
-    """A model, `demo/<name>`, that plays these replies in order; `delay` is the seconds between its words."""
+    """Return a model, `demo/<name>`, that plays these replies in order; `delay` is the pause between fragments, in
+    seconds."""
     return _model(DemoProvider(replies(*sequence), delay=delay), name)
 
 
 def demo_model() -> Model:
-    """The model of the tour."""
-    # The tour's text is not needed by those who only play scripts of their own.
+    """Return the model of the tour."""
+    # Imported here: custom scripts do not need the tour.
     from providers.demo.tour import tour
 
     return _model(DemoProvider(tour, delay=0.012), "tour")

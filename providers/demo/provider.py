@@ -1,4 +1,4 @@
-"""A model that plays a script, streamed like a real one: the offline tour, and the tests' model."""
+"""Model that plays a script, streamed like a real one: for the offline tour and for tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ CHARS_PER_TOKEN = 4
 
 
 class DemoProvider:
-    """Plays `script` in fragments of `chunk` characters, `delay` seconds apart; keeps the requests it was asked."""
+    """Plays `script` in fragments of `chunk` characters, `delay` seconds apart; `requests` holds the received
+    requests."""
 
     name = "demo"
 
@@ -43,7 +44,7 @@ class DemoProvider:
         yield Done(_stop_reason(reply), reply.usage or _usage(request, reply), error=reply.error)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
     def _play(self, index: int, part: Think | Say | Call) -> Iterator[Delta]:
         match part:
@@ -73,9 +74,9 @@ def _stop_reason(reply: Reply) -> StopReason:
 
 
 def _usage(request: Request, reply: Reply) -> Usage:
-    said = sum(len(part.text) for part in reply.parts if isinstance(part, Think | Say))
+    written = sum(len(part.text) for part in reply.parts if isinstance(part, Think | Say))
     read = len(request.system) + sum(len(str(message.content)) for message in request.messages)
-    return Usage(input=read // CHARS_PER_TOKEN, output=max(1, said // CHARS_PER_TOKEN))
+    return Usage(input=read // CHARS_PER_TOKEN, output=max(1, written // CHARS_PER_TOKEN))
 
 
 if TYPE_CHECKING:

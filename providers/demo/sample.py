@@ -1,4 +1,4 @@
-"""The little project the tour works on; it has one mistake and a test that shows it."""
+"""Sample project of the tour, with one bug and a test that shows it."""
 
 from __future__ import annotations
 

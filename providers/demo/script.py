@@ -1,4 +1,4 @@
-"""What the demo model plays: replies made of what it thinks, says and calls."""
+"""Script of the demo model: replies that consist of thinking, text and tool calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call; `raw` replaces the arguments by text that need not be JSON."""
+    """A tool call; `raw` replaces the arguments with text that need not be JSON."""
 
     name: str
     arguments: JsonObject
@@ -34,14 +34,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The request fails here, after what was streamed before it."""
+    """The request fails here, after the parts before it were streamed."""
 
     error: ProviderError
 
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """Nothing more comes, for ever."""
+    """The stream stalls forever."""
 
 
 Part: TypeAlias = Think | Say | Call | Break | Hang
@@ -49,7 +49,7 @@ Part: TypeAlias = Think | Say | Call | Break | Hang
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One reply. A stop reason or usage that is not given follows from the parts, at four characters a token."""
+    """One reply. Missing stop reason and usage are derived from the parts, at four characters per token."""
 
     parts: tuple[Part, ...]
     stop_reason: StopReason | None = None
@@ -61,7 +61,7 @@ Script: TypeAlias = Callable[[Request], Reply]
 
 
 def replies(*sequence: Reply | str) -> Script:
-    """A script that plays these in order and then says that it is over."""
+    """Return a script that plays these in order and then says that it is over."""
     waiting = [reply if isinstance(reply, Reply) else Reply((Say(reply),)) for reply in sequence]
 
     def play(request: Request) -> Reply:

@@ -1,7 +1,7 @@
-"""The tour: a script that shows a newcomer every part of cinch on a scratch project.
+"""Tour: a script that shows a new user every part of cinch on a scratch project.
 
-The script knows where it is from the number of replies it has given, so a tour that was interrupted goes on. It looks
-at results only to say what truly happened: whether an edit was allowed and what the tests said.
+The number of replies so far determines the step, so an interrupted tour continues. Results are read only to report what
+happened: whether an edit was allowed, and the outcome of the tests.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FIX = ("subtotal(prices) * (1 - discount)", "subtotal(prices) * (1 - discount / 
 
 
 def tour(request: Request) -> Reply:
-    """The next step of the tour."""
+    """Return the next step of the tour."""
     done = sum(isinstance(message, AssistantMessage) for message in request.messages)
     return STEPS[done](request) if done < len(STEPS) else _over()
 
@@ -33,7 +33,7 @@ def _welcome(request: Request) -> Reply:
             Say(
                 "**This is a scripted tour.** No model is answering: I play a fixed script on a scratch copy of a "
                 "small project, with the real tools. Nothing of yours is read or changed.\n\n"
-                "First I look around. Reading and searching need no leave:"
+                "First I look around. Reading and searching need no approval:"
             ),
             Call("list_files", {"path": "."}),
             Call("read_file", {"path": "till/receipt.py"}),
@@ -75,10 +75,10 @@ def _edit(request: Request) -> Reply:
 
 def _ask(request: Request) -> Reply:
     edited = _last_result(request, "edit_file")
-    told = "The file is changed." if edited and not edited.is_error else "The file is as it was: you said no."
+    status = "The file is changed." if edited and not edited.is_error else "The file is as it was: you said no."
     return Reply(
         (
-            Say(f"{told} A model may also ask you something, when only you can know it:"),
+            Say(f"{status} A model may also ask you something, when only you can know it:"),
             _steps("completed", "completed", "in_progress"),
             Call(
                 "ask_user",
@@ -131,7 +131,7 @@ def _over() -> Reply:
 
 
 def _steps(*status: str) -> Call:
-    contents = ("See which test fails", "Mend the discount", "Run the tests again")
+    contents = ("See which test fails", "Fix the discount", "Run the tests again")
     todos: list[JsonValue] = [
         {"content": content, "status": now} for content, now in zip(contents, status, strict=True)
     ]

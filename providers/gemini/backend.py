@@ -1,4 +1,4 @@
-"""Where Gemini models are: the address, the way to a model and the key that one request goes with."""
+"""Backends of Gemini models: address, path and key of a request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from providers.endpoint import Endpoint
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """How one request gets there; `root` is what comes before a model's name, or a list of them."""
+    """Endpoint, headers and path of one request; `root` precedes a model's name or the list of models."""
 
     endpoint: Endpoint
     headers: Mapping[str, str]
@@ -28,22 +28,22 @@ class Backend(Protocol):
     endpoint: Endpoint
 
     async def route(self, key: str | None) -> Route:
-        """The way for a request, with this key or with the site's own.
+        """Return the route for a request, with this key or the backend's own.
 
         Raises:
-            ProviderError: there is no key that could be sent.
+            ProviderError: There is no key to send.
         """
         ...
 
     def model_name(self, model_id: str) -> str: ...
 
-    def listing(self, way: Route) -> str:
-        """The path under which the site lists its models."""
+    def listing(self, route: Route) -> str:
+        """Return the path of the model list."""
         ...
 
 
 class GeminiApiBackend:
-    """The Gemini API, where a key is all one needs."""
+    """The Gemini API, which needs only a key."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = dataclasses.replace(endpoint, base_url=unversioned(endpoint.base_url))
@@ -55,12 +55,12 @@ class GeminiApiBackend:
     def model_name(self, model_id: str) -> str:
         return model_id if "/" in model_id else f"models/{model_id}"
 
-    def listing(self, way: Route) -> str:
-        return f"{way.root}/models?pageSize=1000"
+    def listing(self, route: Route) -> str:
+        return f"{route.root}/models?pageSize=1000"
 
 
 def unversioned(base_url: str) -> str:
-    """The vendor's SDK takes an address without the version of the API; other programs take one with it."""
+    """Return a base URL without the API version: Google's SDK takes one without it, other programs with it."""
     return re.sub(r"/v1(beta1?)?$", "", base_url)
 
 
@@ -68,7 +68,7 @@ def key_header(endpoint: Endpoint) -> dict[str, str]:
     headers = {"content-type": "application/json"}
     if endpoint.secret is None:
         return headers
-    # Never in the address, where logs would keep it.
+    # Never in the URL, which may be logged.
     return headers | {"x-goog-api-key": endpoint.secret.value}
 
 

@@ -1,4 +1,4 @@
-"""What a model's words rest on, as Gemini tells it beside them: pages, and places that are counted in bytes."""
+"""Citations in Gemini's replies: pages and positions, which are counted in bytes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ KINDS = ("web", "retrievedContext", "maps", "image")
 
 
 class CitationCollector:
-    """Notes what is told as it comes, and reads it when the text is over."""
+    """Collects grounding metadata as it arrives; reads it when the text is complete."""
 
     def __init__(self) -> None:
         self._grounding: Raw = {}
         self._quoted: list[Raw] = []
 
     def note(self, candidate: Candidate) -> None:
-        """What the service searched is told anew each time, what it quoted may be told bit by bit."""
+        """Add a candidate's metadata: grounding replaces earlier grounding, citations may come one by one."""
         grounding = as_object(candidate.get("groundingMetadata"))
         if grounding.get("groundingChunks"):
             self._grounding = grounding
@@ -27,20 +27,20 @@ class CitationCollector:
         self._quoted += objects(quoted.get("citationSources") or quoted.get("citations"))
 
     def take(self, text: str) -> tuple[Citation, ...]:
-        """What there is to tell of the text."""
+        """Return the citations of the text."""
         if not self._grounding and not self._quoted:
             return ()
-        words = _Words(text)
+        words = _Located(text)
         pages = [_page(chunk) for chunk in objects(self._grounding.get("groundingChunks"))]
         found = merged((*self._quotations(words), *self._supports(words, pages)))
         self._grounding, self._quoted = {}, []
         return joined(found, merged(pages))
 
-    def _quotations(self, words: _Words) -> Iterator[Citation | None]:
+    def _quotations(self, words: _Located) -> Iterator[Citation | None]:
         for raw in self._quoted:
             yield citation(raw.get("uri"), raw.get("title") or raw.get("license"), "", *words.span(raw))
 
-    def _supports(self, words: _Words, pages: list[Citation | None]) -> Iterator[Citation | None]:
+    def _supports(self, words: _Located, pages: list[Citation | None]) -> Iterator[Citation | None]:
         for support in objects(self._grounding.get("groundingSupports")):
             span = words.span(as_object(support.get("segment")))
             for index in items(support.get("groundingChunkIndices")):
@@ -48,15 +48,15 @@ class CitationCollector:
                     yield citation(page.url, page.title, page.quote, *span)
 
 
-class _Words:
-    """A text in which places are found."""
+class _Located:
+    """Text in which segments are located."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._bytes = text.encode(errors="replace")
 
     def span(self, segment: Raw) -> tuple[int | None, int | None]:
-        """The characters of a segment; none where it is not in the text."""
+        """Return the character range of a segment; None if it is not in the text."""
         words, start, end = segment.get("text"), segment.get("startIndex") or 0, segment.get("endIndex")
         if isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(self._bytes):
             first = len(self._bytes[:start].decode(errors="ignore"))
@@ -68,7 +68,7 @@ class _Words:
 
 
 def _page(chunk: Raw) -> Citation | None:
-    told = next((found for kind in KINDS if (found := as_object(chunk.get(kind)))), as_object(None))
-    url = told.get("uri") or told.get("sourceUri")
-    title = told.get("title") or told.get("domain") or told.get("documentName") or told.get("fileSearchStore")
-    return citation(url, title, told.get("text"))
+    source = next((found for kind in KINDS if (found := as_object(chunk.get(kind)))), as_object(None))
+    url = source.get("uri") or source.get("sourceUri")
+    title = source.get("title") or source.get("domain") or source.get("documentName") or source.get("fileSearchStore")
+    return citation(url, title, source.get("text"))

@@ -1,4 +1,4 @@
-"""The Gemini API's stream turned into deltas; pure."""
+"""Decoder of the Gemini API's stream; pure."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 FIELDS = frozenset(("candidates", "promptFeedback", "usageMetadata", "responseId", "modelVersion", "createTime"))
 LENGTH = frozenset(("MAX_TOKENS", "CONTINUATION"))
-WHY: Mapping[str, str] = {
-    "SAFETY": "what it said may be unsafe",
+REASONS: Mapping[str, str] = {
+    "SAFETY": "the reply may be unsafe",
     "IMAGE_SAFETY": "the image may be unsafe",
-    "RECITATION": "it repeated a text it has read, which may be protected",
-    "LANGUAGE": "it does not speak that language",
-    "BLOCKLIST": "a word is not allowed",
+    "RECITATION": "it repeated training data, which may be copyrighted",
+    "LANGUAGE": "the language is not supported",
+    "BLOCKLIST": "it contained a blocked term",
     "PROHIBITED_CONTENT": "the content is prohibited",
-    "SPII": "it would have told personal data",
+    "SPII": "it contained personal data",
     "MODEL_ARMOR": "Model Armor blocked it",
-    "JAILBREAK": "it was taken for a jailbreak",
+    "JAILBREAK": "it was classified as a jailbreak",
     "TOO_MANY_TOOL_CALLS": "the model called too many tools",
-    "MISSING_THOUGHT_SIGNATURE": "a thought came back without its signature",
-    "OTHER": "for reasons it does not tell",
+    "MISSING_THOUGHT_SIGNATURE": "a thought was sent without its signature",
+    "OTHER": "no reason given",
 }
-GARBLED: Mapping[str, str] = {
-    "MALFORMED_FUNCTION_CALL": "the model wrote a tool call that cannot be read",
-    "MALFORMED_RESPONSE": "the model wrote what cannot be read",
-    "UNEXPECTED_TOOL_CALL": "the model called a tool it was not given",
+RETRYABLE: Mapping[str, str] = {
+    "MALFORMED_FUNCTION_CALL": "the model produced an invalid tool call",
+    "MALFORMED_RESPONSE": "the model produced an invalid reply",
+    "UNEXPECTED_TOOL_CALL": "the model called an unavailable tool",
 }
-"""Endings after which the model is asked again."""
+"""Finish reasons after which the request is retried."""
 STATUS_OF_ERROR: Mapping[str, int] = {
     "INVALID_ARGUMENT": 400,
     "FAILED_PRECONDITION": 400,
@@ -53,17 +53,16 @@ STATUS_OF_ERROR: Mapping[str, int] = {
 
 
 class ContentDecoder:
-    """Decodes one reply. Text and thoughts come in pieces, calls whole; a signature ends the block it came with.
+    """Decodes one reply. Text and thinking arrive in pieces, calls complete; a signature ends the block it came with.
 
-    The end of a text waits for what comes next, since what it rests on may be told after it. Parts of kinds that we
-    never ask for are passed over.
+    The end of a text block is held back, since its citations may follow it. Unknown kinds of parts are skipped.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._next = 0
         self._open: BlockKind | None = None
-        self._held: BlockEnd | None = None
+        self._held_end: BlockEnd | None = None
         self._text: list[str] = []
         self._sources = CitationCollector()
         self._calls = False
@@ -79,10 +78,10 @@ class ContentDecoder:
         return bool(self._finish or self._blocked)
 
     def take(self, event: StreamEvent | list[StreamEvent]) -> Sequence[Delta]:
-        """The deltas of one event.
+        """Return the deltas of one event.
 
         Raises:
-            ProviderError: the event is an error.
+            ProviderError: The event is an error.
         """
         if isinstance(event, list):
             event = event[0] if event else {}
@@ -96,21 +95,21 @@ class ContentDecoder:
         feedback = event.get("promptFeedback") or {}
         if feedback.get("blockReason"):
             self._blocked = feedback
-        # Without its count of tokens it may not be the last: some services then send that by itself.
+        # Some services send the token counts in a separate event after the last one.
         self.is_over = self.is_complete and bool(event.get("usageMetadata"))
         return deltas
 
     def finish(self) -> Sequence[Delta]:
-        """What closes the reply, `Done` last.
+        """Return the deltas that close the reply, `Done` last.
 
         Raises:
-            UnusableReply: the model garbled it.
+            InvalidReply: The reply is malformed.
         """
-        if self._finish in GARBLED:
-            why = plain(self._endpoint.hide_key(self._message)) or GARBLED[self._finish]
+        if self._finish in RETRYABLE:
+            why = plain(self._endpoint.hide_key(self._message)) or RETRYABLE[self._finish]
             raise InvalidReply(f"{self._endpoint.preset.label}: {why} ({self._finish})")
         stop, error = self._ending()
-        return (*self._close(), *self._let_go(), Done(stop, _counted(self._usage), self._response_id, error))
+        return (*self._close(), *self._release_end(), Done(stop, _counted(self._usage), self._response_id, error))
 
     def _read(self, event: StreamEvent) -> Iterator[Delta]:
         for candidate in (event.get("candidates") or [])[:1]:
@@ -127,15 +126,15 @@ class ContentDecoder:
         call = part.get("functionCall")
         if call:
             yield from self._close()
-            yield from self._let_go()
+            yield from self._release_end()
             yield from self._call(call, signature)
         elif part.get("text") or signature:
-            yield from self._said("thinking" if part.get("thought") else "text", part.get("text") or "", signature)
+            yield from self._speech("thinking" if part.get("thought") else "text", part.get("text") or "", signature)
 
-    def _said(self, kind: BlockKind, text: str, signature: str | None) -> Iterator[Delta]:
+    def _speech(self, kind: BlockKind, text: str, signature: str | None) -> Iterator[Delta]:
         if self._open != kind:
             yield from self._close()
-            yield from self._let_go()
+            yield from self._release_end()
             self._open, self._text = kind, []
             yield BlockStart(self._next, kind)
         if text:
@@ -156,16 +155,16 @@ class ContentDecoder:
             return
         end = BlockEnd(self._next, signature)
         if self._open == "text":
-            self._held = end
+            self._held_end = end
         else:
             yield end
         self._open = None
         self._next += 1
 
-    def _let_go(self) -> Iterator[Delta]:
-        if self._held is not None:
-            yield replace(self._held, citations=self._sources.take("".join(self._text)))
-        self._held = None
+    def _release_end(self) -> Iterator[Delta]:
+        if self._held_end is not None:
+            yield replace(self._held_end, citations=self._sources.take("".join(self._text)))
+        self._held_end = None
 
     def _ending(self) -> tuple[StopReason, str | None]:
         if not self._finish:
@@ -178,13 +177,13 @@ class ContentDecoder:
         return "error", _explained("stopped the reply", self._finish, self._message)
 
     def _fail(self, error: ErrorBody | str) -> NoReturn:
-        told: ErrorBody = {} if isinstance(error, str) else error
-        status = told.get("code") or STATUS_OF_ERROR.get(told.get("status") or "", 500)
+        body: ErrorBody = {} if isinstance(error, str) else error
+        status = body.get("code") or STATUS_OF_ERROR.get(body.get("status") or "", 500)
         raise failure(self._endpoint, status, json.dumps({"error": error}), {})
 
 
-def _explained(what: str, reason: str, said: str) -> str:
-    why = plain(said) or WHY.get(reason, "")
+def _explained(what: str, reason: str, message: str) -> str:
+    why = plain(message) or REASONS.get(reason, "")
     return f"the service {what}: {why} ({plain(reason)})" if why else f"the service {what}: {plain(reason)}"
 
 

@@ -1,4 +1,4 @@
-"""A request in the form of the Gemini API; pure."""
+"""Request body of the Gemini API; pure."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from providers.wire.encoding import (
     text_of,
 )
 from providers.wire.names import safe_name
-from providers.wire.turns import OPENING_TEXT, Writer, images_after, turns_of
+from providers.wire.turns import OPENING_TEXT, TurnEncoder, images_after, turns_of
 
 THINKING = "thinkingConfig"
 FORMAT = "responseJsonSchema"
 TEMPERATURE = "temperature"
 UNSIGNED = "unsigned calls"
-"""What a service may be known not to take, besides names of fields: a call without a signature, from any model."""
+"""A feature that a service may not support, in addition to field names: tool calls without a signature."""
 FOREIGN_CALL = "skip_thought_signature_validator"
-"""What the vendor has one write as the signature of a call that its model did not make."""
+"""Signature that Google documents for calls which its model did not make."""
 BEGINNING: JsonObject = {"text": OPENING_TEXT}
 
 
 def encode(request: Request, without: Collection[str] = ()) -> JsonObject:
-    """The body of `POST …:streamGenerateContent`, without what this service is known not to take.
+    """Return the body of `POST …:streamGenerateContent`, without the fields in `without`.
 
-    Where it cannot be held to the form of an answer, the model is told of it in words.
+    If the service cannot enforce the output schema, the prompt asks for it.
     """
-    told = turns_of(request.messages, _Writer(request, signs=UNSIGNED in without), BEGINNING)
-    body: JsonObject = {"contents": [{"role": speaker, "parts": said} for speaker, said in told]}
+    turns = turns_of(request.messages, _TurnEncoder(request, signs=UNSIGNED in without), BEGINNING)
+    body: JsonObject = {"contents": [{"role": speaker, "parts": parts} for speaker, parts in turns]}
     if system := system_text(request, with_schema=FORMAT in without):
         body["systemInstruction"] = {"parts": [{"text": system}]}
     if request.tools:
@@ -57,7 +57,7 @@ def encode(request: Request, without: Collection[str] = ()) -> JsonObject:
 
 def _declared(tool: ToolSpec) -> JsonObject:
     declared: JsonObject = {"name": tool.name, "description": tool.description}
-    # An object of nothing is refused; a tool without parameters says nothing of them.
+    # An object without properties is rejected; a tool without parameters omits them.
     if any(value for key, value in tool.parameters.items() if key not in ("type", "title", "description", "$schema")):
         declared["parametersJsonSchema"] = {"type": "object", **tool.parameters}
     return declared
@@ -68,7 +68,7 @@ def _config(request: Request, without: Collection[str]) -> JsonObject:
     thinking = {} if THINKING in without else thinking_config(request.spec)
     if request.max_tokens is not None:
         budget = thinking.get("thinkingBudget")
-        config["maxOutputTokens"] = _with_thoughts(request.max_tokens, budget if isinstance(budget, int) else 0)
+        config["maxOutputTokens"] = _output_limit(request.max_tokens, budget if isinstance(budget, int) else 0)
     if request.temperature is not None and TEMPERATURE not in without:
         config[TEMPERATURE] = request.temperature
     if thinking:
@@ -79,13 +79,13 @@ def _config(request: Request, without: Collection[str]) -> JsonObject:
     return config
 
 
-def _with_thoughts(wanted: int, budget: int) -> int:
-    """The limit of a reply, in which its thoughts count."""
+def _output_limit(wanted: int, budget: int) -> int:
+    """Return the limit of a reply, which includes its thinking tokens."""
     return wanted if wanted > budget else wanted + budget
 
 
-class _Writer:
-    """Writes for one model. `signs`: it wants signatures, though its name does not tell."""
+class _TurnEncoder:
+    """Turn encoder for one model; `signs` is set if it requires signatures although its name does not tell."""
 
     def __init__(self, request: Request, *, signs: bool) -> None:
         version = generation(request.spec.model_id)
@@ -95,10 +95,10 @@ class _Writer:
         replies = [message for message in request.messages if isinstance(message, AssistantMessage)]
         self._names: Mapping[str, str] = {call.id: call.name for reply in replies for call in reply.tool_calls}
 
-    def said(self, content: Iterable[UserContent]) -> Iterator[JsonValue]:
+    def user_blocks(self, content: Iterable[UserContent]) -> Iterator[JsonValue]:
         return _parts(content)
 
-    def result(self, message: ToolResult) -> JsonObject:
+    def tool_result(self, message: ToolResult) -> JsonObject:
         images = [*_parts(block for block in message.content if isinstance(block, Image))]
         text = text_of(message.content)
         answer: JsonObject = {
@@ -110,25 +110,25 @@ class _Writer:
             answer["parts"] = images
         return {"functionResponse": answer}
 
-    def beside(self, message: ToolResult) -> Iterator[JsonValue]:
+    def after_results(self, message: ToolResult) -> Iterator[JsonValue]:
         if not self._sees_in_results:
             yield from images_after(message, self._name_in(message), safe_name(message.call_id), _parts)
 
     def _name_in(self, message: ToolResult) -> str:
-        """The tool as its call names it: the service matches both."""
+        """Return the tool name of the call: the service matches both."""
         return _name(self._names.get(message.call_id) or message.tool_name)
 
-    def reply(self, message: AssistantMessage) -> list[JsonValue]:
+    def assistant_blocks(self, message: AssistantMessage) -> list[JsonValue]:
         is_own = is_same_model(message, self._spec)
-        parts = [part for block in message.content for part in _said(block, is_own=is_own)]
+        parts = [part for block in message.content for part in _block(block, is_own=is_own)]
         calls = [part for part in parts if "functionCall" in part]
-        # Of parallel calls the service signs the first alone.
+        # The service signs only the first of parallel calls.
         if calls and self._signs and not any("thoughtSignature" in call for call in calls):
             calls[0]["thoughtSignature"] = FOREIGN_CALL
         return [*parts]
 
 
-def _said(block: AssistantContent, *, is_own: bool) -> Iterator[JsonObject]:
+def _block(block: AssistantContent, *, is_own: bool) -> Iterator[JsonObject]:
     signature = block.signature if is_own else None
     signed: JsonObject = {"thoughtSignature": signature} if signature else {}
     match block:
@@ -136,7 +136,7 @@ def _said(block: AssistantContent, *, is_own: bool) -> Iterator[JsonObject]:
             if text.strip() or signed:
                 yield {"text": text, **signed}
         case Thinking(text):
-            # Without a signature it is a summary for people, of which the model makes nothing.
+            # Without a signature it is only a summary for the user.
             if signed:
                 yield {"text": text, "thought": True, **signed}
         case ToolCall(call_id, name, arguments):
@@ -154,7 +154,7 @@ def _parts(content: Iterable[UserContent]) -> Iterator[JsonValue]:
 
 
 def _name(name: str) -> str:
-    """A tool's name as it was declared; what could not have been is made plain."""
+    """Return a tool name as declared; an invalid one is made valid."""
     if re.fullmatch(r"[a-zA-Z_][\w.:-]{0,127}", name, re.ASCII):
         return name
     plain = safe_name(name)
@@ -162,4 +162,4 @@ def _name(name: str) -> str:
 
 
 if TYPE_CHECKING:
-    _: type[Writer] = _Writer
+    _: type[TurnEncoder] = _TurnEncoder

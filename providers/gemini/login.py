@@ -1,4 +1,4 @@
-"""A login with Google: that of a person at this machine, or of the machine itself, as google-auth finds it."""
+"""Google Cloud credentials of the user or the machine, as found by google-auth."""
 
 from __future__ import annotations
 
@@ -16,20 +16,23 @@ if TYPE_CHECKING:
     from providers.gemini.wire_types import GoogleCredentials
 
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
-HOW = "log in with: gcloud auth application-default login"
+LOGIN_HINT = "log in with: gcloud auth application-default login"
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token for an hour. `project` is the one the login belongs to, `payer` the one to be charged; both may be ""."""
+    """Access token, valid for an hour."""
 
     value: str = field(repr=False)
     project: str
+    """Project of the login; may be empty."""
+
     payer: str
+    """Project to be billed; may be empty."""
 
 
 def can_log_in() -> bool:
-    """Whether google-auth is there; it is not imported for that."""
+    """Return True if google-auth is installed, without importing it."""
     try:
         return importlib.util.find_spec("google.auth") is not None
     except ModuleNotFoundError:
@@ -37,7 +40,7 @@ def can_log_in() -> bool:
 
 
 class Login:
-    """Hands out tokens, and gets a fresh one when the last is about to expire."""
+    """Supplies tokens, and requests a new one before the last expires."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -45,27 +48,31 @@ class Login:
         self._project = ""
 
     async def token(self) -> Token:
-        """A token that is good for some minutes at least.
+        """Return a token that is valid for some minutes at least.
 
         Raises:
-            AuthenticationFailed: nobody is logged in, or the login has ended.
-            NetworkError: Google could not be asked.
+            AuthenticationFailed: There are no credentials, or they have expired.
+            NetworkError: Google could not be reached.
         """
         return await asyncio.to_thread(self._fresh)
 
     def _fresh(self) -> Token:
-        # An extra, and slow to import.
+        # Optional, and slow to import.
         from google.auth.exceptions import DefaultCredentialsError, GoogleAuthError, TransportError
 
         try:
             with self._lock:
                 return self._renewed()
         except DefaultCredentialsError as error:
-            raise AuthenticationFailed(f"no login with Google was found; {HOW}: {plain(str(error))}") from error
+            raise AuthenticationFailed(
+                f"no Google Cloud credentials found; {LOGIN_HINT}: {plain(str(error))}"
+            ) from error
         except TransportError as error:
-            raise NetworkError(f"Google could not be asked for a token: {plain(str(error))}") from error
+            raise NetworkError(f"could not request a token from Google: {plain(str(error))}") from error
         except GoogleAuthError as error:
-            raise AuthenticationFailed(f"the login with Google was refused; {HOW}: {plain(str(error))}") from error
+            raise AuthenticationFailed(
+                f"the Google Cloud credentials were rejected; {LOGIN_HINT}: {plain(str(error))}"
+            ) from error
 
     def _renewed(self) -> Token:
         import google.auth
@@ -74,7 +81,7 @@ class Login:
         credentials = self._credentials
         if credentials is None:
             found = google.auth.default(scopes=[SCOPE])  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-            # google-auth leaves the types of these out.
+            # google-auth has no types for these.
             credentials, project = cast("tuple[GoogleCredentials, str | None]", found)
             self._credentials, self._project = credentials, project or ""
         if not credentials.valid:

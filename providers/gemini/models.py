@@ -1,6 +1,6 @@
-"""What can be told of a Gemini model by its name: its generation, and how it is made to think.
+"""Features of a Gemini model, by its name: generation and thinking parameters.
 
-2.5 takes a budget of tokens, later models a level, which cannot be none; earlier ones do not think.
+2.5 takes a token budget, later models a level, which cannot be off; earlier ones do not think.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from harness.thinking_level import ThinkingLevel
 Version: TypeAlias = tuple[int, int]
 
 LATEST: Version = (3, 8)
-"""The generation behind names such as `gemini-flash-latest`."""
+"""Generation of names such as `gemini-flash-latest`."""
 BUDGETS: Mapping[ThinkingLevel, int] = {
     "minimal": 512,
     "low": 2048,
@@ -36,7 +36,7 @@ _NUMBERED = re.compile(r"gemini-(?P<major>\d{1,2})(?:[.-](?P<minor>\d))?(?!\d)")
 
 
 def generation(model_id: str) -> Version:
-    """The version of a model; (0, 0) where the name does not say."""
+    """Return the version of a model; (0, 0) if the name does not contain it."""
     match = _NUMBERED.search(model_id)
     if match:
         return int(match["major"]), int(match["minor"] or 0)
@@ -44,18 +44,18 @@ def generation(model_id: str) -> Version:
 
 
 def thinking_config(spec: ModelSpec) -> JsonObject:
-    """What a request says of thinking; nothing where the model does not think, or we cannot place it."""
+    """Return the thinking parameters; empty if the model does not think or is unknown."""
     version = generation(spec.model_id)
     if version < (2, 5):
         return {}
-    told: JsonObject = {"thinkingBudget": _budget(spec)} if version < (3, 0) else {"thinkingLevel": _level(spec)}
-    return told if spec.thinking == "off" else {**told, "includeThoughts": True}
+    config: JsonObject = {"thinkingBudget": _budget(spec)} if version < (3, 0) else {"thinkingLevel": _level(spec)}
+    return config if spec.thinking == "off" else {**config, "includeThoughts": True}
 
 
 def _budget(spec: ModelSpec) -> int:
     least, most = _range(spec.model_id)
     if spec.thinking == "off":
-        # The one that cannot stop thinking is told to think as little as it can.
+        # Pro cannot stop thinking; it gets its minimum.
         return least if "pro" in spec.model_id else 0
     wanted = {**BUDGETS, **(spec.thinking_budgets or {})}[spec.thinking]
     return min(most, max(least, wanted))
@@ -68,7 +68,7 @@ def _range(model_id: str) -> tuple[int, int]:
 
 
 def _level(spec: ModelSpec) -> str:
-    """The nearest of the levels that the model knows."""
+    """Return the nearest level that the model supports."""
     version, is_pro = generation(spec.model_id), "pro" in spec.model_id
     level = LEVELS[spec.thinking]
     if level == "MINIMAL" and (is_pro or version >= (4, 0) or (version >= (3, 7) and "lite" not in spec.model_id)):

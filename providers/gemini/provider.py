@@ -1,4 +1,4 @@
-"""The provider for the Gemini API, at Google and in Google Cloud."""
+"""Provider for the Gemini API, at Google and in Google Cloud."""
 
 from __future__ import annotations
 
@@ -22,58 +22,60 @@ from providers.net.degradation import with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport
 
-# What models refuse, by words of their refusal, and what it is about.
-REFUSABLE = (
+# Features that models reject, by the text of their error.
+REJECTABLE = (
     ("thought_signature", UNSIGNED),
     ("thought signature", UNSIGNED),
     ("thinking", THINKING),
     ("temperature", TEMPERATURE),
 )
-REFUSED_FORMS = ("response_json_schema", "responsejsonschema", "response mime type", "response_mime_type", "schema")
+REJECTED_SCHEMA = ("response_json_schema", "responsejsonschema", "response mime type", "response_mime_type", "schema")
 
 
 class GeminiProvider(HttpProvider):
-    """Streams replies of one site's models.
+    """Streams replies of one backend's models.
 
-    A model that refuses a part of the request that is not needed is asked once more without it, and from then on.
+    If a model rejects an optional part of a request, the part is left out from then on.
     """
 
-    def __init__(self, site: Backend) -> None:
-        self._site = site
-        super().__init__(Transport(site.endpoint, key_header(site.endpoint)))
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        super().__init__(Transport(backend.endpoint, key_header(backend.endpoint)))
         self._without: dict[str, set[str]] = {}
 
     async def listed(self) -> list[ListedModel]:
-        way = await self._site.route(None)
-        return await listed_models(self._on(way), self._site.listing(way))
+        route = await self._backend.route(None)
+        return await listed_models(self._transport_for(route), self._backend.listing(route))
 
     def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         del with_tools
         return bool(thinking_config(spec))
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        way, model_id = await self._site.route(request.api_key), request.spec.model_id
-        named = partial(better_named, transport=self._on(way), path=self._site.listing(way), model_id=model_id)
-        ask, mends = partial(self._ask, request, way), partial(self._mends, request)
-        async with aclosing(with_degradation(ask, mends, named)) as answer:
+        route, model_id = await self._backend.route(request.api_key), request.spec.model_id
+        suggest = partial(
+            better_named, transport=self._transport_for(route), path=self._backend.listing(route), model_id=model_id
+        )
+        ask, adapts = partial(self._ask, request, route), partial(self._adapts, request)
+        async with aclosing(with_degradation(ask, adapts, suggest)) as answer:
             async for delta in answer:
                 yield delta
 
-    def _ask(self, request: Request, way: Route) -> AsyncGenerator[Delta]:
+    def _ask(self, request: Request, route: Route) -> AsyncGenerator[Delta]:
         model_id = request.spec.model_id
         body = encode(request, self._without.get(model_id, ()))
-        path = way.to_model(self._site.model_name(model_id))
-        return deltas(self._on(way), path, body, ContentDecoder(way.endpoint))
+        path = route.to_model(self._backend.model_name(model_id))
+        return deltas(self._transport_for(route), path, body, ContentDecoder(route.endpoint))
 
-    def _on(self, way: Route) -> Transport:
-        return self._transport.with_credentials(way.endpoint, way.headers)
+    def _transport_for(self, route: Route) -> Transport:
+        return self._transport.with_credentials(route.endpoint, route.headers)
 
-    def _mends(self, request: Request, error: RequestRejected) -> bool:
-        """Whether the next request will be without what this one was refused for."""
+    def _adapts(self, request: Request, error: RequestRejected) -> bool:
+        """Return True if the next request will leave out what this one was rejected for."""
         refusal = str(error).lower()
         without = self._without.setdefault(request.spec.model_id, set())
-        refused = next((part for word, part in REFUSABLE if word in refusal), None)
-        if refused is None and request.output_schema and any(word in refusal for word in REFUSED_FORMS):
+        refused = next((part for word, part in REJECTABLE if word in refusal), None)
+        if refused is None and request.output_schema and any(word in refusal for word in REJECTED_SCHEMA):
             refused = FORMAT
         if refused is None or refused in without:
             return False

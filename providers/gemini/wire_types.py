@@ -1,4 +1,4 @@
-"""The Gemini API's responses as they are streamed, and what we use of google-auth; more fields may come."""
+"""Streamed responses of the Gemini API, and the parts of google-auth that are used; more fields may come."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class FunctionCall(TypedDict, total=False):
 
 
 class Part(TypedDict, total=False):
-    """One kind of content; those we do not name are what the service's own tools say."""
+    """One kind of content; other kinds come from the service's own tools."""
 
     text: str | None
     thought: bool | None
@@ -61,7 +61,7 @@ class StreamEvent(TypedDict, total=False):
 
 
 class GoogleCredentials(Protocol):
-    """A login of google-auth, which has no types of its own."""
+    """Credentials of google-auth, which has no types."""
 
     token: str | None
     valid: bool

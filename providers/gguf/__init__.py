@@ -1,1 +1,1 @@
-"""Models on this machine without a server: a GGUF file, read by llama.cpp in a thread of its own."""
+"""Models on this machine without a server: GGUF files, run by llama.cpp in a thread."""

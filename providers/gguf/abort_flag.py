@@ -1,4 +1,4 @@
-"""A flag that C code can look at."""
+"""Flag that C code can read."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import ctypes
 
 
 class Flag:
-    """Raised from any thread, seen by llama.cpp within a token."""
+    """Set from any thread, noticed by llama.cpp within a token."""
 
     def __init__(self) -> None:
-        # As text in C it is empty until the flag is raised.
+        # As a C string it is empty until the flag is set.
         self.text = ctypes.create_string_buffer(2)
 
     def __bool__(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a model writes turned into deltas; pure."""
+"""Decoder of a local model's text; pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Speech = Literal["text", "thinking"]
 
 
 class WrittenReplyDecoder:
-    """Decodes one reply, from its text in pieces."""
+    """Decodes one reply from its text in pieces."""
 
     def __init__(self, written: TextToolCalls) -> None:
         self._written = written
@@ -25,7 +25,7 @@ class WrittenReplyDecoder:
         return tuple(self._deltas(self._written.feed(text)))
 
     def finish(self, stop: StopReason, usage: Usage) -> Sequence[Delta]:
-        """What closes the reply, `Done` last."""
+        """Return the deltas that close the reply, `Done` last."""
         rest = [*self._deltas(self._written.finish()), *self._end_speech()]
         return (*rest, Done("tool_use" if stop == "stop" and self._has_called else stop, usage))
 

@@ -1,6 +1,7 @@
-"""A request as what a chat template is given; pure.
+"""Input of a chat template; pure.
 
-Templates differ in what they take, and say so only by failing: `MANNERS` are the ways to say the same, plainest first.
+Templates support different structures and fail on others: `TEMPLATE_VARIANTS` are ways to write the same messages,
+plainest first.
 """
 
 from __future__ import annotations
@@ -35,11 +36,16 @@ UNSEEN = "(an image, which this model cannot see)"
 
 @dataclass(frozen=True, slots=True)
 class TemplateVariant:
-    """`one_call`: no message holds two calls. `no_system`: the person says it. `text_arguments`: JSON in a string."""
+    """Restrictions of a template."""
 
     one_call: bool = False
+    """At most one tool call per message."""
+
     no_system: bool = False
+    """No system message; the first user message contains it."""
+
     text_arguments: bool = False
+    """Arguments are JSON text."""
 
 
 TEMPLATE_VARIANTS = (
@@ -52,7 +58,7 @@ TEMPLATE_VARIANTS = (
 
 
 def encode(request: Request, variant: TemplateVariant = TEMPLATE_VARIANTS[0]) -> list[JsonObject]:
-    """The messages. Ids have nine letters, which is what the strictest template wants."""
+    """Return the messages. Ids have nine characters, as the strictest template requires."""
     messages = list(_joined(_messages(request.spec, request.messages, variant)))
     system = system_text(request, with_schema=True)
     if system and variant.no_system:
@@ -61,18 +67,18 @@ def encode(request: Request, variant: TemplateVariant = TEMPLATE_VARIANTS[0]) ->
 
 
 def _joined(messages: Iterable[JsonObject]) -> Iterator[JsonObject]:
-    """With one message where a person said several in a row: many templates insist on turns."""
-    said: list[str] = []
+    """Join consecutive user messages: many templates insist on alternating turns."""
+    texts: list[str] = []
     for message in messages:
         if message["role"] == "user":
-            said.append(str(message["content"]))
+            texts.append(str(message["content"]))
             continue
-        if said:
-            yield {"role": "user", "content": "\n\n".join(said)}
-            said = []
+        if texts:
+            yield {"role": "user", "content": "\n\n".join(texts)}
+            texts = []
         yield message
-    if said:
-        yield {"role": "user", "content": "\n\n".join(said)}
+    if texts:
+        yield {"role": "user", "content": "\n\n".join(texts)}
 
 
 def _messages(spec: ModelSpec, messages: Sequence[ModelMessage], variant: TemplateVariant) -> Iterator[JsonObject]:
@@ -80,7 +86,7 @@ def _messages(spec: ModelSpec, messages: Sequence[ModelMessage], variant: Templa
     for message in messages:
         match message:
             case UserMessage():
-                yield {"role": "user", "content": _words(message.content)}
+                yield {"role": "user", "content": _content_text(message.content)}
             case ToolResult() if not variant.one_call:
                 yield _result(message)
             case ToolResult():
@@ -93,7 +99,7 @@ def _messages(spec: ModelSpec, messages: Sequence[ModelMessage], variant: Templa
 
 
 def _one_by_one(spec: ModelSpec, message: AssistantMessage, results: dict[str, ToolResult]) -> Iterator[JsonObject]:
-    """Each call with its result, as if one had come after the other."""
+    """Yield each call with its result, as if they had been made one after the other."""
     for number, call in enumerate(message.tool_calls):
         reply = _reply(spec, message, (call,), TEMPLATE_VARIANTS[0])
         yield reply if number == 0 else {**reply, "content": ""}
@@ -101,12 +107,12 @@ def _one_by_one(spec: ModelSpec, message: AssistantMessage, results: dict[str, T
             yield _result(results[call.id])
 
 
-def _words(content: Iterable[UserContent]) -> str:
+def _content_text(content: Iterable[UserContent]) -> str:
     return "\n".join(block.text if isinstance(block, Text) else UNSEEN for block in content)
 
 
 def _result(message: ToolResult) -> JsonObject:
-    text = _words(message.content)
+    text = _content_text(message.content)
     text = result_text(text if text.strip() else NO_OUTPUT, is_error=message.is_error)
     call_id = nine_letters(message.call_id)
     return {"role": "tool", "name": tool_name(message.tool_name), "tool_call_id": call_id, "content": text}

@@ -1,8 +1,9 @@
-"""One model loaded by llama.cpp: text into tokens, tokens into the model, and the next one out of it.
+"""Model loaded by llama.cpp: tokenization, evaluation and sampling.
 
-Nothing here may be used by two threads at once. What was read last stays in memory, so that a conversation that goes on
-is not read again from its beginning. The bindings' own class is not used: while it loads it points the terminal's file
-descriptors elsewhere, which would break the screen, and it cannot be stopped while it reads a prompt.
+Not thread-safe. Evaluated tokens stay in memory, so that the next request evaluates only what is new. The bindings' own
+class is not used: while loading it redirects the terminal's file descriptors, which would break the screen, and it
+cannot
+be stopped while it evaluates a prompt.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from providers.gguf.abort_flag import Flag
 from providers.gguf.log_capture import log_capture
 from providers.gguf.token_escaping import parts
 
-# Reading stops between two batches at the latest.
+# Evaluation stops between two batches at the latest.
 BATCH = 512
 ALL_LAYERS = -1
 LONGEST_PIECE = 4096
@@ -30,31 +31,32 @@ DONE, STOPPED = 0, 2
 CONTROL = llama_cpp.LLAMA_TOKEN_ATTR_CONTROL | llama_cpp.LLAMA_TOKEN_ATTR_UNKNOWN
 ADD_NOTHING, WITH_SPECIAL, WITH_DATA = False, True, True
 NO_MEMORY = "no memory"
-# Asks a byte whether it is set without asking Python, which would have to wait for its turn a thousand times a token:
-# the length of a text that is empty or not.
-IS_RAISED = ctypes.cast(ctypes.CDLL(None).strlen, llama_cpp.ggml_abort_callback)
+# The callback runs a thousand times per token and must not wait for the GIL: `strlen` of the flag's text is zero until
+# it is set.
+IS_SET = ctypes.cast(ctypes.CDLL(None).strlen, llama_cpp.ggml_abort_callback)
 
 
 class Aborted(Exception):
-    """Reading or loading was stopped by its flag."""
+    """Loading or evaluation was stopped by its flag."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How the next token is chosen. `grammar`: in GBNF; only what fits it can be written."""
+    """Sampling parameters of a reply."""
 
     temperature: float
     grammar: str = ""
+    """GBNF grammar that restricts the output; empty for none."""
 
 
 class Engine:
-    """`load` makes one; `close` frees it."""
+    """A loaded model; created by `load`, freed by `close`."""
 
     def __init__(self, model: llama_cpp.llama_model_p, context: llama_cpp.llama_context_p, window: int) -> None:
         self.window = window
         self._model = model
         self._context = context
-        # Neither is ever missing in what was loaded.
+        # Both exist in every loaded model.
         self._vocab = cast("llama_cpp.llama_vocab_p", llama_cpp.llama_model_get_vocab(model))
         self._memory = cast("llama_cpp.llama_memory_t", llama_cpp.llama_get_memory(context))
         self._read: list[int] = []
@@ -66,22 +68,22 @@ class Engine:
 
     @property
     def begin(self) -> str:
-        """How the token is written that begins a text."""
+        """Return the text of the token that begins a prompt."""
         return self._written(self._begin_token)
 
     @property
     def end(self) -> str:
-        # At run time it is a plain number.
+        # A plain number at run time.
         return self._written(cast("int", llama_cpp.llama_vocab_eos(self._vocab)))
 
     def controls(self) -> Iterator[str]:
-        """How the tokens are spelled that only a template may write."""
+        """Yield the spellings of control tokens, which only a template may write."""
         for token in range(llama_cpp.llama_vocab_n_tokens(self._vocab)):
             if llama_cpp.llama_vocab_get_attr(self._vocab, token) & CONTROL:
                 yield self._written(token)
 
     def tokens_of(self, prompt: str) -> list[int]:
-        """The tokens of a whole prompt; special ones are read as what they are, but for those that were only said."""
+        """Return the tokens of a prompt; special tokens are recognized, except where they were escaped."""
         tokens = [token for part in parts(prompt) for token in self._tokens_of(part)]
         begin = self._begin_token
         # Most templates write it themselves.
@@ -91,7 +93,7 @@ class Engine:
 
     def _tokens_of(self, part: str) -> list[int]:
         text = part.encode(errors="replace")
-        # Mostly fewer than bytes, but a space can be three tokens; then it only tells how many there are.
+        # Usually fewer than bytes, but a space can be three tokens; then only their negative number is returned.
         count, found = self._tokenize(text, len(text) + 8)
         if count < 0:
             count, found = self._tokenize(text, -count)
@@ -111,27 +113,28 @@ class Engine:
         return llama_cpp.llama_vocab_is_eog(self._vocab, token)
 
     def set_abort_flag(self, flag: Flag) -> None:
-        """Stop what is read from here on when this flag is raised."""
+        """Stop further evaluation when this flag is set."""
         self._flag = flag
-        llama_cpp.llama_set_abort_callback(self._context, IS_RAISED, ctypes.cast(flag.text, ctypes.c_void_p))
+        llama_cpp.llama_set_abort_callback(self._context, IS_SET, ctypes.cast(flag.text, ctypes.c_void_p))
 
     def reuse_prefix(self, prompt: Sequence[int]) -> int:
-        """Forget all but what the prompt begins with; how much that is. The last token is read again, to go on from."""
+        """Drop all tokens but the common prefix with the prompt; return its length. The last token is evaluated
+        again."""
         pairs = zip(self._read, prompt[:-1], strict=False)
         kept = next((at for at, (old, new) in enumerate(pairs) if old != new), min(len(self._read), len(prompt) - 1))
         if not llama_cpp.llama_memory_seq_rm(self._memory, 0, kept, -1):
-            # Some kinds of model remember only the whole.
+            # Some architectures cannot drop a part.
             llama_cpp.llama_memory_clear(self._memory, WITH_DATA)
             kept = 0
         del self._read[kept:]
         return kept
 
     def read(self, tokens: Sequence[int]) -> None:
-        """Read on.
+        """Evaluate tokens.
 
         Raises:
-            Halted: the flag was raised.
-            StreamError: llama.cpp gave up.
+            Aborted: The flag was set.
+            StreamError: llama.cpp failed.
         """
         for at in range(0, len(tokens), BATCH):
             if self._flag:
@@ -139,32 +142,31 @@ class Engine:
             self._read_batch(tokens[at : at + BATCH])
 
     def _read_batch(self, tokens: Sequence[int]) -> None:
-        # A batch only points at its tokens.
+        # The batch points to this array.
         array = (llama_cpp.llama_token * len(tokens))(*tokens)
         status = llama_cpp.llama_decode(self._context, llama_cpp.llama_batch_get_one(array, len(tokens)))
         if status == DONE:
             self._read.extend(tokens)
             return
-        # Part of the batch may have been read.
+        # Part of the batch may have been evaluated.
         self.reuse_prefix([*self._read, tokens[0]])
         if status == STOPPED:
             raise Aborted
-        raise StreamError(
-            f"llama.cpp could not read on ({status}): {'; '.join(log_capture().take_errors()) or 'no reason'}"
-        )
+        reason = "; ".join(log_capture().take_errors()) or "no reason given"
+        raise StreamError(f"llama.cpp could not evaluate the prompt ({status}): {reason}")
 
     def sampler(self, choice: Sampling) -> llama_cpp.llama_sampler_p:
-        """What chooses tokens; to be given back to `free`.
+        """Return a sampler; release it with `free`.
 
         Raises:
-            RequestRejected: the grammar is none.
+            RequestRejected: The grammar is invalid.
         """
         chain = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
         if choice.grammar:
             grammar = llama_cpp.llama_sampler_init_grammar(self._vocab, choice.grammar.encode(), b"root")
             if not grammar:
                 llama_cpp.llama_sampler_free(chain)
-                raise RequestRejected("llama.cpp cannot hold the model to that form: ask for a simpler one")
+                raise RequestRejected("llama.cpp cannot enforce this output schema: use a simpler one")
             llama_cpp.llama_sampler_chain_add(chain, grammar)
         for part in _parts(choice.temperature):
             llama_cpp.llama_sampler_chain_add(chain, part)
@@ -178,7 +180,7 @@ class Engine:
 
     @property
     def _begin_token(self) -> int:
-        # At run time it is a plain number.
+        # A plain number at run time.
         return cast("int", llama_cpp.llama_vocab_bos(self._vocab))
 
     def _written(self, token: int) -> str:
@@ -186,28 +188,28 @@ class Engine:
 
 
 def load(path: Path, window: int, flag: Flag) -> Engine:
-    """The model of a file, on the graphics card as far as the build can, with room for `window` tokens.
+    """Load a model file, on the GPU as far as the build supports it, with a context window of `window` tokens.
 
     Raises:
-        Halted: the flag was raised.
-        RequestRejected: it cannot be loaded; the text says why.
+        Aborted: The flag was set.
+        RequestRejected: It cannot be loaded; the text says why.
     """
-    said = log_capture()
-    said.take_errors()
+    log = log_capture()
+    log.take_errors()
     model_params = llama_cpp.llama_model_default_params()
     model_params.n_gpu_layers = ALL_LAYERS
-    model_params.progress_callback = llama_cpp.llama_progress_callback(partial(_goes_on, flag))
+    model_params.progress_callback = llama_cpp.llama_progress_callback(partial(_continues, flag))
     model = llama_cpp.llama_model_load_from_file(os.fsencode(path), model_params)
     if not model:
-        raise Aborted if flag else RequestRejected(_why(path, window, said.take_errors()))
+        raise Aborted if flag else RequestRejected(_why(path, window, log.take_errors()))
     context = llama_cpp.llama_init_from_model(model, _context_params(window))
     if not context:
         llama_cpp.llama_model_free(model)
-        raise RequestRejected(_why(path, window, [*said.take_errors(), NO_MEMORY]))
+        raise RequestRejected(_why(path, window, [*log.take_errors(), NO_MEMORY]))
     return Engine(model, context, window)
 
 
-def _goes_on(flag: Flag, _share: float, _: object) -> bool:
+def _continues(flag: Flag, _share: float, _: object) -> bool:
     return not flag
 
 
@@ -216,7 +218,7 @@ def _context_params(window: int) -> llama_cpp.llama_context_params:
     params.n_ctx = window
     params.n_batch = params.n_ubatch = BATCH
     cores = os.cpu_count() or 1
-    # Twins of one core stand in each other's way when a token is made, and help a little when many are read.
+    # Hyper-threads slow down generation and speed up prompt evaluation a little.
     params.n_threads, params.n_threads_batch = max(cores // 2, 1), cores
     params.no_perf = True
     return params
@@ -238,7 +240,7 @@ def _why(path: Path, window: int, errors: Sequence[str]) -> str:
     reasons = "; ".join(errors)
     if NO_MEMORY in reasons or "alloc" in reasons:
         return (
-            f"there is not enough memory for {path.name} with a window of {window:,} tokens: take a smaller one "
-            "(export CINCH_LOCAL_CONTEXT=8192), or a model in fewer bits"
+            f"not enough memory for {path.name} with a context window of {window:,} tokens: use a smaller window "
+            "(export CINCH_LOCAL_CONTEXT=8192), or a smaller quantization"
         )
-    return f"llama.cpp cannot load {path}: {reasons or 'it does not say why'}"
+    return f"llama.cpp cannot load {path}: {reasons or 'no reason given'}"

@@ -1,4 +1,4 @@
-"""A loaded model that answers: the prompt in the form of its template, the reply token by token.
+"""Text generation with a loaded model: the prompt from its chat template, the reply token by token.
 
 Runs in the thread that owns the model.
 """
@@ -27,13 +27,13 @@ from providers.gguf.token_escaping import TokenEscaper
 from providers.wire.encoding import function_tool
 from providers.wire.text_tool_calls import THINK, TextToolCalls, dialects_in
 
-USUAL_TEMPERATURE = 0.8
-# A prompt that leaves less room than this for the reply is too long.
+DEFAULT_TEMPERATURE = 0.8
+# Least tokens that a prompt must leave for the reply.
 LEAST_ROOM = 256
 
 
 class Generator:
-    """One model and its template. Answers one question at a time."""
+    """A model with its template; handles one request at a time."""
 
     def __init__(self, engine: Engine, header: Header) -> None:
         self._engine = engine
@@ -45,13 +45,13 @@ class Generator:
     def close(self) -> None:
         self._engine.close()
 
-    def answer(self, request: Request, flag: Flag, tell: Callable[[Sequence[Delta]], None]) -> None:
-        """Tell the deltas of a reply as they come; it ends early, without `Done`, when the flag is raised.
+    def answer(self, request: Request, flag: Flag, emit: Callable[[Sequence[Delta]], None]) -> None:
+        """Pass the deltas of a reply to `emit` as they are generated; ends without `Done` when the flag is set.
 
         Raises:
-            ContextWindowOverflow: the prompt is too long.
-            RequestRejected: the template or llama.cpp does not take it.
-            StreamError: llama.cpp gave up.
+            ContextWindowOverflow: The prompt is too long.
+            RequestRejected: The template or llama.cpp does not accept the request.
+            StreamError: llama.cpp failed.
         """
         prompt = self._prompt(request)
         tokens = self._engine.tokens_of(prompt)
@@ -70,15 +70,15 @@ class Generator:
             for piece in self._pieces(choice, room):
                 written += 1
                 if text := utf8.decode(piece):
-                    tell(decoder.take(text))
+                    emit(decoder.take(text))
         except Aborted:
             return
         usage = Usage(len(tokens) - kept, written, cache_read=kept)
-        tell(decoder.take(utf8.decode(b"", final=True)))
-        tell(decoder.finish("length" if written == room else "stop", usage))
+        emit(decoder.take(utf8.decode(b"", final=True)))
+        emit(decoder.finish("length" if written == room else "stop", usage))
 
     def _pieces(self, choice: Sampling, room: int) -> Iterator[bytes]:
-        """The tokens of the reply, `room` at most."""
+        """Yield the tokens of the reply, `room` at most."""
         sampler = self._engine.sampler(choice)
         try:
             for _ in range(room):
@@ -91,47 +91,47 @@ class Generator:
             self._engine.free(sampler)
 
     def _prompt(self, request: Request) -> str:
-        """The conversation as the template writes it, in the plainest variant that it takes."""
-        refusals: list[Exception] = []
+        """Return the prompt in the first variant that the template accepts."""
+        errors: list[Exception] = []
         for variant in (self._variant, *(variant for variant in TEMPLATE_VARIANTS if variant != self._variant)):
             try:
                 prompt = self._written(request, variant)
             except (TemplateError, ValueError, TypeError) as error:
-                refusals.append(error)
+                errors.append(error)
                 continue
             self._variant = variant
             return prompt
         raise RequestRejected(
-            f"the chat template of {request.spec.name} does not take this: {refusals[0]}"
-        ) from refusals[0]
+            f"the chat template of {request.spec.name} does not accept this request: {errors[0]}"
+        ) from errors[0]
 
     def _written(self, request: Request, variant: TemplateVariant) -> str:
-        # The bindings type messages more closely than templates do.
+        # The bindings' message types are stricter than templates.
         messages: Any = self._spelling.escaped(encode(request, variant))
         tools: Any = self._spelling.escaped([function_tool(tool) for tool in request.tools]) or None
         thinks = request.spec.thinking != "off" and (request.output_schema is None or bool(request.tools))
         return self._formatter(messages=messages, tools=tools, enable_thinking=thinks).prompt
 
     def _room(self, request: Request, prompt: int) -> int:
-        """How many tokens the reply may have."""
+        """Return the largest number of tokens for the reply."""
         window = self._engine.window
         if window - prompt < min(LEAST_ROOM, window // 8):
             raise ContextWindowOverflow(
-                f"the prompt has {prompt:,} tokens, and {request.spec.name} reads {window:,} at once here; "
-                "for more: export CINCH_LOCAL_CONTEXT=65536"
+                f"the prompt has {prompt:,} tokens, more than the context window of {request.spec.name} ({window:,}); "
+                "to enlarge it: export CINCH_LOCAL_CONTEXT=65536"
             )
         return min(request.max_tokens or window, window - prompt)
 
     def _temperature(self, request: Request) -> float:
         if request.temperature is not None:
             return request.temperature
-        # What its makers advise, where the file holds it.
+        # The vendor's recommendation, if the file contains one.
         advised = self._header.fields.get("general.sampling.temp")
-        return advised if isinstance(advised, float) else USUAL_TEMPERATURE
+        return advised if isinstance(advised, float) else DEFAULT_TEMPERATURE
 
 
 def _grammar(request: Request) -> str:
-    """The form of the answer as a grammar; none where the schema says what a grammar cannot."""
+    """Return the output schema as a grammar; empty if a grammar cannot express it."""
     if request.output_schema is None or request.tools:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""What a GGUF file says of itself: its window, its template, its parts. Read without llama.cpp or the weights."""
+"""Header of a GGUF file: context window, chat template, parts; read without llama.cpp and without the weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.lazy_dataclass import dataclass
 
 MAGIC = b"GGUF"
 STRING, ARRAY = 8, 9
-# The form of each kind of value, by the number the file gives it.
+# struct format of each value type.
 FORMS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 TEMPLATE = "tokenizer.chat_template"
 PART = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$", re.IGNORECASE)
@@ -22,19 +22,19 @@ PART = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The fields that have one value each."""
+    """Header fields with a single value."""
 
     fields: dict[str, str | int | float | bool]
 
     @property
     def trained_window(self) -> int:
-        """How many tokens the model was trained to read; 0 where it does not say."""
+        """Return the context length of training in tokens; 0 if unknown."""
         window = self.fields.get(f"{self.fields.get('general.architecture')}.context_length", 0)
         return window if isinstance(window, int) else 0
 
     @property
     def template(self) -> str:
-        """How a conversation is written for it; empty for a model that holds none."""
+        """Return the chat template; empty if there is none."""
         template = self.fields.get(f"{TEMPLATE}.tool_use") or self.fields.get(TEMPLATE, "")
         return template if isinstance(template, str) else ""
 
@@ -48,11 +48,11 @@ class Header:
 
 
 def read_header(path: Path) -> Header:
-    """The header of a file.
+    """Return the header of a file.
 
     Raises:
-        ModelNotFound: there is no such file, or it cannot be read.
-        RequestRejected: it is no GGUF file, or a broken one.
+        ModelNotFound: The file does not exist or cannot be read.
+        RequestRejected: It is not a valid GGUF file.
     """
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -62,11 +62,11 @@ def read_header(path: Path) -> Header:
     except OSError as error:
         raise ModelNotFound(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, struct.error) as error:
-        raise RequestRejected(f"{path} is no GGUF file, or a broken one; take another, or pull it again") from error
+        raise RequestRejected(f"{path} is not a valid GGUF file; use another, or pull it again") from error
 
 
 def missing_part(path: Path) -> Path | None:
-    """The first part of a model in several files that is not beside the given one."""
+    """Return the first missing part of a model in several files."""
     found = PART.search(path.name)
     if found is None:
         return None
@@ -76,7 +76,7 @@ def missing_part(path: Path) -> Path | None:
 
 
 class _Reader:
-    """Reads on from the beginning; raises ValueError, KeyError or struct.error where the file is broken."""
+    """Sequential reader; raises ValueError, KeyError or struct.error for an invalid file."""
 
     def __init__(self, data: mmap.mmap) -> None:
         self._data = data
@@ -124,27 +124,27 @@ class _Reader:
 
 
 VARIABLE = "CINCH_LOCAL_CONTEXT"
-# Memory for what is read grows with the window; few machines have it for the hundred thousands of today's models.
-USUAL_MOST = 32_768
+# Memory grows with the window; few machines have enough for the largest windows of today's models.
+DEFAULT_LARGEST_WINDOW = 32_768
 UNKNOWN_WINDOW = 4_096
 
 
 def window_of(header: Header) -> int:
-    """What the person wants, else what the model was trained for, within reason.
+    """Return the configured window, otherwise the window of training up to a limit.
 
     Raises:
-        ConfigError: what the person wants is no number.
+        ConfigError: The configured window is not a number.
     """
-    return wanted_window(os.environ) or min(header.trained_window or UNKNOWN_WINDOW, USUAL_MOST)
+    return configured_window(os.environ) or min(header.trained_window or UNKNOWN_WINDOW, DEFAULT_LARGEST_WINDOW)
 
 
-def wanted_window(environ: Mapping[str, str]) -> int:
-    """What the person wants; 0 where they said nothing.
+def configured_window(environ: Mapping[str, str]) -> int:
+    """Return the configured window; 0 if there is none.
 
     Raises:
-        ConfigError: it is no number.
+        ConfigError: It is not a number.
     """
     wanted = environ.get(VARIABLE, "").strip()
     if wanted and not (wanted.isdecimal() and int(wanted)):
-        raise ConfigError(f"{VARIABLE} is {wanted!r}: give a number of tokens, such as 16384")
+        raise ConfigError(f"{VARIABLE} is {wanted!r}: set a number of tokens, such as 16384")
     return int(wanted or 0)

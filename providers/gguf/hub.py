@@ -1,7 +1,8 @@
-"""Hugging Face's hub, or one that speaks like it: which files a repository holds, and their bytes.
+"""Hugging Face Hub, or a compatible one: file lists and downloads.
 
-Not by its own library: that one does not compare what came with the checksum that the hub states, and the bar and the
-words of a pull are ours.
+huggingface_hub is not used: it does not compare downloads with the checksum that the hub states, and cinch shows its
+own
+progress and errors.
 """
 
 from __future__ import annotations
@@ -39,16 +40,16 @@ TIMEOUT = httpx.Timeout(30.0, read=60.0)
 CHUNK = 1 << 20
 LARGEST_LIST = 16 * 1024 * 1024
 PARTIAL = 206
-# Broken connections in a row that bring nothing new.
-PATIENCE = 3
+# Consecutive failures without progress.
+MAX_FAILURES = 3
 
-# Told how many bytes of a file are here.
+# Receives the number of bytes downloaded so far.
 OnProgress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class HubFile:
-    """`sha256` is empty for small files, which the hub keeps another way."""
+    """A file of a repository; `sha256` is empty for small files, for which the hub states none."""
 
     path: str
     size: int
@@ -56,7 +57,7 @@ class HubFile:
 
 
 class Hub:
-    """Use it as a context manager."""
+    """Client of a hub, used as a context manager."""
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         environ = os.environ if environ is None else environ
@@ -64,7 +65,7 @@ class Hub:
         token = next((token for name in TOKENS if (token := environ.get(name, "").strip())), "")
         self._has_token = bool(token)
         headers = {"authorization": f"Bearer {token}"} if token else {}
-        # What is asked for must come as it is: a range of compressed bytes cannot be gone on with.
+        # Downloads must not be compressed: a range of compressed bytes cannot be resumed.
         self._client = httpx.Client(
             headers={**headers, "accept-encoding": "identity"},
             timeout=TIMEOUT,
@@ -79,75 +80,77 @@ class Hub:
         self._client.close()
 
     def files(self, repository: str) -> list[HubFile]:
-        """What a repository holds.
+        """Return the files of a repository.
 
         Raises:
-            ProviderError: there is none, it is closed to us, or the hub cannot be asked.
+            ProviderError: It does not exist, access is denied, or the hub cannot be reached.
         """
         url = f"{self.address}/api/models/{quote(repository)}/tree/main?recursive=true"
         found: list[HubFile] = []
         while url:
-            with self._asked(repository, url) as response:
+            with self._request(repository, url) as response:
                 found.extend(_files_in(response.url.host, _body(response)))
                 url = response.links.get("next", {}).get("url", "")
         return found
 
     def fetch(self, repository: str, file: HubFile, target: Path, on_progress: OnProgress) -> None:
-        """Bring a file to its place, where it stands only when it is whole; go on with what an earlier try left.
+        """Download a file, resuming an earlier attempt; `target` exists only when it is complete.
 
         Raises:
-            ConfigError: there is no room for it.
-            ProviderError: it could not be had, or is not what the hub says it is.
+            ConfigError: There is not enough disk space.
+            ProviderError: The download failed, or its checksum is wrong.
         """
         target.parent.mkdir(parents=True, exist_ok=True)
-        # Named for its content: what is left of another version is no beginning of this one.
+        # Named by content: a part of another version must not be resumed.
         part = target.with_name(f"{target.name}.{file.sha256[:12] or file.size}.part")
         lock = FileLock(f"{part}.lock")
         try:
             with lock.acquire(timeout=0):
-                _make_sure_of_room(part, file)
+                _check_disk_space(part, file)
                 _Download(self, repository, file, part).run(on_progress)
                 part.replace(target)
                 Path(lock.lock_file).unlink(missing_ok=True)
         except Timeout as error:
             raise ConfigError(f"{file.path} is being pulled by another cinch") from error
         except OSError as error:
-            raise ConfigError(f"{part} cannot be written: {error.strerror}; what is there is kept") from error
+            raise ConfigError(f"{part} cannot be written: {error.strerror}; the partial download is kept") from error
 
     @contextmanager
     def stream(self, repository: str, file: HubFile, begin: int) -> Generator[httpx.Response]:
-        """The bytes of a file from `begin` on, if the hub can do that."""
+        """Open a file from byte `begin` on, if the hub supports ranges."""
         url = f"{self.address}/{quote(repository)}/resolve/main/{quote(file.path)}"
-        with self._asked(repository, url, {"range": f"bytes={begin}-"} if begin else {}) as response:
+        with self._request(repository, url, {"range": f"bytes={begin}-"} if begin else {}) as response:
             yield response
 
     @contextmanager
-    def _asked(self, repository: str, url: str, headers: Mapping[str, str] | None = None) -> Generator[httpx.Response]:
+    def _request(
+        self, repository: str, url: str, headers: Mapping[str, str] | None = None
+    ) -> Generator[httpx.Response]:
         try:
             with self._client.stream("GET", url, headers=headers) as response:
                 if response.status_code >= 400:
-                    raise self._refusal(repository, response)
+                    raise self._error(repository, response)
                 yield response
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-            raise NetworkError(f"{self.address} cannot be reached: {_words_of(error)}") from error
+            raise NetworkError(f"{self.address} cannot be reached: {_describe(error)}") from error
         except httpx.HTTPError as error:
-            words = _words_of(error)
-            raise NetworkError(f"{self.address} broke off before its end; pull again to go on ({words})") from error
+            words = _describe(error)
+            raise NetworkError(f"{self.address} closed the connection early; pull again to resume ({words})") from error
 
-    def _refusal(self, repository: str, response: httpx.Response) -> ProviderError:
+    def _error(self, repository: str, response: httpx.Response) -> ProviderError:
         status, code = response.status_code, response.headers.get("x-error-code", "")
         page = f"{self.address}/{repository}"
         if code == "RepoNotFound" or status == 404:
-            return ModelNotFound(f"there is no {repository} at {self.address}, or it is private: export HF_TOKEN=…")
+            return ModelNotFound(f"{repository} does not exist at {self.address}, or is private: export HF_TOKEN=…")
         if status in (401, 403):
-            mend = "with the account of HF_TOKEN" if self._has_token else "and export HF_TOKEN=…"
-            return AuthenticationFailed(f"{repository} is only for those who were let in: ask at {page} {mend}")
-        words = f"{self.address} answered {status} for {repository}"
-        return NetworkError(words) if status >= 500 or status == 429 else RequestRejected(words)
+            hint = "with the account of HF_TOKEN" if self._has_token else "and export HF_TOKEN=…"
+            return AuthenticationFailed(f"{repository} requires access: request it at {page} {hint}")
+        text = f"{self.address} returned {status} for {repository}"
+        return NetworkError(text) if status >= 500 or status == 429 else RequestRejected(text)
 
 
 class _Download:
-    """One file on its way into its `part`."""
+    """Download of one file into its `part`."""
 
     def __init__(self, hub: Hub, repository: str, file: HubFile, part: Path) -> None:
         self._hub = hub
@@ -158,20 +161,20 @@ class _Download:
         self._size = 0
 
     def run(self, on_progress: OnProgress) -> None:
-        self._take_up(on_progress)
+        self._load_part(on_progress)
         failures = 0
         while self._size < self._file.size:
             before = self._size
             try:
-                self._go_on(on_progress)
+                self._continue(on_progress)
             except NetworkError:
                 failures = 0 if self._size > before else failures + 1
-                if failures >= PATIENCE:
+                if failures >= MAX_FAILURES:
                     raise
         self._check()
 
-    def _take_up(self, told: OnProgress) -> None:
-        """What an earlier try left."""
+    def _load_part(self, on_progress: OnProgress) -> None:
+        """Read the part of an earlier attempt."""
         if not self._part.exists():
             return
         with self._part.open("rb") as left:
@@ -179,9 +182,9 @@ class _Download:
                 self._count(chunk)
         if self._size > self._file.size:
             self._start_over()
-        told(self._size)
+        on_progress(self._size)
 
-    def _go_on(self, told: OnProgress) -> None:
+    def _continue(self, on_progress: OnProgress) -> None:
         with self._hub.stream(self._repository, self._file, self._size) as response:
             if self._size and response.status_code != PARTIAL:
                 self._start_over()
@@ -189,9 +192,11 @@ class _Download:
                 for chunk in response.iter_raw():
                     part.write(chunk)
                     self._count(chunk)
-                    told(self._size)
+                    on_progress(self._size)
         if self._size < self._file.size:
-            raise NetworkError(f"{self._hub.address} ended {self._file.path} before its end; pull again to go on")
+            raise NetworkError(
+                f"{self._hub.address} closed the connection before the end of {self._file.path}; pull again to resume"
+            )
 
     def _count(self, chunk: bytes) -> None:
         self._hash.update(chunk)
@@ -207,25 +212,26 @@ class _Download:
             return
         self._part.unlink()
         raise StreamError(
-            f"{self._file.path} came damaged: its checksum is not the hub's; it was removed, pull it again"
+            f"{self._file.path} is corrupt: the checksum differs from the hub's; it was deleted, pull it again"
         )
 
 
-def _words_of(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return plain(str(error)) or type(error).__name__
 
 
-def _make_sure_of_room(part: Path, file: HubFile) -> None:
+def _check_disk_space(part: Path, file: HubFile) -> None:
     wanted = file.size - (part.stat().st_size if part.exists() else 0)
     free = shutil.disk_usage(part.parent).free
     if wanted > free:
         raise ConfigError(
-            f"no room for {file.path}: it needs {wanted / 1e9:.1f} GB, and {part.parent} has {free / 1e9:.1f} GB left"
+            f"not enough disk space for {file.path}: it needs {wanted / 1e9:.1f} GB, "
+            f"and {part.parent} has {free / 1e9:.1f} GB free"
         )
 
 
 def _body(response: httpx.Response) -> bytes:
-    """The whole of a small answer, also where it is compressed without being asked to be."""
+    """Return the body of a small response, decompressed even if compression was not requested."""
     body = bytearray()
     try:
         decoder = inflater(response.headers.get("content-encoding", ""))
@@ -244,8 +250,8 @@ def _files_in(host: str, body: bytes) -> Sequence[HubFile]:
         entries: list[Any] = json.loads(body)
         files = [_file(entry) for entry in entries if entry["type"] == "file"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StreamError(f"{host} sent a list of files that cannot be read") from error
-    # They become paths of this machine.
+        raise StreamError(f"{host} sent an invalid list of files") from error
+    # They become local paths.
     return [file for file in files if _stays_inside(file.path)]
 
 

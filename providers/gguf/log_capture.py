@@ -1,4 +1,4 @@
-"""What llama.cpp has to say, kept off the terminal: it goes to our log, and its last errors to who asks why."""
+"""Log output of llama.cpp, kept off the terminal: it goes to our log, and recent errors to error messages."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ KEPT_LINES = 12
 
 
 class LogCapture:
-    """The errors of late. llama.cpp has one log for the whole process, hence one of these."""
+    """Recent errors. llama.cpp has one log for the whole process."""
 
     def __init__(self) -> None:
         self._errors: deque[str] = deque(maxlen=KEPT_LINES)
-        # C code calls it for as long as the process lives.
-        self._callback = llama_cpp.llama_log_callback(self._hear)
+        # C code calls it as long as the process lives.
+        self._callback = llama_cpp.llama_log_callback(self._on_log)
 
     def install(self) -> None:
         llama_cpp.llama_log_set(self._callback, ctypes.c_void_p(0))
 
     def take_errors(self) -> list[str]:
-        """What went wrong since this was asked for last."""
+        """Return and clear the errors since the last call."""
         errors = list(self._errors)
         self._errors.clear()
         return errors
 
-    def _hear(self, level: int, text: bytes, _: ctypes.c_void_p) -> None:
+    def _on_log(self, level: int, text: bytes, _: ctypes.c_void_p) -> None:
         line = text.decode(errors="replace").strip(" .\n")
         if not line or level == CONTINUED:
             return
         if level == ERROR:
             self._errors.append(line)
-        # Never a warning: where nobody set up logging those go to the terminal.
+        # Never a warning: without logging configuration those go to the terminal.
         logger.log(logging.INFO if level in (WARNING, ERROR) else logging.DEBUG, "%s", line)
 
 
 @cache
 def log_capture() -> LogCapture:
-    """From the first call on nothing is printed any more."""
-    said = LogCapture()
-    said.install()
+    """Return the capture; from the first call on, llama.cpp prints nothing."""
+    capture = LogCapture()
+    capture.install()
     llama_cpp.llama_backend_init()
-    return said
+    return capture

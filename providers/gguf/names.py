@@ -1,4 +1,4 @@
-"""What a person names a model by: a path, or a repository of a hub with a file or a quantisation; pure."""
+"""Names of local models: a path, or a hub repository with a file or a quantization; pure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from providers.gguf.header import PART
 
 HUBS = ("hf.co/", "huggingface.co/", "https://hf.co/", "https://huggingface.co/")
 SUFFIX = ".gguf"
-# What a name has without more is what most people take: the best that a usual machine runs.
-USUAL = ("Q4_K_M", "Q4_K_S", "Q4_0", "Q5_K_M", "Q8_0")
+# Default quantizations in order of preference: the best that an average machine can run.
+DEFAULT_QUANTIZATIONS = ("Q4_K_M", "Q4_K_S", "Q4_0", "Q5_K_M", "Q8_0")
 QUANTISATION = re.compile(
     r"(?:^|[-._/])((?:UD-)?(?:I?Q\d[A-Z0-9_]*|MXFP4[A-Z0-9_]*|BF16|F16|F32))(?=[-./]|$)", re.IGNORECASE
 )
@@ -23,7 +23,7 @@ FORMS = "a path as ./model.gguf or /models/model.gguf, or OWNER/REPOSITORY, OWNE
 
 @dataclass(frozen=True, slots=True)
 class HubName:
-    """`file`: a path in the repository; `quantisation`: such as `Q4_K_M`; at most one of them is set."""
+    """A model in a hub repository; at most one of `file` and `quantisation` is set."""
 
     repository: str
     file: str = ""
@@ -36,10 +36,10 @@ class HubName:
 
 
 def read_name(name: str) -> Path | HubName:
-    """What a name means.
+    """Parse a name.
 
     Raises:
-        ConfigError: nothing.
+        ConfigError: It is neither a path nor a repository.
     """
     plain = next((name.removeprefix(hub) for hub in HUBS if name.startswith(hub)), name)
     parts = plain.split("/")
@@ -47,24 +47,24 @@ def read_name(name: str) -> Path | HubName:
         name.startswith(("/", "~", "./", "../")) or (len(parts) < 3 and name.lower().endswith(SUFFIX))
     ):
         return Path(name).expanduser()
-    # As copied from a browser.
+    # As copied from a browser's address bar.
     if len(parts) > 4 and parts[2] in ("blob", "resolve"):
         parts = [*parts[:2], *parts[4:]]
     if len(parts) < 2 or not all(parts) or ".." in parts or "." in parts:
-        raise ConfigError(f"local/{name} names no model: say {FORMS}")
+        raise ConfigError(f"local/{name} is not a model name: use {FORMS}")
     repository, _, quantisation = "/".join(parts[:2]).partition(":")
     return HubName(repository, "/".join(parts[2:]), quantisation if len(parts) == 2 else "")
 
 
 def choose(files: Sequence[str], name: HubName) -> list[str]:
-    """The files of the model that is named, the parts of one in several files in order.
+    """Return the files of the named model; the parts of a split model in order.
 
     Raises:
-        ConfigError: none is; the text says what there is.
+        ConfigError: There is none; the text lists what there is.
     """
     models = sorted(file for file in files if file.lower().endswith(SUFFIX) and "mmproj" not in file.lower())
     if not models:
-        raise ConfigError(f"{name.repository} holds no GGUF file; look for a repository whose name ends in -GGUF")
+        raise ConfigError(f"{name.repository} contains no GGUF file; look for a repository whose name ends in -GGUF")
     if name.file:
         found = [file for file in models if file == name.file]
         if not found:
@@ -77,15 +77,18 @@ def choose(files: Sequence[str], name: HubName) -> list[str]:
         raise ConfigError(
             f"{name.repository} has no {name.quantisation}; it has {', '.join(sorted(kinds)) or ', '.join(models)}"
         )
-    usual = (*(kind for kind in USUAL if kind in kinds), *(kind for kind in sorted(kinds) if "4" in kind))
+    usual = (
+        *(kind for kind in DEFAULT_QUANTIZATIONS if kind in kinds),
+        *(kind for kind in sorted(kinds) if "4" in kind),
+    )
     kind = wanted or next(iter(usual), "")
     return _whole(kinds[kind] if kind else models[0], models)
 
 
 def quantisation_of(file: str) -> str:
-    """How many bits the file's numbers have, by its name; empty where that does not say."""
+    """Return the quantization in a file name; empty if there is none."""
     found = QUANTISATION.findall(file.removesuffix(SUFFIX))
-    # A folder may be named for it as well, and the file more exactly.
+    # The folder may contain it as well; the file is more specific.
     return found[-1] if found else ""
 
 

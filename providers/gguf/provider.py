@@ -1,4 +1,4 @@
-"""The provider for models on this machine that need no server."""
+"""Provider for models on this machine without a server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.errors import ConfigError, ProviderError, RequestRejected
 from harness.messages import ModelSpec
 from harness.ports.provider import Model, ModelInfo, ModelInfoSource, Provider, Request
 from harness.thinking_level import ThinkingLevel
-from providers.gguf.header import UNKNOWN_WINDOW, Header, read_header, wanted_window, window_of
+from providers.gguf.header import UNKNOWN_WINDOW, Header, configured_window, read_header, window_of
 from providers.gguf.store import find_model, models_folder, pulled_models
 from providers.gguf.thread import ModelThread
 from providers.model_catalog.local_servers import FREE
@@ -25,22 +25,22 @@ MISSING = "local models need llama.cpp: pip install 'cinch-tui[local]'"
 
 
 def local_model(model_id: str, thinking: ThinkingLevel = "off") -> Model:
-    """A model by its path, or by the name it was pulled by. Nothing is loaded before the first request.
+    """Return a model by its path or the name it was pulled by. Nothing is loaded before the first request.
 
     Raises:
-        ConfigError: it is not here, llama.cpp is not installed, or the window that is wanted is no number.
+        ConfigError: The model is missing, llama.cpp is not installed, or the configured window is not a number.
     """
     if importlib.util.find_spec("llama_cpp") is None:
         raise ConfigError(MISSING)
     if not model_id:
-        raise ConfigError("local: say which model, as in local/./model.gguf; cinch models local lists those pulled")
+        raise ConfigError("local: name a model, as in local/./model.gguf; `cinch models local` lists pulled models")
     path = find_model(model_id, models_folder())
-    wanted_window(os.environ)
+    configured_window(os.environ)
     return Model(GgufProvider(), ModelSpec(NAME, model_id, thinking), HeaderModelInfo(path), native_schema=True)
 
 
 class GgufProvider:
-    """Holds one model at a time; another one that is asked for takes its place."""
+    """Holds one model at a time; requesting another replaces it."""
 
     name = NAME
 
@@ -48,13 +48,13 @@ class GgufProvider:
         self._thread: ModelThread | None = None
 
     def warm(self) -> None:
-        """Nothing can be prepared that is not as dear as the request itself."""
+        """Do nothing: loading is as expensive as the request itself."""
 
     async def models(self) -> list[str]:
         return [model.name for model in pulled_models(models_folder())]
 
     def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
-        """No level reaches a model that runs in this process."""
+        """Return False: local models have no thinking levels."""
         del spec, with_tools
         return False
 
@@ -62,7 +62,7 @@ class GgufProvider:
         path = _path_of(request.spec)
         thread = await self._thread_of(path)
         if request.tools and not thread.header.knows_tools:
-            raise RequestRejected(f"{request.spec.name} cannot use tools: its chat template has no place for them")
+            raise RequestRejected(f"{request.spec.name} cannot use tools: its chat template does not support them")
         async with aclosing(thread.stream(request)) as deltas:
             async for delta in deltas:
                 yield delta
@@ -77,13 +77,13 @@ class GgufProvider:
             await self.close()
         if self._thread is None:
             opened = ModelThread(path, await asyncio.to_thread(read_header, path))
-            # Another request may have opened it meanwhile.
+            # Another request may have created it meanwhile.
             self._thread = self._thread or opened
         return self._thread
 
 
 class HeaderModelInfo:
-    """Facts of a model from its file."""
+    """Model information from its file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -96,14 +96,14 @@ class HeaderModelInfo:
     async def load(self) -> ModelInfo:
         if self._now is None:
             try:
-                self._now = _facts(await asyncio.to_thread(read_header, self._path))
+                self._now = _model_info(await asyncio.to_thread(read_header, self._path))
             except ProviderError:
-                # The first request says what is wrong.
+                # The first request reports the error.
                 self._now = ModelInfo(UNKNOWN_WINDOW, price=FREE)
         return self._now
 
 
-def _facts(header: Header) -> ModelInfo:
+def _model_info(header: Header) -> ModelInfo:
     return ModelInfo(window_of(header), price=FREE, images=False, tools=header.knows_tools, thinking=header.thinks)
 
 
@@ -111,10 +111,10 @@ def _path_of(spec: ModelSpec) -> Path:
     try:
         return find_model(spec.model_id, models_folder())
     except ConfigError as error:
-        # It was here when the run began.
+        # It existed when the run began.
         raise RequestRejected(str(error)) from error
 
 
 if TYPE_CHECKING:
     _: type[Provider] = GgufProvider
-    _facts_port: type[ModelInfoSource] = HeaderModelInfo
+    _info_port: type[ModelInfoSource] = HeaderModelInfo

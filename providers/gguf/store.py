@@ -1,4 +1,4 @@
-"""The models that were pulled: a folder with a folder for each repository."""
+"""Pulled models: a folder with a folder for each repository."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from providers.gguf.names import SUFFIX, HubName, choose, read_name
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """A model that is here. `name` is what stands after `local/`; `size` counts all its files."""
+    """A pulled model."""
 
     name: str
+    """Name after `local/`."""
+
     path: Path
     size: int
+    """Total size of its files in bytes."""
 
 
 def models_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """Where models are kept: with the other data of cinch."""
+    """Return the folder for models, with the other data of cinch."""
     home = (os.environ if environ is None else environ).get("CINCH_HOME", "")
     if home:
         return Path(home).expanduser().absolute() / "data" / "models"
@@ -32,15 +35,15 @@ def models_folder(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def find_model(name: str, folder: Path) -> Path:
-    """The file of a model, the first where it has several.
+    """Return the file of a model; the first if it has several.
 
     Raises:
-        ConfigError: it is not here; the text says how to get it.
+        ConfigError: It is missing; the text says how to get it.
     """
     meant = read_name(name)
     if isinstance(meant, Path):
         if not meant.is_file():
-            raise ConfigError(f"{meant} is no file; local/ takes {_known(folder)}")
+            raise ConfigError(f"{meant} does not exist; local/ takes {_known(folder)}")
         return meant
     try:
         path = folder / meant.repository / choose(files_of(meant.repository, folder), meant)[0]
@@ -52,17 +55,17 @@ def find_model(name: str, folder: Path) -> Path:
 
 
 def _to_be_pulled(name: str, meant: HubName) -> ConfigError:
-    return ConfigError(f"local/{name} is not on this machine yet; to fetch it: cinch models pull {meant}")
+    return ConfigError(f"local/{name} is not on this machine; to download it: cinch models pull {meant}")
 
 
 def files_of(repository: str, folder: Path) -> list[str]:
-    """The files of a repository that are here."""
+    """Return the downloaded files of a repository."""
     root = folder / repository
     return [path.relative_to(root).as_posix() for path in root.rglob(f"*{SUFFIX}") if path.is_file()]
 
 
 def pulled_models(folder: Path) -> list[Pulled]:
-    """All that is here, by name."""
+    """Return all pulled models, sorted by name."""
     found: list[Pulled] = []
     for path in sorted(folder.glob(f"*/*/**/*{SUFFIX}")):
         part = PART.search(path.name)
@@ -77,4 +80,4 @@ def pulled_models(folder: Path) -> list[Pulled]:
 
 def _known(folder: Path) -> str:
     names = [model.name for model in pulled_models(folder)]
-    return f"a path to a GGUF file, or a model that was pulled ({', '.join(names[:5]) or 'none yet'})"
+    return f"a path to a GGUF file, or a pulled model ({', '.join(names[:5]) or 'none yet'})"

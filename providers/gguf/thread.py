@@ -1,4 +1,4 @@
-"""The thread that owns a model: one question after another, deltas handed to the event loop as they are written."""
+"""Thread that owns a model: one request after another, deltas passed to the event loop as they are generated."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ if TYPE_CHECKING:
 
 
 class ModelThread:
-    """Loads the model with the first question and keeps it until `close`."""
+    """Loads the model with the first request and keeps it until `close`."""
 
     def __init__(self, path: Path, header: Header) -> None:
         self.path = path
         self.header = header
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="local-model")
-        self._writer: Generator | None = None
+        self._generator: Generator | None = None
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        """The deltas of a reply. Whoever stops listening stops the writing.
+        """Yield the deltas of a reply; closing the generator stops the generation.
 
         Raises:
-            ProviderError: the model cannot be loaded, or did not answer.
+            ProviderError: The model cannot be loaded, or failed.
         """
         loop = asyncio.get_running_loop()
-        heard: asyncio.Queue[Sequence[Delta] | None] = asyncio.Queue()
+        received: asyncio.Queue[Sequence[Delta] | None] = asyncio.Queue()
 
-        def tell(deltas: Sequence[Delta] | None) -> None:
-            # The loop may be gone when the last is told.
+        def emit(deltas: Sequence[Delta] | None) -> None:
+            # The loop may be closed by then.
             with suppress(RuntimeError):
-                loop.call_soon_threadsafe(heard.put_nowait, deltas)
+                loop.call_soon_threadsafe(received.put_nowait, deltas)
 
         flag = Flag()
-        work = self._thread.submit(self._answer, request, flag, tell)
-        work.add_done_callback(lambda _: tell(None))
+        work = self._thread.submit(self._answer, request, flag, emit)
+        work.add_done_callback(lambda _: emit(None))
         try:
-            while (deltas := await heard.get()) is not None:
+            while (deltas := await received.get()) is not None:
                 for delta in deltas:
                     yield delta
             work.result()
@@ -57,29 +57,29 @@ class ModelThread:
             work.cancel()
 
     async def close(self) -> None:
-        """Free the model, after what is being written."""
+        """Free the model after the current request."""
         await asyncio.wrap_future(self._thread.submit(self._free))
         self._thread.shutdown(wait=False)
 
-    def _answer(self, request: Request, flag: Flag, tell: Callable[[Sequence[Delta]], None]) -> None:
-        if self._writer is None:
-            self._writer = _opened(self.path, self.header, flag)
-        if self._writer is not None:
-            self._writer.answer(request, flag, tell)
+    def _answer(self, request: Request, flag: Flag, emit: Callable[[Sequence[Delta]], None]) -> None:
+        if self._generator is None:
+            self._generator = _opened(self.path, self.header, flag)
+        if self._generator is not None:
+            self._generator.answer(request, flag, emit)
 
     def _free(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-        self._writer = None
+        if self._generator is not None:
+            self._generator.close()
+        self._generator = None
 
 
 def _opened(path: Path, header: Header, flag: Flag) -> Generator | None:
-    """The model, ready to write; None when the flag was raised meanwhile."""
+    """Return the loaded model; None if the flag was set meanwhile."""
     if missing := missing_part(path):
-        raise ModelNotFound(f"{path} is one of several files, and {missing.name} is not beside it")
+        raise ModelNotFound(f"{path} is one of several files, and {missing.name} is missing")
     if not header.template:
-        raise RequestRejected(f"{path.name} has no chat template: take a model that was made to talk (instruct, chat)")
-    # A second of import, and only here: most never load a model.
+        raise RequestRejected(f"{path.name} has no chat template: use a chat model (instruct, chat)")
+    # Imported here: it takes a second, and most sessions load no model.
     from providers.gguf.engine import Aborted, load
     from providers.gguf.generation import Generator
 

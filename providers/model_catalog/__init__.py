@@ -1,1 +1,1 @@
-"""Which models exist, and their metadata."""
+"""Available models and their metadata."""

@@ -1,7 +1,7 @@
-"""What the lists of models say that services and servers give; pure.
+"""Parser of the model lists of services and servers; pure.
 
-Each has names of its own for the same few facts, and no two mean different things by one name: one reader does for all.
-A path such as `limits.max_input_tokens` leads into objects.
+Each uses its own names for the same few facts, and no name has two meanings: one parser reads them all. A path such as
+`limits.max_input_tokens` leads into nested objects.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from providers.model_catalog.metadata import ListedModel, ModelMetadata
 
 ENTRIES = ("data", "models", "publisherModels", "modelSummaries")
 NAMES = ("id", "name", "key", "model_name", "modelId")
-# The window in use comes before the one it may have, and that before the one it was made for.
+# The window in use comes before the possible one, and that before the window of training.
 WINDOWS = (
     "loaded_context_length",
     "top_provider.context_length",
@@ -63,7 +63,7 @@ THINKING = (
 )
 INPUTS = ("architecture.input_modalities", "supported_input_modalities", "input_modalities", "inputModalities")
 ANSWERS = ("architecture.output_modalities", "supported_output_modalities", "output_modalities", "outputModalities")
-# Input, output, reading and writing of the cache, and what makes them dollars per million tokens.
+# Input, output, cache read, cache write, and the factor to dollars per million tokens.
 TARIFFS = (
     ("pricing.prompt", "pricing.completion", "pricing.input_cache_read", "pricing.input_cache_write", 1e6),
     ("pricing.input", "pricing.output", "pricing.cached_input", "", 1),
@@ -76,7 +76,7 @@ TARIFFS = (
         1e6,
     ),
 )
-# The window a model was loaded with comes before the one it was trained for.
+# The window a model was loaded with comes before the window of training.
 WINDOW_FIELDS = ("loaded_context_length", "n_ctx", "context_length", "max_model_len", "max_context_length")
 CHAT_KINDS = ("chat", "llm", "vlm", "completion", "responses")
 OTHER_KINDS = (
@@ -91,7 +91,7 @@ OTHER_NAMES = re.compile(
 
 
 def listed(answer: JsonValue) -> list[ListedModel]:
-    """The models of an answer that can be talked to, in its order; each once."""
+    """Return the chat models of a list, in its order, each once."""
     found: dict[str, ListedModel] = {}
     for entry in entries_of(answer):
         if (model := _listed(entry)) is not None:
@@ -100,7 +100,7 @@ def listed(answer: JsonValue) -> list[ListedModel]:
 
 
 def entries_of(answer: JsonValue) -> Sequence[JsonValue]:
-    """The entries of a list of models; none where the answer is no such list."""
+    """Return the entries of a model list; empty if the response is not one."""
     if isinstance(answer, list):
         return answer
     for name in ENTRIES:
@@ -113,7 +113,7 @@ def entries_of(answer: JsonValue) -> Sequence[JsonValue]:
 
 
 def name_of(entry: JsonValue) -> str:
-    """What a model is asked for by; empty for what is no entry."""
+    """Return the model id of an entry; empty if it has none."""
     match entry:
         case str(name):
             return _bare(name)
@@ -124,7 +124,7 @@ def name_of(entry: JsonValue) -> str:
 
 
 def metadata_in(about: JsonObject) -> ModelMetadata:
-    """What an entry of a list tells, or an answer that is about one model."""
+    """Return the metadata in an entry of a list, or in a response about one model."""
     routes = [route for route in _objects(about.get("providers")) if route.get("status") in (None, "live")]
     known = ModelMetadata(
         _window(about),
@@ -138,26 +138,26 @@ def metadata_in(about: JsonObject) -> ModelMetadata:
 
 
 def is_chat_model(name: str) -> bool:
-    """Whether a model talks, by its name alone: those that do something else tend to say so."""
+    """Return True unless the name identifies another kind of model."""
     return OTHER_NAMES.search(name.lower()) is None
 
 
 def _listed(entry: JsonValue) -> ListedModel | None:
     name = name_of(entry)
-    # What nobody could type, or what would push all else off the screen, is no name.
+    # Names that cannot be typed or displayed are skipped.
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         return None
     if not isinstance(entry, dict):
         return ListedModel(name) if is_chat_model(name) else None
-    return ListedModel(name, metadata_in(entry), _created(entry)) if _talks(entry, name) else None
+    return ListedModel(name, metadata_in(entry), _created(entry)) if _is_available_chat_model(entry, name) else None
 
 
 def _bare(name: str) -> str:
     return re.sub(r"^(publishers/google/)?models/", "", name)
 
 
-def _talks(entry: JsonObject, name: str) -> bool:
-    """Whether it is offered, and answers text with text."""
+def _is_available_chat_model(entry: JsonObject, name: str) -> bool:
+    """Return True if a model is available and answers text with text."""
     methods = entry.get("supportedGenerationMethods")
     if isinstance(methods, list) and "generateContent" not in methods:
         return False
@@ -177,8 +177,8 @@ def _talks(entry: JsonObject, name: str) -> bool:
     answers = _words(entry, ANSWERS)
     if answers is not None:
         return "text" in answers
-    tells = kind in CHAT_KINDS or _at(entry, "capabilities.completion_chat") or entry.get("supports_chat")
-    return bool(tells) or is_chat_model(name)
+    is_known = kind in CHAT_KINDS or _at(entry, "capabilities.completion_chat") or entry.get("supports_chat")
+    return bool(is_known) or is_chat_model(name)
 
 
 def _created(entry: JsonObject) -> float:
@@ -221,12 +221,12 @@ def _flag(about: JsonObject, paths: Sequence[str], *words: str) -> bool | None:
                 return True
             case _:
                 pass
-    # OpenRouter names everything a model takes, and Ollama everything it can; the others only what they think of.
-    said = _words(about, ("supported_parameters", "capabilities"))
-    if said is None:
+    # Only the lists of OpenRouter and Ollama are complete; absence in another list means unknown.
+    flags = _words(about, ("supported_parameters", "capabilities"))
+    if flags is None:
         return None
-    is_whole = "supported_parameters" in about or "completion" in said
-    return True if said.intersection(words) else (False if is_whole else None)
+    is_whole = "supported_parameters" in about or "completion" in flags
+    return True if flags.intersection(words) else (False if is_whole else None)
 
 
 def _price(about: JsonObject) -> Price | None:
@@ -235,7 +235,7 @@ def _price(about: JsonObject) -> Price | None:
         into, out = amounts[0], amounts[1]
         if into is None or out is None:
             continue
-        # OpenRouter means zero; others put it where they have no price.
+        # At OpenRouter zero means free, elsewhere that there is no price.
         if not into and not out and paid != "pricing.prompt" and "free" not in name_of(about).lower():
             return None
         cached = [into if amount is None else amount for amount in amounts[2:]]
@@ -249,12 +249,12 @@ def _amount(about: JsonObject, path: str, factor: float) -> float | None:
         amount = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else -1
     except ValueError:
         return None
-    # Less than nothing is what a router says that takes the price of wherever it goes.
+    # A negative price means that it depends on the routed model.
     return round(amount * factor, 6) if amount >= 0 else None
 
 
 def _over(routes: Sequence[JsonObject]) -> ModelMetadata:
-    """What holds wherever a router sends the request: the smallest window and the highest price."""
+    """Return what holds for every route of a router: the smallest window and the highest price."""
     each = [metadata_in(route) for route in routes]
     prices = [known.price for known in each if known.price]
     return ModelMetadata(
@@ -289,14 +289,14 @@ def _objects(values: JsonValue) -> Iterator[JsonObject]:
 
 
 def metadata_of_model(answer: JsonValue, model_id: str) -> ModelMetadata:
-    """What a server's answer tells of a model, whether it is about all it has or about the only one."""
+    """Return the metadata of a model in a server's response, which may list all models or describe the only one."""
     models = {model.id: model.metadata for model in listed(answer)}
     known = models.get(model_id) if models else metadata_in(answer) if isinstance(answer, dict) else None
     return ModelMetadata(window_in(answer, model_id)).completed_by(known or ModelMetadata())
 
 
 def window_in(answer: JsonValue, model_id: str) -> int | None:
-    """The window a server's answer gives for a model, or for the only one it tells of."""
+    """Return the context window of a model in a server's response, or of the only one described."""
     objects = list(_objects_in(answer))
     named = [value for value in objects if model_id in (value.get("id"), value.get("name"), value.get("model"))]
     if not named and any("id" in value or "name" in value for value in objects):

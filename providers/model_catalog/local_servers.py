@@ -1,4 +1,4 @@
-"""Model servers on this machine: which ones answer, what they serve, and how much they let a model read."""
+"""Model servers on this machine: discovery, and metadata of their models."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from providers.model_catalog.metadata import ModelMetadata, ServerMetadataSource
 
 HOST = "127.0.0.1"
 PROBE_SECONDS = 0.5
-PATIENCE = 3.0
-USUAL_WINDOW = 32_768
+TIMEOUT_SECONDS = 3.0
+DEFAULT_WINDOW = 32_768
 FREE = Price(0.0, 0.0)
 
 
@@ -32,8 +32,8 @@ class LocalServer:
 async def find_local_servers(
     ports: Mapping[str, int] | None = None, *, seconds: float = PROBE_SECONDS
 ) -> list[LocalServer]:
-    """The servers that answer on their usual ports, or on those given by preset name. Never raises."""
-    # Another package may be slow to import.
+    """Return the servers that answer on their default ports, or on those given by preset name. Never raises."""
+    # A provider package may be slow to import.
     presets = await asyncio.to_thread(all_presets)
     usual = {preset.name: preset.local_port for preset in presets.values() if preset.local_port}
     async with asyncio.TaskGroup() as group:
@@ -45,7 +45,7 @@ async def find_local_servers(
 
 
 async def _probe(preset: Preset, port: int, seconds: float) -> LocalServer | None:
-    # Most often nothing listens, and then the HTTP client need not be loaded.
+    # Usually nothing listens, and the HTTP client need not be loaded.
     if not await _listens(port, seconds):
         return None
     from providers.model_catalog.models import model_names
@@ -76,7 +76,7 @@ async def _listens(port: int, seconds: float) -> bool:
 
 
 class LocalModelInfo:
-    """Facts of a model on this machine, which its server is asked for; it costs nothing."""
+    """Model information from its server; local models are free."""
 
     def __init__(self, source: ServerMetadataSource, model_id: str) -> None:
         self._source = source
@@ -89,12 +89,12 @@ class LocalModelInfo:
 
     async def load(self) -> ModelInfo:
         if self._now is None:
-            self._now = (await self._known()).completed_by(ModelMetadata(USUAL_WINDOW, price=FREE)).model_info
+            self._now = (await self._metadata()).completed_by(ModelMetadata(DEFAULT_WINDOW, price=FREE)).model_info
         return self._now
 
-    async def _known(self) -> ModelMetadata:
+    async def _metadata(self) -> ModelMetadata:
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT_SECONDS):
                 return await self._source.model_metadata(self._model_id)
         except (ProviderError, TimeoutError):
             return ModelMetadata()

@@ -1,4 +1,4 @@
-"""What is known of a model, whoever says it: its server, the price data, or its name."""
+"""Model metadata from any source: its server, the price data, or its name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.ports.provider import ModelInfo, Price
 
 @dataclass(frozen=True, slots=True)
 class ModelMetadata:
-    """As `ModelFacts`, but without any usual value: None where nobody says."""
+    """Like `ModelInfo`, but without default values: None means unknown."""
 
     context_window: int | None = None
     max_output: int | None = None
@@ -21,10 +21,10 @@ class ModelMetadata:
     thinking: bool | None = None
 
     def completed_by(self, other: ModelMetadata) -> ModelMetadata:
-        """This, with what it lacks from the other."""
-        mine = {field.name: getattr(self, field.name) for field in fields(self)}
-        theirs = {field.name: getattr(other, field.name) for field in fields(other)}
-        return ModelMetadata(**{name: theirs[name] if value is None else value for name, value in mine.items()})
+        """Return this metadata with missing values from another."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        others = {field.name: getattr(other, field.name) for field in fields(other)}
+        return ModelMetadata(**{name: others[name] if value is None else value for name, value in own.items()})
 
     @property
     def model_info(self) -> ModelInfo:
@@ -32,30 +32,33 @@ class ModelMetadata:
         return ModelInfo(window, self.max_output, self.price, self.images, self.tools, self.thinking)
 
 
-def metadata_of(facts: ModelInfo) -> ModelMetadata:
-    return ModelMetadata(facts.context_window, facts.max_output, facts.price, facts.images, facts.tools, facts.thinking)
+def metadata_of(info: ModelInfo) -> ModelMetadata:
+    return ModelMetadata(info.context_window, info.max_output, info.price, info.images, info.tools, info.thinking)
 
 
 @dataclass(frozen=True, slots=True)
 class ListedModel:
-    """A model on its server's list, and what the list tells of it; `created` in seconds, 0 where it is not told."""
+    """An entry of a server's model list."""
 
     id: str
     metadata: ModelMetadata = ModelMetadata()
     created: float = 0
+    """Seconds since 1970; 0 if unknown."""
 
 
 @runtime_checkable
 class MetadataSource(Protocol):
-    """A service that tells more of its models than their names."""
+    """A service that lists its models with metadata."""
 
     async def listed(self) -> list[ListedModel]:
-        """What the service says it serves; raises ProviderError."""
+        """Return the models that the service lists; raises ProviderError."""
         ...
 
 
 @runtime_checkable
 class ServerMetadataSource(Protocol):
+    """A local server that describes its models."""
+
     async def model_metadata(self, model_id: str) -> ModelMetadata:
-        """What the model's server tells of it; raises ProviderError."""
+        """Return the server's metadata of a model; raises ProviderError."""
         ...

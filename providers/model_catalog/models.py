@@ -1,4 +1,4 @@
-"""Asking a server what it serves, and the nearest of its names to a wrong one."""
+"""Requests for model lists, and suggestions for wrong model names."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from providers.model_catalog.listing import entries_of, listed
 from providers.model_catalog.metadata import ListedModel
 from providers.net.transport import Transport
 
-PATIENCE = 5.0
+TIMEOUT_SECONDS = 5.0
 
 
 def lists_of(endpoint: Endpoint) -> tuple[str, ...]:
-    """Where the models are listed, the list that tells most first."""
+    """Return the paths of model lists, the most detailed first."""
     root = endpoint.base_url.removesuffix("/v1")
     return (*(root + path for path in endpoint.preset.lists), endpoint.preset.models_path)
 
 
-async def listed_models(transport: Transport, *paths: str, seconds: float = PATIENCE) -> list[ListedModel]:
-    """The models of a server, in its own order, from the first of the lists that it has.
+async def listed_models(transport: Transport, *paths: str, seconds: float = TIMEOUT_SECONDS) -> list[ListedModel]:
+    """Return the models of a server in its own order, from the first list that it has.
 
     Raises:
-        ProviderError: the server could not be asked, or refused.
+        ProviderError: The server could not be reached, or rejected the request.
     """
     for path in paths[:-1]:
         try:
             answer = await transport.get(path, seconds=seconds)
         except (ModelNotFound, RequestRejected, StreamError):
             continue
-        # Some servers say in an answer like any other that they do not know the path.
+        # Some servers answer unknown paths with status 200.
         if entries_of(answer):
             return listed(answer)
     return listed(await transport.get(paths[-1], seconds=seconds))
 
 
-async def model_names(transport: Transport, path: str, *, seconds: float = PATIENCE) -> list[str]:
-    """The names alone; raises as `listed_models`."""
+async def model_names(transport: Transport, path: str, *, seconds: float = TIMEOUT_SECONDS) -> list[str]:
+    """Return the names alone; raises as `listed_models`."""
     return [model.id for model in await listed_models(transport, path, seconds=seconds)]
 
 
 async def better_named(error: ModelNotFound, transport: Transport, path: str, model_id: str) -> ModelNotFound:
-    """The same error, with the nearest names the server does know, if it tells."""
+    """Return the error with the nearest names that the server lists, if it does."""
     try:
         known = await model_names(transport, path)
     except ProviderError:
@@ -50,7 +50,9 @@ async def better_named(error: ModelNotFound, transport: Transport, path: str, mo
 
 
 def with_suggestions(error: ModelNotFound, known: list[str], model_id: str) -> ModelNotFound:
-    """The same error, with the nearest of the names that are known."""
+    """Return the error with the nearest of the known names."""
     close = nearest(model_id, known)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"it serves {', '.join(known[:8])}" if known else ""
+    hint = (
+        f"did you mean {' or '.join(close)}?" if close else f"available models: {', '.join(known[:8])}" if known else ""
+    )
     return ModelNotFound(f"{error}; {hint}" if hint else str(error), status=error.status)

@@ -1,4 +1,4 @@
-"""Which models a provider offers, and what is known of each: by its server's word, by the price data, by its name."""
+"""Models of a provider with their metadata: from its server, from the price data, by name."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from providers.model_catalog.metadata import ListedModel, MetadataSource, ModelM
 from providers.model_catalog.prices import look_up, priced_models
 from providers.model_catalog.version_order import newest_first
 
-PATIENCE = 5.0
-"""Seconds that a service gets to say what it serves."""
+LIST_SECONDS = 5.0
+"""Seconds to wait for a model list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A model to be had from a provider; `is_listed`: its server says so, and not only the price data."""
+    """A model of a provider."""
 
     provider: str
     model_id: str
     metadata: ModelMetadata
     is_listed: bool = True
+    """True if the server lists it, False if only the price data contains it."""
 
     @property
     def name(self) -> str:
@@ -34,7 +35,7 @@ class Offer:
 
 
 async def priced_offers(preset: Preset) -> list[Offer]:
-    """What the price data knows of the provider, the highest version of each family first."""
+    """Return the provider's models in the price data, the highest version of each family first."""
     known = await asyncio.to_thread(priced_models, preset)
     return [
         Offer(preset.name, name, each.completed_by(capabilities_by_name(preset, name)), is_listed=False)
@@ -43,22 +44,26 @@ async def priced_offers(preset: Preset) -> list[Offer]:
 
 
 async def served_offers(
-    preset: Preset, *, base_url: str | None = None, credentials: Credentials | None = None, seconds: float = PATIENCE
+    preset: Preset,
+    *,
+    base_url: str | None = None,
+    credentials: Credentials | None = None,
+    seconds: float = LIST_SECONDS,
 ) -> list[Offer]:
-    """What the server says it serves, the newest first, if only by name; the price data fills what it does not tell.
+    """Return the models that the server lists, the newest first; missing metadata comes from the price data.
 
     Raises:
-        ConfigError: no key was found, or no address.
-        ProviderError: it did not answer as it should.
+        ConfigError: No key or address was found.
+        ProviderError: The server could not be queried.
     """
     service = service_at(await asyncio.to_thread(endpoint_of, preset, base_url, credentials))
     try:
         async with asyncio.timeout(seconds):
-            # The HTTP client is costly to build.
+            # Building the HTTP client is slow.
             await asyncio.to_thread(service.warm)
             found = await _listed(service)
     except TimeoutError as error:
-        raise NetworkError(f"{preset.label} did not say within {seconds:g} s what it serves") from error
+        raise NetworkError(f"{preset.label} did not list its models within {seconds:g} s") from error
     finally:
         await service.close()
     found = sorted(found, key=lambda model: (-model.created, newest_first(model.id)))
@@ -76,8 +81,8 @@ def _offers(preset: Preset, found: list[ListedModel]) -> list[Offer]:
 
 
 def _completed(preset: Preset, model: ListedModel) -> ModelMetadata:
-    told = described_model(preset, model.id)
-    known = model.metadata.completed_by(metadata_of(told)) if told else model.metadata
+    described = described_model(preset, model.id)
+    known = model.metadata.completed_by(metadata_of(described)) if described else model.metadata
     if known.price is None or known.context_window is None:
         known = known.completed_by(look_up(preset.prices, model.id))
     return known.completed_by(capabilities_by_name(preset, model.id))

@@ -1,4 +1,4 @@
-"""What the price data told of a model today, in a small file: to load all of it takes longer than many a run."""
+"""Today's prices and windows in small files: loading the whole price data takes longer than a short run."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PriceCache:
-    """A folder of such files. What was kept is forgotten when the day, in UTC, or the price data is another."""
+    """Folder of cached entries; an entry expires with the day (UTC) or when the price data changes."""
 
     folder: Path
 
     def get(self, provider: str, model_id: str) -> ModelMetadata | None:
-        """What was kept; None where nothing was, or nothing that still holds."""
+        """Return the cached entry; None if there is no valid one."""
         try:
             kept: JsonValue = json.loads(self._file(provider, model_id).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -41,13 +41,13 @@ class PriceCache:
                 return None
 
     def put(self, provider: str, model_id: str, known: ModelMetadata) -> None:
-        """A disk that refuses costs only time."""
+        """Store an entry; a write error only costs time."""
         price = known.price and [None if each is None else float(each) for each in astuple(known.price)]
         text = json.dumps({"of": _edition(), "window": known.context_window, "price": price})
         try:
             replace_file(self._file(provider, model_id), text.encode(), lambda: None)
         except OSError as error:
-            logger.warning("what the price data tells of a model cannot be kept: %s", error)
+            logger.warning("cannot cache a model's price: %s", error)
 
     def _file(self, provider: str, model_id: str) -> Path:
         return self.folder / f"{quote(f'{provider}/{model_id}', safe='')}.json"
@@ -62,7 +62,7 @@ def _price(kept: JsonValue) -> Price | None:
 
 
 def _edition() -> list[JsonValue]:
-    """Prices begin and end with a day, and come with a release of the data."""
+    """Return the day and the release of the price data: both determine the prices."""
     spec = PathFinder.find_spec("genai_prices")
     places = list(spec.submodule_search_locations or ()) if spec else []
     released = (Path(places[0]) / "data.py").stat().st_mtime_ns if places else 0

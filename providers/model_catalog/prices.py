@@ -1,4 +1,4 @@
-"""Prices and windows of models, from genai-prices: slow to import, so loaded in a thread, when somebody asks."""
+"""Prices and context windows from genai-prices, which is slow to import: call the functions in a thread."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from providers.model_catalog.price_cache import PriceCache
 
 
-PATIENCE = 3.0
-"""Seconds that a service gets to tell of a model the price data does not know."""
+LIST_SECONDS = 3.0
+"""Seconds to wait for a service's model list if the price data does not contain the model."""
 
 
 class PricedModelInfo:
-    """Facts of one model from genai-prices, or, where `shelf` is set, from what was looked up there today.
+    """Information about one model from genai-prices, or from `cache` if set.
 
-    Where it knows no window, the service's own list is asked, once; a model that nobody knows has the usual window.
+    If it contains no window, the service's own list is requested once; an unknown model gets the default window.
     """
 
     cache: PriceCache | None = None
@@ -54,7 +54,7 @@ class PricedModelInfo:
         return await self._load(look_up)
 
     async def load_in_subprocess(self) -> ModelInfo:
-        """As `load`, for a process that lives long, and needs the price data once."""
+        """Load without keeping the price data in memory; for long-lived processes."""
 
         return await self._load(look_up_in_subprocess)
 
@@ -65,13 +65,13 @@ class PricedModelInfo:
             self._now = known.model_info
         service, self._service = self._service, None
         if service is not None and known.context_window is None:
-            self._now = known.completed_by(await _told(service, self._model_id)).model_info
+            self._now = known.completed_by(await _listed_metadata(service, self._model_id)).model_info
         return self._now
 
 
-async def _told(service: MetadataSource, model_id: str) -> ModelMetadata:
+async def _listed_metadata(service: MetadataSource, model_id: str) -> ModelMetadata:
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(LIST_SECONDS):
             found = await service.listed()
     except (ProviderError, TimeoutError):
         return ModelMetadata()
@@ -79,19 +79,19 @@ async def _told(service: MetadataSource, model_id: str) -> ModelMetadata:
 
 
 def look_up(provider: str, model_id: str, cache: PriceCache | None = None) -> ModelMetadata:
-    """What is known of one model; nothing where `provider` is empty. For a thread."""
+    """Return the metadata of one model; empty if `provider` is empty. For a thread."""
     if not provider:
         return ModelMetadata()
     if cache is not None and (kept := cache.get(provider, model_id)) is not None:
         return kept
-    model = _looked_up(provider, model_id)
+    model = _find(provider, model_id)
     known = _known(model) if model else ModelMetadata()
-    if cache is not None and not (model and _depends_on_the_hour(model)):
+    if cache is not None and not (model and _varies_by_hour(model)):
         cache.put(provider, model_id, known)
     return known
 
 
-def _looked_up(provider: str, model_id: str) -> PricedModel | None:
+def _find(provider: str, model_id: str) -> PricedModel | None:
     # The import takes a quarter of a second.
     from genai_prices.data_snapshot import get_snapshot
 
@@ -101,7 +101,7 @@ def _looked_up(provider: str, model_id: str) -> PricedModel | None:
         return None
 
 
-def _depends_on_the_hour(model: PricedModel) -> bool:
+def _varies_by_hour(model: PricedModel) -> bool:
     from genai_prices.types import TimeOfDateConstraint
 
     prices = model.prices if isinstance(model.prices, list) else []
@@ -109,8 +109,8 @@ def _depends_on_the_hour(model: PricedModel) -> bool:
 
 
 def priced_models(preset: Preset) -> dict[str, ModelMetadata]:
-    """The models of a provider that can be asked for by these names, and talk. For a thread."""
-    # The names at Azure are the person's own, and an id without its folder is no name.
+    """Return the chat models of a provider that can be requested by these names. For a thread."""
+    # Azure deployments have names chosen by the user, and an id without its folder is not a name.
     if not preset.prices or "RESOURCE" in preset.base_url:
         return {}
     from genai_prices.data_snapshot import get_snapshot
@@ -119,11 +119,11 @@ def priced_models(preset: Preset) -> dict[str, ModelMetadata]:
     if provider is None:
         return {}
     known = {model.id: _known(model) for model in provider.models if not model.deprecated and is_chat_model(model.id)}
-    return {name: each for name, each in known.items() if each.price and _is_asked_so(preset, name)}
+    return {name: each for name, each in known.items() if each.price and _is_requestable(preset, name)}
 
 
-def _is_asked_so(preset: Preset, name: str) -> bool:
-    # The beginnings of names that people give to models of their own.
+def _is_requestable(preset: Preset, name: str) -> bool:
+    # Prefixes of the names of custom models.
     if name.startswith("ft:") or name.endswith("-"):
         return False
     if preset.prices == "google":
@@ -133,7 +133,7 @@ def _is_asked_so(preset: Preset, name: str) -> bool:
 
 
 def _known(model: PricedModel) -> ModelMetadata:
-    # What costs nothing has no price in the data.
+    # Free models have no price in the data.
     price = Price(0, 0) if model.id.endswith(":free") else _price(model)
     return ModelMetadata(model.context_window, price=price)
 
@@ -145,8 +145,8 @@ def _price(model: PricedModel) -> Price | None:
         return None
     read, stored = _base_price(prices, "cache_read"), _base_price(prices, "cache_write")
     kept = _base_price(prices, "cache_write_1h")
-    # Where no price of its own is known, cached input is counted as plain input, and what is kept for an hour as twice
-    # that, which is what all services with such an offer take: rather too much than too little.
+    # Without a price for cached input the price of plain input is used, and twice that for one hour, the usual rate: an
+    # estimate should rather be too high than too low.
     return Price(
         paid,
         written,
@@ -157,21 +157,21 @@ def _price(model: PricedModel) -> Price | None:
 
 
 def _base_price(prices: ModelPrice, what: str) -> float | None:
-    """Dollars per million tokens, without the surcharge some models have for very long prompts."""
+    """Return dollars per million tokens, without the surcharge that some models have for very long prompts."""
     price = getattr(prices, f"{what}_mtok", None)
     price = getattr(price, "base", price)
     return None if price is None else float(price)
 
 
 PROCESS_SECONDS = 20.0
-"""Seconds; on a machine that is busy a Python starts slowly, and to load the data here as well would not be faster."""
-# What a Python needs to start. Keys are none of its business.
+"""Seconds; on a busy machine Python starts slowly, and loading the data in this process would not be faster."""
+# Variables that Python needs to start; keys are not passed on.
 _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
 _CODE = "import sys; from providers.model_catalog.prices import print_metadata; print_metadata(*sys.argv[1:])"
 
 
 def look_up_in_subprocess(provider: str, model_id: str, cache: PriceCache | None = None) -> ModelMetadata:
-    """As `priced`; where it is loaded already, or no process can be started, from there. For a thread."""
+    """Look up a model in a subprocess; in this process if the data is loaded already or no process can be started."""
     if not provider or "genai_prices" in sys.modules:
         return look_up(provider, model_id, cache)
     if cache is not None and (kept := cache.get(provider, model_id)) is not None:
@@ -194,6 +194,7 @@ def look_up_in_subprocess(provider: str, model_id: str, cache: PriceCache | None
 
 
 def print_metadata(provider: str, model_id: str, folder: str = "") -> None:
+    """Print a model's window and price as JSON, for `look_up_in_subprocess`."""
     from providers.model_catalog.price_cache import PriceCache
 
     known = look_up(provider, model_id, PriceCache(Path(folder)) if folder else None)

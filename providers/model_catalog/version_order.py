@@ -1,4 +1,4 @@
-"""Models in the order in which a person looks for one, where nobody tells how old they are."""
+"""Order of models with unknown release dates: by family, the highest version first."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 
 LATEST, UNNUMBERED = (1000, 0), (-1, 0)
 
-# A year, a size or a window is no version: 2411, 70b, 32k, 8x7b.
+# Years, sizes and windows are not versions: 2411, 70b, 32k, 8x7b.
 _VERSION = re.compile(r"(?<![\d.])(\d{1,2})(?:[.-](\d{1,2})(?![\dbkmx]))?(?![\dbkmx])")
 
 
 def newest_first(name: str) -> tuple[str, str, tuple[int, ...], str]:
-    """What names are sorted by: the folder, the family in it, and of a family the highest version first."""
+    """Return the sort key of a name: folder, family, highest version first."""
     folder, _, own = name.lower().rpartition("/")
     family = re.match(r"[a-z]*", own)
     return folder, family[0] if family else "", tuple(-number for number in _version(own)), name

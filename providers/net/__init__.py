@@ -1,1 +1,1 @@
-"""Requests to services over HTTP, and all that can happen to them."""
+"""HTTP requests to services, and their errors."""

@@ -1,12 +1,14 @@
-"""What breaks on the way to a service, before it could say what is wrong: httpx's exceptions turned into our errors."""
+"""Connection errors: exceptions of httpx raised as ours."""
 
 from __future__ import annotations
 
+import errno
 import re
 import socket
 import ssl
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 from harness.errors import NetworkError, ProviderError, RequestRejected, StreamError
 from providers.endpoint import Endpoint
@@ -16,13 +18,15 @@ from providers.net.pool import CONNECT_SECONDS
 from providers.net.proxies import Proxy
 from providers.net.tls import explain_rejection
 
+UNREACHABLE = frozenset((errno.EHOSTUNREACH, errno.ENETUNREACH))
+
 
 @contextmanager
 def connection_error(endpoint: Endpoint, proxy: Proxy | None) -> Generator[None]:
-    """Raise what httpx raises as what it means for a request to an endpoint.
+    """Translate exceptions of httpx for a request to an endpoint.
 
     Raises:
-        ProviderError: the service could not be reached, fell silent or broke off.
+        ProviderError: The service is unreachable, timed out or closed the connection.
     """
     import httpx
 
@@ -30,25 +34,25 @@ def connection_error(endpoint: Endpoint, proxy: Proxy | None) -> Generator[None]
     try:
         yield
     except httpx.ConnectTimeout as error:
-        who = f"the proxy {proxy.shown} on the way to {where}" if proxy else where
-        raise NetworkError(f"{who} did not answer within {CONNECT_SECONDS:.0f} s") from error
+        host = f"the proxy {proxy.shown} for {where}" if proxy else where
+        raise NetworkError(f"connection to {host} timed out after {CONNECT_SECONDS:.0f} s") from error
     except httpx.TimeoutException as error:
-        raise NetworkError(f"{where} fell silent; the connection was given up") from error
+        raise NetworkError(f"no data from {where}: read timed out") from error
     except httpx.ConnectError as error:
         raise _unreachable(endpoint, proxy, error) from error
     except httpx.ProxyError as error:
         raise proxy_error(proxy, where, str(error)) from error
     except httpx.TransportError as error:
-        raise NetworkError(f"the connection to {where} was cut off") from error
+        raise NetworkError(f"the connection to {where} was closed early") from error
     except (InflateError, httpx.InvalidURL) as error:
-        raise StreamError(f"{where} cannot be read: {plain(str(error))}") from error
-    except _faults_of_socks(proxy) as error:
-        shown = f"{proxy.shown}, from {proxy.source}" if proxy else "on the way"
-        raise NetworkError(f"what answers as the proxy {shown}, speaks no SOCKS") from error
+        raise StreamError(f"invalid response from {where}: {plain(str(error))}") from error
+    except _socks_errors(proxy) as error:
+        shown = f" {proxy.shown}, set in {proxy.source}," if proxy else ""
+        raise NetworkError(f"the proxy{shown} is not a SOCKS proxy") from error
 
 
-def _faults_of_socks(proxy: Proxy | None) -> tuple[type[Exception], ...]:
-    """What httpx lets through as it came."""
+def _socks_errors(proxy: Proxy | None) -> tuple[type[Exception], ...]:
+    """Return the exceptions that httpx passes through unchanged."""
     if proxy is None or not proxy.url.startswith("socks"):
         return ()
     from socksio import ProtocolError
@@ -56,16 +60,20 @@ def _faults_of_socks(proxy: Proxy | None) -> tuple[type[Exception], ...]:
     return (ProtocolError,)
 
 
-def proxy_error(proxy: Proxy | None, where: str, said: str) -> ProviderError:
-    """What it means when a proxy does not let us through, by what it said."""
-    shown, source = (proxy.shown, proxy.source) if proxy else ("on the way", "the environment")
-    refused = f"the proxy {shown} did not let us through to {where}: {plain(said)}"
-    if re.match(r"407|Invalid username/password|Requested USERNAME/PASSWORD", said):
+def proxy_error(proxy: Proxy | None, where: str, message: str) -> ProviderError:
+    """Return the error for a proxy that rejected the connection, by its message."""
+    shown, source = (proxy.shown, proxy.source) if proxy else ("of this network", "HTTPS_PROXY")
+    rejected = f"the proxy {shown} rejected the connection to {where}: {plain(message)}"
+    if re.match(r"407|Invalid username/password|Requested USERNAME/PASSWORD", message):
         return RequestRejected(
-            f"{refused}; it wants a user name and a password: {source}=http://user:password@host:port"
+            f"{rejected}; it requires a user name and a password: {source}=http://user:password@host:port"
         )
-    # A proxy that says no says so again; one that cannot reach the service may reach it later.
-    return RequestRejected(f"{refused}; exceptions go into NO_PROXY") if said.startswith("4") else NetworkError(refused)
+    # A rejection is permanent; a proxy that cannot reach the service may reach it later.
+    return (
+        RequestRejected(f"{rejected}; to bypass it, set NO_PROXY")
+        if message.startswith("4")
+        else NetworkError(rejected)
+    )
 
 
 def _unreachable(endpoint: Endpoint, proxy: Proxy | None, error: Exception) -> ProviderError:
@@ -74,24 +82,27 @@ def _unreachable(endpoint: Endpoint, proxy: Proxy | None, error: Exception) -> P
         if isinstance(cause, ssl.SSLCertVerificationError):
             return RequestRejected(explain_rejection(cause, where))
         if isinstance(cause, ssl.SSLError):
-            return NetworkError(f"no secure connection to {where}: {_tls_failure(cause, proxy)}")
+            return NetworkError(f"TLS handshake with {where} failed: {_tls_failure(cause, proxy)}")
     is_unknown = any(isinstance(cause, socket.gaierror) for cause in causes)
     if proxy:
-        what = "is not known" if is_unknown else "does not answer"
-        return NetworkError(f"the proxy {proxy.shown} on the way to {where} {what}: it is named in {proxy.source}")
+        what = "DNS lookup failed for" if is_unknown else "cannot connect to"
+        return NetworkError(f"{what} the proxy {proxy.shown}, set in {proxy.source}, for {where}")
     if is_unknown:
-        return NetworkError(f"the host of {where} is not known: no network, or a wrong base URL?")
+        host = urlsplit(where).hostname
+        return NetworkError(f"DNS lookup failed for {host}: check the network and the base URL ({where})")
     if endpoint.is_loopback:
-        return NetworkError(f"nothing answers at {where}: is the server running?")
-    return NetworkError(f"nothing answers at {where}: no network, or the server is not running")
+        return NetworkError(f"cannot connect to {where}: is the server running?")
+    if any(isinstance(cause, OSError) and cause.errno in UNREACHABLE for cause in causes):
+        return NetworkError(f"host unreachable: {where}; check the network")
+    return NetworkError(f"cannot connect to {where}: check the network, and that the server is running")
 
 
 def _tls_failure(error: ssl.SSLError, proxy: Proxy | None) -> str:
     if error.reason not in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
-        return error.reason or "TLS failed"
+        return error.reason or "no reason given"
     if proxy and proxy.is_encrypted:
-        return f"the proxy speaks no TLS; write http:// instead of https:// in {proxy.source}"
-    return "what answers there speaks no TLS; should it be http:// instead of https://?"
+        return f"the proxy does not use TLS; write http:// instead of https:// in {proxy.source}"
+    return "the server does not use TLS; should the URL start with http:// instead of https://?"
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

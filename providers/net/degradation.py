@@ -1,4 +1,4 @@
-"""A request that is refused for a part it can do without is asked again, less that part."""
+"""Retries without the part of a request that a service rejected, if the request can do without it."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ from contextlib import aclosing
 from harness.deltas import Delta
 from harness.errors import ModelNotFound, RequestRejected
 
-MOST = 8
-"""How often a request is mended; a service with more wishes has none that can be met."""
+MAX_ATTEMPTS = 8
+"""Number of times that a request is changed."""
 
 
 async def with_degradation(
     ask: Callable[[], AsyncGenerator[Delta]],
-    mends: Callable[[RequestRejected], bool],
-    named: Callable[[ModelNotFound], Awaitable[ModelNotFound]],
+    adapts: Callable[[RequestRejected], bool],
+    suggest: Callable[[ModelNotFound], Awaitable[ModelNotFound]],
 ) -> AsyncGenerator[Delta]:
-    """The answer to what `ask` asks.
+    """Yield the reply to a request, sent again without parts that the service rejects.
 
-    `mends` is told of a refusal, and says whether the next `ask` is without what it was for. It is not told once a
-    part of the answer was handed on: that cannot be taken back. `named` says what models there are instead of one that
-    is not found.
+    Args:
+        ask: Sends the request.
+        adapts: Called with a rejection unless part of the reply was yielded already; returns True if the next `ask`
+            leaves
+            out what the request was rejected for.
+        suggest: Adds the available models to the error for a model that was not found.
 
     Raises:
-        ProviderError: as `ask` does, when nothing can be mended.
+        ProviderError: As `ask`, if nothing can be left out.
     """
-    mended = 0
+    attempts = 0
     while True:
         has_begun = False
         try:
@@ -36,15 +39,15 @@ async def with_degradation(
                     yield delta
             return
         except RequestRejected as error:
-            if has_begun or mended == MOST or not mends(error):
+            if has_begun or attempts == MAX_ATTEMPTS or not adapts(error):
                 raise
-            mended += 1
+            attempts += 1
         except ModelNotFound as error:
-            raise await named(error) from error
+            raise await suggest(error) from error
 
 
 def add_new(known: set[str], more: set[str]) -> bool:
-    """Add what a refusal told; whether something of it is new, so that asking again is of use."""
+    """Add elements to a set; return True if some were new, so that another attempt is useful."""
     is_new = not more <= known
     known |= more
     return is_new

@@ -1,4 +1,4 @@
-"""What a service's refusal means: an HTTP status and a body turned into the most exact of our errors."""
+"""HTTP errors: status and body of a response turned into the most specific of our errors."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from providers.endpoint import Endpoint
 from providers.net.retry_after import retry_delay
 
 LONGEST_MESSAGE = 600
-MOST_COMPLAINTS = 3
+MAX_MESSAGES = 3
 
-# Patterns are compiled when the first refusal comes, not when the program starts.
+# Patterns are compiled with the first error, not at start-up.
 
 OVERFLOW = (
     r"prompt (is )?too long|prompt exceeds max|input is too long|exceeds? (the|model'?s?) context|maximum prompt length"
@@ -40,14 +40,14 @@ OVERFLOW = (
     r"|longer than the (model's )?context|context ?window ?exceeded|context (size|length) (is only|has been exceeded)"
     r"|configured context size is|range of input length should be|maximum allowed input length|request_too_large"
 )
-# These also complain of other things, such as a limit of tokens per minute, the size of an image or of the answer.
+# Also used for other errors, such as token limits per minute, the size of an image or of the output.
 PERHAPS_OVERFLOW = r"exceeds the maximum|exceeds the limit of|too many tokens|token limit exceeded"
-SPEAKS_OF_INPUT = r"\b(context|prompt|inputs?|messages)\b"
-SPEAKS_OF_OUTPUT = r"max_(completion_|output_)?tokens|per (minute|day)|image"
-# One request beyond the limit of a minute, which no wait makes smaller.
+MENTIONS_INPUT = r"\b(context|prompt|inputs?|messages)\b"
+MENTIONS_OUTPUT = r"max_(completion_|output_)?tokens|per (minute|day)|image"
+# A single request over the limit per minute: waiting does not help.
 MORE_THAN_A_MINUTE = r"request too large for"
 
-NO_MONEY = (
+NO_QUOTA = (
     r"too many (tokens|requests) per day|(hourly|daily|session|weekly|monthly) usage limit|free-models-per-day"
     r"|usage limit (has been |is )?reached"
     r"|insufficient[ _](quota|credits?|balance|funds)|credit balance|out of credits|spend(ing)? limit"
@@ -61,165 +61,180 @@ NO_MODEL = (
     r"|model identifier is invalid|on-demand throughput isn.t supported|unknown model|end of (its )?life"
     r"|not supported by any provider"
 )
-# Said with a status that otherwise means a wrong address.
+# With status 404, which otherwise means a wrong URL.
 NO_MODEL_HERE = r"model|deploymentnotfound|api deployment|no endpoints found for|not found for account"
-NO_RIGHT_TO_MODEL = r"model_not_found|does not have access to model"
+NO_MODEL_ACCESS = r"model_not_found|does not have access to model"
 
-# Google has one wording for a limit per minute and one per day, and one status for a wrong key and a wrong request.
-SOON_AGAIN = r'"retrydelay": *"'
-NOT_TODAY = r"per_?day"
-# A LiteLLM without a database takes no key but its own.
+# Google uses one text for limits per minute and per day, and one status for a wrong key and a wrong request.
+RETRY_DELAY = r'"retrydelay": *"'
+PER_DAY = r"per_?day"
+# A LiteLLM without a database accepts only its own key.
 BAD_KEY = r"api[ _]key[ _](not[ _]valid|invalid|expired)|(invalid|expired)[ _]api[ _]key|no connected db"
-# What is wrong is neither the key nor its rights.
+# Neither the key nor its permissions are wrong.
 NOT_THE_KEY = r"flagged|country|region|network settings|location is not supported"
 
 BAD_REPLY = r"tool_use_failed|output_parse_failed|json_validate_failed|failed to call a function"
 
-# A server of one's own: it cannot hold the model, was started without tools, or has a template that says no.
-HOPELESS = r"requires more (system |gpu )?memory|requires --jinja|jinja exception"
+# A local server without enough memory, started without tools, or with a template that rejects the request.
+PERMANENT = r"requires more (system |gpu )?memory|requires --jinja|jinja exception"
 
-# What MiniMax counts its refusals by; its answers are of status 200.
-OF_MINIMAX = {"1002": 429, "1004": 401, "1008": 402, "1026": 400, "1039": 429, "2013": 400, "2049": 401, "2056": 402}
+# Error codes of MiniMax, whose responses have status 200.
+MINIMAX_STATUS = {
+    "1002": 429,
+    "1004": 401,
+    "1008": 402,
+    "1026": 400,
+    "1039": 429,
+    "2013": 400,
+    "2049": 401,
+    "2056": 402,
+}
 
 _UNPRINTABLE = r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+"
 
 
 def failure(endpoint: Endpoint, status: int, body: str, headers: Mapping[str, str]) -> ProviderError:
-    """The error for a status of 300 and above, also for one that a stream reported in its middle.
+    """Return the error for a status of 300 or above, or for one reported inside a stream.
 
-    `headers` has lower-case names. The text never holds the key and nothing a terminal would obey.
+    The text contains neither the key nor characters that a terminal would interpret.
+
+    Args:
+        endpoint: Service that sent the response.
+        status: HTTP status.
+        body: Response body.
+        headers: Response headers with lower-case names.
     """
-    # Amazon may name the kind of a failure, and nothing more.
-    told = message_in(body) if body.strip() not in ("", "{}") else headers.get("x-amzn-errortype", "")
-    said = plain(endpoint.hide_key(told))
+    # Amazon may send only the type of the error.
+    raw = message_in(body) if body.strip() not in ("", "{}") else headers.get("x-amzn-errortype", "")
+    message = plain(endpoint.hide_key(raw))
     page = title_of(body)
-    words = said.lower() if page is not None else f"{said} {body[:4096]}".lower()
+    text_lower = message.lower() if page is not None else f"{message} {body[:4096]}".lower()
     service = endpoint.preset.label
-    kind = _kind(status, words, is_empty=not body.strip(), is_page=page is not None)
+    kind = _kind(status, text_lower, is_empty=not body.strip(), is_page=page is not None)
     if status == 511 or (page is not None and status != 404):
         text = explained_page(endpoint.shown_url, status, plain(endpoint.hide_key(page or "")))
     else:
-        text = _explanation(kind, endpoint, status, f"{said}{_filtered(body)}" or _elsewhere(headers))
+        text = _explanation(kind, endpoint, status, f"{message}{_filtered(body)}" or _elsewhere(headers))
     if issubclass(kind, AuthenticationFailed):
         return kind(text, status=status)
     return kind(f"{service}: {text}", retry_after=retry_delay(headers, body) if kind.retryable else None, status=status)
 
 
 def no_stream(endpoint: Endpoint, media_type: str, body: str) -> ProviderError:
-    """The error for an answer of status 200 that is no stream: a web page, an error all the same, or a whole reply."""
+    """Return the error for a response of status 200 that is not a stream: a web page, an error, or a complete reply."""
     title = title_of(body)
     if title is not None:
         page = explained_page(endpoint.shown_url, 200, plain(endpoint.hide_key(title)))
         return StreamError(f"{endpoint.preset.label}: {page}", status=200)
     if '"error"' in body or '"base_resp"' in body:
         return failure(endpoint, status_inside(body), body, {})
-    return StreamError(f"{endpoint.preset.label}: answered with {media_type}, not with a stream")
+    return StreamError(f"{endpoint.preset.label}: responded with {media_type} instead of a stream")
 
 
 def status_inside(body: str) -> int:
-    """The HTTP status that an error would have had which came with status 200, by what its JSON says."""
-    told = re.search(r'"(?:code|status|http_code)": *"?([45]\d\d)\b', body)
-    if told:
-        return int(told[1])
+    """Return the HTTP status that corresponds to an error sent with status 200."""
+    raw = re.search(r'"(?:code|status|http_code)": *"?([45]\d\d)\b', body)
+    if raw:
+        return int(raw[1])
     if of_minimax := re.search(r'"status_code": *(\d+)', body):
-        return OF_MINIMAX.get(of_minimax[1], 500)
-    words = body.lower()
-    if re.search(OVERFLOW, words):
+        return MINIMAX_STATUS.get(of_minimax[1], 500)
+    text_lower = body.lower()
+    if re.search(OVERFLOW, text_lower):
         return 400
     signs = (("rate.?limit|quota|throttl", 429), ("overloaded|unavailable", 529), ("insufficient balance", 402))
     for sign, status in signs:
-        if re.search(sign, words):
+        if re.search(sign, text_lower):
             return status
-    return 400 if re.search("invalid_request|invalid_prompt|bad_request", words) else 500
+    return 400 if re.search("invalid_request|invalid_prompt|bad_request", text_lower) else 500
 
 
-def _kind(status: int, words: str, *, is_empty: bool, is_page: bool) -> type[ProviderError]:
+def _kind(status: int, text_lower: str, *, is_empty: bool, is_page: bool) -> type[ProviderError]:
     if is_page and status in (400, 401, 402, 403, 404):
         return RequestRejected
-    if about_request := _kind_of_request(status, words, is_empty=is_empty):
+    if about_request := _kind_of_request(status, text_lower, is_empty=is_empty):
         return about_request
-    if status >= 500 and re.search(HOPELESS, words):
+    if status >= 500 and re.search(PERMANENT, text_lower):
         return RequestRejected
-    if status in (503, 529) or (status >= 500 and "overloaded" in words):
+    if status in (503, 529) or (status >= 500 and "overloaded" in text_lower):
         return ModelOverloaded
-    # 424 is Bedrock's for a model that failed, 499 Google's for a request that it dropped.
+    # 424 is Bedrock's status for a failed model, 499 Google's for a dropped request.
     is_passing = status in (408, 409, 424, 425, 499) or (status >= 500 and status not in (501, 505, 511))
     return NetworkError if is_passing else RequestRejected
 
 
-def _kind_of_request(status: int, words: str, *, is_empty: bool) -> type[ProviderError] | None:
-    """What is wrong with the account, the model or the length; None if it is something else."""
-    if status in (400, 422, 500) and re.search(BAD_REPLY, words):
+def _kind_of_request(status: int, text_lower: str, *, is_empty: bool) -> type[ProviderError] | None:
+    """Return the error for a problem with the account, the model or the length; None for any other."""
+    if status in (400, 422, 500) and re.search(BAD_REPLY, text_lower):
         return InvalidReply
     wording = NO_MODEL_HERE if status == 404 else NO_MODEL
-    if status in (400, 404, 410, 422) and re.search(wording, words):
+    if status in (400, 404, 410, 422) and re.search(wording, text_lower):
         return ModelNotFound
-    if about_account := _kind_of_account(status, words):
+    if about_account := _kind_of_account(status, text_lower):
         return about_account
-    return ContextWindowOverflow if status == 413 or _is_overflow(status, words, is_empty=is_empty) else None
+    return ContextWindowOverflow if status == 413 or _is_overflow(status, text_lower, is_empty=is_empty) else None
 
 
-def _kind_of_account(status: int, words: str) -> type[ProviderError] | None:
-    """What is wrong with the key, the money or the pace; None if it is something else."""
-    if status == 402 or (status in (400, 403, 429) and _is_used_up(words)):
+def _kind_of_account(status: int, text_lower: str) -> type[ProviderError] | None:
+    """Return the error for a problem with the key, the quota or the rate; None for any other."""
+    if status == 402 or (status in (400, 403, 429) and _is_exhausted(text_lower)):
         return QuotaExhausted
-    if status == 403 and re.search(NO_RIGHT_TO_MODEL, words):
+    if status == 403 and re.search(NO_MODEL_ACCESS, text_lower):
         return ModelNotFound
-    if status in (401, 403) or (status == 400 and re.search(BAD_KEY, words)):
-        return RequestRejected if re.search(NOT_THE_KEY, words) else AuthenticationFailed
+    if status in (401, 403) or (status == 400 and re.search(BAD_KEY, text_lower)):
+        return RequestRejected if re.search(NOT_THE_KEY, text_lower) else AuthenticationFailed
     if status == 429:
-        return ContextWindowOverflow if re.search(MORE_THAN_A_MINUTE, words) else ModelThrottled
+        return ContextWindowOverflow if re.search(MORE_THAN_A_MINUTE, text_lower) else ModelThrottled
     return None
 
 
-def _is_used_up(words: str) -> bool:
-    if not re.search(NO_MONEY, words):
+def _is_exhausted(text_lower: str) -> bool:
+    if not re.search(NO_QUOTA, text_lower):
         return False
-    return not re.search(SOON_AGAIN, words) or re.search(NOT_TODAY, words) is not None
+    return not re.search(RETRY_DELAY, text_lower) or re.search(PER_DAY, text_lower) is not None
 
 
-def _is_overflow(status: int, words: str, *, is_empty: bool) -> bool:
+def _is_overflow(status: int, text_lower: str, *, is_empty: bool) -> bool:
     if status not in (400, 422, 500):
         return False
-    # Some services refuse what is too long without a word.
+    # Some services reject long requests with an empty body.
     if is_empty:
         return status == 400
-    if re.search(OVERFLOW, words):
+    if re.search(OVERFLOW, text_lower):
         return True
-    perhaps = status == 400 and re.search(PERHAPS_OVERFLOW, words) and re.search(SPEAKS_OF_INPUT, words)
-    return bool(perhaps) and not re.search(SPEAKS_OF_OUTPUT, words)
+    perhaps = status == 400 and re.search(PERHAPS_OVERFLOW, text_lower) and re.search(MENTIONS_INPUT, text_lower)
+    return bool(perhaps) and not re.search(MENTIONS_OUTPUT, text_lower)
 
 
 WHAT: Mapping[type[ProviderError], str] = {
-    ContextWindowOverflow: "the conversation is longer than the model can read",
-    QuotaExhausted: "no credit or quota is left",
+    ContextWindowOverflow: "the conversation exceeds the model's context window",
+    QuotaExhausted: "no credit or quota left",
     ModelThrottled: "too many requests",
     ModelOverloaded: "overloaded",
     ModelNotFound: "no such model",
-    InvalidReply: "the model wrote a reply that cannot be used",
+    InvalidReply: "the model produced an invalid reply",
 }
 
 
-def _explanation(kind: type[ProviderError], endpoint: Endpoint, status: int, said: str) -> str:
+def _explanation(kind: type[ProviderError], endpoint: Endpoint, status: int, message: str) -> str:
     if kind is AuthenticationFailed:
-        return _about_the_key(endpoint, status, said)
+        return _about_the_key(endpoint, status, message)
     if what := WHAT.get(kind):
-        return f"{what} (HTTP {status}): {said}"
+        return f"{what} (HTTP {status}): {message}"
     if status == 404 or status < 400:
-        return f"nothing answers under {endpoint.shown_url} (HTTP {status}); is the base URL right? {said}"
-    return f"HTTP {status}: {said}"
+        return f"no such path at {endpoint.shown_url} (HTTP {status}); check the base URL. {message}"
+    return f"HTTP {status}: {message}"
 
 
-def _about_the_key(endpoint: Endpoint, status: int, said: str) -> str:
+def _about_the_key(endpoint: Endpoint, status: int, message: str) -> str:
     preset, secret = endpoint.preset, endpoint.secret
     if secret is None:
-        return f"{preset.label} requires a key ({status}): {key_remedy(preset)}: {said}"
-    refused = f"the key from {secret.source} was refused ({status}) by {preset.label}"
-    return f"{refused}; to change it, {key_remedy(preset)}: {said}"
+        return f"{preset.label} requires a key ({status}): {key_remedy(preset)}: {message}"
+    rejected = f"the key from {secret.source} was rejected ({status}) by {preset.label}"
+    return f"{rejected}; to change it, {key_remedy(preset)}: {message}"
 
 
 def _filtered(body: str) -> str:
-    """What the filter of Azure took offence at, of which it tells only in numbers and marks."""
+    """Return the categories that Azure's content filter reports, which its message omits."""
     if "content_filter_result" not in body:
         return ""
     found = re.findall(r'"(\w+)": *\{[^{}]*"(?:filtered|detected)": *true', body)
@@ -227,18 +242,18 @@ def _filtered(body: str) -> str:
 
 
 def _elsewhere(headers: Mapping[str, str]) -> str:
-    """Where a service that says nothing sends us."""
+    """Return the redirect target of a response without a message."""
     host = urlsplit(headers.get("location", "")).hostname
-    return f"it sends us on to {plain(host)}" if host else "it gave no reason"
+    return f"it redirects to {plain(host)}" if host else "no reason given"
 
 
 def message_in(body: str) -> str:
-    """What a service says in the body of an error, in whatever shape it says it."""
+    """Return the message in the body of an error, in any of the known formats."""
     try:
         parsed: JsonValue = json.loads(body)
     except (ValueError, RecursionError):
         title = title_of(body)
-        return body if title is None else f"a web page answered{title and ': '}{title}"
+        return body if title is None else f"web page{title and ': '}{title}"
     return _message_of(parsed) or body
 
 
@@ -246,12 +261,12 @@ def _message_of(value: JsonValue) -> str:
     match value:
         case str():
             return value
-        case [*complaints]:
-            return "; ".join(filter(None, map(_message_of, complaints[:MOST_COMPLAINTS])))
+        case [*errors]:
+            return "; ".join(filter(None, map(_message_of, errors[:MAX_MESSAGES])))
         case {"error": {"message": str(message), "metadata": {"raw": str(raw)}}}:
             return f"{message}: {message_in(raw)}"
         case {"loc": [*place], "msg": str(message)}:
-            # Of what is wrong with a request, the place is the half that helps.
+            # The location of a validation error matters as much as its message.
             return f"{'.'.join(str(step) for step in place)}: {message}"
         case (
             {"error": str() | dict() | list() as inner}
@@ -270,7 +285,7 @@ def _message_of(value: JsonValue) -> str:
 
 
 def plain(text: str) -> str:
-    """One line without anything a terminal would obey, of bearable length."""
+    """Return text as one line of limited length without characters that a terminal would interpret."""
     line = re.sub(r"\s+", " ", re.sub(_UNPRINTABLE, " ", text)).strip()
     return line if len(line) <= LONGEST_MESSAGE else line[:LONGEST_MESSAGE] + "…"
 
@@ -279,7 +294,7 @@ BEGINNING = 4096
 
 
 def title_of(body: str) -> str | None:
-    """The title of a web page, empty if it has none; None if the body is no page."""
+    """Return the title of a web page, empty if it has none; None if the body is not a page."""
     if not re.search(r"<(!doctype html|html|head|title)\b", body[:BEGINNING], re.IGNORECASE):
         return None
     title = re.search(r"<title[^>]*>(.*?)</title>", body, re.IGNORECASE | re.DOTALL)
@@ -287,16 +302,16 @@ def title_of(body: str) -> str | None:
 
 
 def explained_page(url: str, status: int, title: str) -> str:
-    """What to make of it: who asks for models is never answered with a page."""
+    """Return the explanation of a web page in place of a response: of a proxy, a firewall, or a login page."""
     named = f" ({title})" if title else ""
     if status == 511:
-        return f"the network wants a login before it lets anyone through to {url} (HTTP 511){named}: open a browser"
+        return f"the network requires a login to reach {url} (HTTP 511){named}: open a browser"
     if status >= 500:
-        return f"a web page answered for {url} (HTTP {status}){named}: what stands in front of the service has lost it"
+        return f"{url} returned a web page (HTTP {status}){named}: the gateway cannot reach the service"
     if status < 300:
-        why = "is the base URL right, or does the network want a login?"
-        return f"a web page answered at {url}{named}, and no model: {why}"
+        why = "check the base URL, and whether the network requires a login"
+        return f"{url} returned a web page{named}: {why}"
     return (
-        f"a web page answered for {url} (HTTP {status}){named}: something on the way did not let the request through, "
-        "such as a company's proxy, a firewall or a check for browsers; the key is not to blame"
+        f"{url} returned a web page (HTTP {status}){named}: the request was blocked before it reached the service, for "
+        "example by a company proxy, a firewall or a browser check; the key is not the problem"
     )

@@ -1,4 +1,4 @@
-"""Compressed answers, decompressed in small pieces and up to a limit: a few bytes can stand for gigabytes."""
+"""Decompression of responses in bounded pieces and up to a limit: a few bytes can expand to gigabytes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Protocol
 
 PIECE_BYTES = 64 * 1024
 LARGEST_INFLATED = 64 * 1024 * 1024
-"""Bytes of an answer after decompression: more than the longest replies."""
+"""Decompressed bytes of a response; more than the longest replies."""
 MOST_INFLATION = 200
-"""Decompressed bytes for each received one; streamed replies have some thirty."""
+"""Decompressed bytes per received byte; streamed replies have about thirty."""
 ALWAYS_INFLATED = 1024 * 1024
-"""Decompressed bytes from which on that is checked: short runs of the same byte are harmless."""
+"""Decompressed bytes below which the ratio is not checked: short runs of one byte are harmless."""
 
 
 class Inflater(Protocol):
@@ -22,7 +22,7 @@ class Inflater(Protocol):
         """Yield the decoded bytes in pieces of bounded size.
 
         Raises:
-            InflateError: They are damaged, or too many.
+            InflateError: The data is damaged or too large.
         """
         ...
 
@@ -35,7 +35,7 @@ def inflater(content_encoding: str) -> Inflater:
     """Return the decoder for a `Content-Encoding` header; unknown encodings are passed through as they are."""
     encodings = [each for part in content_encoding.lower().split(",") if (each := part.strip()) not in ("", "identity")]
     if len(encodings) > 1:
-        raise InflateError(f"it is compressed more than once ({', '.join(encodings)})")
+        raise InflateError(f"compressed more than once ({', '.join(encodings)})")
     return _Zlib() if encodings and encodings[0] in ("gzip", "x-gzip", "deflate") else _Plain()
 
 
@@ -45,7 +45,7 @@ class _Plain:
 
 
 class _Zlib:
-    """gzip and zlib, told apart by their first bytes, and deflate without a header, which some servers send."""
+    """gzip, zlib, and deflate without a header, which some servers send; recognized by the first bytes."""
 
     def __init__(self) -> None:
         self._decoder = zlib.decompressobj(zlib.MAX_WBITS | 32)
@@ -55,13 +55,13 @@ class _Zlib:
     def feed(self, data: bytes) -> Iterator[bytes]:
         self._received += len(data)
         is_full = False
-        # Of a full piece, more may be left in the decoder when all input is consumed.
+        # After a full piece the decoder may hold more output although all input is consumed.
         while data or is_full:
             piece = self._decompress(data)
             data, is_full = self._decoder.unconsumed_tail, len(piece) == PIECE_BYTES
             self._count += len(piece)
             if self._count > self._limit:
-                raise InflateError(f"decompressed, it is far too large: more than {self._count // 1024} KiB")
+                raise InflateError(f"the decompressed response is too large: more than {self._count // 1024} KiB")
             if piece:
                 yield piece
 
@@ -75,6 +75,6 @@ class _Zlib:
             return self._decoder.decompress(data, PIECE_BYTES)
         except zlib.error as error:
             if not is_first:
-                raise InflateError(f"its compression is damaged ({error})") from error
+                raise InflateError(f"the compressed data is damaged ({error})") from error
         self._decoder = zlib.decompressobj(-zlib.MAX_WBITS)
         return self._decompress(data)

@@ -1,6 +1,6 @@
-"""Bytes of a stream of JSON lines turned into its lines, as they arrive.
+"""Incremental decoder of newline-delimited JSON.
 
-A line end never lies inside a UTF-8 sequence, and JSON holds none, so that bytes may be cut anywhere.
+A line end is never part of a UTF-8 sequence or of JSON, so the stream may be cut anywhere.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
 
 class LineDecoder:
-    """Takes the stream in chunks cut anywhere; hands back each line that is complete and not blank."""
+    """Takes the stream in arbitrary chunks and returns complete lines that are not blank."""
 
     def __init__(self) -> None:
         self._rest = b""
 
     def feed(self, chunk: bytes) -> list[str]:
-        """The lines that end in this chunk.
+        """Return the lines that end in this chunk.
 
         Raises:
-            StreamError: a line has no end.
+            StreamError: A line is too long.
         """
         lines = (self._rest + chunk).split(b"\n")
         self._rest = lines.pop()
         if len(self._rest) > LONGEST_LINE:
-            raise StreamError("the service sent a line without an end")
+            raise StreamError("the service sent a line that is too long")
         return [text for line in lines if (text := _text(line))]
 
     def finish(self) -> list[str]:
-        """The last line, if the stream ended without the line end that should follow it."""
+        """Return the last line, if the stream ended without a line end."""
         text = _text(self._rest)
         self._rest = b""
         return [text] if text else []

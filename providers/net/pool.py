@@ -1,6 +1,6 @@
-"""The HTTP client of an endpoint, with its open connections.
+"""HTTP clients of an endpoint and their open connections.
 
-httpx is imported and the client built at the first request, or before by `warm`: together that takes a quarter second.
+httpx is imported and the client built with the first request, or earlier by `warm`: together this takes 250 ms.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     import httpx
 
 CONNECT_SECONDS = 30.0
-SILENCE_SECONDS = 120.0
-# A model on this machine may have to be loaded first, and reads long prompts slowly.
-LOCAL_SILENCE_SECONDS = 600.0
-# Over the tools of most turns, and under what servers and routers on the way put up with.
-KEPT_SECONDS = 55.0
-# Of a machine that slept or changed its network, the connections are dead and do not know it.
-UNHEARD_SECONDS = 30.0
+READ_SECONDS = 120.0
+# A local model may have to be loaded first, and evaluates long prompts slowly.
+LOCAL_READ_SECONDS = 600.0
+# Longer than the tool calls of most turns, shorter than the idle timeouts of servers and routers.
+KEEP_ALIVE_SECONDS = 55.0
+# After sleep or a change of network, connections are dead without notice.
+UNACKNOWLEDGED_SECONDS = 30.0
 
 
 class _Connections:
-    """HTTP client of one event loop, and the number of requests that use it."""
+    """HTTP client of one event loop, and the number of requests using it."""
 
     def __init__(self, client: httpx.AsyncClient) -> None:
         self.client = client
@@ -47,14 +47,14 @@ class _Connections:
 
 
 class Pool:
-    """HTTP clients of an endpoint, one for each event loop, built at the first request.
+    """HTTP clients of an endpoint, one per event loop, built with the first request.
 
-    Agents may share a pool: `close` does not cut off an answer that is still being read.
+    Agents may share a pool: `close` does not interrupt a response that is being read.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.proxy: Proxy | None = None
-        """What the client goes through, once it is built."""
+        """Proxy of the client, once it is built."""
         self._endpoint = endpoint
         self._lock = threading.Lock()
         self._spare: httpx.AsyncClient | None = None
@@ -62,10 +62,10 @@ class Pool:
 
     @asynccontextmanager
     async def client(self) -> AsyncGenerator[httpx.AsyncClient]:
-        """The client of the running event loop, in use until the block ends.
+        """Yield the client of the running event loop.
 
         Raises:
-            RequestRejected: the environment names a proxy or certificates that cannot be used.
+            RequestRejected: The environment names an unusable proxy or certificate.
         """
         loop = asyncio.get_running_loop()
         while (connections := self._open.get(loop)) is None:
@@ -78,7 +78,7 @@ class Pool:
             await self._close_unused(loop, connections)
 
     async def close(self) -> None:
-        """Close the connections of the running event loop, at once or when the last answer on them has ended."""
+        """Close the connections of the running event loop, at once or after the last response in progress."""
         self._spare = None
         loop = asyncio.get_running_loop()
         connections = self._open.get(loop)
@@ -87,10 +87,10 @@ class Pool:
             await self._close_unused(loop, connections)
 
     def warm(self) -> None:
-        """Load everything that a first request needs; from any thread.
+        """Load everything that a first request needs; may be called from any thread.
 
         Raises:
-            RequestRejected: as `client`.
+            RequestRejected: As `client`.
         """
         with self._lock:
             if self._spare is None and not self._open:
@@ -100,7 +100,7 @@ class Pool:
     def _connect(self, loop: asyncio.AbstractEventLoop) -> None:
         with self._lock:
             for ended in [each for each in self._open if each.is_closed()]:
-                # Connections belong to the loop that opened them, and ended with it.
+                # Connections belong to the loop that opened them and ended with it.
                 del self._open[ended]
             if loop not in self._open:
                 self._open[loop] = _Connections(self._spare or self._build())
@@ -116,26 +116,26 @@ class Pool:
     def _build(self) -> httpx.AsyncClient:
         _import_httpx()
         wire = self._endpoint.wire
-        return self._usual() if wire is None else wire.client(self._usual)
+        return self._new_client() if wire is None else wire.client(self._new_client)
 
-    def _usual(self) -> httpx.AsyncClient:
+    def _new_client(self) -> httpx.AsyncClient:
         import httpx
 
         from providers.net.reconnecting import ReconnectingTransport
 
         endpoint = self._endpoint
-        silence = LOCAL_SILENCE_SECONDS if endpoint.preset.is_local or endpoint.is_loopback else SILENCE_SECONDS
+        read_timeout = LOCAL_READ_SECONDS if endpoint.preset.is_local or endpoint.is_loopback else READ_SECONDS
         context = ssl_context(os.environ) if endpoint.is_encrypted else unused_context()
         self.proxy = proxy_for(endpoint.base_url, os.environ)
-        # Not HTTP/2: over that, httpcore does not tell the server of an abort, and the model goes on at one's cost.
+        # Not HTTP/2: httpcore does not signal an abort to the server, and generation continues at the user's cost.
         transport = ReconnectingTransport(
             verify=context,
             proxy=_usable(self.proxy, context) if self.proxy else None,
-            # As many as there are sub-agents at work: who waits for a connection only seems to hang.
-            limits=httpx.Limits(max_keepalive_connections=20, keepalive_expiry=KEPT_SECONDS),
+            # No limit on connections: subagents waiting for one would appear to hang.
+            limits=httpx.Limits(max_keepalive_connections=20, keepalive_expiry=KEEP_ALIVE_SECONDS),
             socket_options=_socket_options(),
         )
-        timeout = httpx.Timeout(silence, connect=CONNECT_SECONDS)
+        timeout = httpx.Timeout(read_timeout, connect=CONNECT_SECONDS)
         return httpx.AsyncClient(transport=transport, timeout=timeout, trust_env=False)
 
 
@@ -147,30 +147,31 @@ def _usable(proxy: Proxy, context: ssl.SSLContext) -> httpx.Proxy:
     except (ValueError, httpx.InvalidURL):
         usable = None
     if usable is None or not usable.url.host:
-        # Outside the clause above, whose error may quote the password.
+        # Outside the except clause, whose exception may contain the password.
         form = "http://host:port or socks5://host:port"
-        raise RequestRejected(f"{proxy.source} names no proxy that can be used; it should read like {form}")
-    # Of each step it takes, httpcore logs all it knows, the password of the proxy included.
+        raise RequestRejected(f"{proxy.source} is not a valid proxy URL; use {form}")
+    # httpcore logs the details of each step, including the proxy's password.
     logging.getLogger("httpcore.socks").setLevel(logging.INFO)
     return usable
 
 
 def _socket_options() -> list[tuple[int, int, int]]:
-    # Linux has it; elsewhere such a request ends with the clock of silence.
+    # Linux only; elsewhere such a request ends with the read timeout.
     if not hasattr(socket, "TCP_USER_TIMEOUT"):
         return []
-    return [(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(UNHEARD_SECONDS * 1000))]
+    return [(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(UNACKNOWLEDGED_SECONDS * 1000))]
 
 
 def _import_httpx() -> None:
-    """Import httpx without its command line, which brings click, rich and pygments and takes a sixth of the start.
+    """Import httpx without its command line, which imports click, rich and pygments and takes a sixth of the start-up
+    time.
 
-    httpx does without it where it cannot be imported; such is a module that is None.
+    httpx tolerates that its command line cannot be imported; a module that is None cannot.
     """
     if "httpx" in sys.modules:
         return
     command_line = "httpx._main"
-    sys.modules[command_line] = None  # pyright: ignore[reportArgumentType] - the language allows it, its stubs do not
+    sys.modules[command_line] = None  # pyright: ignore[reportArgumentType] # allowed by the language, not by its stubs
     try:
         importlib.import_module("httpx")
     finally:
@@ -178,10 +179,10 @@ def _import_httpx() -> None:
 
 
 def _load_backend() -> None:
-    """Have httpx's way of waiting loaded: a loop does so when it first waits, and would hold up the first request."""
+    """Load the anyio backend, which would otherwise be loaded by, and delay, the first request."""
     import anyio
 
-    # In a thread of its own, since the caller's may run a loop.
+    # In a separate thread, since the caller's may run an event loop.
     waiting = threading.Thread(target=anyio.run, args=(anyio.sleep, 0))
     waiting.start()
     waiting.join()

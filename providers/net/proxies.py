@@ -1,7 +1,8 @@
-"""Which proxy leads to an address: the one the usual variables name, or else the settings of the system.
+"""Proxy for an address: from environment variables, or from the system settings.
 
-Read here and not by httpx, which takes a network in NO_PROXY for a name, stumbles over a variable that it will not use,
-and quotes a broken one with its password.
+Not left to httpx, which misinterprets networks in NO_PROXY, fails on variables that it does not use, and quotes an
+invalid
+one with its password.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from urllib.parse import SplitResult, urlsplit
 from harness.lazy_dataclass import dataclass
 from providers.endpoint import is_loopback
 
-OF_THE_SYSTEM = "the settings of this system"
-USUAL_PORTS = {"http": 80, "https": 443}
+SYSTEM_SETTINGS = "the system settings"
+DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy and who named it: a variable or the system. Its address may hold a password and is for nobody's eyes."""
+    """A proxy and its source: a variable or the system. The URL may contain a password and is never displayed."""
 
     url: str = field(repr=False)
     source: str
 
     @property
     def shown(self) -> str:
-        """The address without a user name and a password."""
+        """Return the address without user name and password."""
         scheme, _, rest = self.url.partition("://")
         return f"{scheme}://{rest.rpartition('@')[2].rstrip('/')}"
 
@@ -38,7 +39,7 @@ class Proxy:
 
 
 def proxy_for(url: str, environment: Mapping[str, str]) -> Proxy | None:
-    """The proxy for an address; None if it is reached without one, as all of this machine is."""
+    """Return the proxy for an address; None if it is reached directly, as loopback addresses are."""
     to = urlsplit(url)
     if is_loopback(to.hostname or ""):
         return None
@@ -46,17 +47,17 @@ def proxy_for(url: str, environment: Mapping[str, str]) -> Proxy | None:
         for variable in (name, name.upper()):
             if named := environment.get(variable, "").strip():
                 return None if _is_excepted(to, environment) else Proxy(_tidy(named), variable)
-    return _of_the_system(to)
+    return _system_proxy(to)
 
 
 def _is_excepted(to: SplitResult, environment: Mapping[str, str]) -> bool:
     excepted = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
-    host, port = to.hostname or "", to.port or USUAL_PORTS.get(to.scheme)
+    host, port = to.hostname or "", to.port or DEFAULT_PORTS.get(to.scheme)
     return any(_covers(entry.lower(), host, port) for entry in re.split(r"[\s,;]+", excepted) if entry)
 
 
 def _covers(entry: str, host: str, port: int | None) -> bool:
-    """Whether `*`, a name with all below it, an address or a network covers a host, perhaps at one port only."""
+    """Return True if `*`, a domain, an address or a network matches a host, optionally at one port only."""
     entry = entry.rpartition("://")[2].rstrip("/")
     if with_port := re.fullmatch(r"(\[.+\]|[^:]+):(\d+)", entry):
         return int(with_port[2]) == port and _covers(with_port[1], host, port)
@@ -77,15 +78,15 @@ def _covers(entry: str, host: str, port: int | None) -> bool:
 def _tidy(named: str) -> str:
     if "://" not in named:
         return f"http://{named}"
-    # What GNOME calls it.
+    # The scheme that GNOME uses.
     return re.sub(r"^socks://", "socks5://", named)
 
 
-def _of_the_system(to: SplitResult) -> Proxy | None:
-    # httpx has loaded it by now; at start-up it would cost 8 ms.
+def _system_proxy(to: SplitResult) -> Proxy | None:
+    # Loaded by httpx by now; at start-up it would cost 8 ms.
     from urllib.request import getproxies, proxy_bypass
 
     named = getproxies()
-    # What begins with an environment's variable has been looked at; of others, macOS and Windows tell.
+    # Environment variables were checked above; the rest comes from macOS and Windows.
     address = named.get(to.scheme) or named.get("all")
-    return Proxy(_tidy(address), OF_THE_SYSTEM) if address and not proxy_bypass(to.hostname or "") else None
+    return Proxy(_tidy(address), SYSTEM_SETTINGS) if address and not proxy_bypass(to.hostname or "") else None

@@ -1,4 +1,4 @@
-"""How long a service asks us to wait before the next request; each says it in its own place and its own unit."""
+"""Delay that a service requests before a retry; each uses its own header or field and unit."""
 
 from __future__ import annotations
 
@@ -8,31 +8,29 @@ from datetime import UTC, datetime
 
 LONGEST_BODY = 4096
 
-# In words (`Please try again in 1m30.5s`, `120ms`) and as a field of the body (`"retryDelay": "7s"`).
-SAID = r"(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|h|m|s)(?![a-z]))+|\d+(?:\.\d+)? seconds?)"
+# In text (`Please try again in 1m30.5s`, `120ms`) and as a field of the body (`"retryDelay": "7s"`).
+IN_TEXT = r"(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|h|m|s)(?![a-z]))+|\d+(?:\.\d+)? seconds?)"
 FIELD = r'"retryDelay": *"(\d+(?:\.\d+)?s)"|"resets_in_seconds": *(\d+)'
-# A stamp that a gateway put into the body for the one that was in a header: milliseconds since 1970.
+# A header that a gateway copied into the body: milliseconds since 1970.
 STAMP = r'"X-RateLimit-Reset": *"?(\d{10,13})'
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 LATEST = 10_000_000_000
-"""As seconds since 1970, a day in the year 2286: what is larger counts milliseconds."""
+"""Seconds since 1970, in the year 2286: larger numbers are milliseconds."""
 
 
 def retry_delay(headers: Mapping[str, str], body: str) -> float | None:
-    """Seconds to wait, by what the service says most plainly; None if it says nothing.
-
-    Headers have lower-case names.
-    """
-    plainly = retry_after(headers)
-    if plainly is not None:
-        return plainly
-    # A limit that is over already says nothing of the next one.
+    """Return the seconds to wait, from the most explicit source; None if there is none. Header names are in lower
+    case."""
+    explicit = retry_after(headers)
+    if explicit is not None:
+        return explicit
+    # A limit in the past says nothing about the next one.
     return _in_body(body[:LONGEST_BODY]) or _until_reset(headers) or None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """What `Retry-After` says, in seconds, in milliseconds or as a date."""
+    """Return the seconds in `Retry-After`: a number, milliseconds or a date."""
     try:
         if "retry-after-ms" in headers:
             return max(0.0, float(headers["retry-after-ms"]) / 1000)
@@ -41,7 +39,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return None
     if re.fullmatch(r"\d+(\.\d+)?", value):
         return float(value)
-    # Dates are rare here, and their reader is slow to import.
+    # Imported here: dates are rare, and the parser is slow to import.
     from email.utils import parsedate_to_datetime
 
     try:
@@ -56,12 +54,12 @@ def _in_body(body: str) -> float | None:
         return _seconds(field[1] or field[2])
     if stamp := re.search(STAMP, body, re.IGNORECASE):
         return _seconds(stamp[1])
-    said = re.search(SAID, body, re.IGNORECASE)
-    return _seconds(re.sub(r" seconds?$", "s", said[1].lower())) if said else None
+    in_text = re.search(IN_TEXT, body, re.IGNORECASE)
+    return _seconds(re.sub(r" seconds?$", "s", in_text[1].lower())) if in_text else None
 
 
 def _until_reset(headers: Mapping[str, str]) -> float | None:
-    """The latest reset among the limits that are used up; among several, only those that say so count."""
+    """Return the latest reset of the limits that are used up."""
     waits = [wait for wait in _resets(headers) if wait is not None]
     return max(waits, default=None)
 
@@ -77,7 +75,7 @@ def _resets(headers: Mapping[str, str]) -> Iterator[float | None]:
 
 
 def _seconds(value: str) -> float | None:
-    """From `12`, `6m0s`, `120ms`, a time since 1970 or a date as in `2026-11-22T04:00:00Z`."""
+    """Parse `12`, `6m0s`, `120ms`, a time since 1970, or a date such as `2026-11-22T04:00:00Z`."""
     if re.fullmatch(r"\d+(\.\d+)?", value):
         number = float(value)
         if number > LATEST:

@@ -1,4 +1,4 @@
-"""The one way from a request to deltas, shared by all providers that stream JSON, in whatever frames."""
+"""Streaming requests: the path from a request to deltas, shared by all providers."""
 
 from __future__ import annotations
 
@@ -20,70 +20,77 @@ from providers.net.transport import Transport
 
 DRAIN_SECONDS = 0.25
 EVENTLESS_SECONDS = 900.0
-"""How long a service may send signs of life and nothing else; some let a request wait for ten minutes."""
+"""Seconds that a service may send only keep-alive messages; some queue a request for ten minutes."""
 
 
 class ReplyDecoder(Protocol):
-    """Turns a service's events into deltas, one reply long. Events are someone else's JSON, hence `Any`."""
+    """Turns the events of one reply into deltas. Events are third-party JSON, hence `Any`."""
 
     is_over: bool
-    """Whether the last event has come; set from outside when the stream says so in a way that all services share."""
+    """True after the last event; also set from outside for end markers that all services share."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether all has come that a reply needs."""
+        """Return True if everything that a reply needs has arrived."""
         ...
 
     def take(self, event: Any) -> Sequence[Delta]: ...
 
     def finish(self) -> Sequence[Delta]:
-        """What closes a complete reply, `Done` last."""
+        """Return the deltas that close a complete reply, `Done` last."""
         ...
 
 
 class Framing(Protocol):
-    """Cuts a stream of bytes, fed in chunks cut anywhere, into its events."""
+    """Splits a stream of bytes, received in arbitrary chunks, into events."""
 
     def feed(self, chunk: bytes) -> Sequence[str]: ...
 
     def finish(self) -> Sequence[str]:
-        """What the stream ended in."""
+        """Return the event at the end of the stream, if any."""
         ...
 
 
 async def deltas(
     transport: Transport, path: str, body: JsonObject, decoder: ReplyDecoder, framing: Framing | None = None
 ) -> AsyncGenerator[Delta]:
-    """Ask, and hand on each delta when its bytes have arrived. Without a `framing`, these are server-sent events.
+    """Send a request and yield each delta when its bytes have arrived.
+
+    Args:
+        transport: Connection to the service.
+        path: Path of the request.
+        body: JSON body.
+        decoder: Decoder of the reply.
+        framing: Format of the stream; server-sent events by default.
 
     Raises:
-        ProviderError: also when the stream ends before the reply is complete.
+        ProviderError: The request failed, or the stream ended before the reply was complete.
     """
     events: Framing = framing or EventDecoder()
-    halves = SurrogateBuffer()
+    surrogates = SurrogateBuffer()
     try:
         async with transport.post(path, body) as chunks:
-            patience = _Patience()
+            idle = _IdleCheck()
             async for chunk in chunks:
-                told = events.feed(chunk)
-                for delta in halves.joined(decoded(decoder, told, transport.endpoint)):
+                received = events.feed(chunk)
+                for delta in surrogates.joined(decoded(decoder, received, transport.endpoint)):
                     yield delta
-                patience.hear(told, transport.endpoint)
+                idle.check(received, transport.endpoint)
                 if decoder.is_over:
                     await _drain(chunks)
                     break
     except NetworkError:
         if not decoder.is_complete:
             raise
-    for delta in halves.joined(_last(decoder, events, transport)):
+    for delta in surrogates.joined(_last(decoder, events, transport)):
         yield delta
 
 
 def decoded(decoder: ReplyDecoder, events: Sequence[str], endpoint: Endpoint | None = None) -> Iterator[Delta]:
-    """The deltas of some events, given as their data. The key of the `endpoint` is in no error.
+    """Yield the deltas of events, given as their data. No error contains the key of the `endpoint`.
 
     Raises:
-        ProviderError: an event is an error, or cannot be read.
+        ProviderError: An event is an error, or invalid.
     """
     for data in events:
         if data == "[DONE]":
@@ -94,34 +101,36 @@ def decoded(decoder: ReplyDecoder, events: Sequence[str], endpoint: Endpoint | N
             found = decoder.take(json.loads(data))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             shown = plain(endpoint.hide_key(data) if endpoint else data)[:200]
-            raise StreamError(f"the service sent an event that cannot be read: {shown}") from error
+            raise StreamError(f"the service sent an invalid event: {shown}") from error
         yield from found
 
 
-class _Patience:
-    """How long a service is listened to that keeps the line open and says nothing."""
+class _IdleCheck:
+    """Limits how long a service may keep a connection open without events."""
 
     def __init__(self) -> None:
-        self._heard = monotonic()
+        self._last_event = monotonic()
 
-    def hear(self, told: Sequence[str], endpoint: Endpoint) -> None:
-        if told:
-            self._heard = monotonic()
-        elif monotonic() - self._heard > EVENTLESS_SECONDS:
-            raise NetworkError(f"{endpoint.shown_url} sent nothing but signs of life; the connection was given up")
+    def check(self, received: Sequence[str], endpoint: Endpoint) -> None:
+        if received:
+            self._last_event = monotonic()
+        elif monotonic() - self._last_event > EVENTLESS_SECONDS:
+            raise NetworkError(f"{endpoint.shown_url} sent only keep-alive messages; the request timed out")
 
 
 def _last(decoder: ReplyDecoder, events: Framing, transport: Transport) -> Iterator[Delta]:
-    # A cut can leave half an event, which is no event.
+    # A broken connection can leave an incomplete event.
     with suppress(StreamError):
         yield from decoded(decoder, events.finish(), transport.endpoint)
     if not decoder.is_complete:
-        raise NetworkError(f"the reply of {transport.endpoint.preset.label} was cut off before its end")
+        raise NetworkError(
+            f"the reply of {transport.endpoint.preset.label} is incomplete: the connection was closed early"
+        )
     yield from decoder.finish()
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:
-    """Read on to the end of the answer, which is due, so that the connection can be used again."""
+    """Read to the end of the response, which is due, so that the connection can be reused."""
     try:
         async with asyncio.timeout(DRAIN_SECONDS):
             async for _ in chunks:
@@ -130,33 +139,36 @@ async def _drain(chunks: AsyncIterator[bytes]) -> None:
         return
 
 
-LOST = "\ufffd"
+REPLACEMENT = "\ufffd"
 
 
 class SurrogateBuffer:
-    """Joins the halves of letters that came in two pieces of one block; of a half that stays alone, a mark is left."""
+    """Joins surrogate pairs that a service split between two deltas of a block; a lone surrogate is replaced.
+
+    Services that count UTF-16 code units, as JavaScript and Java do, may cut a character in two.
+    """
 
     def __init__(self) -> None:
-        self._held: dict[int, str] = {}
+        self._pending: dict[int, str] = {}
 
     def joined(self, deltas: Iterable[Delta]) -> Iterator[Delta]:
         for delta in deltas:
             match delta:
-                case BlockDelta(_, text) if self._held or "\ud800" <= text[-1:] <= "\udbff":
+                case BlockDelta(_, text) if self._pending or "\ud800" <= text[-1:] <= "\udbff":
                     yield from self._whole(delta)
                     continue
-                case BlockEnd(index) if index in self._held:
-                    del self._held[index]
-                    yield BlockDelta(index, LOST)
+                case BlockEnd(index) if index in self._pending:
+                    del self._pending[index]
+                    yield BlockDelta(index, REPLACEMENT)
                 case _:
                     pass
             yield delta
 
     def _whole(self, delta: BlockDelta) -> Iterator[Delta]:
-        text = self._held.pop(delta.index, "") + delta.text
+        text = self._pending.pop(delta.index, "") + delta.text
         if "\ud800" <= text[-1:] <= "\udbff":
-            self._held[delta.index] = text[-1]
+            self._pending[delta.index] = text[-1]
             text = text[:-1]
         if text:
-            # UTF-16 is made of such halves; what is left alone in it cannot be read.
+            # UTF-16 consists of surrogates; a lone one is replaced when decoding.
             yield replace(delta, text=text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))

@@ -1,5 +1,5 @@
-"""Whom we take for who they say they are, over TLS: the authorities of this system, the usual ones, and those a person
-names; and what to say of everybody else."""
+"""TLS certificates: trusted authorities of the system, of certifi and of the user; explanations of rejected
+certificates."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ VARIABLES = (
     "NODE_EXTRA_CA_CERTS",
     "AWS_CA_BUNDLE",
 )
-"""What people have set for other programs. Each names authorities that are trusted too, never instead."""
+"""Variables set for other programs. Each names authorities that are trusted in addition to the others."""
 
-OWN_CERTIFICATE, OWN_KEY = "CINCH_CLIENT_CERT", "CINCH_CLIENT_KEY"
+CLIENT_CERTIFICATE, CLIENT_KEY = "CINCH_CLIENT_CERT", "CINCH_CLIENT_KEY"
 
 BUNDLES = (
     "/etc/ssl/certs/ca-certificates.crt",
@@ -33,66 +33,66 @@ BUNDLES = (
     "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 )
-"""Where systems keep their authorities: a Python from elsewhere looks where its makers had theirs."""
+"""Authorities of common systems: a Python built elsewhere looks in other places."""
 
+# OpenSSL's verification errors.
 NOT_YET_VALID, EXPIRED, OTHER_NAME, OTHER_ADDRESS = 9, 10, 62, 64
-"""OpenSSL's numbers of what can be wrong."""
 DER = 2
 NAME, ORGANIZATION = rb"\x06\x03\x55\x04\x03", rb"\x06\x03\x55\x04\x0a"
 
 
 def ssl_context(environment: Mapping[str, str], platform: str = sys.platform) -> ssl.SSLContext:
-    """What judges certificates.
+    """Return the context that verifies certificates.
 
     Raises:
-        RequestRejected: a variable names what cannot be used.
+        RequestRejected: A variable names an unusable file.
     """
     is_native = platform in ("darwin", "win32")
-    context = _of_the_system() if is_native else _of_openssl()
+    context = _system_context() if is_native else _openssl_context()
     for variable, path in _named(environment):
-        # The system's own judge knows no folders.
+        # The system's verifier does not support folders.
         for place in _files_in(path) if is_native and path.is_dir() else [path]:
             _add(context, variable, place)
-    _introduce_ourselves(context, environment)
+    _load_client_certificate(context, environment)
     return context
 
 
 def unused_context() -> ssl.SSLContext:
-    """For connections without TLS: reading the authorities takes 40 ms."""
+    """Return a context for connections without TLS: loading the authorities takes 40 ms."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _of_the_system() -> ssl.SSLContext:
-    # Only macOS and Windows keep their authorities where OpenSSL cannot look.
+def _system_context() -> ssl.SSLContext:
+    # Only macOS and Windows keep their authorities where OpenSSL cannot read them.
     import truststore
 
     return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _of_openssl() -> ssl.SSLContext:
+def _openssl_context() -> ssl.SSLContext:
     import certifi
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.sslobject_class = _Handshake
-    # Companies' authorities often lack what Python 3.13 asks for, and often the one in between is all a person has.
+    # Company authorities often lack extensions that Python 3.13 requires; often only the intermediate one is there.
     context.verify_flags = context.verify_flags & ~ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN
     context.load_verify_locations(certifi.where())
     folder = ssl.get_default_verify_paths().openssl_capath
     if Path(folder).is_dir():
         context.load_verify_locations(capath=folder)
-    if bundle := _bundle_of_the_system():
+    if bundle := _system_bundle():
         context.load_verify_locations(bundle)
     return context
 
 
-def _bundle_of_the_system() -> Path | None:
+def _system_bundle() -> Path | None:
     usual = ssl.get_default_verify_paths().openssl_cafile
     return next((path for path in map(Path, (usual, *BUNDLES)) if path.is_file()), None)
 
 
 def _named(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
-    """Each place once: many name the same in all of these variables."""
-    seen = {_bundle_of_the_system()}
+    """Yield each file once: several variables often name the same one."""
+    seen = {_system_bundle()}
     for variable in VARIABLES:
         value = environment.get(variable, "").strip()
         for name in value.split(os.pathsep) if variable == "SSL_CERT_DIR" else [value]:
@@ -113,23 +113,25 @@ def _add(context: ssl.SSLContext, variable: str, path: Path) -> None:
         else:
             context.load_verify_locations(path)
     except ssl.SSLError as error:
-        raise RequestRejected(f"{variable} names {path}, which holds no certificates in PEM form") from error
+        raise RequestRejected(f"{variable} names {path}, which contains no certificates in PEM format") from error
     except OSError as error:
         raise RequestRejected(_unreadable(variable, path, error)) from error
 
 
-def _introduce_ourselves(context: ssl.SSLContext, environment: Mapping[str, str]) -> None:
-    certificate, key = environment.get(OWN_CERTIFICATE, ""), environment.get(OWN_KEY, "")
+def _load_client_certificate(context: ssl.SSLContext, environment: Mapping[str, str]) -> None:
+    certificate, key = environment.get(CLIENT_CERTIFICATE, ""), environment.get(CLIENT_KEY, "")
     if not certificate:
         return
     try:
-        # Without a password in hand, OpenSSL would ask for one on the terminal.
+        # Without a password, OpenSSL would prompt for one in the terminal.
         context.load_cert_chain(certificate, key or None, password="")
     except ssl.SSLError as error:
-        what = f"{OWN_CERTIFICATE} names {certificate}" + (f" and {OWN_KEY} {key}" if key else "")
-        raise RequestRejected(f"{what}: they must be a certificate and its key, in PEM form, no password") from error
+        what = f"{CLIENT_CERTIFICATE} names {certificate}" + (f" and {CLIENT_KEY} {key}" if key else "")
+        raise RequestRejected(
+            f"{what}: a certificate and its key in PEM format without a password are required"
+        ) from error
     except OSError as error:
-        missing = (OWN_KEY, Path(key)) if Path(certificate).exists() else (OWN_CERTIFICATE, Path(certificate))
+        missing = (CLIENT_KEY, Path(key)) if Path(certificate).exists() else (CLIENT_CERTIFICATE, Path(certificate))
         raise RequestRejected(_unreadable(*missing, error)) from error
 
 
@@ -139,25 +141,25 @@ def _unreadable(variable: str, path: Path, error: OSError) -> str:
 
 
 class _Handshake(ssl.SSLObject):
-    """Notes who issued a certificate that was refused: of OpenSSL's error, one cannot learn it."""
+    """Notes the issuer of a rejected certificate, which OpenSSL's error does not contain."""
 
     def do_handshake(self) -> None:
         try:
             super().do_handshake()
         except ssl.SSLCertVerificationError as error:
-            error.add_note(issuer_in(self._shown()))
+            error.add_note(issuer_in(self._peer_certificate()))
             raise
 
-    def _shown(self) -> bytes:
-        """The certificate that was shown to us; empty if none was."""
+    def _peer_certificate(self) -> bytes:
+        """Return the server's certificate; empty if there was none."""
         if sys.version_info >= (3, 13):
             return next(iter(self.get_unverified_chain()), b"")
-        # Before that version, only what it wraps can tell.
-        inside: _Inside = vars(self)["_sslobj"]
-        return next((certificate.public_bytes(DER) for certificate in inside.get_unverified_chain() or ()), b"")
+        # Before that version, only the wrapped object has it.
+        wrapped: _WrappedObject = vars(self)["_sslobj"]
+        return next((certificate.public_bytes(DER) for certificate in wrapped.get_unverified_chain() or ()), b"")
 
 
-class _Inside(Protocol):
+class _WrappedObject(Protocol):
     def get_unverified_chain(self) -> Sequence[_Certificate] | None: ...
 
 
@@ -166,13 +168,13 @@ class _Certificate(Protocol):
 
 
 def issuer_in(certificate: bytes) -> str:
-    """The name of who issued a certificate (DER), or the organization of one without a name."""
+    """Return the issuer of a certificate (DER): its common name, otherwise its organization."""
     try:
-        start, _ = _inside(certificate, _inside(certificate, 0)[0])
-        # Version, number and algorithm go before.
+        start, _ = _content_range(certificate, _content_range(certificate, 0)[0])
+        # Skip version, serial number and algorithm.
         for _ in range(3):
-            start = _inside(certificate, start)[1]
-        issuer = certificate[slice(*_inside(certificate, start))]
+            start = _content_range(certificate, start)[1]
+        issuer = certificate[slice(*_content_range(certificate, start))]
     except IndexError:
         return ""
     for attribute in (NAME, ORGANIZATION):
@@ -181,8 +183,8 @@ def issuer_in(certificate: bytes) -> str:
     return ""
 
 
-def _inside(der: bytes, at: int) -> tuple[int, int]:
-    """Where the content of the element at a place begins and ends."""
+def _content_range(der: bytes, at: int) -> tuple[int, int]:
+    """Return the start and end of an element's content."""
     length, start = der[at + 1], at + 2
     if length >= 0x80:
         digits = length - 0x80
@@ -191,14 +193,14 @@ def _inside(der: bytes, at: int) -> tuple[int, int]:
 
 
 def explain_rejection(error: ssl.SSLCertVerificationError, where: str) -> str:
-    """What is wrong with a certificate, and what to do about it."""
+    """Return what is wrong with a certificate and what to do."""
     if error.verify_code == EXPIRED:
-        return f"the certificate of {where} has expired; if this machine's clock is right, its owner must renew it"
+        return f"the certificate of {where} has expired; check the clock, or ask the server's owner to renew it"
     if error.verify_code == NOT_YET_VALID:
-        return f"the certificate of {where} is not valid yet; is this machine's clock right?"
+        return f"the certificate of {where} is not valid yet; check this machine's clock"
     if error.verify_code in (OTHER_NAME, OTHER_ADDRESS):
-        return f"the certificate of {where} is for another host: {plain(error.verify_message)} Is the base URL right?"
+        return f"the certificate of {where} is for another host: {plain(error.verify_message)} Check the base URL."
     issuer = "".join(getattr(error, "__notes__", ()))
-    known = f"was issued by {issuer!r}, whom this machine does not know" if issuer else "is not trusted"
-    mend = "if that is your company, name the PEM file of its certificate in SSL_CERT_FILE, or add it to this system"
-    return f"the certificate of {where} {known} ({plain(error.verify_message)}); {mend}"
+    known = f"was issued by {issuer!r}, an authority that this machine does not trust" if issuer else "is not trusted"
+    hint = "if that is your company, set SSL_CERT_FILE to its certificate in PEM format, or add it to the system"
+    return f"the certificate of {where} {known} ({plain(error.verify_message)}); {hint}"

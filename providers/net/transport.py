@@ -1,4 +1,4 @@
-"""Requests to one endpoint over its pooled HTTP client, and their answers as they arrive."""
+"""Requests to one endpoint over its pooled HTTP client."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 LARGEST_ERROR_BODY = 64 * 1024
 ERROR_SECONDS = 10.0
-"""How long the body of an error is waited for; what has come by then has to do."""
+"""Seconds to wait for the body of an error."""
 LARGEST_DOCUMENT = 16 * 1024 * 1024
-MOST_AHEAD = 64
-"""Chunks that are read before somebody wants them."""
+MAX_BUFFERED = 64
+"""Chunks that are read ahead."""
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,10 @@ logger = logging.getLogger(__name__)
 class Transport:
     """Sends requests to one endpoint, from any number of event loops.
 
-    `pool` is another transport's, whose connections this one then uses.
+    Args:
+        endpoint: Address and key.
+        headers: Headers of every request.
+        pool: Connections of another transport to share.
     """
 
     def __init__(self, endpoint: Endpoint, headers: Mapping[str, str], pool: Pool | None = None) -> None:
@@ -47,14 +50,14 @@ class Transport:
         return f"Transport({self.endpoint.shown_url!r})"
 
     def with_credentials(self, endpoint: Endpoint, headers: Mapping[str, str]) -> Transport:
-        """The same connections, used with another key."""
+        """Return a transport with the same connections and another key."""
         return Transport(endpoint, headers, self._pool)
 
     def for_key(self, key: str | None, headers: Callable[[Endpoint], Mapping[str, str]]) -> Transport:
-        """The same connections, used with a program's own key; this one where it has none.
+        """Return a transport with the same connections and a program's own key, or this one without a key.
 
         Raises:
-            AuthenticationFailed: it is no key.
+            AuthenticationFailed: It is not a valid key.
         """
         if key is None:
             return self
@@ -64,22 +67,22 @@ class Transport:
     def warm(self) -> None:
         """Import httpx and build the client; may be called from any thread, and more than once.
 
-        What cannot be built is told at the first request.
+        Errors are raised by the first request.
         """
         try:
             self._pool.warm()
         except RequestRejected as error:
-            logger.info("the client cannot be built: %s", error)
+            logger.info("cannot build the HTTP client: %s", error)
 
     async def close(self) -> None:
         await self._pool.close()
 
     @asynccontextmanager
     async def post(self, path: str, body: JsonObject) -> AsyncGenerator[AsyncIterator[bytes]]:
-        """The answer's bytes as they arrive.
+        """Yield the bytes of the response as they arrive.
 
         Raises:
-            ProviderError: the service could not be reached, refused, fell silent or broke off.
+            ProviderError: The service is unreachable, rejected the request, timed out or closed the connection.
         """
         async with self._pool.client() as client:
             request = client.build_request("POST", self._url(path), content=json_bytes(body), headers=self._headers)
@@ -90,40 +93,44 @@ class Transport:
                         yield chunks
 
     async def get(self, path: str, *, seconds: float = 10.0) -> JsonValue:
-        """A small JSON document, from a path under the base URL or from a whole address.
+        """Return a small JSON document from a path under the base URL or a complete URL.
+
+        Args:
+            path: Path or URL.
+            seconds: Read timeout; the whole request may take twice as long.
 
         Raises:
-            ProviderError: as `post`; also when it is no JSON.
+            ProviderError: As `post`; also if the response is not JSON.
         """
         return await self._document(path, None, seconds)
 
     async def call(self, path: str, body: JsonObject, *, seconds: float = 10.0) -> JsonValue:
-        """A small JSON document in answer to another; raises as `get`."""
+        """Post a small JSON document and return the response; raises as `get`."""
         return await self._document(path, body, seconds)
 
     async def _document(self, path: str, body: JsonObject | None, seconds: float) -> JsonValue:
         try:
-            # Longer than any silence in it: a server may also send a little now and then, for ever.
+            # In addition to the read timeout: a server may send a few bytes now and then, forever.
             async with asyncio.timeout(2 * seconds):
-                written = await self._whole(path, body, seconds)
+                content = await self._read_document(path, body, seconds)
         except TimeoutError as error:
-            raise NetworkError(f"{self.endpoint.shown_url} did not come to an end; it was given up") from error
+            raise NetworkError(f"{self.endpoint.shown_url} did not finish its response in time") from error
         try:
-            return json.loads(written)
+            return json.loads(content)
         except (ValueError, RecursionError) as error:
-            raise StreamError(f"{self.endpoint.shown_url}{path}: the answer is no JSON") from error
+            raise StreamError(f"{self.endpoint.shown_url}{path}: the response is not JSON") from error
 
-    async def _whole(self, path: str, body: JsonObject | None, seconds: float) -> bytes:
+    async def _read_document(self, path: str, body: JsonObject | None, seconds: float) -> bytes:
         method = "GET" if body is None else "POST"
         async with self._pool.client() as client:
             request = client.build_request(method, self._url(path), json=body, headers=self._headers, timeout=seconds)
             with connection_error(self.endpoint, self._pool.proxy):
                 async with _answer(client, request) as response:
                     if response.status_code >= 300:
-                        raise self._refusal(response, await _error_body(response))
-                    written = bytearray()
-                    await _fill(written, response, LARGEST_DOCUMENT)
-                    return bytes(written)
+                        raise self._error(response, await _error_body(response))
+                    content = bytearray()
+                    await _fill(content, response, LARGEST_DOCUMENT)
+                    return bytes(content)
 
     def _url(self, path: str) -> str:
         if path.startswith("http"):
@@ -132,16 +139,16 @@ class Transport:
         return f"{base}{path}{mark}{query}"
 
     async def _check(self, response: httpx.Response) -> None:
-        """Raise unless the answer is an event stream."""
+        """Raise unless the response is an event stream."""
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if response.status_code < 300 and kind not in ("application/json", "text/html"):
             return
         body = await _error_body(response)
         if response.status_code >= 300:
-            raise self._refusal(response, body)
+            raise self._error(response, body)
         raise no_stream(self.endpoint, kind, body)
 
-    def _refusal(self, response: httpx.Response, body: str) -> ProviderError:
+    def _error(self, response: httpx.Response, body: str) -> ProviderError:
         if response.status_code == 407:
             return proxy_error(self._pool.proxy, self.endpoint.shown_url, f"407 {response.reason_phrase}")
         return failure(self.endpoint, response.status_code, body, _lower(response.headers))
@@ -153,16 +160,16 @@ def json_headers(endpoint: Endpoint) -> dict[str, str]:
 
 
 def json_bytes(body: JsonObject) -> bytes:
-    """A body as it is sent."""
-    # A lone surrogate, which a broken model can produce, has no UTF-8 form.
+    """Return a body as it is sent."""
+    # A lone surrogate, which a broken model can produce, cannot be encoded as UTF-8.
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
 
 
 @asynccontextmanager
 async def _answer(client: httpx.AsyncClient, request: httpx.Request) -> AsyncGenerator[httpx.Response]:
-    """An answer that is read as it comes, and let go of at the end.
+    """Open a response for streaming, and close it at the end.
 
-    Letting go of a connection takes httpx several steps, and a second cancellation would keep it from taking them.
+    Closing a connection takes httpx several steps, which a second cancellation would interrupt.
     """
     answers: list[httpx.Response] = []
 
@@ -178,12 +185,12 @@ async def _answer(client: httpx.AsyncClient, request: httpx.Request) -> AsyncGen
 
 
 async def _chunks(response: httpx.Response) -> AsyncGenerator[bytes]:
-    """The bytes of an answer as they arrive, a little ahead of who reads them.
+    """Yield the bytes of a response as they arrive, reading ahead.
 
-    Read in one task of its own: told to stop more than once, httpx would leave the connection open.
+    A separate task reads: cancelled more than once, httpx would leave the connection open.
     """
     waiting: deque[bytes] = deque()
-    stirred, room = asyncio.Event(), asyncio.Event()
+    arrived, room = asyncio.Event(), asyncio.Event()
 
     async def read() -> None:
         try:
@@ -191,12 +198,12 @@ async def _chunks(response: httpx.Response) -> AsyncGenerator[bytes]:
             async for received in response.aiter_raw():
                 for chunk in decoder.feed(received):
                     waiting.append(chunk)
-                    stirred.set()
-                    if len(waiting) >= MOST_AHEAD:
+                    arrived.set()
+                    if len(waiting) >= MAX_BUFFERED:
                         room.clear()
                         await room.wait()
         finally:
-            stirred.set()
+            arrived.set()
 
     reading = asyncio.create_task(read())
     try:
@@ -206,8 +213,8 @@ async def _chunks(response: httpx.Response) -> AsyncGenerator[bytes]:
                 room.set()
                 yield chunk
             if not reading.done():
-                stirred.clear()
-                await stirred.wait()
+                arrived.clear()
+                await arrived.wait()
         reading.result()
     finally:
         await stop_once(reading)

@@ -1,1 +1,1 @@
-"""Ollama's own chat API."""
+"""Ollama's native chat API."""

@@ -1,4 +1,4 @@
-"""Lines of Ollama's chat turned into deltas; pure."""
+"""Decoder of Ollama's chat lines; pure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from providers.net.stream import ReplyDecoder
 
 STOP_REASONS: Mapping[str, StopReason] = {"stop": "stop", "length": "length"}
-# Errors within a stream come without a status; what is known of them is in their words.
-STATUS_OF_AN_ERROR = 500
+# Errors inside a stream have no status; only their text identifies them.
+STREAM_ERROR_STATUS = 500
 
 
 class LineReplyDecoder:
-    """Decodes one reply. Thinking, text and whole tool calls come in any order; the last line is `done`."""
+    """Decodes one reply. Thinking, text and complete tool calls come in any order; the last line is `done`."""
 
     def __init__(self, endpoint: Endpoint, tools: Sequence[ToolSpec] = ()) -> None:
         self._endpoint = endpoint
@@ -32,7 +32,7 @@ class LineReplyDecoder:
         self._usage = Usage()
         self._reason = ""
         self._blocks = 0
-        self._speech: tuple[Literal["text", "thinking"], int] | None = None
+        self._block: tuple[Literal["text", "thinking"], int] | None = None
         self._ids: set[str] = set()
         self.is_over = False
 
@@ -41,15 +41,15 @@ class LineReplyDecoder:
         return self.is_over
 
     def take(self, event: Line) -> Sequence[Delta]:
-        """The deltas of one line.
+        """Return the deltas of one line.
 
         Raises:
-            ProviderError: the line is an error.
+            ProviderError: The line is an error.
         """
         if event.get("error"):
-            raise failure(self._endpoint, STATUS_OF_AN_ERROR, json.dumps(event), {})
+            raise failure(self._endpoint, STREAM_ERROR_STATUS, json.dumps(event), {})
         message = event.get("message")
-        found = tuple(self._more(message)) if message else ()
+        found = tuple(self._message_deltas(message)) if message else ()
         if event.get("done"):
             self.is_over = True
             self._reason = event.get("done_reason") or "stop"
@@ -57,26 +57,27 @@ class LineReplyDecoder:
         return found
 
     def finish(self) -> Sequence[Delta]:
-        rest = tuple(self._told_apart(self._written.finish()))
+        rest = tuple(self._pieces(self._written.finish()))
         stop = STOP_REASONS.get(self._reason, "error")
         error = None if stop != "error" else f"the service stopped the reply: {plain(self._reason)}"
         if stop == "stop" and self._ids:
             stop = "tool_use"
-        return (*rest, *self._end_speech(), Done(stop, self._usage, error=error))
+        return (*rest, *self._end_block(), Done(stop, self._usage, error=error))
 
-    def _more(self, message: MessagePart) -> Iterator[Delta]:
+    def _message_deltas(self, message: MessagePart) -> Iterator[Delta]:
         if thought := message.get("thinking"):
             yield from self._say("thinking", thought)
         if text := message.get("content"):
-            yield from self._told_apart(self._written.feed(text))
+            yield from self._pieces(self._written.feed(text))
         if calls := message.get("tool_calls"):
-            yield from self._told_apart(self._written.finish())
-            yield from self._end_speech()
+            yield from self._pieces(self._written.finish())
+            yield from self._end_block()
             for call in calls:
                 yield from self._call(call)
 
-    def _told_apart(self, pieces: Iterable[Piece]) -> Iterator[Delta]:
-        """Text with the thoughts and calls that a model wrote into it, because its template knows no others."""
+    def _pieces(self, pieces: Iterable[Piece]) -> Iterator[Delta]:
+        """Yield the deltas of text with the thinking and calls that a model wrote into it, as its template lacks
+        others."""
         for piece in pieces:
             match piece:
                 case TextPiece(text):
@@ -84,23 +85,23 @@ class LineReplyDecoder:
                 case ThinkingPiece(text):
                     yield from self._say("thinking", text)
                 case Call():
-                    yield from self._end_speech()
+                    yield from self._end_block()
                     yield from self._call({"function": {"name": piece.name, "arguments": piece.arguments}})
 
-    def _say(self, kind: Literal["text", "thinking"], words: str) -> Iterator[Delta]:
-        if self._speech is None or self._speech[0] != kind:
-            # Models write line ends between thinking and calls, which are nobody's words.
-            if not words.strip() and self._blocks:
+    def _say(self, kind: Literal["text", "thinking"], text: str) -> Iterator[Delta]:
+        if self._block is None or self._block[0] != kind:
+            # Line ends between thinking and calls are not text.
+            if not text.strip() and self._blocks:
                 return
-            yield from self._end_speech()
-            self._speech = (kind, self._new_index())
-            yield BlockStart(self._speech[1], kind)
-        yield BlockDelta(self._speech[1], words)
+            yield from self._end_block()
+            self._block = (kind, self._new_index())
+            yield BlockStart(self._block[1], kind)
+        yield BlockDelta(self._block[1], text)
 
-    def _end_speech(self) -> Iterator[Delta]:
-        if self._speech is not None:
-            yield BlockEnd(self._speech[1])
-        self._speech = None
+    def _end_block(self) -> Iterator[Delta]:
+        if self._block is not None:
+            yield BlockEnd(self._block[1])
+        self._block = None
 
     def _call(self, call: CallPart) -> Iterator[Delta]:
         function = call.get("function") or {}
@@ -112,7 +113,7 @@ class LineReplyDecoder:
         yield BlockEnd(index)
 
     def _id_of(self, call: CallPart) -> str:
-        """The call's own id; earlier versions send none."""
+        """Return the call's id; earlier versions of Ollama send none."""
         given = call.get("id") or ""
         call_id = f"call_{new_id()[:12]}" if not given or given in self._ids else given
         self._ids.add(call_id)

@@ -1,4 +1,4 @@
-"""A request in the form of Ollama's chat; pure."""
+"""Request body of Ollama's chat; pure."""
 
 from __future__ import annotations
 
@@ -31,19 +31,20 @@ from providers.wire.names import safe_name, tool_name
 
 
 def encode(request: Request, card: ModelCard, keep_alive: str = "") -> JsonObject:
-    """The body of `POST /api/chat`. `keep_alive`: how long the model stays loaded; empty leaves it to the server."""
+    """Return the body of `POST /api/chat`. `keep_alive` is how long the model stays loaded; empty leaves it to the
+    server."""
     shown = request.messages if card.can("vision") else without_images(request.messages)
     messages = list(_messages(request.spec, shown))
     # The server only restricts what the model can write; it does not tell the model what is wanted.
     if system := system_text(request, with_schema=True):
         messages.insert(0, {"role": "system", "content": system})
     body: JsonObject = {"model": request.spec.model_id, "messages": [*messages], "stream": True}
-    # What does not fit shall be an error, which is answered by compaction, not a hole in the conversation.
+    # Too long a prompt must be an error, which triggers compaction, not a gap in the conversation.
     body |= {"truncate": False, "shift": False}
     if request.tools:
         body["tools"] = [function_tool(tool) for tool in request.tools]
     elif request.output_schema is not None:
-        # A model that is held to a form can call no tool.
+        # With an enforced schema the model cannot call tools.
         body["format"] = request.output_schema.schema
     if options := _options(request, card):
         body["options"] = options
@@ -65,7 +66,7 @@ def _options(request: Request, card: ModelCard) -> JsonObject:
 
 
 def _think(spec: ModelSpec, card: ModelCard) -> bool | str | None:
-    """How hard to think; None where the model may not be able to, since that would be refused."""
+    """Return the thinking parameter; None if the model may not support it, which would be rejected."""
     if "gpt-oss" in spec.model_id:
         return _effort(spec.thinking)
     if card.capabilities is None and spec.thinking == "off":
@@ -74,7 +75,7 @@ def _think(spec: ModelSpec, card: ModelCard) -> bool | str | None:
 
 
 def _effort(level: ThinkingLevel) -> str:
-    # This model always thinks, and yes or no means nothing to it.
+    # This model always thinks and takes an effort level only.
     return {"medium": "medium", "high": "high", "extra-high": "high"}.get(level, "low")
 
 
@@ -82,36 +83,37 @@ def _messages(spec: ModelSpec, messages: Iterable[ModelMessage]) -> Iterator[Jso
     images: list[UserContent] = []
     for message in messages:
         if images and not isinstance(message, ToolResult):
-            yield from _shown(images)
+            yield from _result_images(images)
             images = []
         match message:
             case ToolResult():
                 yield _result(message)
                 images.extend(block for block in message.content if isinstance(block, Image))
             case UserMessage():
-                yield from _said(message.content)
+                yield from _user_message(message.content)
             case AssistantMessage():
                 yield from _reply(spec, message)
-    yield from _shown(images)
+    yield from _result_images(images)
 
 
-def _shown(images: list[UserContent]) -> Iterator[JsonObject]:
-    """Images from tool results, which templates look for in what a person says; only after the last of the results."""
+def _result_images(images: list[UserContent]) -> Iterator[JsonObject]:
+    """Yield images of tool results as a user message, where templates expect them; only after the last of the
+    results."""
     if images:
-        yield from _said([Text("Images from the tool results above:"), *images])
+        yield from _user_message([Text("Images from the tool results above:"), *images])
 
 
-def _said(content: Iterable[UserContent]) -> Iterator[JsonObject]:
-    words: list[str] = []
+def _user_message(content: Iterable[UserContent]) -> Iterator[JsonObject]:
+    texts: list[str] = []
     images: list[str] = []
     for block in content:
         match block:
             case Text(text):
-                words += [text] if text.strip() else []
+                texts += [text] if text.strip() else []
             case Image(_, data):
                 images.append(data)
-    if words or images:
-        message: JsonObject = {"role": "user", "content": "\n".join(words)}
+    if texts or images:
+        message: JsonObject = {"role": "user", "content": "\n".join(texts)}
         if images:
             message["images"] = [*images]
         yield message

@@ -1,9 +1,9 @@
-"""What an Ollama server tells of a model, and how large a window to ask for.
+"""Description of a model by an Ollama server, and the context window to request.
 
-A server that is told nothing gives many machines a window of 4,096 tokens and drops what does not fit without a word,
-which is too little for an agent. So a window is asked for, large enough to work in and small enough for most machines;
-unless the person chose one: in `OLLAMA_CONTEXT_LENGTH`, in the model's own Modelfile, or by having it loaded with a
-larger one.
+By default many servers use a window of 4,096 tokens and silently drop what does not fit, which is too little for an
+agent.
+So a window is requested, large enough to work in and small enough for most machines, unless the user chose one: in
+`OLLAMA_CONTEXT_LENGTH`, in the Modelfile, or by loading the model with a larger one.
 """
 
 from __future__ import annotations
@@ -16,54 +16,63 @@ from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue
 from providers.model_catalog.metadata import ModelMetadata
 
-ASKED_WINDOW = 32_768
-EVERYTHING = frozenset(("completion", "tools", "vision", "thinking"))
+REQUESTED_WINDOW = 32_768
+ALL_CAPABILITIES = frozenset(("completion", "tools", "vision", "thinking"))
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """What is known of a model. `trained` and `chosen` are windows: what it was made for, and what its Modelfile sets.
-
-    `abilities` is None where the server does not tell them; `is_remote`: the server hands requests on to a cloud, which
-    gives the whole window.
-    """
+    """Description of a model."""
 
     trained: int | None = None
+    """Context window of training, in tokens."""
+
     chosen: int | None = None
+    """Context window set in the Modelfile."""
+
     capabilities: frozenset[str] | None = None
+    """None if the server does not report them."""
+
     is_remote: bool = False
+    """True if the server forwards requests to a cloud, which uses the full window."""
+
     num_ctx: int | None = None
-    """The window to ask for; None leaves it to the server."""
+    """Window to request; None leaves it to the server."""
 
     @property
     def window(self) -> int | None:
         return self.num_ctx or self.chosen or self.trained
 
-    def can(self, ability: str) -> bool:
-        """Whether the model has the ability, as far as is known."""
-        return self.capabilities is None or ability in self.capabilities
+    def can(self, capability: str) -> bool:
+        """Return True unless the model is known to lack the capability."""
+        return self.capabilities is None or capability in self.capabilities
 
     @property
     def metadata(self) -> ModelMetadata:
         images, tools, thinking = (
-            None if self.capabilities is None else ability in self.capabilities
-            for ability in ("vision", "tools", "thinking")
+            None if self.capabilities is None else capability in self.capabilities
+            for capability in ("vision", "tools", "thinking")
         )
         return ModelMetadata(self.window, images=images, tools=tools, thinking=thinking)
 
-    def without(self, ability: str) -> ModelCard:
-        return replace(self, capabilities=(self.capabilities or EVERYTHING) - {ability})
+    def without(self, capability: str) -> ModelCard:
+        return replace(self, capabilities=(self.capabilities or ALL_CAPABILITIES) - {capability})
 
     def with_window(self, wanted: int | None, loaded: int | None) -> ModelCard:
-        """The same card with the window to ask for: `wanted` by the person; `loaded` is the one in use now."""
+        """Return the card with the window to request.
+
+        Args:
+            wanted: Window configured by the user.
+            loaded: Window of the loaded model.
+        """
         if self.is_remote or (self.chosen and not wanted):
             return replace(self, num_ctx=None)
-        room = wanted or max(loaded or 0, ASKED_WINDOW)
+        room = wanted or max(loaded or 0, REQUESTED_WINDOW)
         return replace(self, num_ctx=min(room, self.trained or room))
 
 
 def card_of(answer: JsonValue) -> ModelCard:
-    """The card in an answer of `/api/show`, whatever of it is there."""
+    """Return the card in a response of `/api/show`."""
     match answer:
         case {"model_info": dict() as info}:
             windows = (value for name, value in info.items() if name.endswith(".context_length"))
@@ -71,11 +80,11 @@ def card_of(answer: JsonValue) -> ModelCard:
         case _:
             trained = None
     fields: Mapping[str, JsonValue] = answer if isinstance(answer, dict) else {}
-    abilities = fields.get("capabilities")
+    capabilities = fields.get("capabilities")
     return ModelCard(
         trained,
         _chosen(str(fields.get("parameters") or "")),
-        frozenset(str(ability) for ability in abilities) if isinstance(abilities, list) else None,
+        frozenset(str(capability) for capability in capabilities) if isinstance(capabilities, list) else None,
         bool(fields.get("remote_host")),
     )
 

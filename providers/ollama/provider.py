@@ -1,4 +1,4 @@
-"""The provider for Ollama, on this machine, on another, or in its cloud."""
+"""Provider for Ollama, on this machine, on another, or in its cloud."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ AT_ONCE = 8
 
 
 class OllamaProvider(HttpProvider):
-    """Streams replies of one server, which is asked about each model once, before its first request.
+    """Streams replies of one server, which is asked for the model's description before its first request.
 
-    What the server's own variables say of windows and of keeping models loaded is honoured when it is set here.
+    The server's own variables for the context window and keep-alive are honored if they are set here.
     """
 
     def __init__(self, endpoint: Endpoint, environment: Mapping[str, str] | None = None) -> None:
@@ -48,16 +48,16 @@ class OllamaProvider(HttpProvider):
         return await model_names(self._transport, LIST)
 
     async def listed(self) -> list[ListedModel]:
-        """The models that were pulled and can be talked to; each is asked about."""
+        """Return the pulled chat models with their descriptions."""
         pulled = await super().listed()
         at_once = asyncio.Semaphore(AT_ONCE)
         async with asyncio.TaskGroup() as group:
-            shown = [group.create_task(self._told(model.id, at_once)) for model in pulled]
+            shown = [group.create_task(self._listed_card(model.id, at_once)) for model in pulled]
         cards = [(model, task.result()) for model, task in zip(pulled, shown, strict=True)]
         return [dataclasses.replace(model, metadata=card.metadata) for model, card in cards if card.can("completion")]
 
-    async def _told(self, model_id: str, at_once: asyncio.Semaphore) -> ModelCard:
-        """The card of a model in a list, where one that cannot be shown is no reason to show none."""
+    async def _listed_card(self, model_id: str, at_once: asyncio.Semaphore) -> ModelCard:
+        """Return the card of a listed model; a default one if it cannot be read."""
         try:
             async with at_once:
                 return await self._card(model_id, self._transport)
@@ -65,17 +65,17 @@ class OllamaProvider(HttpProvider):
             return ModelCard()
 
     async def model_metadata(self, model_id: str) -> ModelMetadata:
-        """What the server tells of a model; the window is the one that is asked for with each request, or its own.
+        """Return the server's metadata of a model, with the window that is requested.
 
         Raises:
-            ProviderError: the server could not be asked.
+            ProviderError: The server could not be queried.
         """
         return (await self._card(model_id, self._transport)).metadata
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport, model_id = self._transport.for_key(request.api_key, _headers), request.spec.model_id
-        named = partial(_told_how_to_pull, transport=transport, model_id=model_id)
-        return with_degradation(partial(self._ask, request, transport), partial(self._mends, model_id), named)
+        suggest = partial(_with_pull_hint, transport=transport, model_id=model_id)
+        return with_degradation(partial(self._ask, request, transport), partial(self._adapts, model_id), suggest)
 
     async def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
         model_id = request.spec.model_id
@@ -88,22 +88,22 @@ class OllamaProvider(HttpProvider):
             async for delta in answer:
                 yield delta
 
-    def _mends(self, model_id: str, error: RequestRejected) -> bool:
-        """Whether the next request will be without an ability that the server just denied."""
-        words, card = str(error), self._cards[model_id]
-        if "does not support thinking" in words and card.can("thinking"):
+    def _adapts(self, model_id: str, error: RequestRejected) -> bool:
+        """Return True if the next request will leave out a capability that the server denied."""
+        message, card = str(error), self._cards[model_id]
+        if "does not support thinking" in message and card.can("thinking"):
             self._cards[model_id] = card.without("thinking")
             return True
-        if "does not support tools" in words:
+        if "does not support tools" in message:
             raise RequestRejected(_no_tools(model_id), status=error.status) from error
         return False
 
     async def _card(self, model_id: str, transport: Transport) -> ModelCard:
-        """What is known of a model; asked once, so that its window stays the same: another one loads it anew."""
+        """Return the card of a model; requested once, since a change of the window would reload the model."""
         if model_id not in self._cards:
             card = await _shown(model_id, transport)
             asking = card.with_window(self._wanted_window, await _loaded_window(model_id, transport))
-            # Another request may have asked at the same time.
+            # Another request may have stored it meanwhile.
             return self._cards.setdefault(model_id, asking)
         return self._cards[model_id]
 
@@ -117,7 +117,7 @@ async def _shown(model_id: str, transport: Transport) -> ModelCard:
     try:
         card = card_of(await transport.call(SHOW, {"model": model_id}))
     except (RequestRejected, StreamError):
-        # Something that speaks like Ollama and knows only its chat.
+        # A compatible server with only the chat endpoint.
         card = ModelCard()
     in_cloud = urlsplit(transport.endpoint.base_url).hostname == "ollama.com" or model_id.endswith(CLOUD_NAMES)
     return dataclasses.replace(card, is_remote=card.is_remote or in_cloud)
@@ -132,12 +132,12 @@ async def _loaded_window(model_id: str, transport: Transport) -> int | None:
 
 
 def _no_tools(model_id: str) -> str:
-    return f"Ollama: {model_id} cannot use tools; take a model that can: https://ollama.com/search?c=tools"
+    return f"Ollama: {model_id} does not support tools; models that do: https://ollama.com/search?c=tools"
 
 
-async def _told_how_to_pull(error: ModelNotFound, transport: Transport, model_id: str) -> ModelNotFound:
-    named = await better_named(error, transport, LIST, model_id)
-    return ModelNotFound(f"{named}; to fetch it: ollama pull {model_id}", status=error.status)
+async def _with_pull_hint(error: ModelNotFound, transport: Transport, model_id: str) -> ModelNotFound:
+    suggestion = await better_named(error, transport, LIST, model_id)
+    return ModelNotFound(f"{suggestion}; to download it: ollama pull {model_id}", status=error.status)
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:

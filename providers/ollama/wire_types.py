@@ -1,4 +1,4 @@
-"""What Ollama sends, line by line: any field may be missing, and others may come."""
+"""Lines of Ollama's stream: any field may be missing, and others may come."""
 
 from __future__ import annotations
 

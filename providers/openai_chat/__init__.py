@@ -1,1 +1,1 @@
-"""OpenAI's Chat Completions, and the many servers that speak them."""
+"""OpenAI's Chat Completions API and compatible servers."""

@@ -1,4 +1,4 @@
-"""Tool calls put together from fragments, however a server numbers them."""
+"""Assembly of tool calls from fragments, however a server numbers them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from providers.openai_chat.wire_types import CallPart
 
 @dataclass(slots=True)
 class _Call:
-    """A call under way. It begins for the world when its name is known; what came before waits."""
+    """A call in progress. It starts when its name is known; earlier fragments wait."""
 
     number: int | None
     id: str
@@ -23,9 +23,9 @@ class _Call:
 
 
 class CallAssembler:
-    """Fragments of one call share an `index`; where servers leave it out, the id tells, and at last the order.
+    """Assembles tool calls. Fragments share an `index`; without one the id identifies them, otherwise the order.
 
-    Some servers give every call the index 0: a new id together with a name begins a new call all the same.
+    Some servers give every call the index 0: a new id together with a name starts a new call anyway.
     """
 
     def __init__(self, new_index: Callable[[], int]) -> None:
@@ -39,19 +39,19 @@ class CallAssembler:
         function = part.get("function") or {}
         name = function.get("name") or ""
         call = self._call_of(part, name)
-        written = function.get("arguments") or ""
-        if not isinstance(written, str):
-            written = json.dumps(written, ensure_ascii=False)
+        arguments = function.get("arguments") or ""
+        if not isinstance(arguments, str):
+            arguments = json.dumps(arguments, ensure_ascii=False)
         if call.index is None:
-            if written:
-                call.waiting.append(written)
+            if arguments:
+                call.waiting.append(arguments)
             if name:
                 yield from self._begin(call, name)
-        elif written:
-            yield BlockDelta(call.index, written)
+        elif arguments:
+            yield BlockDelta(call.index, arguments)
 
     def finish(self) -> Iterator[Delta]:
-        """Ends of all calls; one that never had a name was none."""
+        """Yield the ends of all calls; one without a name is dropped."""
         for call in self._calls:
             if call.index is not None:
                 yield BlockEnd(call.index)
@@ -59,8 +59,8 @@ class CallAssembler:
     def _begin(self, call: _Call, name: str) -> Iterator[Delta]:
         call.index = self._new_index()
         yield BlockStart(call.index, "tool_call", call.id or f"call_{new_id()[:12]}", name)
-        for written in call.waiting:
-            yield BlockDelta(call.index, written)
+        for arguments in call.waiting:
+            yield BlockDelta(call.index, arguments)
 
     def _call_of(self, part: CallPart, name: str) -> _Call:
         number, call_id = part.get("index"), part.get("id") or ""

@@ -1,4 +1,4 @@
-"""Chunks of Chat Completions turned into deltas; pure."""
+"""Decoder of Chat Completions chunks; pure."""
 
 from __future__ import annotations
 
@@ -33,21 +33,24 @@ STOP_REASONS: Mapping[str, StopReason] = {
 }
 FAILURES: Mapping[str, tuple[int, str]] = {
     "model_context_window_exceeded": (400, "the maximum context length is exceeded"),
-    "insufficient_system_resource": (503, "the service has no room for the rest of the reply"),
-    "network_error": (502, "the service lost the model that wrote the reply"),
+    "insufficient_system_resource": (503, "the service has no capacity for the rest of the reply"),
+    "network_error": (502, "the service lost its connection to the model"),
 }
-"""Finish reasons that are none: the status and the words they would have had as an error."""
+"""Finish reasons that are errors: the corresponding status and message."""
 
 
 class ChatDecoder:
-    """Decodes one reply. Its first choice only: we never ask for more.
+    """Decodes one reply: the first choice, since only one is requested.
 
-    `keeps_an_hour`: what it cached was asked to be kept for so long, of which the counts say nothing.
+    Args:
+        endpoint: The service.
+        tools: Tools of the request, for calls that a model writes into its text.
+        keeps_an_hour: True if a cache lifetime of one hour was requested, which the token counts do not show.
     """
 
     def __init__(self, endpoint: Endpoint, tools: Sequence[ToolSpec] = (), *, keeps_an_hour: bool = False) -> None:
         self._endpoint = endpoint
-        self._written = _reader_of_text(endpoint, tools)
+        self._written = _text_parser(endpoint, tools)
         self._response_id = ""
         self._usage = Usage()
         self._keeps_an_hour = keeps_an_hour
@@ -55,7 +58,7 @@ class ChatDecoder:
         self._refusal = ""
         self._blocks = 0
         self._text: int | None = None
-        self._thoughts: ReasoningBlock | None = None
+        self._reasoning: ReasoningBlock | None = None
         self._sources = CitationCollector()
         self._calls = CallAssembler(self._new_index)
         self.is_over = False
@@ -65,10 +68,10 @@ class ChatDecoder:
         return bool(self._finish)
 
     def take(self, event: Chunk) -> Sequence[Delta]:
-        """The deltas of one chunk.
+        """Return the deltas of one chunk.
 
         Raises:
-            ProviderError: the chunk is an error.
+            ProviderError: The chunk is an error.
         """
         if event.get("error") or event.get("object") == "error" or (event.get("base_resp") or {}).get("status_code"):
             self._fail(event)
@@ -85,13 +88,13 @@ class ChatDecoder:
             self._usage = _usage(usage, keeps_an_hour=self._keeps_an_hour)
         self._finish = choice.get("finish_reason") or self._finish
         if self._finish in FAILURES:
-            status, words = FAILURES[self._finish]
-            raise failure(self._endpoint, status, words, {})
+            status, message = FAILURES[self._finish]
+            raise failure(self._endpoint, status, message, {})
         delta = choice.get("delta")
-        return tuple(self._more(delta)) if delta else ()
+        return tuple(self._chunk_deltas(delta)) if delta else ()
 
     def finish(self) -> Sequence[Delta]:
-        closing = [*self._say_rest(), *self._end_speech(), *self._calls.finish()]
+        closing = [*self._flush_text(), *self._end_block(), *self._calls.finish()]
         stop = STOP_REASONS.get(self._finish, "stop")
         if stop == "stop" and self._calls:
             stop = "tool_use"
@@ -102,23 +105,23 @@ class ChatDecoder:
             error = f"the service stopped the reply: {plain(self._finish)}"
         return (*closing, Done(stop, self._usage, self._response_id, error))
 
-    def _more(self, delta: ChunkDelta) -> Iterator[Delta]:
+    def _chunk_deltas(self, delta: ChunkDelta) -> Iterator[Delta]:
         thought = ReasoningBlock.text_in(delta)
         if thought is not None:
-            yield from self._think(delta, thought)
+            yield from self._thinking_delta(delta, thought)
         if "annotations" in delta or "executed_tools" in delta:
             self._sources.note_mentions(delta)
         content = delta.get("content")
         text = self._text_of(content) if isinstance(content, list) else content
         if text:
-            yield from self._tell(text)
+            yield from self._parse_text(text)
         if parts := delta.get("tool_calls"):
-            yield from self._say_rest()
-            yield from self._end_speech()
+            yield from self._flush_text()
+            yield from self._end_block()
             for part in parts:
                 yield from self._calls.take(part)
         if function := delta.get("function_call"):
-            yield from self._end_speech()
+            yield from self._end_block()
             yield from self._calls.take({"index": 0, "function": function})
         if refusal := delta.get("refusal"):
             self._refusal += refusal
@@ -127,53 +130,53 @@ class ChatDecoder:
         self._sources.note_parts(parts)
         return "".join(str(part["text"]) for part in parts if part.get("type") == "text" and "text" in part)
 
-    def _tell(self, text: str) -> Iterator[Delta]:
-        """What is said in a piece of text, which may also hold thoughts and calls."""
-        return self._say(text) if self._written is None else self._told_apart(self._written.feed(text))
+    def _parse_text(self, text: str) -> Iterator[Delta]:
+        """Yield the deltas of a piece of text, which may contain thinking and calls."""
+        return self._text_delta(text) if self._written is None else self._pieces(self._written.feed(text))
 
-    def _say_rest(self) -> Iterator[Delta]:
-        """What was held back of the text, because it might have been the beginning of a call."""
+    def _flush_text(self) -> Iterator[Delta]:
+        """Yield text that was held back because it might have been the start of a call."""
         if self._written is not None:
-            yield from self._told_apart(self._written.finish())
+            yield from self._pieces(self._written.finish())
 
-    def _told_apart(self, pieces: Iterable[Piece]) -> Iterator[Delta]:
+    def _pieces(self, pieces: Iterable[Piece]) -> Iterator[Delta]:
         for piece in pieces:
             match piece:
                 case TextPiece(text):
-                    yield from self._say(text)
+                    yield from self._text_delta(text)
                 case ThinkingPiece(text):
-                    yield from self._think({}, text)
+                    yield from self._thinking_delta({}, text)
                 case Call():
-                    yield from self._end_speech()
+                    yield from self._end_block()
                     yield from self._calls.take(
                         {"id": f"call_{new_id()[:12]}", "function": {"name": piece.name, "arguments": piece.arguments}}
                     )
 
-    def _think(self, delta: ChunkDelta, thought: str) -> Iterator[Delta]:
-        if self._thoughts is None:
-            yield from self._end_speech()
-            self._thoughts = ReasoningBlock(self._new_index())
-            yield BlockStart(self._thoughts.index, "thinking")
-        self._thoughts.note(delta)
+    def _thinking_delta(self, delta: ChunkDelta, thought: str) -> Iterator[Delta]:
+        if self._reasoning is None:
+            yield from self._end_block()
+            self._reasoning = ReasoningBlock(self._new_index())
+            yield BlockStart(self._reasoning.index, "thinking")
+        self._reasoning.note(delta)
         if thought:
-            yield BlockDelta(self._thoughts.index, thought)
+            yield BlockDelta(self._reasoning.index, thought)
 
-    def _say(self, text: str) -> Iterator[Delta]:
+    def _text_delta(self, text: str) -> Iterator[Delta]:
         if self._text is None:
-            # Many servers send line ends between thinking and calls, which are nobody's words.
+            # Many servers send line ends between thinking and calls, which are nobody's message.
             if not text.strip() and self._blocks:
                 return
-            yield from self._end_speech()
+            yield from self._end_block()
             self._text = self._new_index()
             yield BlockStart(self._text, "text")
         yield BlockDelta(self._text, text)
 
-    def _end_speech(self) -> Iterator[Delta]:
+    def _end_block(self) -> Iterator[Delta]:
         if self._text is not None:
             yield BlockEnd(self._text, citations=self._sources.take())
-        if self._thoughts is not None:
-            yield BlockEnd(self._thoughts.index, self._thoughts.signature)
-        self._text = self._thoughts = None
+        if self._reasoning is not None:
+            yield BlockEnd(self._reasoning.index, self._reasoning.signature)
+        self._text = self._reasoning = None
 
     def _new_index(self) -> int:
         self._blocks += 1
@@ -184,10 +187,10 @@ class ChatDecoder:
         raise failure(self._endpoint, status_inside(body), body, {})
 
 
-def _reader_of_text(endpoint: Endpoint, tools: Sequence[ToolSpec]) -> TextToolCalls | None:
-    """Who tells thoughts and calls in the text apart; None where no model writes them there.
+def _text_parser(endpoint: Endpoint, tools: Sequence[ToolSpec]) -> TextToolCalls | None:
+    """Return the parser of thinking and calls in text; None where no model writes them there.
 
-    Calls only count of a model on this machine: its server may not know how it writes them.
+    Calls are parsed for local models only: their server may not know the model's format.
     """
     preset = endpoint.preset
     if preset.is_local:

@@ -1,4 +1,4 @@
-"""How one server wants Chat Completions written: the dialects differ, and not all of it is known beforehand."""
+"""Dialect of Chat Completions that a server supports; not all differences are known in advance."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from providers.endpoint import Endpoint
 from providers.openai_chat.models import EFFORTS, effort_for, gpt_version, reasons
 from providers.wire.names import nine_letters, safe_name
 
-# How servers say that they do not know a parameter, and not that its value is wrong.
+# Errors about an unknown parameter, as opposed to a wrong value.
 _UNKNOWN = (
     r"un(supported|known|recogni|expected)|not (supported|permitted|allowed|one of)|extra (inputs|fields)|instead"
 )
 _USER_AFTER_RESULT = r"unexpected role .user. after role .tool"
 _THOUGHTS_WANTED = r"reasoning_content\b.{0,60}(must be passed back|is missing)"
 _THOUGHTS_UNWANTED = r"messages?\b.{0,99}\breasoning(_content|_details)?\b"
-# How much a model may be told to think changes with its versions: a wrong word is as bad as an unknown one.
+# Supported effort levels change with the versions; an unsupported one is rejected like an unknown parameter.
 _OTHER_EFFORT = r"(reasoning|thinking|effort).{0,200}(input should be|must be one of|invalid value|please use|disable)"
 GENERIC = "openai-chat"
-"""The preset for any server that speaks Chat Completions."""
-# Fields that a request also makes sense without.
-DISPENSABLE = (
+"""Preset for any server with Chat Completions."""
+# Optional fields.
+OPTIONAL = (
     *("stream_options", "tool_stream", "chat_template_kwargs"),
     *("prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "session_id"),
 )
@@ -36,6 +36,8 @@ DISPENSABLE = (
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
+    """Variant of Chat Completions; the fields are explained in `presets.toml`."""
+
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system_role: Literal["system", "developer"] = "system"
     reasoning: Literal["none", "openai", "openrouter"] = "none"
@@ -52,45 +54,46 @@ class Dialect:
     with_tools: JsonObject = field(default_factory=dict[str, JsonValue])
     cache: CacheRule = field(default_factory=CacheRule)
 
-    def without_refused(self, refusal: str) -> Dialect | None:
-        """The dialect without what the server just refused; None if the refusal is about something else."""
-        # Refused is also a schema that is too large, or that says what the service has no way to keep to.
-        if self.enforces_schema and "response_format" in refusal:
+    def adapted_to(self, error: str) -> Dialect | None:
+        """Return the dialect without what the server just rejected; None if the error is about something else."""
+        # Also for schemas that are too large or not supported.
+        if self.enforces_schema and "response_format" in error:
             return replace(self, enforces_schema=False)
-        if talk := self._mended_talk(refusal.lower()):
-            return talk
-        return self._mended_fields(refusal) if re.search(_UNKNOWN, refusal.lower()) else None
+        if adapted := self._for_conversation(error.lower()):
+            return adapted
+        return self._without_field(error) if re.search(_UNKNOWN, error.lower()) else None
 
-    def _mended_fields(self, refusal: str) -> Dialect | None:
-        if dispensable := next((name for name in DISPENSABLE if name in refusal and name not in self.without), ""):
-            return replace(self, without=(*self.without, dispensable))
-        if "max_completion_tokens" in refusal:
+    def _without_field(self, error: str) -> Dialect | None:
+        if optional := next((name for name in OPTIONAL if name in error and name not in self.without), ""):
+            return replace(self, without=(*self.without, optional))
+        if "max_completion_tokens" in error:
             is_old = self.max_tokens_field == "max_tokens"
             return replace(self, max_tokens_field="max_completion_tokens" if is_old else "max_tokens")
-        if self._is_told_to_think and re.search("reasoning|thinking", refusal):
+        if self._sets_thinking and re.search("reasoning|thinking", error):
             return replace(self, reasoning="none", thinking=())
-        if self.system_role == "developer" and ("developer" in refusal or "role" in refusal):
+        if self.system_role == "developer" and ("developer" in error or "role" in error):
             return replace(self, system_role="system")
         return None
 
     @property
-    def _is_told_to_think(self) -> bool:
+    def _sets_thinking(self) -> bool:
         return self.reasoning != "none" or bool(self.thinking)
 
-    def _mended_talk(self, refusal: str) -> Dialect | None:
-        """The same for what a server wants of the conversation and of thinking; others too have models that insist."""
-        if not self.reply_after_results and re.search(_USER_AFTER_RESULT, refusal):
+    def _for_conversation(self, error: str) -> Dialect | None:
+        """Return the dialect for what a server requires of the conversation and of thinking; gateways also have such
+        models."""
+        if not self.reply_after_results and re.search(_USER_AFTER_RESULT, error):
             return replace(self, reply_after_results=True)
-        if not self.keeps_thinking and re.search(_THOUGHTS_WANTED, refusal):
+        if not self.keeps_thinking and re.search(_THOUGHTS_WANTED, error):
             return replace(self, keeps_thinking=True)
-        if self.returns_thinking and re.search(_THOUGHTS_UNWANTED, refusal) and re.search(_UNKNOWN, refusal):
+        if self.returns_thinking and re.search(_THOUGHTS_UNWANTED, error) and re.search(_UNKNOWN, error):
             return replace(self, returns_thinking=False, keeps_thinking=False)
-        if self._is_told_to_think and re.search(_OTHER_EFFORT, refusal):
+        if self._sets_thinking and re.search(_OTHER_EFFORT, error):
             return replace(self, reasoning="none", thinking=())
         return None
 
     def reasoning_fields(self, request: Request) -> JsonObject:
-        """What tells the model how hard to think."""
+        """Return the fields that set the reasoning effort."""
         return self._reasoning(request.spec, with_tools=bool(request.tools))
 
     def _reasoning(self, spec: ModelSpec, *, with_tools: bool) -> JsonObject:
@@ -106,24 +109,25 @@ class Dialect:
                 return rule.fields(level) if rule else {}
 
     def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
-        """Whether the thinking level of `spec` changes a request."""
+        """Return True if the thinking level of `spec` changes a request."""
         fields = [self._reasoning(each, with_tools=with_tools) for each in (spec, replace(spec, thinking="off"))]
         return fields[0] != fields[1]
 
     def heeds_temperature(self, model_id: str) -> bool:
-        """Whether the model has a temperature that can be set."""
+        """Return True if the model accepts a temperature."""
         return self.takes_temperature and (self.reasoning != "openai" or not reasons(model_id))
 
     def tool_id(self, call_id: str) -> str:
-        """The id of a call in the letters that the service takes, always the same for the same one."""
+        """Return a call id in the format of the service, deterministic for each id."""
         return nine_letters(call_id) if self.tool_ids == "nine" else safe_name(call_id)
 
 
 def dialect_of(endpoint: Endpoint) -> Dialect:
-    """The dialect of the preset, also behind a gateway.
+    """Return the dialect of the endpoint's preset, also behind a gateway.
 
-    Only the generic preset speaks the least common dialect to servers that are not its vendor's. A gateway gets no
-    session id, which is for the vendor's own routing.
+    Only the generic preset uses the most compatible dialect for other servers. A gateway gets no session id, which is
+    for the
+    vendor's own routing.
     """
     preset = endpoint.preset
     if not endpoint.is_vendors_own and preset.name == GENERIC:
@@ -146,5 +150,5 @@ def dialect_of(endpoint: Endpoint) -> Dialect:
 
 
 def _openai_effort(model_id: str, level: ThinkingLevel, *, with_tools: bool) -> str | None:
-    # From 5.2 on, OpenAI lets a model use tools here only if it does not reason.
+    # From 5.2 on, OpenAI's models support tools in this API only without reasoning.
     return effort_for(model_id, "off" if with_tools and gpt_version(model_id) >= (5, 2) else level)

@@ -1,4 +1,4 @@
-"""A request in the form of Chat Completions; pure."""
+"""Request body of Chat Completions; pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from harness.messages import (
 from harness.ports.provider import CacheStrategy, Request
 from providers.openai_chat.dialect import Dialect
 from providers.openai_chat.output_schema import response_format
-from providers.openai_chat.reasoning import THOUGHT
+from providers.openai_chat.reasoning import REASONING_FIELD
 from providers.wire.caching import cache_fields, cache_mark, ends_of_turns
 from providers.wire.encoding import (
     function_tool,
@@ -37,7 +37,7 @@ RESULTS_READ = "I have read the results."
 
 
 def encode(request: Request, dialect: Dialect) -> JsonObject:
-    """The body of `POST /chat/completions`."""
+    """Return the body of `POST /chat/completions`."""
     messages = list(_messages(request.spec, request.messages, dialect))
     if dialect.reply_after_results:
         messages = list(_with_replies(messages))
@@ -69,7 +69,7 @@ def _messages(spec: ModelSpec, messages: Iterable[ModelMessage], dialect: Dialec
     images: list[Image] = []
     for message in messages:
         if images and not isinstance(message, ToolResult):
-            yield _shown(images)
+            yield _result_images(images)
             images = []
         match message:
             case ToolResult():
@@ -81,7 +81,7 @@ def _messages(spec: ModelSpec, messages: Iterable[ModelMessage], dialect: Dialec
             case AssistantMessage():
                 yield from _reply(spec, message, dialect)
     if images:
-        yield _shown(images)
+        yield _result_images(images)
 
 
 def _parts(content: Iterable[UserContent]) -> Iterator[JsonObject]:
@@ -95,7 +95,7 @@ def _parts(content: Iterable[UserContent]) -> Iterator[JsonObject]:
 
 
 def _simplest(parts: Sequence[JsonObject]) -> JsonValue:
-    """A bare string where that is enough: not every server takes parts."""
+    """Return a bare string where possible: not every server supports parts."""
     match parts:
         case [{"type": "text", "text": text}]:
             return text
@@ -104,7 +104,7 @@ def _simplest(parts: Sequence[JsonObject]) -> JsonValue:
 
 
 def _with_replies(messages: Iterable[JsonObject]) -> Iterator[JsonObject]:
-    """The messages with a reply of the model between results and what is said next, where a service insists on it."""
+    """Insert a reply between tool results and the next user message, for services that require it."""
     previous: JsonValue = None
     for message in messages:
         if (previous, message["role"]) == ("tool", "user"):
@@ -118,8 +118,9 @@ def _result(message: ToolResult, dialect: Dialect) -> JsonObject:
     return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
-def _shown(images: Iterable[Image]) -> JsonObject:
-    """Images from tool results, which a tool message cannot hold; only after the last of the results."""
+def _result_images(images: Iterable[Image]) -> JsonObject:
+    """Return images of tool results as a user message, since tool messages cannot contain them; after the last
+    result."""
     label: JsonObject = {"type": "text", "text": "Images from the tool results above:"}
     return {"role": "user", "content": [label, *_parts(images)]}
 
@@ -129,22 +130,22 @@ def _reply(spec: ModelSpec, message: AssistantMessage, dialect: Dialect) -> Iter
     if not calls and not text.strip():
         return
     reply: JsonObject = {"role": "assistant", "content": text}
-    # Blank text is refused by services behind which another vendor's model answers.
+    # Blank text is rejected by gateways to other vendors' models.
     if calls and not text.strip():
         reply["content"] = "" if dialect.tool_call_content == "empty" else None
-    goes_back = dialect.returns_thinking and (calls or dialect.keeps_thinking)
-    if goes_back and is_same_model(message, spec):
-        reply |= _thoughts(message)
+    returns_thinking = dialect.returns_thinking and (calls or dialect.keeps_thinking)
+    if returns_thinking and is_same_model(message, spec):
+        reply |= _reasoning_fields(message)
     if calls:
         if dialect.keeps_thinking and spec.thinking != "off":
-            # A call without the thought it came from is refused, also one that another model made.
-            reply.setdefault(THOUGHT, "")
+            # A call without its reasoning is rejected, even if another model made it.
+            reply.setdefault(REASONING_FIELD, "")
         reply["tool_calls"] = [_call(call, dialect) for call in calls]
     yield reply
 
 
-def _thoughts(message: AssistantMessage) -> JsonObject:
-    """Thinking goes back the way it came: see `thoughts`, which notes the way in the signature."""
+def _reasoning_fields(message: AssistantMessage) -> JsonObject:
+    """Return thinking in the form in which it was received: `reasoning` stores the form in the signature."""
     fields: JsonObject = {}
     for block in message.content:
         if not isinstance(block, Thinking) or not block.signature:
@@ -157,8 +158,8 @@ def _thoughts(message: AssistantMessage) -> JsonObject:
                 fields["reasoning_details"] = [*(earlier if isinstance(earlier, list) else ()), *details]
             case {"part": dict() as part}:
                 thought: JsonObject = {**part, "thinking": [{"type": "text", "text": block.text}]}
-                said: list[JsonValue] = [{"type": "text", "text": message.text}] if message.text else []
-                fields["content"] = [thought, *said]
+                parts: list[JsonValue] = [{"type": "text", "text": message.text}] if message.text else []
+                fields["content"] = [thought, *parts]
             case _:
                 pass
     return fields
@@ -178,13 +179,13 @@ def _call(call: ToolCall, dialect: Dialect) -> JsonObject:
 
 
 def marking(request: Request, dialect: Dialect) -> CacheStrategy:
-    """How the request's messages are marked, if they are."""
+    """Return the cache strategy for marks on messages."""
     lasts = dialect.cache.keeps_longer(request.spec.model_id)
     return request.cache if lasts else replace(request.cache, lifetime="5m")
 
 
 def _mark_for_cache(messages: Sequence[JsonObject], cache: CacheStrategy) -> None:
-    """Tools cannot be marked on this wire; they are part of what the system prompt's mark keeps."""
+    """Mark messages for the cache. Tools cannot be marked in this API; the system prompt's mark includes them."""
     system = [message for message in messages[:1] if message["role"] in ("system", "developer")]
     marked = [*(system if cache.system else ()), *(ends_of_turns(messages) if cache.messages else ())]
     for message in marked:

@@ -1,7 +1,6 @@
-"""What the models of OpenAI and xAI take, by their names; both of OpenAI's wires ask.
+"""Features of the models of OpenAI and xAI, by name; used for both of OpenAI's APIs.
 
-A model that reasons always does so a little, and has no temperature; how hard it is told to try is named by effort, and
-which efforts there are changed with the versions.
+A reasoning model always reasons a little and has no temperature; its effort levels changed with the versions.
 """
 
 from __future__ import annotations
@@ -20,20 +19,20 @@ EFFORTS: Mapping[ThinkingLevel, str] = {
 }
 _GPT = re.compile(r"\bgpt-(\d+)(?:\.(\d+))?(?!.*chat)")
 _O_SERIES = re.compile(r"\bo[134](-|$)")
-# Grok from 4.7 on also takes the highest effort; these GPTs, unlike their kin, take none below low.
+# Grok from 4.7 on also supports the highest effort; these GPTs, unlike others, support none below low.
 _ALWAYS_REASONS = re.compile(r"\b(gpt-6-astra|gpt-6\.1-sol|grok-(4\.[7-9](?!\d)|[5-9]))")
-# What was called 4.20 came before 4.3.
+# Version 4.20 preceded 4.3.
 _GROK = re.compile(r"\bgrok-(4\.[3-9](?!\d)|[5-9]|latest)")
 
 
 def reasons(model_id: str) -> bool:
-    """Whether the model is of a kind that thinks before it answers."""
+    """Return True if the model reasons before it answers."""
     is_o_or_grok = _O_SERIES.search(model_id) or _GROK.search(model_id)
     return gpt_version(model_id) >= (5, 0) or is_o_or_grok is not None
 
 
 def effort_for(model_id: str, level: ThinkingLevel) -> str | None:
-    """The effort for a level; None for a model that does not reason."""
+    """Return the effort for a level; None for a model that does not reason."""
     known = efforts_of(model_id)
     wanted = "none" if level == "off" else EFFORTS[level]
     if wanted in known:
@@ -44,7 +43,7 @@ def effort_for(model_id: str, level: ThinkingLevel) -> str | None:
 
 
 def efforts_of(model_id: str) -> tuple[str, ...]:
-    """The efforts that the model takes, from little to much; none if it does not reason."""
+    """Return the efforts that the model supports, in ascending order; empty if it does not reason."""
     version = gpt_version(model_id)
     if version > (0, 0) and "-pro" in model_id:
         return ("medium", "high", "xhigh") if version >= (5, 2) else ("high",)
@@ -60,6 +59,6 @@ def efforts_of(model_id: str) -> tuple[str, ...]:
 
 
 def gpt_version(model_id: str) -> tuple[int, int]:
-    """Major and minor of a GPT; (0, 0) for any other model, and for the ones made for chat."""
+    """Return major and minor version of a GPT; (0, 0) for other models and chat variants."""
     match = _GPT.search(model_id)
     return (int(match[1]), int(match[2] or 0)) if match else (0, 0)

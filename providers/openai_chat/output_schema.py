@@ -1,7 +1,8 @@
-"""The form of an answer as Chat Completions takes it; pure.
+"""Output schema for Chat Completions; pure.
 
-Only a schema within some rules is kept to the letter ("strict"), and one beyond them would be refused as such; then the
-model is merely told of it.
+Only a schema that follows certain rules is enforced ("strict"), and one that breaks them would be rejected as strict;
+it is
+sent as a hint instead.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def response_format(answer: OutputSchema) -> JsonObject:
 
 
 def is_strict(schema: JsonObject) -> bool:
-    """Whether the service can keep to this schema: an object all of whose objects are closed and all there."""
+    """Return True if the service can enforce the schema: all objects are closed and all their properties required."""
     return schema.get("type") == "object" and all(_fits(part) for part in _parts(schema))
 
 
@@ -39,7 +40,7 @@ def _fits(part: JsonValue) -> bool:
     if not isinstance(part, dict) or not part.keys() <= STRICT_KEYWORDS:
         return False
     if part.get("type") != "object" and "properties" not in part:
-        # A part without a type would be open to anything.
+        # A part without a type would allow anything.
         return bool(part.keys() & {"type", "enum", "const", "anyOf", "$ref"})
     properties, required = part.get("properties"), part.get("required", [])
     return (
@@ -51,7 +52,7 @@ def _fits(part: JsonValue) -> bool:
 
 
 def _parts(schema: JsonValue) -> Iterator[JsonValue]:
-    """The schema and every schema in it."""
+    """Yield the schema and every schema in it."""
     yield schema
     if not isinstance(schema, dict):
         return

@@ -1,4 +1,4 @@
-"""The provider for OpenAI's Chat Completions and servers that speak them."""
+"""Provider for OpenAI's Chat Completions and compatible servers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from providers.wire.caching import AcceptedMarks, cache_headers
 class ChatProvider(HttpProvider):
     """Streams replies of one server.
 
-    A server that refuses a part of our dialect is asked once more without it, and spoken to like that from then on.
+    If a server rejects a part of the dialect, the part is left out from then on.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -43,22 +43,22 @@ class ChatProvider(HttpProvider):
         if not self._transport.endpoint.preset.window_path or any(model.metadata.context_window for model in found):
             return found
         try:
-            about = await self._about()
+            properties = await self._server_properties()
         except ProviderError:
             return found
-        # It serves one model, and tells of itself what others tell of each.
-        known = metadata_in(about) if isinstance(about, dict) else ModelMetadata()
+        # It serves one model and describes itself instead of the model.
+        known = metadata_in(properties) if isinstance(properties, dict) else ModelMetadata()
         return [dataclasses.replace(model, metadata=model.metadata.completed_by(known)) for model in found]
 
     async def model_metadata(self, model_id: str) -> ModelMetadata:
-        """What the server of a model on this machine tells of it.
+        """Return a local server's metadata of a model.
 
         Raises:
-            ProviderError: the server could not be asked.
+            ProviderError: The server could not be queried.
         """
-        return metadata_of_model(await self._about(), model_id)
+        return metadata_of_model(await self._server_properties(), model_id)
 
-    async def _about(self) -> JsonValue:
+    async def _server_properties(self) -> JsonValue:
         endpoint = self._transport.endpoint
         return await self._transport.get(endpoint.base_url.removesuffix("/v1") + endpoint.preset.window_path)
 
@@ -68,8 +68,8 @@ class ChatProvider(HttpProvider):
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport = self._transport_for(request)
         path = transport.endpoint.preset.models_path
-        named = partial(better_named, transport=transport, path=path, model_id=request.spec.model_id)
-        return with_degradation(partial(self._ask, request, transport), partial(self._mends, request), named)
+        suggest = partial(better_named, transport=transport, path=path, model_id=request.spec.model_id)
+        return with_degradation(partial(self._ask, request, transport), partial(self._adapts, request), suggest)
 
     def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
         marked = dataclasses.replace(request, cache=self._marks.apply(request.cache))
@@ -79,25 +79,25 @@ class ChatProvider(HttpProvider):
         decoder = ChatDecoder(transport.endpoint, request.tools, keeps_an_hour=keeps)
         return deltas(transport, "/chat/completions", body, decoder)
 
-    def _mends(self, request: Request, error: RequestRejected) -> bool:
-        """Whether the next request will be without what this one was refused for."""
+    def _adapts(self, request: Request, error: RequestRejected) -> bool:
+        """Return True if the next request will leave out what this one was rejected for."""
         refusal = str(error)
         if error.status not in (400, 422):
             return False
         marks = self._dialect.cache.wants_marks(request.spec.model_id)
         if marks and self._marks.learn(request.cache, refusal.lower()):
             return True
-        mended = self._dialect.without_refused(refusal)
-        self._dialect = mended or self._dialect
-        return mended is not None
+        adapted = self._dialect.adapted_to(refusal)
+        self._dialect = adapted or self._dialect
+        return adapted is not None
 
     def _transport_for(self, request: Request) -> Transport:
         endpoint = self._transport.endpoint
-        leading = cache_headers(self._dialect.cache, request)
-        if request.api_key is None and not leading:
+        routing = cache_headers(self._dialect.cache, request)
+        if request.api_key is None and not routing:
             return self._transport
         endpoint = endpoint if request.api_key is None else endpoint.with_key(request.api_key)
-        return self._transport.with_credentials(endpoint, json_headers(endpoint) | leading)
+        return self._transport.with_credentials(endpoint, json_headers(endpoint) | routing)
 
 
 if TYPE_CHECKING:

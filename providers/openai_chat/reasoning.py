@@ -1,4 +1,4 @@
-"""A model's thinking in Chat Completions: which has no field for it, so that every server has its own."""
+"""Thinking in Chat Completions, which has no standard field for it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 from providers.openai_chat.wire_types import ChunkDelta
 
-THOUGHT = "reasoning_content"
-FIELDS = (THOUGHT, "reasoning")
+REASONING_FIELD = "reasoning_content"
+FIELDS = (REASONING_FIELD, "reasoning")
 
 
 class ReasoningBlock:
-    """One block of thinking as it comes in.
+    """One block of thinking in progress.
 
-    `signature` notes how it came, in JSON: the name of the field, the details that a service wants back unchanged, or,
-    where thoughts are parts of the content, the part without its text.
+    `signature` stores its form as JSON: the name of the field, the details that a service wants back unchanged, or, if
+    thinking is part of the content, the part without its text.
     """
 
     def __init__(self, index: int) -> None:
@@ -26,14 +26,14 @@ class ReasoningBlock:
 
     @staticmethod
     def text_in(delta: ChunkDelta) -> str | None:
-        """The thinking in a chunk; empty if there is only something to keep, None if there is nothing."""
+        """Return the thinking in a chunk; empty if there is only a signature, None if there is nothing."""
         text = delta.get("reasoning_content") or delta.get("reasoning")
         if text:
             return text
         if details := delta.get("reasoning_details"):
             return "".join(str(detail.get("text") or detail.get("summary") or "") for detail in details)
         parts = _parts(delta)
-        return "".join(_words(part) for part in parts) if parts else None
+        return "".join(_part_text(part) for part in parts) if parts else None
 
     @property
     def signature(self) -> str | None:
@@ -44,7 +44,7 @@ class ReasoningBlock:
         return json.dumps(self._field) if self._field else None
 
     def note(self, delta: ChunkDelta) -> None:
-        """Remember how a piece of thinking came."""
+        """Store the form of a piece of thinking."""
         for detail in delta.get("reasoning_details") or ():
             self._add(detail)
         for part in _parts(delta):
@@ -54,7 +54,7 @@ class ReasoningBlock:
             self._field = next((field for field in FIELDS if delta.get(field)), "")
 
     def _add(self, detail: dict[str, Any]) -> None:
-        """Join pieces of one text; details of any other kind stay whole."""
+        """Join pieces of one text; other details are kept as they are."""
         last = self._details[-1] if self._details else {}
         key = "summary" if detail.get("type") == "reasoning.summary" else "text"
         same = (last.get("type"), last.get("index"), last.get("id")) == (
@@ -71,11 +71,11 @@ class ReasoningBlock:
 
 
 def _parts(delta: ChunkDelta) -> list[dict[str, Any]]:
-    """Thoughts among the parts of the content, as Mistral sends them."""
+    """Return the thinking parts of the content, as Mistral sends them."""
     content = delta.get("content")
     return [part for part in content if part.get("type") == "thinking"] if isinstance(content, list) else []
 
 
-def _words(part: dict[str, Any]) -> str:
+def _part_text(part: dict[str, Any]) -> str:
     pieces = part.get("thinking") or ()
     return pieces if isinstance(pieces, str) else "".join(str(piece.get("text") or "") for piece in pieces)

@@ -1,4 +1,4 @@
-"""Chat Completions' stream chunks as servers send them: any field may be missing, and others may come."""
+"""Stream chunks of Chat Completions: any field may be missing, and others may come."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ChunkChoice(TypedDict, total=False):
 
 
 class BaseResponse(TypedDict, total=False):
-    """How MiniMax says that something is wrong: its code is then not 0."""
+    """MiniMax's error report: its code is not 0."""
 
     status_code: int | None
     status_msg: str | None

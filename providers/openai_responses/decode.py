@@ -1,4 +1,4 @@
-"""Events of the Responses API turned into deltas; pure."""
+"""Decoder of Responses API events; pure."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ class _Block:
 
 
 class ResponseDecoder:
-    """Decodes one reply; items of kinds that we never ask for are passed over.
+    """Decodes one reply; unknown kinds of items are skipped.
 
-    The end of a text waits for what comes next: some services tell what it rests on after it.
+    The end of a text block is held back, since some services send its citations afterwards.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._open: dict[int, _Block] = {}
-        self._held: BlockEnd | None = None
+        self._held_end: BlockEnd | None = None
         self._noted: list[Citation | None] = []
         self._results: list[Raw] = []
         self._response: ResponseBody = {}
@@ -65,21 +65,21 @@ class ResponseDecoder:
         return bool(self._ending)
 
     def take(self, event: StreamEvent) -> Sequence[Delta]:
-        """The deltas of one event.
+        """Return the deltas of one event.
 
         Raises:
-            ProviderError: the event is an error, or tells that the reply failed.
+            ProviderError: The event is an error, or reports that the reply failed.
         """
         kind = event["type"]
         if kind in TEXTS:
-            return tuple(self._more(event["output_index"], event["delta"]))
+            return tuple(self._text_delta(event["output_index"], event["delta"]))
         match kind:
             case "response.output_item.added":
-                return tuple(self._begin(event["output_index"], event["item"]))
+                return tuple(self._start_block(event["output_index"], event["item"]))
             case "response.output_item.done":
-                return tuple(self._end(event["output_index"], event["item"]))
+                return tuple(self._end_item(event["output_index"], event["item"]))
             case "response.reasoning_summary_part.added" if event.get("summary_index"):
-                return tuple(self._more(event["output_index"], "\n\n"))
+                return tuple(self._text_delta(event["output_index"], "\n\n"))
             case "response.output_text.annotation.added" | "response.refusal.delta":
                 self._note(event)
             case "response.completed" | "response.incomplete":
@@ -91,25 +91,23 @@ class ResponseDecoder:
         return ()
 
     def finish(self) -> Sequence[Delta]:
-        closing = [*self._let_go(), *(BlockEnd(index) for index in self._open)]
+        closing = [*self._release_end(), *(BlockEnd(index) for index in self._open)]
         stop: StopReason = "tool_use" if self._calls else "stop"
         error = None
         if self._ending == "response.incomplete":
             reason = (self._response.get("incomplete_details") or {}).get("reason") or ""
             stop = INCOMPLETE.get(reason, "error")
-            error = (
-                f"the service stopped the reply: {plain(reason or 'it gave no reason')}" if stop == "error" else None
-            )
+            error = f"the service stopped the reply: {plain(reason or 'no reason given')}" if stop == "error" else None
         if self._refusal:
             stop, error = "error", f"the model refused: {plain(self._refusal)}"
         usage = _usage(self._response.get("usage") or {})
         return (*closing, Done(stop, usage, self._response.get("id") or "", error))
 
-    def _begin(self, index: int, item: OutputItem) -> Iterator[Delta]:
+    def _start_block(self, index: int, item: OutputItem) -> Iterator[Delta]:
         kind = KINDS.get(item["type"])
         if kind is None or index in self._open:
             return
-        yield from self._let_go()
+        yield from self._release_end()
         self._open[index] = _Block(kind)
         if kind == "tool_call":
             self._calls = True
@@ -118,43 +116,43 @@ class ResponseDecoder:
         else:
             yield BlockStart(index, kind)
 
-    def _more(self, index: int, text: str) -> Iterator[Delta]:
+    def _text_delta(self, index: int, text: str) -> Iterator[Delta]:
         block = self._open.get(index)
         if block is not None and text:
             block.written = True
             yield BlockDelta(index, text)
 
-    def _end(self, index: int, item: OutputItem) -> Iterator[Delta]:
-        """The end of an item; some servers send one whole, without the pieces before."""
-        yield from self._begin(index, item)
+    def _end_item(self, index: int, item: OutputItem) -> Iterator[Delta]:
+        """Yield the end of an item; some servers send a complete item without deltas."""
+        yield from self._start_block(index, item)
         block = self._open.get(index)
         if block is None:
             self._results.extend(objects(item.get("results")) if item["type"] == "search_results" else ())
             return
         if not block.written:
-            yield from self._more(index, _whole(item))
+            yield from self._text_delta(index, _whole(item))
         del self._open[index]
         if block.kind == "text":
-            self._held = BlockEnd(index, citations=self._sources(item))
+            self._held_end = BlockEnd(index, citations=self._citations(item))
         else:
             yield BlockEnd(index, _signature(item) if block.kind == "thinking" else None)
 
-    def _let_go(self) -> Iterator[Delta]:
-        if self._held is not None:
-            # xAI lists the pages that were seen at the end of the response.
-            yield replace(self._held, citations=self._held.citations or listed(self._response.get("citations")))
-        self._held = None
+    def _release_end(self) -> Iterator[Delta]:
+        if self._held_end is not None:
+            # xAI lists the visited pages at the end of the response.
+            yield replace(self._held_end, citations=self._held_end.citations or listed(self._response.get("citations")))
+        self._held_end = None
 
     def _note(self, event: StreamEvent) -> None:
         if event["type"] == "response.refusal.delta":
             self._refusal += event["delta"]
             return
         found = annotated(as_object(event.get("annotation")))
-        # Places count from the start of a part, of which only the first begins where the block does.
+        # Positions count from the start of a part; only the first part starts with the block.
         self._noted.append(replace(found, start=None, end=None) if found and event.get("content_index") else found)
 
-    def _sources(self, item: OutputItem) -> tuple[Citation, ...]:
-        """What a message rests on, by its own annotations or, where it comes without, those told before."""
+    def _citations(self, item: OutputItem) -> tuple[Citation, ...]:
+        """Return the citations of a message: its own annotations, otherwise those received before."""
         found, length = list[Citation | None](), 0
         for part in objects(item.get("content")):
             found += [annotated(each, length) for each in objects(part.get("annotations"))]
@@ -177,7 +175,7 @@ def _whole(item: OutputItem) -> str:
 
 
 def _signature(item: OutputItem) -> str | None:
-    """What goes back to the model: nothing, if the service did not hand out what it needs to read its thought again."""
+    """Return the reasoning item that goes back to the model; None if the service sent no encrypted content."""
     encrypted = item.get("encrypted_content")
     if not encrypted:
         return None

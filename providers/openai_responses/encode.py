@@ -1,6 +1,6 @@
-"""A request in the form of the Responses API; pure.
+"""Request body of the Responses API; pure.
 
-The service keeps nothing (`store: false`), so what a model thought goes back to it as it came, encrypted.
+The service stores nothing (`store: false`), so reasoning is sent back to it as received, encrypted.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from providers.wire.names import safe_name, tool_name
 LEAST_OUTPUT = 16
 ENCRYPTED = "reasoning.encrypted_content"
 FORMAT = "text"
-"""The field that holds a model to a schema; where a server does not take it, the model is told in words."""
-USUAL_CACHING = CacheRule(key="prompt_cache_key")
+"""Field with the output schema; where a server does not support it, the prompt asks for the schema."""
+DEFAULT_CACHING = CacheRule(key="prompt_cache_key")
 
 
-def encode(request: Request, without: Collection[str] = (), caching: CacheRule = USUAL_CACHING) -> JsonObject:
-    """The body of `POST /responses`, without the fields that this server is known not to take."""
+def encode(request: Request, without: Collection[str] = (), caching: CacheRule = DEFAULT_CACHING) -> JsonObject:
+    """Return the body of `POST /responses`, without the fields in `without`."""
     spec = request.spec
     body: JsonObject = {
         "model": spec.model_id,
-        "input": [*_input(spec, request.messages, keeps_thoughts=ENCRYPTED not in without)],
+        "input": [*_input(spec, request.messages, keeps_reasoning=ENCRYPTED not in without)],
         "stream": True,
         "store": False,
         "instructions": system_text(request, with_schema=FORMAT in without),
@@ -79,12 +79,12 @@ def _tool(tool: ToolSpec) -> JsonObject:
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
-        # Else the service takes every schema for a strict one, and refuses those with parts that may be missing.
+        # By default the service treats every schema as strict and rejects optional properties.
         "strict": False,
     }
 
 
-def _input(spec: ModelSpec, messages: Iterable[ModelMessage], *, keeps_thoughts: bool) -> Iterator[JsonValue]:
+def _input(spec: ModelSpec, messages: Iterable[ModelMessage], *, keeps_reasoning: bool) -> Iterator[JsonValue]:
     for message in messages:
         match message:
             case UserMessage():
@@ -97,7 +97,7 @@ def _input(spec: ModelSpec, messages: Iterable[ModelMessage], *, keeps_thoughts:
                     "output": _output(message),
                 }
             case AssistantMessage():
-                yield from _reply(message, keeps_thoughts=keeps_thoughts and is_same_model(message, spec))
+                yield from _reply(message, keeps_reasoning=keeps_reasoning and is_same_model(message, spec))
 
 
 def _parts(content: Iterable[UserContent]) -> Iterator[JsonValue]:
@@ -117,17 +117,17 @@ def _output(message: ToolResult) -> JsonValue:
     return [*_parts((Text(text), *(block for block in message.content if isinstance(block, Image))))]
 
 
-def _reply(message: AssistantMessage, *, keeps_thoughts: bool) -> Iterator[JsonValue]:
+def _reply(message: AssistantMessage, *, keeps_reasoning: bool) -> Iterator[JsonValue]:
     for block in message.content:
         match block:
             case Text(text):
                 if text.strip():
                     yield {"type": "message", "role": "assistant", "content": text}
             case Thinking(signature=signature):
-                # A thought is refused without what was made of it.
-                thought = _thought(signature) if keeps_thoughts and block is not message.content[-1] else None
-                if thought is not None:
-                    yield thought
+                # A reasoning item is rejected without the item after it.
+                item = _reasoning_item(signature) if keeps_reasoning and block is not message.content[-1] else None
+                if item is not None:
+                    yield item
             case ToolCall():
                 yield {
                     "type": "function_call",
@@ -137,8 +137,8 @@ def _reply(message: AssistantMessage, *, keeps_thoughts: bool) -> Iterator[JsonV
                 }
 
 
-def _thought(signature: str | None) -> JsonObject | None:
-    """The reasoning item that `decode` kept, if it is one."""
+def _reasoning_item(signature: str | None) -> JsonObject | None:
+    """Return the reasoning item stored by `decode`, if there is one."""
     try:
         item: JsonValue = json.loads(signature or "")
     except ValueError:

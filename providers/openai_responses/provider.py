@@ -1,4 +1,4 @@
-"""The provider for OpenAI's Responses API and servers that speak it."""
+"""Provider for OpenAI's Responses API and compatible servers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from providers.openai_chat.models import reasons
 from providers.openai_responses.decode import ResponseDecoder
 from providers.openai_responses.encode import ENCRYPTED, FORMAT, encode
 
-# What servers refuse, by a word of their refusal, and the field of the request that it is about.
-REFUSABLE = (
+# Fields that servers reject, by a word in the error.
+REJECTABLE = (
     ("encrypted", ENCRYPTED),
     ("prompt_cache_retention", "prompt_cache_retention"),
     ("prompt_cache_options", "prompt_cache_options"),
@@ -39,7 +39,7 @@ REFUSABLE = (
 class ResponsesProvider(HttpProvider):
     """Streams replies of one server.
 
-    A server that refuses a field which is not needed is asked once more without it, and from then on.
+    If a server rejects an optional field, it is left out from then on.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -47,7 +47,7 @@ class ResponsesProvider(HttpProvider):
         transport = Transport(dataclasses.replace(endpoint, base_url=base_url), json_headers(endpoint))
         super().__init__(transport, *lists_of(transport.endpoint))
         self._without: set[str] = set()
-        # What only the vendor's own service is known to take is not tried on others.
+        # Caching fields are only sent to the vendor's own service.
         self._caching = endpoint.preset.cache if endpoint.is_vendors_own else CacheRule()
 
     def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
@@ -56,19 +56,19 @@ class ResponsesProvider(HttpProvider):
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport = self._transport.for_key(request.api_key, json_headers)
-        named = partial(better_named, transport=transport, path="/models", model_id=request.spec.model_id)
-        return with_degradation(partial(self._ask, request, transport), self._mends, named)
+        suggest = partial(better_named, transport=transport, path="/models", model_id=request.spec.model_id)
+        return with_degradation(partial(self._ask, request, transport), self._adapts, suggest)
 
     def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
         body = encode(request, self._without, self._caching)
         return deltas(transport, "/responses", body, ResponseDecoder(transport.endpoint))
 
-    def _mends(self, error: RequestRejected) -> bool:
-        """Whether there is a field to leave out that the refusal is about."""
+    def _adapts(self, error: RequestRejected) -> bool:
+        """Return True if there is an optional field that the error is about."""
         if error.status not in (400, 422):
             return False
-        words = str(error).lower()
-        field = next((field for word, field in REFUSABLE if word in words and field not in self._without), None)
+        message = str(error).lower()
+        field = next((field for word, field in REJECTABLE if word in message and field not in self._without), None)
         if field is None:
             return False
         self._without.add(field)

@@ -1,6 +1,6 @@
-"""The Responses API's stream events as servers send them; others may come, and with other fields.
+"""Stream events of the Responses API; other events and fields may come.
 
-Required is what every event, of the kinds that have it, must have: without it an event cannot be read.
+`Required` fields are those that every event of a kind needs to be decoded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class IncompleteDetails(TypedDict, total=False):
 
 
 class OutputItem(TypedDict, total=False):
-    """Of a reasoning item, a message or a function call."""
+    """A reasoning item, a message or a function call."""
 
     type: Required[str]
     id: str | None

@@ -1,1 +1,1 @@
-"""The protocol of a proxy that speaks for models which cannot be reached from here."""
+"""Protocol of a proxy that forwards requests to models which cannot be reached directly."""

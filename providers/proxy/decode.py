@@ -1,6 +1,6 @@
-"""Events of a proxy turned into deltas; pure.
+"""Decoder of proxy events; pure.
 
-The proxy leaves out the message so far, which every vendor's event would make longer: it is rebuilt here.
+The proxy omits the partial message that other protocols repeat in each event; it is rebuilt here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BLOCKS: Mapping[str, BlockKind] = {"text": "text", "thinking": "thinking", "tool
 STOPS: Mapping[str, StopReason] = {"length": "length", "tool_use": "tool_use"}
 CITED = ("url", "title", "quote", "start", "end")
 FILTERED = "content_filtered"
-"""An error that is the model's answer, and no failure of the request."""
+"""An error that is a refusal of the model, not a failure of the request."""
 
 ERRORS: Mapping[str, type[ProviderError]] = {
     "throttled": ModelThrottled,
@@ -47,8 +47,8 @@ ERRORS: Mapping[str, type[ProviderError]] = {
     "model_not_found": ModelNotFound,
     "rejected": RequestRejected,
 }
-# A proxy that gives no kind can only be understood by its words.
-WORDS: Mapping[str, str] = {
+# For a proxy that sends no error kind: patterns in its message.
+PATTERNS: Mapping[str, str] = {
     "context_window_exceeded": rf"context window|{OVERFLOW}",
     "throttled": r"\b429\b|rate.?limit|throttl|too many requests",
     "overloaded": r"\b(503|529)\b|overloaded",
@@ -58,7 +58,7 @@ WORDS: Mapping[str, str] = {
 
 
 class ProxyDecoder:
-    """Decodes one reply. Blocks that the proxy leaves open when it is done end with the reply."""
+    """Decodes one reply. Blocks that are still open at the end are closed."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -71,11 +71,11 @@ class ProxyDecoder:
         return self._done is not None
 
     def take(self, event: StreamEvent) -> Sequence[Delta]:
-        """The deltas of one event.
+        """Return the deltas of one event.
 
         Raises:
-            ProviderError: the event is an error.
-            ValueError, KeyError, TypeError: it is none of this protocol.
+            ProviderError: The event is an error.
+            ValueError, KeyError, TypeError: It does not belong to this protocol.
         """
         kind = event["type"]
         match kind:
@@ -102,7 +102,7 @@ class ProxyDecoder:
                 return BlockStart(index, kind)
             return BlockStart(index, kind, event.get("id") or f"call_{new_id()[:12]}", event["name"])
         if self._open[index] != kind:
-            raise ValueError(f"block {index} is no {kind}")
+            raise ValueError(f"block {index} is not a {kind} block")
         match step:
             case "delta":
                 return BlockDelta(index, event["delta"])
@@ -117,12 +117,12 @@ class ProxyDecoder:
         self.is_over = True
 
     def _failed(self, event: StreamEvent) -> Done:
-        said = plain(self._endpoint.hide_key(event["error_message"])) or "it gave no reason"
-        kind = event.get("error_kind") or _kind_by_words(said)
+        message = plain(self._endpoint.hide_key(event["error_message"])) or "no reason given"
+        kind = event.get("error_kind") or _kind_by_message(message)
         if kind == FILTERED:
-            return Done("error", _usage(event.get("usage"), event.get("cost")), error=said)
+            return Done("error", _usage(event.get("usage"), event.get("cost")), error=message)
         raise ERRORS.get(kind, StreamError)(
-            f"{self._endpoint.preset.label}: {said}", retry_after=event.get("retry_after")
+            f"{self._endpoint.preset.label}: {message}", retry_after=event.get("retry_after")
         )
 
 
@@ -130,20 +130,20 @@ def _sources(event: StreamEvent) -> tuple[Citation, ...]:
     return placed(citation(*map(raw.get, CITED)) for raw in objects(event.get("citations")))
 
 
-def _kind_by_words(said: str) -> str:
-    return next((kind for kind, words in WORDS.items() if re.search(words, said.lower())), "")
+def _kind_by_message(message: str) -> str:
+    return next((kind for kind, pattern in PATTERNS.items() if re.search(pattern, message.lower())), "")
 
 
 def _done(event: StreamEvent) -> Done:
-    told = event["stop_reason"]
+    reason = event["stop_reason"]
     usage, response = _usage(event.get("usage"), event.get("cost")), event.get("response_id") or ""
-    if told in ("error", "aborted"):
+    if reason in ("error", "aborted"):
         return Done("error", usage, response, "the proxy stopped the reply")
-    return Done(STOPS.get(told, "stop"), usage, response)
+    return Done(STOPS.get(reason, "stop"), usage, response)
 
 
 def _usage(counts: WireUsage | None, cost: WireCost | None) -> Usage:
-    told, paid = counts or {}, cost or {}
+    tokens, paid = counts or {}, cost or {}
     dollars = Cost(
         paid.get("input") or 0.0,
         paid.get("output") or 0.0,
@@ -151,11 +151,11 @@ def _usage(counts: WireUsage | None, cost: WireCost | None) -> Usage:
         paid.get("cache_write") or 0.0,
     )
     return Usage(
-        told.get("input") or 0,
-        told.get("output") or 0,
-        told.get("cache_read") or 0,
-        told.get("cache_write") or 0,
-        # A proxy that knows no price sends zeros.
+        tokens.get("input") or 0,
+        tokens.get("output") or 0,
+        tokens.get("cache_read") or 0,
+        tokens.get("cache_write") or 0,
+        # A proxy without prices sends zeros.
         dollars if dollars.total else None,
     )
 

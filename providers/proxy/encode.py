@@ -1,7 +1,7 @@
-"""A request as a proxy takes it; pure.
+"""Request body of the proxy protocol; pure.
 
-Messages go as Swink-Agent writes them. What it has no place for stands beside, where servers that do not know it pass
-over it: `tools`, `answer_schema`, `options.thinking`, a result's tool, encrypted thinking, signatures on all blocks.
+Messages use the format of Swink-Agent. Additional fields are ignored by servers that do not know them: `tools`,
+`answer_schema`, `options.thinking`, the tool name of a result, encrypted thinking, signatures on all blocks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from harness.ports.provider import Request, ToolSpec
 
 
 def encode(request: Request) -> JsonObject:
-    """The body of `POST /v1/stream`."""
+    """Return the body of `POST /v1/stream`."""
     options: JsonObject = {
         "temperature": request.temperature,
         "max_tokens": request.max_tokens,
@@ -49,7 +49,7 @@ def encode(request: Request) -> JsonObject:
 
 
 def usage_of(usage: Usage) -> JsonObject:
-    """Token counts, in a message and at the end of a stream."""
+    """Return token counts, for messages and for the end of a stream."""
     return {
         "input": usage.input,
         "output": usage.output,
@@ -60,7 +60,7 @@ def usage_of(usage: Usage) -> JsonObject:
 
 
 def cost_of(cost: Cost | None) -> JsonObject:
-    """Dollars; all zero means that nobody knows."""
+    """Return the cost in dollars; all zero means unknown."""
     known = cost or Cost()
     return {
         "input": known.input,
@@ -78,16 +78,16 @@ def _tool(tool: ToolSpec) -> JsonObject:
 def _message(message: ModelMessage) -> JsonObject:
     match message:
         case UserMessage():
-            return {"role": "user", "content": _said(message.content), "timestamp": int(message.time)}
+            return {"role": "user", "content": _user_content(message.content), "timestamp": int(message.time)}
         case ToolResult():
             return {
                 "role": "tool_result",
                 "tool_call_id": message.call_id,
                 "tool_name": message.tool_name,
-                "content": _said(message.content),
+                "content": _user_content(message.content),
                 "is_error": message.is_error,
                 "timestamp": int(message.time),
-                # For people only.
+                # Not for models.
                 "details": None,
             }
         case AssistantMessage():
@@ -104,7 +104,7 @@ def _message(message: ModelMessage) -> JsonObject:
             }
 
 
-def _said(content: Iterable[UserContent]) -> list[JsonValue]:
+def _user_content(content: Iterable[UserContent]) -> list[JsonValue]:
     return [_image(block) if isinstance(block, Image) else _block(block) for block in content]
 
 

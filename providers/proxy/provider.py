@@ -1,4 +1,4 @@
-"""The provider for a proxy: the models are wherever it finds them."""
+"""Provider for a proxy, which chooses where the models are."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ MODELS = "/v1/models"
 
 
 class ProxyProvider(HttpProvider):
-    """Streams replies of whatever model the proxy asks on our behalf."""
+    """Streams replies of the models behind a proxy.
+
+    Not every proxy lists its models: the protocol does not define it.
+    """
 
     def __init__(self, endpoint: Endpoint) -> None:
         base_url = endpoint.base_url.removesuffix(PATH).removesuffix("/v1")

@@ -1,4 +1,4 @@
-"""What a proxy sends. The protocol is Swink-Agent's; what is ours beside it is marked, and may be missing."""
+"""Events of a proxy: Swink-Agent's protocol with optional extensions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class WireCost(TypedDict, total=False):
 class StreamEvent(TypedDict):
     """One event: `start`, `<block>_start`, `<block>_delta`, `<block>_end`, `done` or `error`.
 
-    Each has only some of these; those that may not be missing where they belong are required here.
+    Each has only some of these fields; those required where they belong are marked as required here.
     """
 
     type: str
@@ -37,7 +37,7 @@ class StreamEvent(TypedDict):
     usage: NotRequired[WireUsage | None]
     cost: NotRequired[WireCost | None]
     error_message: str
-    # Ours: thinking that a vendor encrypted, what a text rests on, and what an error is.
+    # Extensions: encrypted thinking, citations, and the kind of an error.
     redacted: NotRequired[str | None]
     citations: NotRequired[list[dict[str, Any]] | None]
     response_id: NotRequired[str | None]

@@ -1,1 +1,1 @@
-"""What wire formats have in common: pure translation, of the content of messages."""
+"""Parts that wire formats share: pure translation of message content."""

@@ -1,4 +1,4 @@
-"""How a request says what of it the service may keep for the next: by marks, by a key, by fields of its own."""
+"""Prompt caching parameters of a request: marks, a key, or special fields."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from providers.wire.names import safe_name
 
 MARKED_TURNS = 2
 INPUT_ROLES = ("user", "tool")
-KEPT_A_DAY: JsonObject = {"prompt_cache_retention": "24h"}
-NOT_KEPT: JsonObject = {"prompt_cache_options": {"mode": "explicit"}}
-"""With this, only what is marked would be kept."""
+CACHE_A_DAY: JsonObject = {"prompt_cache_retention": "24h"}
+CACHE_OFF: JsonObject = {"prompt_cache_options": {"mode": "explicit"}}
+"""With this, only marked parts would be cached."""
 REFUSED_LIFETIME = r"\bttl\b"
 REFUSED_MARKS = r"cache_control|prompt caching"
 
@@ -25,65 +25,65 @@ def is_off(cache: CacheStrategy) -> bool:
 
 
 def cache_mark(cache: CacheStrategy) -> JsonObject:
-    """The `cache_control` of what is marked.
+    """Return the `cache_control` of a mark.
 
-    All marks of a request have one lifetime, so that none that lives longer comes after one that lives shorter, which
-    is refused.
+    All marks of a request have one lifetime: a longer one after a shorter one is rejected.
     """
     return {"type": "ephemeral"} if cache.lifetime == "5m" else {"type": "ephemeral", "ttl": cache.lifetime}
 
 
 def ends_of_turns(messages: Sequence[JsonObject]) -> list[JsonObject]:
-    """The messages to mark: those that end the last two turns in which the model was told something.
+    """Return the messages to mark: those that end the last two turns of the user.
 
-    A service looks for what it has cached only some twenty blocks back from a mark, and one turn with many calls has
-    more. The last mark of a request is therefore the last but one of the next, which finds it without looking.
+    A service looks for cached prefixes only some twenty blocks before a mark, and one turn with many calls has more.
+    The last
+    mark of a request is therefore the last but one of the next, which is found without searching.
     """
     following = [*(str(message["role"]) for message in messages[1:]), ""]
-    # Of no messages, none follows.
-    told = zip(messages, following[: len(messages)], strict=True)
-    ends = [message for message, after in told if message["role"] in INPUT_ROLES and after not in INPUT_ROLES]
+    # Without messages there is nothing to pair.
+    pairs = zip(messages, following[: len(messages)], strict=True)
+    ends = [message for message, after in pairs if message["role"] in INPUT_ROLES and after not in INPUT_ROLES]
     return ends[-MARKED_TURNS:]
 
 
 def cache_fields(rule: CacheRule, request: Request) -> JsonObject:
-    """What the body of a request says of the cache."""
+    """Return the body fields for caching."""
     model_id = request.spec.model_id
     if is_off(request.cache):
-        return {**NOT_KEPT} if rule.can_be_off(model_id) else {}
+        return {**CACHE_OFF} if rule.can_be_off(model_id) else {}
     key: JsonObject = {rule.key: request.session_id} if rule.key and request.session_id else {}
     lasts = request.cache.lifetime != "5m" and rule.keeps_longer(model_id) and not rule.wants_marks(model_id)
-    return key | KEPT_A_DAY if lasts else key
+    return key | CACHE_A_DAY if lasts else key
 
 
 def cache_headers(rule: CacheRule, request: Request) -> dict[str, str]:
-    """What its headers say."""
-    is_said = rule.header and request.session_id and not is_off(request.cache)
-    return {rule.header: safe_name(request.session_id)} if is_said else {}
+    """Return the headers for caching."""
+    is_sent = rule.header and request.session_id and not is_off(request.cache)
+    return {rule.header: safe_name(request.session_id)} if is_sent else {}
 
 
 class AcceptedMarks:
-    """Which marks one service takes, as far as its refusals have told."""
+    """Cache marks that a service accepts, as learned from its errors."""
 
     def __init__(self) -> None:
-        self._takes_marks = True
-        self._takes_an_hour = True
+        self._accepts_marks = True
+        self._accepts_an_hour = True
 
     def apply(self, cache: CacheStrategy) -> CacheStrategy:
-        """The strategy without what is refused."""
-        if not self._takes_marks:
+        """Return the strategy without what the service rejects."""
+        if not self._accepts_marks:
             return NO_CACHE
-        return cache if self._takes_an_hour else replace(cache, lifetime="5m")
+        return cache if self._accepts_an_hour else replace(cache, lifetime="5m")
 
-    def learn(self, cache: CacheStrategy, refusal: str) -> bool:
-        """Whether a request with this strategy will now have fewer marks; `refusal` in lower case."""
+    def learn(self, cache: CacheStrategy, error: str) -> bool:
+        """Learn from an error in lower case; return True if a request with this strategy now has fewer marks."""
         marked = self.apply(cache)
         if is_off(marked):
             return False
-        if marked.lifetime != "5m" and re.search(REFUSED_LIFETIME, refusal):
-            self._takes_an_hour = False
+        if marked.lifetime != "5m" and re.search(REFUSED_LIFETIME, error):
+            self._accepts_an_hour = False
             return True
-        if re.search(REFUSED_MARKS, refusal):
-            self._takes_marks = False
+        if re.search(REFUSED_MARKS, error):
+            self._accepts_marks = False
             return True
         return False

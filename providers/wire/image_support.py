@@ -1,4 +1,4 @@
-"""Models that see no images: a word stands in place of each, and the person is told."""
+"""Models without image support: each image is replaced by a placeholder, and the user is notified."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.ports.provider import ModelInfoSource, Provider, Request, ThinkingA
 from providers.endpoint import Endpoint
 from providers.service import Service
 
-# What services say of a model that takes no images, and not of an image that it cannot take.
+# Errors about a model without image support, as opposed to an unsupported image.
 NO_IMAGE_SUPPORT = (
     r"(not|n't) (currently )?(support|accept|take)(ing)? (for )?(the |any )?"
     r"(image|vision|visual|multi-?modal)(s|_url)?\b(?!.{0,12}(format|type|size|dimension|urls?\b|/))"
@@ -27,8 +27,8 @@ NO_IMAGE_SUPPORT = (
 
 
 def without_images(messages: Sequence[ModelMessage]) -> tuple[ModelMessage, ...]:
-    """The messages with words where images were, also in the results of tools."""
-    return tuple(_in_words(message) if has_images((message,)) else message for message in messages)
+    """Return the messages with placeholders for images, including tool results."""
+    return tuple(_replace_images(message) if has_images((message,)) else message for message in messages)
 
 
 def has_images(messages: Sequence[ModelMessage]) -> bool:
@@ -41,25 +41,26 @@ def has_images(messages: Sequence[ModelMessage]) -> bool:
 
 
 def rejects_images(error: ProviderError) -> bool:
-    """Whether a refusal is about images as such; some servers fail over them instead of refusing."""
+    """Return True if an error is about images as such; some servers fail with them instead of rejecting them."""
     is_refusal = isinstance(error, RequestRejected | ModelNotFound | NetworkError) and error.status is not None
     return is_refusal and re.search(NO_IMAGE_SUPPORT, str(error).lower()) is not None
 
 
 class ImageFallback:
-    """A service whose models get images only if they are not known to be blind.
+    """A service that sends images only to models that support them.
 
-    That is known from the preset, from the facts, where they are at hand, or from a refusal: then the model is asked
-    once more without them, and so from then on. The history is left as it is, so a model that sees gets all of them.
+    Support is known from the preset, from model information if available, or from an error, after which the request is
+    sent
+    again without images, as are later ones. The history keeps its images for models that support them.
     """
 
-    def __init__(self, service: Service, endpoint: Endpoint, facts: ModelInfoSource | None = None) -> None:
+    def __init__(self, service: Service, endpoint: Endpoint, info: ModelInfoSource | None = None) -> None:
         self.name = service.name
         self._service = service
         self._endpoint = endpoint
-        self._facts = facts
-        self._denied: set[str] = set()
-        self._told: set[str] = set()
+        self._info = info
+        self._rejected: set[str] = set()
+        self._notified: set[str] = set()
 
     def warm(self) -> None:
         self._service.warm()
@@ -75,54 +76,54 @@ class ImageFallback:
         return not isinstance(service, ThinkingAware) or service.heeds_thinking(spec, with_tools=with_tools)
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
-        return self._looking(request) if has_images(request.messages) else self._service.stream(request)
+        return self._with_fallback(request) if has_images(request.messages) else self._service.stream(request)
 
-    async def _looking(self, request: Request) -> AsyncGenerator[Delta]:
-        begun = False
+    async def _with_fallback(self, request: Request) -> AsyncGenerator[Delta]:
+        started = False
         try:
-            if not self._is_blind(request.spec.model_id):
+            if not self._is_text_only(request.spec.model_id):
                 async with aclosing(_closable(self._service.stream(request))) as deltas:
                     async for delta in deltas:
-                        begun = True
+                        started = True
                         yield delta
                 return
         except ProviderError as error:
-            if begun or not rejects_images(error):
+            if started or not rejects_images(error):
                 raise
-            self._denied.add(request.spec.model_id)
-        self._tell(request)
-        blind = replace(request, messages=without_images(request.messages))
-        async with aclosing(_closable(self._service.stream(blind))) as deltas:
+            self._rejected.add(request.spec.model_id)
+        self._notify(request)
+        text_only = replace(request, messages=without_images(request.messages))
+        async with aclosing(_closable(self._service.stream(text_only))) as deltas:
             async for delta in deltas:
                 yield delta
 
-    def _is_blind(self, model_id: str) -> bool:
-        facts = self._facts.now if self._facts else None
+    def _is_text_only(self, model_id: str) -> bool:
+        info = self._info.now if self._info else None
         by_preset = self._endpoint.is_vendors_own and self._endpoint.preset.is_text_only(model_id)
-        return model_id in self._denied or by_preset or (facts is not None and facts.images is False)
+        return model_id in self._rejected or by_preset or (info is not None and info.images is False)
 
-    def _tell(self, request: Request) -> None:
+    def _notify(self, request: Request) -> None:
         name = request.spec.name
-        if request.on_notice is not None and name not in self._told:
-            self._told.add(name)
-            request.on_notice(f"{name} sees no images: it is told where they were, and nothing of what they show.")
+        if request.on_notice is not None and name not in self._notified:
+            self._notified.add(name)
+            request.on_notice(f"{name} does not support images: they are replaced by placeholders.")
 
 
-def _in_words(message: ModelMessage) -> ModelMessage:
+def _replace_images(message: ModelMessage) -> ModelMessage:
     if isinstance(message, AssistantMessage):
         return message
-    return replace(message, content=tuple(map(_word_for, message.content)))
+    return replace(message, content=tuple(map(_placeholder, message.content)))
 
 
-def _word_for(block: UserContent) -> UserContent:
+def _placeholder(block: UserContent) -> UserContent:
     if not isinstance(block, Image):
         return block
     size = max(1, round(len(block.data) * 3 / 4 / 1000))
-    return Text(f"[{block.media_type}, {size} kB: left out, since this model sees no images]")
+    return Text(f"[{block.media_type}, {size} kB: omitted: this model does not support images]")
 
 
 async def _closable(deltas: AsyncIterator[Delta]) -> AsyncGenerator[Delta]:
-    """What is broken off holds its connection until it is closed."""
+    """Wrap a stream so that closing it early closes its connection."""
     try:
         async for delta in deltas:
             yield delta

@@ -1,4 +1,4 @@
-"""Ids and tool names in the letters that services take."""
+"""Ids and tool names in the format that services accept."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import zlib
 
 
 def safe_name(name: str) -> str:
-    """The name itself where it is plain, else one made from it that hardly another name becomes.
+    """Return a name if it is valid, otherwise a valid one derived from it, practically without collisions.
 
-    Other vendors, and models that err, use letters and lengths that a service refuses, and with them the whole history.
+    Other vendors, and models that err, use characters and lengths that a service rejects, together with the whole
+    history.
     """
     if re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", name):
         return name
@@ -18,12 +19,12 @@ def safe_name(name: str) -> str:
 
 
 def tool_name(name: str) -> str:
-    """The name of a tool as it was declared, since a model calls tools by the names it sees; else one made from it."""
+    """Return a tool name as declared, since models call tools by that name; otherwise a valid one derived from it."""
     return name if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) else safe_name(name)
 
 
 def nine_letters(name: str) -> str:
-    """The name itself where it has nine letters or digits, as Mistral wants it, else nine made from it."""
+    """Return a name if it has nine letters or digits, as Mistral requires, otherwise nine derived from it."""
     if re.fullmatch(r"[a-zA-Z0-9]{9}", name):
         return name
     written = name.encode(errors="replace")

@@ -1,6 +1,6 @@
-"""The ways in which models write tool calls into their text: each reader looks at text that begins with its mark; pure.
+"""Formats in which models write tool calls into their text; each reader parses text that starts with its mark; pure.
 
-A call counts when it is whole. Half a call keeps its name, so that the model can be told of it, and never runs.
+A call counts when it is complete. An incomplete call keeps its name, so that the model gets an error, and never runs.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ CALL, CALLED = "<tool_call>", "</tool_call>"
 FUNCTION = "<function="
 PYTHON = "<|python_tag|>"
 MARK = "[TOOL_CALLS]"
-# What a template that knows a dialect says, since it writes the calls of earlier turns.
+# Text in a chat template that supports a dialect, since it writes the calls of earlier turns.
 SIGNS: Mapping[Dialect, tuple[str, ...]] = {"tagged": (CALL,), "bare": (PYTHON, '"parameters": '), "marked": (MARK,)}
 BARE_BEGINNINGS = ('{"name":', '{"type":"function"', '{"function":')
 BEGINNING = 200
 
-# A whole string, the beginning of one that is not whole, or what gives JSON its form.
+# A complete string, the start of an incomplete one, or a structural character of JSON.
 STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+"|["{}\[\]<]', re.DOTALL)
 NAME = re.compile(r'"(?:name|function)"\s*:\s*"([^"\\]+)"')
 MARKED_NAME = re.compile(r"([\w.-]+)\s*(?:\[CALL_ID\][\w-]*)?\s*(?:\[ARGS\])?\s*(?=\{)")
@@ -35,7 +35,7 @@ PARAMETER = re.compile(r"<parameter=([^>\n]+)>\n?(.*?)\n?</parameter>", re.DOTAL
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`arguments` is a JSON object, or what was written in the place of one: then nothing may run."""
+    """A tool call. `arguments` is a JSON object, or the invalid text in its place, which never runs."""
 
     name: str
     arguments: str
@@ -43,110 +43,120 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """Text from a mark on. `known`: the tools there are, with their schemas. `is_over`: no more will come."""
+    """Text from a mark on."""
 
     text: str
     known: Mapping[str, JsonObject]
+    """Schemas of the known tools by name."""
+
     is_over: bool
+    """True if no more text will come."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What stands at a mark: how many characters, and the calls in them; none means that it is text."""
+    """Content at a mark: its length in characters and the calls in it; without calls it is text."""
 
     length: int
     calls: tuple[Call, ...] = ()
 
 
-# None: more must come before it can be told.
+# None: more text is needed to decide.
 Reader: TypeAlias = Callable[[Fragment], Found | None]
 
 
-def _read_tagged(seen: Fragment) -> Found | None:
-    """`<tool_call>{…}</tool_call>`, with several objects as well, or with the call written out in tags of its own."""
-    text = seen.text
+def _read_tagged(fragment: Fragment) -> Found | None:
+    """Parse `<tool_call>{…}</tool_call>`, also with several objects, or with the call text in tags."""
+    text = fragment.text
     at = _past_blanks(text, len(CALL))
     if text.startswith(FUNCTION, at):
-        return _read_written_out(seen, at)
+        return _read_written_out(fragment, at)
     if text[at : at + 1] != "{":
-        may_come = not seen.is_over and FUNCTION.startswith(text[at:])
+        may_come = not fragment.is_over and FUNCTION.startswith(text[at:])
         return None if may_come else Found(len(CALL))
     calls: list[Call] = []
     end = at
     while text[at : at + 1] == "{":
         end, state = _extent(text, at)
         if state != "whole":
-            return _half(seen, at, CALLED)
+            return _incomplete(fragment, at, CALLED)
         if (call := _call_in(text[at:end])) is None:
             return Found(len(CALL))
         calls.append(call)
         at = _past_blanks(text, end)
     if text.startswith(CALLED, at):
         return Found(at + len(CALLED), tuple(calls))
-    return None if not seen.is_over and CALLED.startswith(text[at:]) else Found(end, tuple(calls))
+    return None if not fragment.is_over and CALLED.startswith(text[at:]) else Found(end, tuple(calls))
 
 
-def _read_written_out(seen: Fragment, at: int) -> Found | None:
-    """`<function=name><parameter=key>value</parameter></function>`; the schema tells which values are no strings."""
-    found = WRITTEN_OUT.match(seen.text, at)
-    if found is None or not (seen.is_over or found[3]):
-        return _half(seen, at, "", name=seen.text[at + len(FUNCTION) :].partition(">")[0])
+def _read_written_out(fragment: Fragment, at: int) -> Found | None:
+    """Parse `<function=name><parameter=key>value</parameter></function>`; the schema determines the types of values."""
+    found = WRITTEN_OUT.match(fragment.text, at)
+    if found is None or not (fragment.is_over or found[3]):
+        return _incomplete(fragment, at, "", name=fragment.text[at + len(FUNCTION) :].partition(">")[0])
     name = found[1].strip()
-    properties = seen.known.get(name, {}).get("properties")
+    properties = fragment.known.get(name, {}).get("properties")
     schemas = properties if isinstance(properties, dict) else {}
     arguments: JsonObject = {key: _typed(value, schemas.get(key)) for key, value in PARAMETER.findall(found[2])}
     return Found(found.end(), (Call(name, json.dumps(arguments, ensure_ascii=False)),))
 
 
-def _read_bare(seen: Fragment) -> Found | None:
-    """`{"name": …, "parameters": …}`, more of them after semicolons; of known tools only: people ask for JSON too."""
-    text = seen.text
+def _read_bare(fragment: Fragment) -> Found | None:
+    """Parse `{"name": …, "parameters": …}`, several separated by semicolons; known tools only: users ask for JSON
+    too."""
+    text = fragment.text
     compact = re.sub(r"\s", "", text[:BEGINNING])
-    if not any(compact.startswith(each) or (not seen.is_over and each.startswith(compact)) for each in BARE_BEGINNINGS):
+    if not any(
+        compact.startswith(each) or (not fragment.is_over and each.startswith(compact)) for each in BARE_BEGINNINGS
+    ):
         return Found(len(BARE))
     end, state = _extent(text, 0)
     if state == "open":
-        half = _half(seen, 0, "")
-        return half if half is None or any(call.name in seen.known for call in half.calls) else Found(half.length)
+        incomplete = _incomplete(fragment, 0, "")
+        return (
+            incomplete
+            if incomplete is None or any(call.name in fragment.known for call in incomplete.calls)
+            else Found(incomplete.length)
+        )
     call = _call_in(text[:end]) if state == "whole" else None
-    if call is None or call.name not in seen.known:
+    if call is None or call.name not in fragment.known:
         return Found(end)
     after = _past_blanks(text, end)
-    if after == len(text) and not seen.is_over:
+    if after == len(text) and not fragment.is_over:
         return None
     return Found(after + 1 if text[after : after + 1] == ";" else end, (call,))
 
 
-def _read_for_python(seen: Fragment) -> Found | None:
-    """Llama's mark for what goes to a program: a call as bare JSON, or code, which is nothing we run."""
-    at = _past_blanks(seen.text, len(PYTHON))
-    if at == len(seen.text) and not seen.is_over:
+def _read_for_python(fragment: Fragment) -> Found | None:
+    """Parse Llama's mark for programs: a call as bare JSON, or code, which is not run."""
+    at = _past_blanks(fragment.text, len(PYTHON))
+    if at == len(fragment.text) and not fragment.is_over:
         return None
-    if seen.text[at : at + 1] != BARE:
+    if fragment.text[at : at + 1] != BARE:
         return Found(len(PYTHON))
-    found = _read_bare(Fragment(seen.text[at:], seen.known, seen.is_over))
+    found = _read_bare(Fragment(fragment.text[at:], fragment.known, fragment.is_over))
     return found and Found(at + found.length if found.calls else len(PYTHON), found.calls)
 
 
-def _read_marked(seen: Fragment) -> Found | None:
-    """`[TOOL_CALLS] [{…}, …]`, or `[TOOL_CALLS]name[ARGS]{…}`."""
-    text = seen.text
+def _read_marked(fragment: Fragment) -> Found | None:
+    """Parse `[TOOL_CALLS] [{…}, …]`, or `[TOOL_CALLS]name[ARGS]{…}`."""
+    text = fragment.text
     at = _past_blanks(text, len(MARK))
     named = MARKED_NAME.match(text, at)
     begin = named.end() if named else at
     if named is None and text[at : at + 1] not in ("[", "{"):
         may_come = at == len(text) or MARKED_BEGINNING.fullmatch(text, at) is not None
-        return None if may_come and not seen.is_over else Found(len(MARK))
+        return None if may_come and not fragment.is_over else Found(len(MARK))
     end, state = _extent(text, begin)
     if state != "whole":
-        return _half(seen, begin, MARK, name=named[1] if named else "")
+        return _incomplete(fragment, begin, MARK, name=named[1] if named else "")
     if named:
         return Found(end, (Call(named[1], text[begin:end]),))
     calls = [call for part in _parts(text[begin:end]) if (call := _call_in(part))]
     return Found(end, tuple(calls)) if calls else Found(len(MARK))
 
 
-# What stands for bare JSON is no mark by itself: it only counts where words could begin.
+# Bare JSON has no mark of its own: it only counts at the start of text.
 BARE = "{"
 READERS: Mapping[str, tuple[Dialect, Reader]] = {
     CALL: ("tagged", _read_tagged),
@@ -161,7 +171,7 @@ def _past_blanks(text: str, at: int) -> int:
 
 
 def _extent(text: str, at: int) -> tuple[int, Literal["whole", "open", "broken"]]:
-    """Where the JSON object or array that begins there ends, as far as it has come."""
+    """Return the end of the JSON object or array that begins at a position, as far as it has arrived."""
     depth = 0
     for found in STRUCTURE.finditer(text, at):
         match found[0]:
@@ -180,20 +190,20 @@ def _extent(text: str, at: int) -> tuple[int, Literal["whole", "open", "broken"]
     return len(text), "open"
 
 
-def _half(seen: Fragment, at: int, closing: str, *, name: str = "") -> Found | None:
-    """A call that is not whole, told by its name when nothing more can come of it; without a name, text."""
-    closed = seen.text.find(closing, at) if closing and _extent(seen.text, at)[1] == "broken" else -1
-    if closed < 0 and not seen.is_over:
+def _incomplete(fragment: Fragment, at: int, closing: str, *, name: str = "") -> Found | None:
+    """Return an incomplete call by its name when nothing more can come; without a name, text."""
+    closed = fragment.text.find(closing, at) if closing and _extent(fragment.text, at)[1] == "broken" else -1
+    if closed < 0 and not fragment.is_over:
         return None
-    end = len(seen.text) if closed < 0 else closed
-    if not name and (found := NAME.search(seen.text, at, end)):
+    end = len(fragment.text) if closed < 0 else closed
+    if not name and (found := NAME.search(fragment.text, at, end)):
         name = found[1]
     after = end + len(CALLED) if closed >= 0 and closing == CALLED else end
-    return Found(after, (Call(name, seen.text[at:end].strip()),) if name else ())
+    return Found(after, (Call(name, fragment.text[at:end].strip()),) if name else ())
 
 
 def _parts(array: str) -> list[str]:
-    """The members of an array of calls, each as JSON, or the whole where it cannot be read."""
+    """Return the members of an array of calls, each as JSON, or the whole text if it is invalid."""
     try:
         value: JsonValue = json.loads(array, strict=False)
     except ValueError:
@@ -201,13 +211,13 @@ def _parts(array: str) -> list[str]:
     return [json.dumps(part, ensure_ascii=False) for part in (value if isinstance(value, list) else [value])]
 
 
-def _call_in(written: str) -> Call | None:
-    """The call that a JSON object is; None where it is something else."""
+def _call_in(text: str) -> Call | None:
+    """Return the call in a JSON object; None if it is something else."""
     try:
-        value: JsonValue = json.loads(written, strict=False)
+        value: JsonValue = json.loads(text, strict=False)
     except (ValueError, RecursionError):
-        found = NAME.search(written)
-        return Call(found[1], written) if found else None
+        found = NAME.search(text)
+        return Call(found[1], text) if found else None
     inner = value.get("function") if isinstance(value, dict) else None
     value = inner if isinstance(inner, dict) else value
     if not isinstance(value, dict):
@@ -216,7 +226,7 @@ def _call_in(written: str) -> Call | None:
     arguments = value.get("arguments", value.get("parameters", {}))
     if not isinstance(name, str) or not name:
         return None
-    # Some write the arguments as JSON within JSON.
+    # Some models write the arguments as JSON text in JSON.
     return Call(name, arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False))
 
 

@@ -1,4 +1,4 @@
-"""A conversation by turns, as services want it that take one message of each side at a time."""
+"""Conversation as alternating turns, for services that require them."""
 
 from __future__ import annotations
 
@@ -25,54 +25,55 @@ OPENING_TEXT = "Go on."
 """User message put before a history that begins with a reply, which services refuse."""
 
 
-class Writer(Protocol):
-    """Writes in the form of one service; what is nothing to it is left out."""
+class TurnEncoder(Protocol):
+    """Encodes message content in the format of one service; unsupported content is omitted."""
 
-    def said(self, content: Iterable[UserContent]) -> Iterable[JsonValue]: ...
+    def user_blocks(self, content: Iterable[UserContent]) -> Iterable[JsonValue]: ...
 
-    def result(self, message: ToolResult) -> JsonValue: ...
+    def tool_result(self, message: ToolResult) -> JsonValue: ...
 
-    def beside(self, message: ToolResult) -> Iterable[JsonValue]:
-        """What of a result cannot be inside of it, and is said after all of them."""
+    def after_results(self, message: ToolResult) -> Iterable[JsonValue]:
+        """Return what a tool result cannot contain, placed after all results."""
         ...
 
-    def reply(self, message: AssistantMessage) -> Iterable[JsonValue]: ...
+    def assistant_blocks(self, message: AssistantMessage) -> Iterable[JsonValue]: ...
 
 
-def turns_of(messages: Sequence[ModelMessage], writer: Writer, opening: JsonValue) -> list[Turn]:
-    """The person's and the model's turns, one after the other, the results of a reply's calls first in what follows it.
+def turns_of(messages: Sequence[ModelMessage], encoder: TurnEncoder, opening: JsonValue) -> list[Turn]:
+    """Return alternating turns of the user and the model; tool results come first in the user's turn.
 
-    The first is the person's; where the history begins with a reply, `beginning` is said before. All else is refused,
-    or joined by the service in its own way.
+    The first turn is the user's: if the history begins with a reply, `opening` precedes it. Services reject anything
+    else, or
+    join it in their own way.
     """
     turns: list[Turn] = []
-    for speaker, said in _told(messages, writer):
-        if not said:
+    for speaker, content in _spoken(messages, encoder):
+        if not content:
             continue
         if not turns and speaker == "model":
             turns.append(("user", [opening]))
         if turns and turns[-1][0] == speaker:
-            turns[-1][1].extend(said)
+            turns[-1][1].extend(content)
         else:
-            turns.append((speaker, said))
+            turns.append((speaker, content))
     return turns
 
 
-def _told(messages: Sequence[ModelMessage], writer: Writer) -> Iterator[Turn]:
+def _spoken(messages: Sequence[ModelMessage], encoder: TurnEncoder) -> Iterator[Turn]:
     results: list[JsonValue] = []
-    said: list[JsonValue] = []
+    content: list[JsonValue] = []
     for message in messages:
         match message:
             case ToolResult():
-                results.append(writer.result(message))
-                said.extend(writer.beside(message))
+                results.append(encoder.tool_result(message))
+                content.extend(encoder.after_results(message))
             case UserMessage():
-                said.extend(writer.said(message.content))
+                content.extend(encoder.user_blocks(message.content))
             case AssistantMessage():
-                yield "user", [*results, *said]
-                results, said = [], []
-                yield "model", [*writer.reply(message)]
-    yield "user", [*results, *said]
+                yield "user", [*results, *content]
+                results, content = [], []
+                yield "model", [*encoder.assistant_blocks(message)]
+    yield "user", [*results, *content]
 
 
 def images_after(
@@ -86,7 +87,7 @@ def images_after(
 
 
 def ids_with_thinking(messages: Iterable[ModelMessage]) -> set[str]:
-    """The ids of the replies that have a thought in them."""
+    """Return the ids of replies that contain thinking."""
     return {
         message.id
         for message in messages

@@ -126,7 +126,7 @@ async def test_environment_key_wins_over_the_entered_one_unless_it_is_refused(
             await until(pilot, lambda: "not stored" in notices(app))
         else:
             await until(
-                pilot, lambda: "ANTHROPIC_API_KEY was refused, so this process uses the new one" in notices(app)
+                pilot, lambda: "ANTHROPIC_API_KEY was rejected, so this process uses the new one" in notices(app)
             )
         await pilot.press(*"hi", "enter")
         await until(pilot, lambda: server.prompts)

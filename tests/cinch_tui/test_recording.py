@@ -53,16 +53,16 @@ def test_a_prompt_that_was_not_recorded_is_told(folder: Path) -> None:
     again = cinch(folder, "-m", "replay/run.jsonl", "What is in b.txt?")
 
     assert (first.stderr, again.returncode, again.stdout) == ("", 0, "It says alpha.\n")
-    assert "replay: request 1 is not the recorded one; it differs in messages[0]" in again.stderr
+    assert "replay: request 1 differs from the recorded one in messages[0]" in again.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (("-m", "replay/none.jsonl"), "cannot read the cassette none.jsonl"),
-        (("-m", "replay/a.txt"), "a.txt is no cassette"),
+        (("-m", "replay/a.txt"), "a.txt is not a cassette"),
         (("--record", "gone/run.jsonl"), "gone/run.jsonl: No such file or directory"),
-        (("--record", "a.txt"), "a.txt is no cassette"),
+        (("--record", "a.txt"), "a.txt is not a cassette"),
     ],
 )
 def test_what_cannot_be_recorded_or_replayed_is_told(folder: Path, arguments: tuple[str, ...], told: str) -> None:

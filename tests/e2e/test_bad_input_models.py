@@ -83,7 +83,7 @@ def test_unreachable_server_is_reported_with_its_url(printed):
     done = printed("-p", "hello", ANTHROPIC_BASE_URL="http://127.0.0.1:9", ANTHROPIC_API_KEY=KEY, **ONCE)
 
     assert done.returncode == 1
-    assert "nothing answers at http://127.0.0.1:9" in done.stderr
+    assert "cannot connect to http://127.0.0.1:9" in done.stderr
 
 
 def test_rate_limit_waits_as_long_as_the_service_asks(ask):

@@ -88,7 +88,7 @@ def test_errors_are_one_message_each_and_the_conversation_continues(cinch):
     app = cinch([Failure(401, "no such key: sk-x"), Reply(""), Reply("at last")])
 
     app.enter("hello")
-    app.see("he key from environment variable ANTHROPIC_API_KEY was refused")
+    app.see("he key from environment variable ANTHROPIC_API_KEY was rejected")
     app.enter("say nothing")
     app.see("ended its turn without a word")
     app.enter("say something")

@@ -121,8 +121,8 @@ def test_model_without_image_support_and_the_user_are_told_of_the_omission(answe
     done, server = answer("what is it?", "--image", "shot.png", script=[BLIND, Reply("I cannot tell.")])
 
     assert (done.returncode, done.stdout) == (0, "I cannot tell.\n")
-    assert "sees no images: it is told where they were" in done.stderr
-    assert "left out, since this model sees no images" in str(said(server))
+    assert "does not support images" in done.stderr
+    assert "omitted: this model does not support images" in str(said(server))
 
 
 def test_image_alone_is_not_a_prompt(answer):

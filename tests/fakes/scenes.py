@@ -88,7 +88,7 @@ def work() -> list[Block]:
         call("Plan", "3 steps", "done", TodoView((TodoItem("Read", "completed"), TodoItem("Mend", "in_progress")))),
         call("Run command", "make serve", "running", TerminalView("make serve", "building\nlistening on 8000\n")),
         NoticeBlock("Trying again in 4 s (1 of 3): the service is overloaded", "warning"),
-        NoticeBlock("The key from environment variable ANTHROPIC_API_KEY was refused; see #keys.", "error"),
+        NoticeBlock("The key from environment variable ANTHROPIC_API_KEY was rejected; see #keys.", "error"),
     ]
 
 

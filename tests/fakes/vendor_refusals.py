@@ -47,7 +47,7 @@ def _mistral(message: str, code: str, kind: str = "invalid_request_error") -> di
 
 
 def _overflow(service: str, message: str, status: int = 400) -> VendorRefusal:
-    return VendorRefusal(service, status, _error(message), ContextWindowOverflow, "longer than the model can read")
+    return VendorRefusal(service, status, _error(message), ContextWindowOverflow, "exceeds the model's context window")
 
 
 TOO_LONG = [
@@ -78,7 +78,7 @@ TOO_LONG = [
 ]
 
 USED_UP = [
-    VendorRefusal("deepseek", 402, _error("Insufficient Balance"), QuotaExhausted, "no credit or quota is left"),
+    VendorRefusal("deepseek", 402, _error("Insufficient Balance"), QuotaExhausted, "no credit or quota left"),
     VendorRefusal(
         "openrouter", 402, {"error": {"code": 402, "message": "More credits"}}, QuotaExhausted, "More credits"
     ),
@@ -227,11 +227,11 @@ OTHERWISE = [
             "Failed to call a function. See 'failed_generation'.", "tool_use_failed", failed_generation="<function="
         ),
         InvalidReply,
-        "the model wrote a reply that cannot be used",
+        "the model produced an invalid reply",
         1,
     ),
     VendorRefusal(
-        "groq", 400, _error("Parsing failed.", "output_parse_failed"), InvalidReply, "a reply that cannot be used", 1
+        "groq", 400, _error("Parsing failed.", "output_parse_failed"), InvalidReply, "produced an invalid reply", 1
     ),
     VendorRefusal(
         "azure-chat",

@@ -42,7 +42,7 @@ async def test_background_command_returns_at_once_and_keeps_running(agents, reco
     result = await agent.prompt("go")
 
     assert result.text == "done"
-    assert answers(agent)[0].startswith("It runs in the background as job-1.")
+    assert answers(agent)[0].startswith("Running in the background as job-1.")
     assert [job.id for job in agent.jobs.running] == ["job-1"]
     assert is_alive(await pid_in(tmp_path))
     started = happened.of(JobStarted)[0]
@@ -184,7 +184,9 @@ async def test_user_moves_a_running_command_to_the_background_and_the_agent_cont
 
     assert moved
     assert result.text == "went on"
-    assert answers(agent)[0].startswith("The user moved it to the background, where it goes on as job-1.")
+    assert answers(agent)[0].startswith(
+        "The user moved the command to the background, where it keeps running as job-1."
+    )
     assert answers(agent)[0].endswith("begun")
     assert is_alive(await pid_in(tmp_path))
     assert not agent.background_call("never was")

@@ -101,7 +101,7 @@ async def test_tool_without_any_delegation_explains_the_alternative(make_agent):
 
     await agent.prompt("go")
 
-    assert results_of(agent)[0].text == "There may be no further sub-agents here. Do the task yourself."
+    assert results_of(agent)[0].text == "No further sub-agents are allowed here. Do the task yourself."
 
 
 @pytest.mark.parametrize("arguments", [{}, {"task": " "}, {"task": 1}, {"task": "x", "more": 1}])

@@ -160,7 +160,7 @@ def test_what_would_lead_elsewhere_is_no_region(monkeypatch: pytest.MonkeyPatch)
 
 
 async def test_without_any_credentials_one_is_told_how_to_get_some(ask: Asker) -> None:
-    with pytest.raises(AuthenticationFailed, match="no credentials for AWS were found; log in with: aws sso login, or"):
+    with pytest.raises(AuthenticationFailed, match="no AWS credentials found; log in with: aws sso login, or"):
         await ask(connect("bedrock/m"))
 
 

@@ -160,7 +160,7 @@ def reframed(sent: bytes, extra_headers: bytes) -> bytes:
 
 
 def test_headers_that_end_nowhere_break_the_stream() -> None:
-    with pytest.raises(StreamError, match="headers cannot be read"):
+    with pytest.raises(StreamError, match="invalid headers"):
         FrameDecoder().feed(reframed(frame(b"{}", event_type="x"), b"\x01a\x63"))
 
 
@@ -183,7 +183,7 @@ def test_every_stop_reason_has_its_meaning(stop: str, reason: str) -> None:
     [
         ("guardrail_intervened", "guardrail"),
         ("content_filtered", "content filter"),
-        ("malformed_model_output", "could not read"),
+        ("malformed_model_output", "could not parse"),
         ("malformed_tool_use", "tool call"),
     ],
 )

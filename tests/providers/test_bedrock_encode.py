@@ -116,7 +116,7 @@ def test_a_model_that_sees_no_images_in_results_sees_them_beside() -> None:
 def test_an_image_of_a_kind_that_is_not_taken_is_told_in_words() -> None:
     body = body_of(UserMessage((Image("image/bmp", "Qk0="),)))
 
-    assert turns(body)[0][1] == [{"text": "(an image of the kind image/bmp, which the service does not take)"}]
+    assert turns(body)[0][1] == [{"text": "(an image of type image/bmp, which the service does not support)"}]
 
 
 def test_roles_alternate_and_a_person_begins() -> None:

@@ -50,7 +50,7 @@ async def test_a_refused_signature_shows_no_session_token(serve: Serve) -> None:
         (
             Failure(403, {"Message": "User is not authorized"}),
             AuthenticationFailed,
-            "AWS_BEARER_TOKEN_BEDROCK was refused",
+            "AWS_BEARER_TOKEN_BEDROCK was rejected",
         ),
         (
             Failure(403, {}, {"x-amzn-errortype": "ExpiredTokenException"}),
@@ -59,8 +59,8 @@ async def test_a_refused_signature_shows_no_session_token(serve: Serve) -> None:
         ),
         (Failure(429, "Too many tokens, please wait before trying again."), ModelThrottled, "too many requests"),
         (Failure(429, "Too many tokens per day, please wait."), QuotaExhausted, "no credit or quota"),
-        (Failure(400, "Input is too long for requested model."), ContextWindowOverflow, "longer than"),
-        (Failure(400, "The model returned: prompt is too long: 9 tokens > 8"), ContextWindowOverflow, "longer than"),
+        (Failure(400, "Input is too long for requested model."), ContextWindowOverflow, "context window"),
+        (Failure(400, "The model returned: prompt is too long: 9 tokens > 8"), ContextWindowOverflow, "context window"),
         (Failure(400, "The text field in the ContentBlock object is blank"), RequestRejected, "is blank"),
         (Failure(400, "The provided model identifier is invalid."), ModelNotFound, "did you mean some-models"),
         (
@@ -98,7 +98,7 @@ async def test_credentials_are_in_no_error_no_log_and_no_repr(
     model = model_at(server, "bedrock")
 
     with pytest.raises(
-        AuthenticationFailed, match=r"your credentials for AWS was refused \(403\).*\[key\] may not"
+        AuthenticationFailed, match=r"your AWS credentials was rejected \(403\).*\[key\] may not"
     ) as caught:
         await ask(model)
 

@@ -154,7 +154,7 @@ def test_neither_recording_nor_replaying_loads_the_http_client_before_it_is_used
 def test_a_file_of_something_else_is_not_written_to(tape: Path) -> None:
     tape.write_text("# Notes\n")
 
-    with pytest.raises(ConfigError, match="is no cassette"):
+    with pytest.raises(ConfigError, match="is not a cassette"):
         connect("ollama/m", record=tape)
 
     assert tape.read_text() == "# Notes\n"
@@ -175,7 +175,7 @@ async def test_a_file_that_is_taken_away_ends_the_recording_and_not_the_run(
     assert await ask(model)
 
     assert [record.getMessage().partition(":")[0] for record in caplog.records if record.levelname == "WARNING"] == [
-        f"recording to {tape} has ended"
+        f"recording to {tape} stopped"
     ]
 
 

@@ -16,7 +16,7 @@ from fakes.relays import Relay
 from harness.deltas import Done
 from harness.errors import RequestRejected
 from providers import connect
-from providers.net.tls import OWN_CERTIFICATE, OWN_KEY, VARIABLES, issuer_in, ssl_context
+from providers.net.tls import CLIENT_CERTIFICATE, CLIENT_KEY, VARIABLES, issuer_in, ssl_context
 
 CASES = [
     pytest.param(each, marks=pytest.mark.requires_program("openssl")) if each == "SSL_CERT_DIR" else each
@@ -28,7 +28,7 @@ Behind = Callable[[ssl.SSLContext], str]
 
 @pytest.fixture(autouse=True)
 def nobody_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in (*VARIABLES, OWN_CERTIFICATE, OWN_KEY):
+    for variable in (*VARIABLES, CLIENT_CERTIFICATE, CLIENT_KEY):
         monkeypatch.delenv(variable, raising=False)
 
 
@@ -113,10 +113,12 @@ async def test_an_unknown_authority_is_named_with_what_to_do(
         await said_by(url, ask)
 
     who = (
-        "was issued by 'Acme Inspection', whom this machine does not know" if platform == "linux" else "is not trusted"
+        "was issued by 'Acme Inspection', an authority that this machine does not trust"
+        if platform == "linux"
+        else "is not trusted"
     )
     assert str(caught.value).startswith(f"the certificate of {url} {who} (")
-    assert "name the PEM file of its certificate in SSL_CERT_FILE" in str(caught.value)
+    assert "set SSL_CERT_FILE to its certificate in PEM format" in str(caught.value)
     assert not caught.value.retryable
 
 
@@ -125,7 +127,7 @@ async def test_an_expired_certificate_is_told(
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
 
-    with pytest.raises(RequestRejected, match="has expired; if this machine's clock is right"):
+    with pytest.raises(RequestRejected, match="has expired; check the clock"):
         await said_by(behind(authority.server("localhost", expired=True)), ask)
 
 
@@ -134,7 +136,7 @@ async def test_a_certificate_for_another_host_is_told(
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
 
-    with pytest.raises(RequestRejected, match=r"is for another host: .*'localhost'.* Is the base URL right\?"):
+    with pytest.raises(RequestRejected, match=r"is for another host: .*'localhost'.* Check the base URL\."):
         await said_by(behind(authority.server("other.example")), ask)
 
 
@@ -155,7 +157,7 @@ def test_a_file_that_holds_no_certificate_is_told_with_its_variable(tmp_path: Pa
     with pytest.raises(RequestRejected) as caught:
         ssl_context({"CURL_CA_BUNDLE": str(other)})
 
-    assert str(caught.value) == f"CURL_CA_BUNDLE names {other}, which holds no certificates in PEM form"
+    assert str(caught.value) == f"CURL_CA_BUNDLE names {other}, which contains no certificates in PEM format"
 
 
 async def test_a_gateway_that_asks_for_a_certificate_is_shown_ours(
@@ -163,28 +165,30 @@ async def test_a_gateway_that_asks_for_a_certificate_is_shown_ours(
 ) -> None:
     certificate, key = authority.client(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
-    monkeypatch.setenv(OWN_CERTIFICATE, str(certificate))
-    monkeypatch.setenv(OWN_KEY, str(key))
+    monkeypatch.setenv(CLIENT_CERTIFICATE, str(certificate))
+    monkeypatch.setenv(CLIENT_KEY, str(key))
 
     last = await said_by(behind(authority.server("localhost", asks_back=True)), ask)
 
     assert isinstance(last, Done)
 
 
-@pytest.mark.parametrize(("certificate", "key", "blamed"), [("gone", "", OWN_CERTIFICATE), ("there", "gone", OWN_KEY)])
+@pytest.mark.parametrize(
+    ("certificate", "key", "blamed"), [("gone", "", CLIENT_CERTIFICATE), ("there", "gone", CLIENT_KEY)]
+)
 def test_a_certificate_of_ours_that_is_not_there_is_told(
     authority: Authority, tmp_path: Path, certificate: str, key: str, blamed: str
 ) -> None:
     authority.file.rename(tmp_path / "there")
-    named = {OWN_CERTIFICATE: str(tmp_path / certificate), OWN_KEY: str(tmp_path / key) if key else ""}
+    named = {CLIENT_CERTIFICATE: str(tmp_path / certificate), CLIENT_KEY: str(tmp_path / key) if key else ""}
 
     with pytest.raises(RequestRejected, match=f"{blamed} names .*gone, which does not exist"):
         ssl_context(named)
 
 
 def test_a_certificate_of_ours_without_its_key_is_told(authority: Authority) -> None:
-    with pytest.raises(RequestRejected, match="they must be a certificate and its key"):
-        ssl_context({OWN_CERTIFICATE: str(authority.file)})
+    with pytest.raises(RequestRejected, match="a certificate and its key"):
+        ssl_context({CLIENT_CERTIFICATE: str(authority.file)})
 
 
 def test_companies_authorities_need_not_keep_to_the_newest_rules() -> None:

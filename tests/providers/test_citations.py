@@ -21,7 +21,7 @@ from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.net.stream import decoded
 from providers.openai_chat.decode import ChatDecoder
-from providers.wire.citations import MOST, citation
+from providers.wire.citations import MAX_CITATIONS, citation
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -87,12 +87,12 @@ def test_a_list_keeps_its_places_whatever_stands_in_it() -> None:
 
 
 def test_no_reply_has_more_sources_than_can_be_kept() -> None:
-    many = [f"https://example.com/{number}" for number in range(MOST + 50)]
+    many = [f"https://example.com/{number}" for number in range(MAX_CITATIONS + 50)]
 
     message = said(*chat(citations=many))
 
     assert isinstance(message.content[0], Text)
-    assert [each.url for each in message.content[0].citations] == many[:MOST]
+    assert [each.url for each in message.content[0].citations] == many[:MAX_CITATIONS]
 
 
 @given(JSON, JSON, JSON)

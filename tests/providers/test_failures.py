@@ -116,7 +116,7 @@ def test_the_reason_is_found_in_every_shape(body: str) -> None:
 def test_a_refused_key_is_named_by_its_source_and_never_shown() -> None:
     error = classified(401, f"invalid key {KEY} \x1b]0;x\x07")
 
-    assert "the key from keyring was refused (401)" in str(error)
+    assert "the key from keyring was rejected (401)" in str(error)
     assert KEY not in str(error)
     assert "\x1b" not in str(error)
 
@@ -226,7 +226,7 @@ async def test_a_key_goes_where_its_variable_says(
     model = model_at(server, "anthropic")
 
     with pytest.raises(
-        AuthenticationFailed, match=f"the key from environment variable {variable} was refused"
+        AuthenticationFailed, match=f"the key from environment variable {variable} was rejected"
     ) as caught:
         await ask(model)
 

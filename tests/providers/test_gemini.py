@@ -120,12 +120,12 @@ async def test_the_ids_of_calls_are_unique_in_a_session_though_the_service_repea
 @pytest.mark.parametrize(
     ("refusal", "kind", "told"),
     [
-        (said(400, "API key not valid. Please pass a valid API key."), AuthenticationFailed, "was refused (400)"),
-        (said(403, "Method doesn't allow unregistered callers"), AuthenticationFailed, "was refused (403)"),
+        (said(400, "API key not valid. Please pass a valid API key."), AuthenticationFailed, "was rejected (400)"),
+        (said(403, "Method doesn't allow unregistered callers"), AuthenticationFailed, "was rejected (403)"),
         (said(429, QUOTA, {"retryDelay": "31s"}), ModelThrottled, "too many requests"),
         (said(429, QUOTA, {"quotaId": "RequestsPerDay"}, {"retryDelay": "31s"}), QuotaExhausted, "no credit"),
         (said(429, QUOTA), QuotaExhausted, "no credit"),
-        (said(400, "The input token count (2) exceeds the maximum number"), ContextWindowOverflow, "longer than"),
+        (said(400, "The input token count (2) exceeds the maximum number"), ContextWindowOverflow, "context window"),
         (said(400, "User location is not supported for the API use."), RequestRejected, "location is not"),
         (said(404, "models/some-model is not found"), ModelNotFound, "did you mean some-models"),
     ],

@@ -201,10 +201,10 @@ def test_each_reason_to_stop_has_a_meaning(reason: str, stop: str) -> None:
 @pytest.mark.parametrize(
     ("reason", "told"),
     [
-        ("SAFETY", "the service stopped the reply: what it said may be unsafe (SAFETY)"),
+        ("SAFETY", "the service stopped the reply: the reply may be unsafe (SAFETY)"),
         (
             "RECITATION",
-            "the service stopped the reply: it repeated a text it has read, which may be protected (RECITATION)",
+            "the service stopped the reply: it repeated training data, which may be copyrighted (RECITATION)",
         ),
         ("PROHIBITED_CONTENT", "the service stopped the reply: the content is prohibited (PROHIBITED_CONTENT)"),
         ("A_REASON_OF_TOMORROW", "the service stopped the reply: A_REASON_OF_TOMORROW"),
@@ -237,7 +237,7 @@ def test_a_reply_that_the_model_garbled_is_asked_for_again(reason: str) -> None:
 @pytest.mark.parametrize(
     ("feedback", "told"),
     [
-        ({"blockReason": "SAFETY"}, "the service refused the prompt: what it said may be unsafe (SAFETY)"),
+        ({"blockReason": "SAFETY"}, "the service refused the prompt: the reply may be unsafe (SAFETY)"),
         ({"blockReason": "OTHER", "blockReasonMessage": "no"}, "the service refused the prompt: no (OTHER)"),
     ],
 )
@@ -265,7 +265,7 @@ def test_without_a_reason_to_stop_a_reply_is_not_complete(reason: str) -> None:
 
 @pytest.mark.parametrize("event", ["[]", "[1]", "{}", '{"kind": "x"}', '{"candidates": {"a": 1}}', '"x"', "null"])
 def test_what_is_no_event_breaks_the_stream(event: str) -> None:
-    with pytest.raises(StreamError, match="cannot be read"):
+    with pytest.raises(StreamError, match="invalid"):
         assert list(decoded_events(ContentDecoder(ENDPOINT), [event]))
 
 

@@ -163,7 +163,7 @@ async def test_the_reply_ends_with_the_window(opened: Opened) -> None:
 async def test_a_prompt_that_is_too_long_is_an_overflow(opened: Opened) -> None:
     model = opened(window=256)
 
-    with pytest.raises(ContextWindowOverflow, match="reads 256 at once here; for more: export CINCH_LOCAL_CONTEXT"):
+    with pytest.raises(ContextWindowOverflow, match="\\(256\\); to enlarge it: export CINCH_LOCAL_CONTEXT"):
         await deltas_of(model, asked(model, "word " * 60))
 
     assert text_of(await deltas_of(model, asked(model))) == SAYS
@@ -248,9 +248,9 @@ async def test_a_strict_template_is_given_what_it_takes(opened: Opened) -> None:
 @pytest.mark.parametrize(
     ("template", "words"),
     [
-        ("", "has no chat template: take a model that was made to talk"),
-        ("{{ messages[0].content }}<|say|>", "cannot use tools: its chat template has no place for them"),
-        ("{{ raise_exception('no tools today') }}", "does not take this: no tools today"),
+        ("", "has no chat template: use a chat model"),
+        ("{{ messages[0].content }}<|say|>", "cannot use tools: its chat template does not support them"),
+        ("{{ raise_exception('no tools today') }}", "does not accept this request: no tools today"),
     ],
 )
 async def test_a_template_that_does_not_serve_is_told(opened: Opened, template: str, words: str) -> None:
@@ -274,7 +274,7 @@ async def test_a_person_sets_the_window(opened: Opened, monkeypatch: pytest.Monk
     assert (await opened().info.load()).context_window == 100
 
     monkeypatch.setenv("CINCH_LOCAL_CONTEXT", "much")
-    with pytest.raises(ConfigError, match="CINCH_LOCAL_CONTEXT is 'much': give a number of tokens"):
+    with pytest.raises(ConfigError, match="CINCH_LOCAL_CONTEXT is 'much': set a number of tokens"):
         opened()
 
 
@@ -295,7 +295,7 @@ def test_a_window_that_memory_does_not_hold_is_told(tmp_path: Path) -> None:
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
 
-    assert "there is not enough memory for tiny.gguf with a window of 10,000,000 tokens" in done.stdout
+    assert "not enough memory for tiny.gguf with a context window of 10,000,000 tokens" in done.stdout
     assert done.stderr == ""
 
 
@@ -314,10 +314,10 @@ def cut_the_header(path: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "error", "words"),
     [
-        (scramble, RequestRejected, "is no GGUF file, or a broken one"),
-        (cut_the_header, RequestRejected, "is no GGUF file, or a broken one"),
+        (scramble, RequestRejected, "is not a valid GGUF file"),
+        (cut_the_header, RequestRejected, "is not a valid GGUF file"),
         (cut, RequestRejected, "llama.cpp cannot load"),
-        (Path.unlink, RequestRejected, "is no file"),
+        (Path.unlink, RequestRejected, "does not exist"),
     ],
 )
 async def test_a_file_that_is_no_model_is_told(
@@ -333,7 +333,7 @@ async def test_a_file_that_is_no_model_is_told(
 async def test_a_part_that_is_missing_is_told(tmp_path: Path) -> None:
     model = connect(f"local/{write_model(tmp_path / 'tiny-00001-of-00002.gguf', SCRIPTS)}")
 
-    with pytest.raises(ModelNotFound, match=r"tiny-00002-of-00002\.gguf is not beside it"):
+    with pytest.raises(ModelNotFound, match=r"tiny-00002-of-00002\.gguf is missing"):
         await deltas_of(model, asked(model))
     await model.provider.close()
 
@@ -341,10 +341,10 @@ async def test_a_part_that_is_missing_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("local", r"say which model, as in local/\./model\.gguf"),
-        ("local/./none.gguf", "none.gguf is no file"),
-        ("local/acme/tiny-GGUF:Q8_0", "is not on this machine yet; to fetch it: cinch models pull acme/tiny-GGUF:Q8_0"),
-        ("local/qwen", "names no model: say a path"),
+        ("local", r"name a model, as in local/\./model\.gguf"),
+        ("local/./none.gguf", "none.gguf does not exist"),
+        ("local/acme/tiny-GGUF:Q8_0", "is not on this machine; to download it: cinch models pull acme/tiny-GGUF:Q8_0"),
+        ("local/qwen", "is not a model name: use a path"),
     ],
 )
 def test_a_model_that_is_not_here_is_told_at_once(name: str, words: str) -> None:

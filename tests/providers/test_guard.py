@@ -61,7 +61,7 @@ async def test_what_a_service_fails_to_do_is_no_more_than_a_failed_request():
         await service.models()
     await service.close()
 
-    assert str(caught.value) == "acme cannot tell its models: ValueError: [2Jno"
+    assert str(caught.value) == "acme cannot list its models: ValueError: [2Jno"
 
 
 async def test_an_error_of_ours_passes_as_it_is():
@@ -113,7 +113,7 @@ async def test_sound_deltas_pass_as_they_are(ask: Asker):
 async def test_what_is_no_delta_ends_the_reply(delta: object, ask: Asker):
     service = Failing(delta)
 
-    with pytest.raises(StreamError, match="acme sent a delta that is none: "):
+    with pytest.raises(StreamError, match="acme sent an invalid delta: "):
         await ask(model_of(service))
 
     assert service.is_closed

@@ -71,7 +71,7 @@ async def test_a_reply_that_inflates_without_end_is_given_up(
         await model.provider.close()
 
     assert peak < 16 * MIB
-    assert error is not StreamError or "decompressed, it is far too large" in str(caught.value)
+    assert error is not StreamError or "the decompressed response is too large" in str(caught.value)
 
 
 async def test_a_model_list_that_inflates_without_end_is_given_up(answer_raw: AnswerRaw) -> None:
@@ -108,7 +108,7 @@ def test_a_body_with_little_repetition_is_limited_in_size() -> None:
             for piece in decoder.feed(data):
                 count += len(piece)
 
-    with pytest.raises(InflateError, match="far too large"):
+    with pytest.raises(InflateError, match="too large"):
         feed_on()
     assert LARGEST_INFLATED - PIECE_BYTES <= count <= LARGEST_INFLATED
 
@@ -142,5 +142,5 @@ async def test_a_list_of_files_that_inflates_without_end_is_given_up(
         with Hub() as hub:
             return hub.files("some/model")
 
-    with pytest.raises(StreamError, match=r"far too large|more than"):
+    with pytest.raises(StreamError, match=r"too large|more than"):
         await asyncio.to_thread(files)

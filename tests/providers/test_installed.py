@@ -28,20 +28,20 @@ BROKEN = {
     "syntax": ("this is no Python\n", "SyntaxError"),
     "exits": ("raise SystemExit('goodbye')\n", "SystemExit: goodbye"),
     "nameless": ("", "has no attribute 'nameless'"),
-    "wrong": ("wrong = {}\n", "a Preset or a ProviderPlugin is wanted, and this is a dict"),
+    "wrong": ("wrong = {}\n", "expected a Preset or a ProviderPlugin, not dict"),
     "raises": ("def raises(): raise KeyError('x')\n", "KeyError"),
     "lacks": ("from providers.plugins import Preset\nlacks = Preset('lacks')\n", "missing 3 required"),
-    "other": (preset_code("another") + "other = another\n", "is called 'other' and its preset 'another'"),
+    "other": (preset_code("another") + "other = another\n", "is named 'other' but its preset 'another'"),
     "speech": (preset_code("speech").replace("openai_chat", "elvish"), "no code for the protocol 'elvish'"),
-    "ours": (OWN.format(name="ours", more="", open="print").replace("own", "gemini"), "its own protocol needs another"),
+    "ours": (OWN.format(name="ours", more="", open="print").replace("own", "gemini"), "use another protocol name"),
     "bare": (preset_code("bare").replace('("ACME_API_KEY",)', '"ACME_API_KEY"'), "key_variables must be a tuple"),
-    "keyless": (preset_code("keyless").replace('"ACME_API_KEY",', ""), "or say key_required=False"),
+    "keyless": (preset_code("keyless").replace('"ACME_API_KEY",', ""), "or set key_required=False"),
     "address": (preset_code("address", url="example.com"), "base_url must begin with http"),
-    "pattern": (OWN.format(name="pattern", more=', own_urls="("', open="print"), "own_urls is no regular expression"),
-    "headers": (OWN.format(name="headers", more=', headers={"x": 1}', open="print"), "headers must be texts"),
-    "anthropic": (preset_code("anthropic"), "cinch has a provider of that name"),
-    "demo": (preset_code("demo"), "cinch has a provider of that name"),
-    "Shout": (preset_code("Shout"), "a name is of small letters"),
+    "pattern": (OWN.format(name="pattern", more=', own_urls="("', open="print"), "own_urls is not a valid regular"),
+    "headers": (OWN.format(name="headers", more=', headers={"x": 1}', open="print"), "headers must be strings"),
+    "anthropic": (preset_code("anthropic"), "cinch has a built-in provider of that name"),
+    "demo": (preset_code("demo"), "cinch has a built-in provider of that name"),
+    "Shout": (preset_code("Shout"), "a name consists of lower-case letters"),
 }
 
 
@@ -79,7 +79,7 @@ def test_a_provider_that_cannot_be_used_is_told_with_its_package_and_what_to_do(
 ):
     (told,) = [problem for problem in report["problems"] if f"the provider {name!r}" in problem]
 
-    assert told.startswith(f"the provider {name!r} of the package {name}-package 1.2 is left out: ")
+    assert told.startswith(f"the provider {name!r} of the package {name}-package 1.2 cannot be used: ")
     assert BROKEN[name][1] in told
     assert told.endswith(f"; update the package, or remove it: pip uninstall {name}-package")
 
@@ -108,7 +108,10 @@ def test_of_two_packages_with_one_name_the_same_one_is_used_everywhere(tmp_path:
     found = python(code, folder)
 
     assert found["url"] == "https://two.example.com"
-    assert "the package zzz-acme 1.2 is left out: acme-official 1.2 brings one of that name" in found["problems"][0]
+    assert (
+        "the package zzz-acme 1.2 cannot be used: acme-official 1.2 has a provider of the same name"
+        in found["problems"][0]
+    )
 
 
 def test_only_the_provider_that_is_meant_is_imported(tmp_path: Path):

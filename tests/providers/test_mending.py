@@ -11,7 +11,7 @@ from harness.errors import RequestRejected
 from harness.messages import ModelSpec, user
 from harness.ports.provider import Request
 from providers import connect
-from providers.net.degradation import MOST, with_degradation
+from providers.net.degradation import MAX_ATTEMPTS, with_degradation
 
 REFUSAL = "temperature is not supported"
 BEGUN = (
@@ -78,4 +78,4 @@ async def test_a_service_that_refuses_without_end_is_left_in_the_end() -> None:
     with pytest.raises(RequestRejected):
         _ = [delta async for delta in with_degradation(ask, lambda _: True, named)]
 
-    assert asked == MOST + 1
+    assert asked == MAX_ATTEMPTS + 1

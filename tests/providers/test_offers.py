@@ -102,7 +102,7 @@ async def test_one_that_only_makes_vectors_is_not_offered_by_ollama() -> None:
 async def test_a_server_that_takes_too_long_is_an_error_and_so_is_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     with ListServer({}) as server:
         server.released.clear()
-        with pytest.raises(NetworkError, match="did not say within"):
+        with pytest.raises(NetworkError, match="did not list its models within"):
             await served_offers(presets()["vllm"], base_url=server.url + "/v1", seconds=0.2)
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
     with pytest.raises(ConfigError, match="no key for Groq"):

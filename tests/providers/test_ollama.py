@@ -87,7 +87,7 @@ async def test_a_model_that_was_not_pulled_is_named_with_what_to_do(
 
     assert str(caught.value) == (
         "Ollama: no such model (HTTP 404): model 'some-model' not found; did you mean some-model2?; "
-        "to fetch it: ollama pull some-model"
+        "to download it: ollama pull some-model"
     )
     assert server.requests == []
 
@@ -198,7 +198,7 @@ async def test_a_model_without_tools_is_told_plainly(
     server = serve([Failure(400, "registry.ollama.ai/library/m:latest does not support tools")])
     server.shown = shown
 
-    with pytest.raises(RequestRejected, match="some-model cannot use tools; take a model that can"):
+    with pytest.raises(RequestRejected, match="some-model does not support tools"):
         await ask_with_tool(model_at(server, "ollama"))
 
     assert len(server.requests) == asked

@@ -107,7 +107,10 @@ def test_images_of_results_follow_the_last_result() -> None:
 def test_a_model_that_cannot_see_is_told_that_there_was_an_image() -> None:
     message = messages_of(UserMessage((Text("Look"), PIXEL)), card=BLIND)[0]
 
-    assert message == {"role": "user", "content": "Look\n[image/png, 1 kB: left out, since this model sees no images]"}
+    assert message == {
+        "role": "user",
+        "content": "Look\n[image/png, 1 kB: omitted: this model does not support images]",
+    }
 
 
 @pytest.mark.parametrize(

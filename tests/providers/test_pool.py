@@ -89,7 +89,7 @@ async def test_a_connection_that_died_in_the_pool_is_replaced_without_a_word(for
 async def test_a_new_connection_that_breaks_is_told_and_not_tried_again(forgetful: Forgetful, ask: Asker) -> None:
     model = connect("openai-chat/m", base_url=forgetful.url)
 
-    with pytest.raises(NetworkError, match="was cut off"):
+    with pytest.raises(NetworkError, match="was closed early"):
         await ask(model)
     await model.provider.close()
 
@@ -133,7 +133,7 @@ async def test_as_many_requests_run_at_once_as_there_are(ask: Asker) -> None:
 async def test_a_connection_rests_as_long_as_most_tools_take(
     serve: Serve, model_at: ModelAt, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(pool, "KEEP_ALIVE_SECONDS", 0.0)
     server = serve([Reply("Hi")] * 2)
     model = model_at(server, "openai-chat")
 

@@ -41,9 +41,9 @@ def test_the_package_of_a_preset_is_built_installed_and_answers(tmp_path: Path):
     ("answer", "told"),
     [
         ([{"say": "Good "}, {"say": "day."}, {"end": "done", "read": 5, "wrote": 2}], "Good day."),
-        ([{"problem": {"status": 402, "text": "pay first"}}], "Talk: no credit or quota is left"),
-        ([{"sing": "la"}], "the service sent an event that cannot be read"),
-        ([{"say": "Good day."}, {"end": "done", "read": "5", "wrote": 2}], "talk sent a delta that is none"),
+        ([{"problem": {"status": 402, "text": "pay first"}}], "Talk: no credit or quota left"),
+        ([{"sing": "la"}], "the service sent an invalid event"),
+        ([{"say": "Good day."}, {"end": "done", "read": "5", "wrote": 2}], "talk sent an invalid delta"),
     ],
 )
 def test_the_protocol_of_ones_own_answers_and_fails_as_it_says(answer: list[dict[str, str]], told: str, tmp_path: Path):

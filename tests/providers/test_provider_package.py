@@ -58,9 +58,9 @@ def test_its_model_works_with_tools_like_any_other(ask: Run, tmp_path: Path):
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        (401, "the key from environment variable ECHO_API_KEY was refused (401) by Echo"),
-        ([{"problem": {"status": 402, "text": "sk-echo-secret is broke"}}], "Echo: no credit or quota is left"),
-        ([{"say": "Hi"}, {"end": "done", "read": "much"}], "echo sent a delta that is none: Done("),
+        (401, "the key from environment variable ECHO_API_KEY was rejected (401) by Echo"),
+        ([{"problem": {"status": 402, "text": "sk-echo-secret is broke"}}], "Echo: no credit or quota left"),
+        ([{"say": "Hi"}, {"end": "done", "read": "much"}], "echo sent an invalid delta: Done("),
     ],
 )
 def test_what_goes_wrong_is_told_in_a_sentence(ask: Run, answer: Any, told: str):
@@ -80,7 +80,7 @@ def test_an_answer_that_was_cut_off_is_asked_for_again(ask: Run):
         done = ask(server)
 
     assert done.stdout == "Whole.\n", done.stderr
-    assert "the reply of Echo was cut off before its end" in done.stderr
+    assert "the reply of Echo is incomplete: the connection was closed early" in done.stderr
     # Nothing came of the call.
     assert server.asked[1]["turns"] == server.asked[0]["turns"]
 
@@ -116,7 +116,7 @@ def test_a_broken_package_beside_it_is_told_and_harms_nobody(ask: Run, example: 
     listed = cinch("models", "--providers", cwd=tmp_path, installed=both)
 
     assert (beside.stdout, beside.stderr) == ("Good day.\n", "")
-    told = "the provider 'acme' of the package acme-package 1.2 is left out: ModuleNotFoundError: No module named"
+    told = "the provider 'acme' of the package acme-package 1.2 cannot be used: ModuleNotFoundError: No module named"
     assert told in itself.stderr
     assert "pip uninstall acme-package" in itself.stderr
     assert (itself.returncode, itself.stderr.count("\n")) == (2, 1)
@@ -154,5 +154,5 @@ def test_a_key_for_a_preset_alone_chooses_it_when_no_other_is_there(tmp_path: Pa
     asked = cinch("-p", "Hello", cwd=tmp_path, installed=packages, ACME_API_KEY="k", CINCH_RETRY_MAX_RETRIES="0")
     nobody = cinch("-p", "Hello", cwd=tmp_path, installed=packages)
 
-    assert "nothing answers at http://127.0.0.1:9/v1" in asked.stderr
+    assert "cannot connect to http://127.0.0.1:9/v1" in asked.stderr
     assert "no model is chosen" in nobody.stderr

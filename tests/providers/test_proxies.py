@@ -136,8 +136,8 @@ async def test_a_wrong_password_is_told_and_not_shown(
     error = await refused(ask)
 
     assert isinstance(error, RequestRejected)
-    assert f"the proxy {scheme}://127.0.0.1:{proxy.port} did not let us through to {ENCRYPTED}" in str(error)
-    assert "it wants a user name and a password: HTTPS_PROXY=" in str(error)
+    assert f"the proxy {scheme}://127.0.0.1:{proxy.port} rejected the connection to {ENCRYPTED}" in str(error)
+    assert "it requires a user name and a password: HTTPS_PROXY=" in str(error)
     for secret in (PASSWORD, QUOTED):
         assert secret not in f"{told_whole(error)} {caplog.text}"
 
@@ -155,7 +155,7 @@ async def test_a_proxy_that_wants_a_password_for_what_is_not_encrypted_is_told(
 
     error = await refused(ask, PLAIN)
 
-    assert "it wants a user name and a password: HTTP_PROXY=http://user:password@host:port" in str(error)
+    assert "it requires a user name and a password: HTTP_PROXY=http://user:password@host:port" in str(error)
 
 
 async def test_a_proxy_that_forbids_a_host_is_told(
@@ -166,7 +166,7 @@ async def test_a_proxy_that_forbids_a_host_is_told(
 
     error = await refused(ask)
 
-    assert str(error).endswith(f"did not let us through to {ENCRYPTED}: 403 Forbidden; exceptions go into NO_PROXY")
+    assert str(error).endswith(f"rejected the connection to {ENCRYPTED}: 403 Forbidden; to bypass it, set NO_PROXY")
     assert not error.retryable
 
 
@@ -187,8 +187,8 @@ async def test_a_proxy_that_is_down_is_told(scheme: str, ask: Asker, monkeypatch
 
     error = await refused(ask)
 
-    way = f"the proxy {scheme}://127.0.0.1:{port} on the way to {ENCRYPTED}"
-    assert str(error) == f"{way} does not answer: it is named in all_proxy"
+    proxy = f"the proxy {scheme}://127.0.0.1:{port}"
+    assert str(error) == f"cannot connect to {proxy}, set in all_proxy, for {ENCRYPTED}"
     assert isinstance(error, NetworkError)
 
 
@@ -219,7 +219,7 @@ async def test_a_variable_that_names_no_proxy_is_named_and_not_quoted(
 
     error = await refused(ask)
 
-    assert "ALL_PROXY names no proxy that can be used" in str(error)
+    assert "ALL_PROXY is not a valid proxy URL" in str(error)
     for secret in (PASSWORD, "secret"):
         assert secret not in f"{told_whole(error)} {caplog.text}"
 
@@ -317,4 +317,4 @@ async def test_what_speaks_no_socks_is_told(ask: Asker, monkeypatch: pytest.Monk
         error = await refused(ask)
 
     assert isinstance(error, NetworkError)
-    assert str(error) == f"what answers as the proxy {url}, from ALL_PROXY, speaks no SOCKS"
+    assert str(error) == f"the proxy {url}, set in ALL_PROXY, is not a SOCKS proxy"

@@ -126,7 +126,7 @@ async def test_a_gateway_that_answers_in_its_own_way_is_asked_again(
 
     assert type(error) is NetworkError
     assert STEADY.delay(error, 1) == pytest.approx(1)
-    assert ("502 Bad Gateway" if body else "it gave no reason") in str(error)
+    assert ("502 Bad Gateway" if body else "no reason given") in str(error)
     assert_fit_to_be_shown(error, model, caplog)
 
 

@@ -27,7 +27,7 @@ from providers.endpoint import Endpoint
 from providers.openai_chat.provider import ChatProvider
 from providers.wire.image_support import ImageFallback, rejects_images, without_images
 
-LEFT_OUT = "left out, since this model sees no images"
+LEFT_OUT = "omitted: this model does not support images"
 LOOK = ToolCall("call_1", "look", {})
 HISTORY: tuple[ModelMessage, ...] = (
     UserMessage((Text("What is this?"), PICTURE)),
@@ -81,7 +81,7 @@ async def test_a_model_that_refuses_images_gets_words_from_then_on(serve: Serve,
 
     assert [seen_and_left_out(recorded.body) for recorded in server.requests] == [(2, 0), (0, 2), (0, 2)]
     assert len(told) == 1
-    assert told[0].startswith(f"{model.spec.name} sees no images")
+    assert told[0].startswith(f"{model.spec.name} does not support images")
 
 
 async def test_a_refusal_without_any_image_is_told(serve: Serve, model_at: ModelAt) -> None:
@@ -146,8 +146,8 @@ async def test_a_model_that_sees_gets_the_images_that_a_blind_one_did_not(serve:
     await blind.provider.close()
 
     assert [seen_and_left_out(each.body) for each in server.requests] == [(0, 1), (1, 0), (0, 1)]
-    assert [event.text[:40] for event in heard if isinstance(event, Notice)] == [
-        "deepseek/deepseek-v4-pro sees no images:"
+    assert [event.text.partition(":")[0] for event in heard if isinstance(event, Notice)] == [
+        "deepseek/deepseek-v4-pro does not support images"
     ]
 
 

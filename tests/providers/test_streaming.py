@@ -132,7 +132,7 @@ async def test_a_cut_stream_is_never_a_finished_reply(
     model = model_at(server, wire)
 
     for _ in range(5):
-        with pytest.raises(NetworkError, match="cut off") as caught:
+        with pytest.raises(NetworkError, match="closed early") as caught:
             await ask(model)
         assert caught.value.retryable
 
@@ -188,7 +188,7 @@ async def test_no_server_is_told_plainly(wire: str, serve: Serve, model_at: Mode
     server = ModelServer().__enter__()
     server.__exit__()
 
-    with pytest.raises(NetworkError, match=rf"nothing answers at {server.url}.*is the server running\?"):
+    with pytest.raises(NetworkError, match=rf"cannot connect to {server.url}.*is the server running\?"):
         await ask(model_at(server, wire))
 
 
@@ -206,7 +206,7 @@ async def test_events_that_are_none_break_the_stream(
 ) -> None:
     server = serve([Raw(body)])
 
-    with pytest.raises(StreamError, match="cannot be read"):
+    with pytest.raises(StreamError, match="invalid"):
         await ask(model_at(server, wire))
 
 
@@ -274,8 +274,8 @@ async def test_a_server_that_holds_the_line_after_the_end_does_not_hold_the_repl
 async def test_a_server_that_falls_silent_is_given_up(
     serve: Serve, wire: str, model_at: ModelAt, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "LOCAL_SILENCE_SECONDS", 0.1)
+    monkeypatch.setattr(pool, "LOCAL_READ_SECONDS", 0.1)
     server = serve([Hang(Reply("one two"), after_events=2)])
 
-    with pytest.raises(NetworkError, match="fell silent"):
+    with pytest.raises(NetworkError, match="read timed out"):
         await ask(model_at(server, wire))

@@ -56,7 +56,7 @@ async def test_a_redirect_is_not_followed(serve: Serve, wire: str, model_at: Mod
     other = serve([Reply("stolen")])
     server = serve([Failure(307, headers={"location": f"{other.url}/v1/messages"})])
 
-    with pytest.raises(RequestRejected, match="is the base URL right"):
+    with pytest.raises(RequestRejected, match="check the base URL"):
         await ask(model_at(server, wire))
 
     assert not other.requests

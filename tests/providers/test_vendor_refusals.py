@@ -67,14 +67,14 @@ async def test_each_vendors_own_words_are_understood(
 @pytest.mark.parametrize(
     ("status", "title", "kind", "told"),
     [
-        (403, "Just a moment...", RequestRejected, "(Just a moment...): something on the way"),
-        (401, "Sign in", RequestRejected, "the key is not to blame"),
+        (403, "Just a moment...", RequestRejected, "(Just a moment...): the request was blocked"),
+        (401, "Sign in", RequestRejected, "the key is not the problem"),
         (429, "Too Many", ModelThrottled, "(Too Many)"),
-        (502, "Bad Gateway", NetworkError, "(Bad Gateway): what stands in front"),
-        (503, "Sorry", ModelOverloaded, "(Sorry): what stands in front"),
-        (511, "", RequestRejected, "the network wants a login"),
-        (404, "nginx", RequestRejected, "is the base URL right? a web page answered: nginx"),
-        (200, "Airport", StreamError, "(Airport), and no model"),
+        (502, "Bad Gateway", NetworkError, "(Bad Gateway): the gateway cannot reach"),
+        (503, "Sorry", ModelOverloaded, "(Sorry): the gateway cannot reach"),
+        (511, "", RequestRejected, "the network requires a login"),
+        (404, "nginx", RequestRejected, "check the base URL. web page: nginx"),
+        (200, "Airport", StreamError, "(Airport): check the base URL"),
     ],
 )
 async def test_a_web_page_is_told_as_one_and_never_blamed_on_the_key(
@@ -99,7 +99,7 @@ async def test_where_a_service_sends_us_on_to_is_told(answer_raw: AnswerRaw, wir
     error = await refused(ask, connect(f"{wire}/some-model", base_url=url))
 
     assert type(error) is RequestRejected
-    assert "it sends us on to login.example.com" in str(error)
+    assert "it redirects to login.example.com" in str(error)
 
 
 def event(data: str, name: str = "") -> str:
@@ -169,5 +169,5 @@ async def test_a_reply_the_model_garbled_is_asked_for_again_and_at_last_told(ser
     bad = await Agent(model_at(never, "groq"), options=AgentOptions(retry=AT_ONCE)).prompt("Go")
 
     assert (good.text, len(mended.requests)) == ("Done.", 2)
-    assert "the model wrote a reply that cannot be used" in (bad.error or "")
+    assert "the model produced an invalid reply" in (bad.error or "")
     assert len(never.requests) == 1 + AT_ONCE.max_retries

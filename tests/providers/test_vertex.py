@@ -226,14 +226,14 @@ async def test_a_login_that_was_revoked_says_how_to_log_in(log_in: Callable[...,
 
 
 async def test_without_a_login_one_is_told_how_to_log_in() -> None:
-    with pytest.raises(AuthenticationFailed, match="no login with Google was found; log in with: gcloud auth"):
+    with pytest.raises(AuthenticationFailed, match="no Google Cloud credentials found; log in with: gcloud auth"):
         await site().route(None)
 
 
 async def test_a_token_service_that_is_away_may_be_asked_again(log_in: Callable[..., TokenServer]) -> None:
     log_in().__exit__()
 
-    with pytest.raises(NetworkError, match="could not be asked for a token"):
+    with pytest.raises(NetworkError, match="could not request a token from Google"):
         await site().route(None)
 
 

@@ -35,7 +35,7 @@ def text_of(output: ToolOutput) -> str:
 def test_who_is_asked_reads_that_a_command_goes_on_in_the_background(asked: str):
     tool, arguments = BashTool(), {"command": "make serve", asked: True}
 
-    assert tool.risk(tool.validate(arguments)).reason.endswith("goes on in the background")
+    assert tool.risk(tool.validate(arguments)).reason.endswith("runs in the background")
     assert tool.summary(arguments) == "make serve  (in the background)"
     assert "background" not in tool.risk(tool.validate({"command": "make serve"})).reason
 
@@ -91,7 +91,7 @@ async def test_of_much_output_the_end_is_shown_and_where_all_of_it_is(tmp_path: 
 
     assert len(text_of(output)) < 20_000
     assert text_of(output).endswith("100000")
-    assert f"All of it: {tmp_path / 'spill'}" in text_of(output)
+    assert f"Full output: {tmp_path / 'spill'}" in text_of(output)
     assert "first" not in text_of(output).partition("characters left out")[2]
 
 
@@ -166,5 +166,5 @@ async def test_of_a_job_that_prints_without_end_the_person_and_the_model_hear_on
     assert "job-1 (yes a line of a job) has printed more than 100 MB" in told[0]
     assert [each.text.startswith("[Still running: job-1 ") for each in news.clear()] == [True]
     assert printed.startswith("a line of a job\n")
-    assert "what is beyond was not kept" in printed
+    assert "the rest was not saved" in printed
     assert len(printed) < 40_000

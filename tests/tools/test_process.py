@@ -11,7 +11,7 @@ import pytest
 from fakes.processes import is_alive
 
 from tools.model_keys import without_model_keys
-from tools.process import BREATH_BYTES, BREATH_SECONDS, Command, Ended, quiet_environment, run_command
+from tools.process import PAUSE_EVERY_BYTES, PAUSE_SECONDS, Command, Ended, quiet_environment, run_command
 
 
 @pytest.fixture
@@ -96,24 +96,24 @@ async def test_who_prints_without_end_is_read_a_little_at_a_time(run: Callable) 
     freely, loop = 1_000_000, asyncio.get_running_loop()
     came: list[tuple[float, int]] = []
 
-    task = run("yes", lambda data: came.append((loop.time(), len(data))), freely=freely)
-    await until(lambda: sum(size for _, size in came) > freely + 8 * BREATH_BYTES)
+    task = run("yes", lambda data: came.append((loop.time(), len(data))), unthrottled=freely)
+    await until(lambda: sum(size for _, size in came) > freely + 8 * PAUSE_EVERY_BYTES)
     await stop(task)
 
     room, pauses = freely, list[float]()
     for (moment, size), (next_moment, _) in itertools.pairwise(came[:-2]):
         room -= size
         if room <= 0:
-            room = BREATH_BYTES
+            room = PAUSE_EVERY_BYTES
             pauses.append(next_moment - moment)
     assert len(pauses) >= 7
-    assert min(pauses) >= 0.9 * BREATH_SECONDS
+    assert min(pauses) >= 0.9 * PAUSE_SECONDS
 
 
 async def test_all_that_is_printed_arrives_though_it_is_read_a_little_at_a_time(run: Callable) -> None:
     sizes: list[int] = []
 
-    await run("head -c 3000000 /dev/zero", lambda data: sizes.append(len(data)), freely=1)
+    await run("head -c 3000000 /dev/zero", lambda data: sizes.append(len(data)), unthrottled=1)
 
     assert sum(sizes) == 3_000_000
 

@@ -39,7 +39,7 @@ async def test_long_file_is_read_in_parts(place: Workplace):
     end = await place.call(READ, path="a.txt", offset=-2)
     past = await place.call(READ, path="a.txt", offset=200)
 
-    assert part.lines == ["    11\tline 11", "    12\tline 12", "[lines 11–12 of 100 · read on with offset=13]"]
+    assert part.lines == ["    11\tline 11", "    12\tline 12", "[lines 11–12 of 100 · continue with offset=13]"]
     assert end.lines[0] == "    99\tline 99"
     assert past.output.is_error
     assert "100 lines" in past.text
@@ -53,7 +53,7 @@ async def test_result_is_bounded_in_bytes_and_in_each_line(place: Workplace):
     long = await place.call(READ, path="long.txt")
 
     assert len(wide.text.encode()) < 51_000
-    assert "read on with offset=17]" in wide.lines[-1]
+    assert "continue with offset=17]" in wide.lines[-1]
     assert len(long.text) < 2100
     assert "line cut at 2000 characters" in long.text
 
@@ -76,7 +76,7 @@ async def test_two_gigabytes_are_read_in_parts(place: Workplace):
 
     assert "binary" in binary.text
     assert text.lines[0] == "2000000\tline"
-    assert "of more · 15,000,000 bytes in all · read on with offset=2000001" in text.lines[1]
+    assert "of more · 15,000,000 bytes in total · continue with offset=2000001" in text.lines[1]
 
 
 @pytest.mark.parametrize("name", ["empty.txt", "marked.txt"])

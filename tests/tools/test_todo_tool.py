@@ -22,7 +22,7 @@ async def test_list_is_shown_and_answered_briefly(tmp_path: Path) -> None:
     output = await tool.run(tool.validate(TWO_STEPS), tool_context(tmp_path))
 
     assert output.view == TodoView((TodoItem("read", "completed"), TodoItem("write", "in_progress")))
-    assert output.content == (Text("Noted: 1 of 2 steps are done."),)
+    assert output.content == (Text("Updated: 1 of 2 steps are done."),)
     assert tool.risk(TWO_STEPS) == Risk("none")
 
 

@@ -1,1 +1,1 @@
-"""Text work that several tools share."""
+"""Finding and replacing text for edit_file."""

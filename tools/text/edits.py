@@ -1,4 +1,4 @@
-"""Edits made to a file's text, all or none, and, where one cannot be made, the reason in words for a model."""
+"""Edits of a file's text, all or none, with the reason for the model if one cannot be applied."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tools.text.matching import Found, Hit, find
 _NUMBERED = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
 _LISTED = 20
 _SHOWN_LINES = 30
-_TELLING = 8
+_SIGNIFICANT_CHARS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +30,30 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """The file's new text, the line ranges that are new, the number of places, and what had to be overlooked."""
+    """Result of successful edits."""
 
     file: FileText
+    """The file with its new text."""
+
     regions: tuple[tuple[int, int], ...]
+    """New line ranges, first and last line."""
+
     places: int
+    """Number of replaced places."""
+
     notes: tuple[str, ...]
+    """Differences that were ignored to find a place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why nothing was changed, and what to do."""
+    """Reason why nothing was changed, and what to do."""
 
     reason: str
 
 
 def apply_edits(file: FileText, edits: Sequence[Edit]) -> Edited | Refused:
-    """Make the edits in order, each on what the one before left."""
+    """Apply the edits in order, each to the result of the previous one."""
     regions: list[tuple[int, int]] = []
     notes: list[str] = []
     places = 0
@@ -69,7 +76,7 @@ def _place(file: FileText, edit: Edit, name: str) -> Found | Refused:
         return _whole(file, edit, name)
     edit = replace(edit, new=file.normalised(edit.new))
     if edit.old == edit.new:
-        return Refused(f"{name} and its new text are the same, so there is nothing to change.")
+        return Refused(f"{name} and its new text are identical, so there is nothing to change.")
     found = find(file, edit.old, edit.new)
     if not found.hits and (bare := _without_numbers(edit)) is not None:
         found = find(file, bare.old, bare.new)
@@ -93,7 +100,7 @@ def _whole(file: FileText, edit: Edit, name: str) -> Found | Refused:
 
 
 def _without_numbers(edit: Edit) -> Edit | None:
-    """The edit without line numbers that were copied along from read_file's output."""
+    """Return the edit without line numbers copied from read_file's output."""
     lines = edit.old.rstrip("\n").split("\n")
     if not all(_NUMBERED.match(line) for line in lines):
         return None
@@ -101,7 +108,7 @@ def _without_numbers(edit: Edit) -> Edit | None:
 
 
 def _ambiguous(file: FileText, found: Found) -> list[int]:
-    """The lines of all hits, a second one that overlaps the only one included."""
+    """Return the lines of all hits, including a second one that overlaps a single hit."""
     starts = [hit.start for hit in found.hits]
     if len(starts) == 1:
         hit = found.hits[0]
@@ -121,10 +128,10 @@ def _several(lines: Sequence[int], name: str) -> str:
 
 def _missed(file: FileText, edit: Edit, name: str) -> str:
     parts = [f"{name} is not in the file. Nothing was changed."]
-    made = find(file, edit.new, edit.new).hits if len(edit.new.strip()) >= _TELLING else ()
+    made = find(file, edit.new, edit.new).hits if len(edit.new.strip()) >= _SIGNIFICANT_CHARS else ()
     if made:
         line = _line(file.text, made[0].start)
-        parts.append(f"Its new text is already there, at line {line}: this edit seems to have been made before.")
+        parts.append(f"Its new text is already there, at line {line}: this edit seems to have been applied already.")
     near = nearest_block(file.text, edit.old)
     if near is not None:
         last = near.first + len(near.lines) - 1
@@ -132,12 +139,12 @@ def _missed(file: FileText, edit: Edit, name: str) -> str:
         where = f"lines {near.first}–{last}" if len(near.lines) > 1 else f"line {near.first}"
         parts.append(f"The nearest place is {where}; {near.reason}:\n" + "\n".join(shown))
     elif not made:
-        parts.append("Nothing in the file is like it. Read the file again, or look for the text with grep.")
+        parts.append("Nothing in the file is similar. Read the file again, or search for the text with grep.")
     return "\n".join(parts)
 
 
 def _splices(file: FileText, hit: Hit) -> list[Splice]:
-    """As little as possible, so that line endings inside the span stay as they are."""
+    """Return minimal splices, so that line endings inside the span stay as they are."""
     old, new = file.text[hit.start : hit.end], hit.new
     one = difference(old, new)
     inside = old[one.start : one.end]
@@ -153,7 +160,7 @@ def _splices(file: FileText, hit: Hit) -> list[Splice]:
 
 
 def _moved(regions: Sequence[tuple[int, int]], hits: Sequence[Hit]) -> list[tuple[int, int]]:
-    """Where the regions are after the hits were replaced, and the regions that are new."""
+    """Return the regions after the hits were replaced, including the new ones."""
     starts, ends = [hit.start for hit in hits], [hit.end for hit in hits]
     kept = [
         (start, end)
@@ -170,7 +177,7 @@ def _line_ranges(text: str, regions: Sequence[tuple[int, int]]) -> tuple[tuple[i
     ranges: list[tuple[int, int]] = []
     line_ends = occurrences(text, "\n")
     for start, end in regions:
-        # A region that ends with a line feed does not reach into the next line.
+        # A region that ends with a line feed does not extend into the next line.
         last = max(start, end - 1) if text[max(end - 1, 0) : end] == "\n" else end
         lines = (bisect_left(line_ends, start) + 1, bisect_left(line_ends, last) + 1)
         if ranges and lines[0] <= ranges[-1][1] + 1:
@@ -185,7 +192,7 @@ def _line(text: str, offset: int) -> int:
 
 
 def edits_for(view: DiffView, text: str) -> list[Edit]:
-    """Edits that turn the file as it is into `text`, from the end to the beginning: what is above stays where it is."""
+    """Return edits that turn the file into `text`, from the end to the beginning so that positions above stay valid."""
     lines, wanted = lines_of(view.old or ""), lines_of(text)
     edits: list[Edit] = []
     for hunk in reversed(hunks_of(replace(view, old=view.old or "", new=text))):
@@ -201,7 +208,7 @@ def edits_for(view: DiffView, text: str) -> list[Edit]:
 
 
 def _unique(lines: list[str], hunk: Hunk) -> tuple[int, int]:
-    """As many lines around a hunk as it takes to be found nowhere else."""
+    """Return a hunk with as many lines around it as make it unique."""
     first, last = hunk.old_from, hunk.old_to
     whole = "".join(lines)
     while not _is_unique(whole, "".join(lines[first:last])):

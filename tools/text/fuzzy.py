@@ -1,4 +1,4 @@
-"""The place in a file that a model probably meant, and in what it differs."""
+"""Most similar place in a file to a text that was not found, and how it differs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _QUOTED = 120
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """Lines from number `first` on; `reason` says in one line what differs."""
+    """Lines from number `first` on; `reason` describes the first difference in one line."""
 
     first: int
     lines: tuple[str, ...]
@@ -26,7 +26,7 @@ class Nearest:
 
 
 def nearest_block(text: str, wanted: str) -> Nearest | None:
-    """The run of lines most like `wanted`, if any is like it at all."""
+    """Return the block of lines most similar to `wanted`, if any is similar enough."""
     lines = text.split("\n")
     asked = wanted.strip("\n").split("\n")
     start = _voted(lines, asked)
@@ -40,7 +40,7 @@ def nearest_block(text: str, wanted: str) -> Nearest | None:
 
 
 def _voted(lines: Sequence[str], asked: Sequence[str]) -> int | None:
-    """Where the most of the asked lines are in place, but for indentation; a rare line counts more."""
+    """Return the line at which most requested lines match, ignoring indentation; rare lines count more."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for number, line in enumerate(lines):
         places[line.strip()].append(number)
@@ -54,7 +54,7 @@ def _voted(lines: Sequence[str], asked: Sequence[str]) -> int | None:
 
 
 def _alike(lines: Sequence[str], asked: Sequence[str]) -> int | None:
-    """Where the longest asked line has its likest counterpart."""
+    """Return the position at which the longest requested line has its best match."""
     offset, anchor = max(enumerate(asked), key=lambda each: len(each[1].strip()))
     words = set(_WORD.findall(anchor.lower()))
     shared = Counter(

@@ -1,7 +1,7 @@
-"""Where an edit's old text is in a file: exactly, or, failing that, but for differences that carry no meaning.
+"""Search for an edit's old text in a file: exact, then ignoring differences without meaning.
 
-Four rungs, each tried only when the one before found nothing. None of them weighs likeness: a place either is what was
-asked for, up to line endings, trailing spaces and typographic signs, or indentation, or it is not.
+Four strategies, each used only if the one before found nothing. None of them scores similarity: a place matches up to
+line endings, trailing spaces and typographic characters, or indentation, or it does not match.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _COMPARED_LINES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """`new` belongs in place of `start:end` of the file's text."""
+    """Replacement of `start:end` of the file's text with `new`."""
 
     start: int
     end: int
@@ -35,16 +35,16 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`ignoring` says what had to be overlooked; empty for an exact match."""
+    """Hits, and what was ignored to find them; empty for an exact match."""
 
     hits: tuple[Hit, ...]
     ignoring: str = ""
 
 
 def find(file: FileText, old: str, new: str) -> Found:
-    """All places for an edit, from the first rung that has any."""
-    for ignoring, rung in _RUNGS:
-        hits = rung(file, old, new)
+    """Return all places for an edit, from the first strategy that finds any."""
+    for ignoring, strategy in _STRATEGIES:
+        hits = strategy(file, old, new)
         if hits:
             return Found(tuple(hits), ignoring)
     return Found(())
@@ -63,7 +63,7 @@ def _any_line_ending(file: FileText, old: str, new: str) -> list[Hit]:
 def _any_trailing_space(file: FileText, old: str, new: str) -> list[Hit]:
     view = _View(file.text)
     wanted = _View(_line_feeds(old)).text
-    # What lost spaces at its end was meant up to the end of a line.
+    # Text with trailing spaces was meant to extend to the end of a line.
     whole_line = old.endswith((" ", "\t"))
     spans = [(at, at + len(wanted)) for at in occurrences(view.text, wanted)]
     return [
@@ -98,16 +98,16 @@ def _any_indentation(file: FileText, old: str, new: str) -> list[Hit]:
     return hits
 
 
-_RUNGS: tuple[tuple[str, Callable[[FileText, str, str], list[Hit]]], ...] = (
+_STRATEGIES: tuple[tuple[str, Callable[[FileText, str, str], list[Hit]]], ...] = (
     ("", _exact),
     ("line endings", _any_line_ending),
-    ("trailing spaces and typographic signs", _any_trailing_space),
+    ("trailing spaces and typographic characters", _any_trailing_space),
     ("indentation", _any_indentation),
 )
 
 
 class _View:
-    """Text without trailing spaces and with plain quotes, dashes and spaces, and the way back."""
+    """Text without trailing spaces and with ASCII quotes, dashes and spaces, and the mapping back to the original."""
 
     def __init__(self, text: str) -> None:
         self.text = _TRAILING.sub("", text).translate(_TYPOGRAPHY)
@@ -118,7 +118,7 @@ class _View:
             self._removed.append(self._removed[-1] + len(match[0]))
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The same place in the original; spaces removed at either border stay outside."""
+        """Return the same place in the original; spaces removed at either end stay outside."""
         return (
             start + self._removed[bisect_right(self._places, start)],
             end + self._removed[bisect_left(self._places, end)],
@@ -127,7 +127,7 @@ class _View:
 
 @dataclass(frozen=True, slots=True)
 class _Shift:
-    """Indentation that the file has more, or less, than what was asked for."""
+    """Indentation that the file has in addition to, or less than, the requested text."""
 
     more: str
     less: str
@@ -137,7 +137,7 @@ class _Shift:
 
 
 def _shift(wanted: Sequence[str], here: Sequence[str]) -> _Shift | None:
-    """The one shift that turns every wanted line into the line here."""
+    """Return the one shift that turns every requested line into the line in the file."""
     if len(wanted) != len(here):
         return None
     found: _Shift | None = None
@@ -157,7 +157,7 @@ def _shift(wanted: Sequence[str], here: Sequence[str]) -> _Shift | None:
 
 
 def _carried(file: FileText, span: tuple[int, int], texts: tuple[str, str], shift: _Shift | None = None) -> Hit:
-    """A hit whose new text keeps the file's own form of every line that the edit leaves as it is."""
+    """Return a hit whose new text keeps the file's form of every line that the edit does not change."""
     old, new = (_line_feeds(text).split("\n") for text in texts)
     here = file.text[span[0] : span[1]].split("\n")
     wanted = [shift.applied(line) for line in new] if shift else new

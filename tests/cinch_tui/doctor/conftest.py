@@ -11,7 +11,7 @@ import pytest
 from fakes.model_server import ModelServer
 from fakes.script import Script
 
-from providers.net.tls import OWN_CERTIFICATE, OWN_KEY, VARIABLES
+from providers.net.tls import CLIENT_CERTIFICATE, CLIENT_KEY, VARIABLES
 
 T = TypeVar("T")
 Start = Callable[[AbstractContextManager[T]], T]
@@ -23,7 +23,7 @@ def nothing_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in list(os.environ):
         if variable.startswith(("AWS_", "AZURE_", "GOOGLE_", "LLM_", "LITELLM_", "OLLAMA_")):
             monkeypatch.delenv(variable)
-    for variable in (*VARIABLES, OWN_CERTIFICATE, OWN_KEY):
+    for variable in (*VARIABLES, CLIENT_CERTIFICATE, CLIENT_KEY):
         monkeypatch.delenv(variable, raising=False)
     for variable in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(variable, os.devnull)

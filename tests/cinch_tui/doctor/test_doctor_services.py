@@ -192,7 +192,7 @@ async def test_a_local_server_without_models_is_told_how_to_get_one(
     [
         ("openai", "setup: no key for OpenAI: set OPENAI_API_KEY"),
         ("azure/mine", "setup: Azure OpenAI: no address"),
-        ("bedrock", "key: no credentials for AWS were found"),
+        ("bedrock", "key: no AWS credentials found"),
     ],
 )
 async def test_what_is_missing_is_said_of_a_service_that_is_not_set_up(name: str, told: str) -> None:

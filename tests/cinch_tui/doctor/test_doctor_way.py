@@ -132,7 +132,7 @@ async def test_a_service_behind_a_proxy_answers_and_the_proxy_is_told(
 UNKNOWN = "refuses the name and password that it was given"
 PROXIES = {
     "stranger": ("http", {"refusal": "403 Forbidden"}, "does not let us through to", f"to allow {HOST}:443"),
-    "no way": ("http", {"refusal": "502 Bad Gateway"}, "does not reach", "is the base URL right?"),
+    "no way": ("http", {"refusal": "502 Bad Gateway"}, "does not reach", "check the base URL?"),
     "login": ("http", {"login": "me:other"}, UNKNOWN, "export HTTPS_PROXY=http://NAME:PASSWORD@127.0.0.1"),
     "socks": ("socks5", {"login": "me:other"}, UNKNOWN, "export HTTPS_PROXY=socks5://NAME:PASSWORD@127.0.0.1"),
 }

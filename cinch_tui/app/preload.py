@@ -1,4 +1,4 @@
-"""What is loaded behind the first paint, before somebody waits for it."""
+"""Preloading behind the first paint, before anyone waits for it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NEEDED_NEXT = (
 
 
 TOLD_OF = ("harness.events", "harness.messages", "harness.ports.provider", "harness.agent.reply", "harness.agent.run")
-"""Where the classes are of which the first reply makes instances."""
+"""Modules with the dataclasses of the first reply."""
 
 
 def load_next() -> None:

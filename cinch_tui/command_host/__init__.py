@@ -1,1 +1,1 @@
-"""What commands may do, in each front end."""
+"""Command host of the full-screen app."""

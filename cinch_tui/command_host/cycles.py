@@ -1,4 +1,4 @@
-"""What one key steps through: the colours a terminal always has (F3), and the models at hand (F4)."""
+"""Cycles that one key steps through: themes (F3) and models (F4)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ MONO = ("mono-white", "mono-black")
 
 
 class ThemeCycle:
-    """From the person's theme to white, to black, and back; nothing of it is kept."""
+    """The user's theme, white and black; the choice is not saved."""
 
     def __init__(self, theme_switch: ThemeSwitch) -> None:
         self._theme_switch = theme_switch
         self._usual = AUTO
 
     def step(self) -> str:
-        """Show the next one; the result is its name.
+        """Switch to the next theme and return its name.
 
         Raises:
-            ConfigError: it cannot be used.
+            ConfigError: It cannot be used.
         """
         chosen = self._theme_switch.chosen
         if chosen not in MONO:
@@ -31,17 +31,17 @@ class ThemeCycle:
 
 
 class ModelCycle:
-    """The models that were named, chosen or used since the start, in the order in which they came up."""
+    """Models named, chosen or used since the start, in that order."""
 
     def __init__(self) -> None:
         self._names: dict[str, None] = {}
 
     def step(self, current: str, at_hand: Iterable[str]) -> str:
-        """The one after `current`; itself where there is no other."""
+        """Return the model after `current`, or `current` if there is no other."""
         self._names.update(dict.fromkeys(name for name in (*at_hand, current) if "/" in name))
         return next_of(tuple(self._names), current)
 
 
 def next_of(names: tuple[str, ...], current: str) -> str:
-    """The name after the current one, and after the last the first."""
+    """Return the name after the current one; after the last, the first."""
     return names[(names.index(current) + 1) % len(names)]

@@ -61,7 +61,7 @@ class SessionControls(Protocol):
 
 
 class FullScreenCommands(Protocol):
-    """What only the full-screen app can do."""
+    """Abilities of the full-screen app that plain mode lacks."""
 
     def clear_view(self) -> None:
         """Empty the screen; the history and the session stay."""
@@ -212,7 +212,7 @@ class FullScreenHost(CommandHost, FullScreenCommands, Protocol):
 
 
 def full_screen(host: CommandHost, reason: str) -> FullScreenCommands:
-    """Return what only the full-screen app can do.
+    """Return the abilities of the full-screen app.
 
     Raises:
         CinchError: The host is plain mode; `reason` is the text.

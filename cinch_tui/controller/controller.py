@@ -242,7 +242,7 @@ class SessionController:
 
     @property
     def cost_of_leaving(self) -> str:
-        """What quitting would stop, as the end of a sentence; empty for nothing."""
+        """Background jobs that quitting would stop, as the end of a sentence; empty for none."""
         jobs = len(self._assembly.agent.jobs.running) if self._assembly else 0
         return f" and stops {jobs} background job{'' if jobs == 1 else 's'}" if jobs else ""
 
@@ -346,7 +346,7 @@ class SessionController:
 
     @property
     def banner(self) -> StartBanner:
-        """What an empty conversation shows."""
+        """Start banner of an empty conversation."""
         from cinch_tui.app.start_banner import StartBanner
 
         return StartBanner(str(self.assembly.workspace.root), self.agent.state.model.spec.name)

@@ -1,1 +1,1 @@
-"""What can be shown beside the conversation."""
+"""Panels around the conversation."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PanelContext:
-    """What a panel reads, and how it opens a screen."""
+    """State that a panel reads, and a way to open a screen."""
 
     assembly: Assembly
     sub_agents: SubAgents

@@ -1,4 +1,4 @@
-"""What fills the model's window, in words: its zones, and a line for each message."""
+"""Context breakdown as text: its sections, and a line for each message."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHOWN = 200
 
 
 def section_sizes(breakdown: Breakdown) -> list[tuple[str, int]]:
-    """What each zone takes, with what is free and what is kept for the reply, where the window is known."""
+    """Return the tokens of each section, and if the window is known, what is free and reserved for the reply."""
     zones = [(NAMES[zone], tokens) for zone in SECTIONS if (tokens := breakdown.tokens_in(zone))]
     if gone := breakdown.tokens_in("left out"):
         zones.append(("left out of requests", gone))
@@ -37,7 +37,7 @@ def section_sizes(breakdown: Breakdown) -> list[tuple[str, int]]:
 
 
 def summary(breakdown: Breakdown) -> str:
-    """How much of the window is taken."""
+    """Return how much of the context window is used."""
     if not breakdown.size:
         return f"{breakdown.used:,} tokens"
     return f"{breakdown.used:,} of {breakdown.size:,} tokens, {share(breakdown.used, breakdown.size)}"
@@ -49,30 +49,30 @@ def share(part: int, whole: int) -> str:
 
 
 def line_of(piece: ContextSegment) -> str:
-    """Its mark, how many tokens, who said it, and how it begins."""
+    """Return the cache mark, the tokens, the role and the beginning of a segment."""
     tokens = f"{'' if piece.is_counted else '~'}{piece.tokens:,}"
     return f"{MARKS[piece.cached]} {tokens:>8}  {_who(piece)}"
 
 
 def place_of(piece: ContextSegment) -> str:
-    """The zone, in a word; empty for what says it of itself, and for the many between."""
+    """Return the section of a message; empty for the middle, which most are in, and for other segments."""
     return piece.section if piece.message is not None and piece.section != "middle" else ""
 
 
 def whole_text(piece: ContextSegment, before: Sequence[tuple[Section, str]]) -> str:
-    """All of it, as a model reads it. `before`: the texts of what is no message."""
+    """Return the full text, as the model reads it; `before` has the texts that are no messages, by section."""
     if piece.message is None:
         return next((text for zone, text in before if zone == piece.section), "")
     return "\n\n".join(_parts(piece.message))
 
 
 def report(breakdown: Breakdown) -> str:
-    """All of it in lines, for where there is no screen."""
+    """Return the whole breakdown as lines, for plain mode."""
     lines = [summary(breakdown), *(f"{name}: {tokens:,}" for name, tokens in section_sizes(breakdown))]
-    return "\n".join([*lines, "", "One by one:", *map(_told, breakdown.segments)])
+    return "\n".join([*lines, "", "One by one:", *map(_spoken_line, breakdown.segments)])
 
 
-def _told(piece: ContextSegment) -> str:
+def _spoken_line(piece: ContextSegment) -> str:
     tokens = f"{piece.tokens:,} tokens" if piece.is_counted else f"about {piece.tokens:,} tokens"
     kept = {"all": ", kept by the service", "partly": ", partly kept by the service", "not": ""}[piece.cached]
     return f"{tokens}{kept}: {' '.join(_who(piece).split())}"

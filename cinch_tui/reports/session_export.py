@@ -1,4 +1,4 @@
-"""A session as something to read or to take elsewhere: plain text, Markdown, JSON, Claude Code's lines."""
+"""Export of a session: plain text, Markdown, JSON, Claude Code's format."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _RESULT_LINES = 12
 
 
 def when(time: float) -> str:
-    """A moment in local time, to the minute."""
+    """Return a time in the local time zone, to the minute."""
     return datetime.fromtimestamp(time).strftime("%Y-%m-%d %H:%M")
 
 
 def as_text(session: LoadedSession) -> Iterator[str]:
-    """The conversation for a terminal; long tool results are cut."""
+    """Yield the conversation for a terminal; long tool results are truncated."""
     yield f"{strip_escapes(session.title or session.session_id)}\n{when(session.created)}  {session.cwd}\n"
     for message in session.messages:
         yield from (f"{strip_escapes(part)}\n" for part in _plain_parts(message))
 
 
 def as_markdown(session: LoadedSession) -> Iterator[str]:
-    """The whole conversation; tool calls and results as code blocks."""
+    """Yield the conversation as Markdown, with tool calls and results in code blocks."""
     yield f"# {session.title or 'Session ' + session.session_id}\n\n"
     yield f"{when(session.created)} · `{session.cwd}` · {session.model_name or 'unknown model'}\n"
     for message in session.messages:
@@ -39,7 +39,7 @@ def as_markdown(session: LoadedSession) -> Iterator[str]:
 
 
 def as_json(session: LoadedSession) -> Iterator[str]:
-    """One JSON object: what the session is and its messages in cinch's own shape."""
+    """Yield one JSON object with the metadata of the session and its messages."""
     data = {
         "id": session.session_id,
         "title": session.title,
@@ -53,7 +53,7 @@ def as_json(session: LoadedSession) -> Iterator[str]:
 
 
 def as_claude(session: LoadedSession) -> Iterator[str]:
-    """A session file that holds the conversation alone: no branches, no lines of ours."""
+    """Yield a session file of the current branch only, without lines of cinch."""
     for record in chain_records(session.path):
         yield to_bytes(record).decode()
     if session.title:
@@ -121,7 +121,7 @@ def _arguments(call: ToolCall) -> str:
 
 
 def _fenced(text: str, language: str = "") -> str:
-    """A code block whose fence is longer than any run of backticks inside."""
+    """Return a code block whose fence is longer than any run of backticks inside."""
     runs: Sequence[str] = re.findall(r"`{3,}", text)
     fence = "`" * (max(map(len, runs), default=2) + 1)
     return f"{fence}{language}\n{text}\n{fence}"

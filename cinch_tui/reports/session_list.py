@@ -12,7 +12,7 @@ MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
 
 def ago(moment: float, now: float) -> str:
-    """The age of a moment, in words; a date when it is more than a week ago."""
+    """Return the age of a time in words, or its date if that was more than a week ago."""
     seconds = max(0.0, now - moment)
     if seconds < MINUTE:
         return "just now"
@@ -26,7 +26,7 @@ def ago(moment: float, now: float) -> str:
 
 
 def place_of(summary: SessionSummary, current: str) -> str:
-    """The cinch that a session is open in, if any; `current` is the id of the session that is open here."""
+    """Return where a session is open; empty for nowhere. `current` is the id of the session that is open here."""
     if summary.id == current:
         return "this session"
     return "open elsewhere" if summary.locked else ""

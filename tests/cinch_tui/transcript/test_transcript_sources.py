@@ -9,9 +9,8 @@ from fakes.widget_app import WidgetApp
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
 
-from cinch_tui.commands.host import TranscriptPart
 from cinch_tui.controller.bridge import Bridge
-from cinch_tui.reports.summaries import source
+from cinch_tui.reports.summaries import TranscriptPart, source
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import ReplyBlock, UserBlock
 from cinch_tui.transcript.history_blocks import blocks_of

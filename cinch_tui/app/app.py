@@ -24,20 +24,20 @@ from cinch_tui.config.settings import Settings
 from cinch_tui.controller.controller import SessionController
 from cinch_tui.images.image_store import ImageStore
 from cinch_tui.keys.keymap import bindings, label_of, set_user_keys
-from cinch_tui.rendering.backgrounds import remember_backgrounds_by_colour
+from cinch_tui.rendering.background_cache import remember_backgrounds_by_colour
 from cinch_tui.rendering.colourless import Colourless
 from cinch_tui.screens.chat import ChatScreen
 from cinch_tui.terminal.background import ASK, ENOUGH, TerminalBackground, remember
 from cinch_tui.terminal.caret import caret_of
 from cinch_tui.terminal.cell_diff import ScreenCells
 from cinch_tui.terminal.guard import Guard
-from cinch_tui.terminal.leaving import CLOSING, Kills, has_shell
 from cinch_tui.terminal.multiplexers import around, holds_esc_back
+from cinch_tui.terminal.shutdown_signals import CLOSING, Kills, has_shell
 from cinch_tui.terminal.window_title import WindowTitle
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.history import PromptHistory
-from cinch_tui.widgets.prompt.mentions import MentionCompletion
+from cinch_tui.widgets.prompt.mention_completion import MentionCompletion
 from cinch_tui.widgets.prompt.prompt import Prompt
 from harness.errors import CinchError, ConfigError
 from harness.session.paths import project_dir
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from cinch_tui.commands.registry import Registry
-    from cinch_tui.notifications.notifying import UserNotified
+    from cinch_tui.notifications.session_notifications import UserNotified
     from cinch_tui.terminal.first_frame import FirstFrame
     from cinch_tui.widgets.status_bar import StatusBar
 
@@ -132,7 +132,7 @@ class CinchApp(App[object]):
         # Imported once there is an agent.
         from cinch_tui.app.exit_summary import follow_resume_hint
         from cinch_tui.controller.status_command import status_line_updater
-        from cinch_tui.notifications.notifying import calling
+        from cinch_tui.notifications.session_notifications import calling
 
         assembly = self.controller.assembly
         assembly.agent.subscribe(follow_resume_hint(assembly, self.guard.say))
@@ -308,9 +308,9 @@ def run_app(options: Options, settings: Settings, frame: FirstFrame | None = Non
     with suppress(OSError, CinchError):
         told = app.fault or app.controller.refusal
         if told:
-            from cinch_tui.rendering.harmless import harmless
+            from harness.terminal_text import escape_controls
 
-            sys.stderr.write(f"cinch: {harmless(told)}\n")
+            sys.stderr.write(f"cinch: {escape_controls(told)}\n")
         from cinch_tui.app.exit_summary import print_exit_summary
 
         print_exit_summary(app.controller.assembly, with_exchange=app.controller.settings.ui.show_last_exchange)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from cinch_tui.rendering.harmless import harmless
 from harness.events import Event, RequestStart
 from harness.messages import AssistantMessage, Message, UserMessage
+from harness.terminal_text import escape_controls
 
 if TYPE_CHECKING:
     from cinch_tui.assembly import Assembly
@@ -26,7 +26,7 @@ def resume_hint(assembly: Assembly) -> str:
     if assembly.store is None or not assembly.agent.history.prompts():
         return ""
     if not assembly.store.is_saved:
-        return harmless(f"The end of this conversation could not be saved in {assembly.store.path}")
+        return escape_controls(f"The end of this conversation could not be saved in {assembly.store.path}")
     return f"Go on with this session: cinch -r {assembly.agent.session_id}"
 
 
@@ -49,10 +49,12 @@ def last_exchange(messages: Sequence[Message], columns: int) -> str:
     if not reply:
         return ""
     prompt = messages[since]
-    first, *more = (harmless(prompt.text).strip() if isinstance(prompt, UserMessage) else "").splitlines() or [""]
+    first, *more = (escape_controls(prompt.text).strip() if isinstance(prompt, UserMessage) else "").splitlines() or [
+        ""
+    ]
     asked = Text(f"> {first}{' …' if more else ''}")
     asked.truncate(columns, overflow="ellipsis")
-    lines = _wrapped(harmless(reply), columns)
+    lines = _wrapped(escape_controls(reply), columns)
     if len(lines) > LINES:
         lines = [f"… {len(lines) - LINES + 1} lines before", *lines[1 - LINES :]]
     return "\n".join((asked.plain, "", *lines))
@@ -60,7 +62,7 @@ def last_exchange(messages: Sequence[Message], columns: int) -> str:
 
 def stopped_jobs(assembly: Assembly) -> str:
     """What ran in the background until the person left; empty where nothing did."""
-    titles = [harmless(job.spec.title) for job in assembly.agent.jobs.all if job.killer == "leaving"]
+    titles = [escape_controls(job.spec.title) for job in assembly.agent.jobs.all if job.killer == "leaving"]
     count = f"{len(titles)} background job{'' if len(titles) == 1 else 's'}"
     return f"Stopped {count}: {', '.join(titles)}" if titles else ""
 

@@ -43,7 +43,7 @@ def load_next() -> None:
 async def warm(state: State) -> None:
     """Load what the first turn needs before it begins: building the HTTP client costs as much as a short reply, and the
     first code on the screen would hold up whoever types meanwhile."""
-    from cinch_tui.transcript.warm import warm_up
+    from cinch_tui.transcript.preload import warm_up
     from tools import load
 
     build: Callable[[], None] | None = getattr(state.model.provider, "warm", None)

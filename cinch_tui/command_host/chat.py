@@ -91,7 +91,7 @@ class ChatCommandHost:
         await self._app.push_screen_wait(ChangesScreen(changes, base))
 
     async def answer_side_question(self, question: str) -> None:
-        from cinch_tui.transcript.aside_block import SideQuestionBlock
+        from cinch_tui.transcript.side_question_block import SideQuestionBlock
 
         block, transcript = SideQuestionBlock(question), self._chat.widgets.transcript
         transcript.add(block)

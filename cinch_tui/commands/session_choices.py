@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cinch_tui.commands.registry import Choice
+from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.reports.session_list import ago
-from cinch_tui.transcript.plain import one_line
 
 if TYPE_CHECKING:
     from harness.session.index import SessionSummary

@@ -16,7 +16,7 @@ from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.history_blocks import said_blocks, show_result
 from cinch_tui.transcript.plan_marks import PLANNED
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
-from cinch_tui.transcript.sources import SourcesBlock
+from cinch_tui.transcript.sources_block import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.widgets.status_bar import AgentState
 from harness.approval.modes import PLAN

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cinch_tui.keys.keymap import hint
-from cinch_tui.transcript.branch_block import VariantBlock
+from cinch_tui.transcript.variant_block import VariantBlock
 from cinch_tui.user_dialogs.pickers import pick_index
 from harness.context.citations import sources_markdown, sources_of
 from harness.deltas import BlockDelta, BlockStart

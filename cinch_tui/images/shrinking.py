@@ -6,7 +6,7 @@ from io import BytesIO
 
 from PIL import Image, ImageOps
 
-from cinch_tui.transcript.pixels import BROKEN, KINDS, MOST_PIXELS
+from cinch_tui.transcript.image_decoding import BROKEN, KINDS, MOST_PIXELS
 
 # Providers scale down larger images themselves.
 PIXELS = 2_000

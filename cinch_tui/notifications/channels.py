@@ -10,8 +10,8 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from cinch_tui.config.settings import CallKind
-from cinch_tui.rendering.harmless import harmless
 from harness.lazy_dataclass import dataclass
+from harness.terminal_text import escape_controls
 
 LONGEST = 80
 BELL = "\x07"
@@ -138,5 +138,5 @@ def _is_wrapped(environ: Mapping[str, str]) -> bool:
 
 def _plain(text: str) -> str:
     """Reduce to one short line; semicolons separate fields."""
-    words = " ".join(harmless(text).replace(";", ",").split())
+    words = " ".join(escape_controls(text).replace(";", ",").split())
     return "".join(letter for letter in words if letter.isprintable())[:LONGEST]

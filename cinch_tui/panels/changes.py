@@ -10,7 +10,7 @@ from cinch_tui.changes import FileChange, SessionChanges
 from cinch_tui.keys.keymap import hint
 from cinch_tui.panels.panel import StaticPanel
 from cinch_tui.rendering.diff import diff_stat
-from cinch_tui.transcript.plain import one_line
+from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.widgets.item_list import ItemRow
 from harness.events import AgentEnd, Event, SubagentEvent, ToolExecutionEnd
 

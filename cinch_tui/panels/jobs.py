@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.keys.keymap import hint
 from cinch_tui.panels.panel import StaticPanel
-from cinch_tui.transcript.plain import one_line
+from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.status_bar import format_elapsed
 from harness.events import Event, JobEnded, JobStarted

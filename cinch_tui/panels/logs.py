@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cinch_tui.cli.log import RecentRecords, recent_records
 from cinch_tui.keys.keymap import hint
 from cinch_tui.panels.panel import StaticPanel
-from cinch_tui.transcript.plain import one_line, printed
+from cinch_tui.rendering.safe_text import one_line, plain_output
 from cinch_tui.widgets.item_list import ItemRow
 from harness.agent.guardrails import without_secrets
 from harness.events import Event
@@ -60,7 +60,7 @@ class LogsPanel(StaticPanel):
         if record is None:
             return
         trace = f"\n{logging.Formatter().formatException(record.exc_info)}" if record.exc_info else ""
-        text = printed(without_secrets(f"{_message(record)}{trace}"))
+        text = plain_output(without_secrets(f"{_message(record)}{trace}"))
         heading = f"{_clock(record)} {record.levelname} {record.name}"
         await self._context.open_screen(Reader(one_line(heading), lambda: text))
 

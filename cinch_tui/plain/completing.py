@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cinch_tui.commands import SIGILS
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.widgets.prompt.paths import names_in
+from cinch_tui.widgets.prompt.path_completion import names_in
 
 
 class Completer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cinch_tui.plain.menus import Menus, Option
-from cinch_tui.transcript.plain import one_line
+from cinch_tui.rendering.safe_text import one_line
 from harness.user_requests import Answer, Question
 
 

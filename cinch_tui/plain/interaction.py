@@ -11,9 +11,7 @@ from cinch_tui.plain.inquiry import QuestionDialog
 from cinch_tui.plain.menus import Menus, Option
 from cinch_tui.plain.questions import InputClosed
 from cinch_tui.plain.showing import shorten, view_lines
-from cinch_tui.rendering.harmless import marked
-from cinch_tui.rendering.revealed import revealed
-from cinch_tui.transcript.plain import one_line
+from cinch_tui.rendering.safe_text import mark_invisible, one_line, reveal
 from cinch_tui.user_dialogs.call_text import (
     PLAN_ANSWERS,
     AnswerOption,
@@ -181,12 +179,12 @@ def _content(request: ApprovalRequest) -> tuple[str, list[str]]:
     if isinstance(request.view, TextView):
         return "Proposal", _revealed(request.view.text)
     if request.view is not None:
-        return "Proposal", [marked(line) for line in view_lines(request.view)]
+        return "Proposal", [mark_invisible(line) for line in view_lines(request.view)]
     return "Arguments", _revealed(json.dumps(request.call.arguments, indent=2, ensure_ascii=False))
 
 
 def _revealed(text: str) -> list[str]:
-    return [marked(line) for line in revealed(text).split("\n")]
+    return [mark_invisible(line) for line in reveal(text).split("\n")]
 
 
 def _answers(request: ApprovalRequest) -> list[Option]:

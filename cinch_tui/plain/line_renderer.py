@@ -10,9 +10,9 @@ from cinch_tui.app.hints import app_hints
 from cinch_tui.plain.line_writer import LineWriter
 from cinch_tui.plain.live import LiveOutput
 from cinch_tui.plain.showing import line_count, shorten, view_lines
+from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.reports.notices import compaction_text, notice_of
 from cinch_tui.shell_line import is_report, output_text
-from cinch_tui.transcript.plain import one_line
 from harness.agent.agent import Agent
 from harness.agent.retry import format_delay
 from harness.approval.modes import PLAN

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TextIO
 
 from cinch_tui.notifications.channels import BELL
-from cinch_tui.rendering.harmless import harmless
+from harness.terminal_text import escape_controls
 
 INDENT = "  "
 _LINE_BEGINS = re.compile(r"\n(?=[^\n])")
@@ -37,7 +37,7 @@ class LineWriter:
 
     def write(self, label: str, text: str = "") -> None:
         """A line or more, on a line of their own; what follows the first is indented."""
-        first, *more = harmless(text).expandtabs(4).split("\n")
+        first, *more = escape_controls(text).expandtabs(4).split("\n")
         lines = [f"{label}: {first}".rstrip(), *(f"{INDENT}{line}".rstrip() for line in more)]
         with self._lock:
             self.end()
@@ -47,7 +47,7 @@ class LineWriter:
         """A line or more without a label."""
         with self._lock:
             self.end()
-            self._write(harmless(text).expandtabs(4) + "\n")
+            self._write(escape_controls(text).expandtabs(4) + "\n")
 
     def begin(self, label: str) -> None:
         """A text begins that arrives in fragments."""
@@ -59,7 +59,7 @@ class LineWriter:
     def add(self, fragment: str) -> None:
         """More of it; written by whole words, so that none is read out in two."""
         with self._lock:
-            text = self._word + harmless(fragment.replace("\r\n", "\n").replace("\r", "\n"))
+            text = self._word + escape_controls(fragment.replace("\r\n", "\n").replace("\r", "\n"))
             end = max(text.rfind(" "), text.rfind("\n")) + 1
             self._word = text[end:]
             if end:
@@ -106,7 +106,7 @@ class LineWriter:
 
     def typed(self, line: str) -> None:
         """What came from a pipe, which shows nothing by itself."""
-        self._put(harmless(line) + "\n")
+        self._put(escape_controls(line) + "\n")
 
     def echoed(self) -> None:
         """The person has pressed Enter, and the terminal has shown it: a new line has begun."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import assert_never
 
-from cinch_tui.transcript.plain import printed
+from cinch_tui.rendering.safe_text import plain_output
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
 from harness.workspace.hunks import Hunk, Sides, hunks_of
 
@@ -29,9 +29,9 @@ def view_lines(view: View) -> list[str]:
             return _lines(output or command)
         case ListingView(title, entries, total):
             more = [f"and {total - len(entries)} more"] if total > len(entries) else []
-            return [f"{title}: {total}" if title else str(total), *(printed(entry) for entry in entries), *more]
+            return [f"{title}: {total}" if title else str(total), *(plain_output(entry) for entry in entries), *more]
         case TodoView(items):
-            return [f"{STATES[item.status]}: {printed(item.content)}" for item in items]
+            return [f"{STATES[item.status]}: {plain_output(item.content)}" for item in items]
         case ImageView(path, _, width, height):
             return [f"picture {path}" + (f", {width} by {height} pixels" if width else "")]
         case _:
@@ -85,11 +85,11 @@ def line_count(lines: Sequence[str]) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    return printed(text).rstrip("\n").split("\n")
+    return plain_output(text).rstrip("\n").split("\n")
 
 
 def _marked(mark: str, lines: Sequence[str]) -> list[str]:
-    return [f"{mark} {printed(line.rstrip())}".rstrip() for line in lines]
+    return [f"{mark} {plain_output(line.rstrip())}".rstrip() for line in lines]
 
 
 def _places(start: int, end: int) -> str:

@@ -13,7 +13,7 @@ from rich.cells import cell_len, get_character_cell_size
 from rich.style import Style
 from rich.text import Text
 
-from cinch_tui.rendering.harmless import LONGEST_LINE, TAB, marked
+from cinch_tui.rendering.safe_text import LONGEST_LINE, TAB, mark_invisible
 from cinch_tui.rendering.styles import CodeStyles
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def shown_line(line: str, longest: int = LONGEST_LINE) -> str:
     """Return one line for display: sanitized, invisible characters marked, tabs expanded, truncated after `longest`."""
     if len(line) > longest:
         line = f"{line[:longest]}… {len(line) - longest:,} more characters"
-    return marked(line).expandtabs(TAB)
+    return mark_invisible(line).expandtabs(TAB)
 
 
 def shown_lines(text: str) -> list[str]:

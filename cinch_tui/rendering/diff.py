@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from cinch_tui.rendering.code import Lines, height, tops, wrapped
-from cinch_tui.rendering.diff_ink import Ink, nothing_in
-from cinch_tui.rendering.hunks import Row, RowKind, diff_rows
+from cinch_tui.rendering.diff_rows import Row, RowKind, diff_rows
 from cinch_tui.rendering.line_anchor import NumberedRows
 from cinch_tui.rendering.review import Review
+from cinch_tui.rendering.row_renderer import Ink, nothing_in
 from cinch_tui.rendering.side_by_side import SideBySide
 from cinch_tui.rendering.styles import DiffStyles
 from harness.lazy_dataclass import dataclass

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from cinch_tui.rendering.harmless import harmless
 from harness.lazy_dataclass import dataclass
+from harness.terminal_text import escape_controls
 
 
 @dataclass(slots=True)
@@ -51,5 +51,5 @@ class Review:
         cursor = "▶" if self.is_on and number == self.at else " "
         if number not in self.refused:
             return f"{cursor}[x] change {number + 1} of {self.count}"
-        reason = " ".join(harmless(self.refused[number]).split())
+        reason = " ".join(escape_controls(self.refused[number]).split())
         return f"{cursor}[ ] change {number + 1} of {self.count}, skipped{f': {reason}' if reason else ''}"

@@ -7,10 +7,10 @@ from bisect import bisect_right
 from rich.text import Text
 
 from cinch_tui.rendering.code import height, tops, wrapped
-from cinch_tui.rendering.diff_ink import Ink, nothing_in
-from cinch_tui.rendering.hunks import Pair, Row, diff_pairs
+from cinch_tui.rendering.diff_rows import Pair, Row, diff_pairs
 from cinch_tui.rendering.line_anchor import NumberedRows
 from cinch_tui.rendering.review import Review
+from cinch_tui.rendering.row_renderer import Ink, nothing_in
 from cinch_tui.rendering.styles import DiffStyles
 from harness.lazy_dataclass import dataclass
 from harness.views import DiffView

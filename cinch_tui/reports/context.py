@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from cinch_tui.rendering.harmless import harmless
-from cinch_tui.transcript.plain import one_line
+from cinch_tui.rendering.safe_text import one_line
 from harness.context.breakdown import SECTIONS, Breakdown, Cached, ContextSegment, Section
 from harness.messages import AssistantMessage, CustomMessage, Image, Message, Text, Thinking, ToolCall, ToolResult
+from harness.terminal_text import escape_controls
 
 MARKS: dict[Cached, str] = {"all": "●", "partly": "◑", "not": "⌇"}
 LEGEND = "● kept by the service · ◑ partly · ⌇ not · ~ estimated"
@@ -103,10 +103,10 @@ def _parts(message: Message) -> Iterator[str]:
     for block in () if isinstance(message, CustomMessage) else message.content:
         match block:
             case Text(text):
-                yield harmless(text)
+                yield escape_controls(text)
             case Thinking(text):
-                yield f"(thought) {harmless(text)}"
+                yield f"(thought) {escape_controls(text)}"
             case Image(media_type=media_type):
                 yield f"(an image, {media_type})"
             case ToolCall(name=name, arguments=arguments):
-                yield f"(call) {name} {harmless(json.dumps(arguments, ensure_ascii=False, indent=2))}"
+                yield f"(call) {name} {escape_controls(json.dumps(arguments, ensure_ascii=False, indent=2))}"

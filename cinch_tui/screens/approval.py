@@ -16,10 +16,9 @@ from textual.widgets import Input, Static
 
 from cinch_tui.keys.keymap import bindings, hint, label_of
 from cinch_tui.rendering.diff import diff_stat
-from cinch_tui.rendering.revealed import revealed
+from cinch_tui.rendering.safe_text import one_line, reveal
 from cinch_tui.screens.dialog import GRACE, stylesheets
 from cinch_tui.screens.docked import CONVERSATION_HINT, DialogFrame, DockedDialog
-from cinch_tui.transcript.plain import one_line
 from cinch_tui.user_dialogs.call_text import why
 from cinch_tui.user_dialogs.pending_calls import WaitingCalls
 from cinch_tui.widgets.answer_bar import Answer, AnswerBar
@@ -393,8 +392,8 @@ def _in_full(view: View) -> View:
     """Return the view with long blanks and lines revealed; diffs already are."""
     match view:
         case TerminalView(command=command):
-            return replace(view, command=revealed(command))
+            return replace(view, command=reveal(command))
         case TextView(text=text):
-            return replace(view, text=revealed(text))
+            return replace(view, text=reveal(text))
         case _:
             return view

@@ -19,9 +19,9 @@ from cinch_tui.changes import Base, FileChange, SessionChanges
 from cinch_tui.keys.keymap import bindings, hint
 from cinch_tui.rendering.diff import diff_stat
 from cinch_tui.rendering.review import Review
+from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.confirmation import Confirmation
 from cinch_tui.screens.dialog import Dialog, stylesheets
-from cinch_tui.transcript.plain import one_line
 from cinch_tui.widgets.review_pane import ReviewPane
 from harness.errors import CinchError
 from harness.views import TextView

@@ -14,8 +14,8 @@ from textual.widgets import Static
 
 from cinch_tui.app.start_banner import StartBanner
 from cinch_tui.keys.keymap import bindings, label_of
+from cinch_tui.screens.dialog_messages import Interrupted
 from cinch_tui.screens.panelled import PanelledScreen
-from cinch_tui.screens.to_the_chat import Interrupted
 from cinch_tui.terminal.first_frame import INTERRUPTED
 from cinch_tui.user_input import UserInput, UserInputLike, as_user_input
 from cinch_tui.widgets.prompt.prompt import Prompt
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cinch_tui.controller.view import ChatView
     from cinch_tui.shell_line import ShellLine
     from cinch_tui.terminal.first_frame import FirstFrame
-    from cinch_tui.transcript.shell_run import Shell
+    from cinch_tui.transcript.shell_commands import Shell
     from cinch_tui.widgets.queue_line import QueueLine
 
 QUIT_WITHIN = 1.5
@@ -278,7 +278,7 @@ class ChatScreen(PanelledScreen):
 
     @work(group="shell")
     async def _run_shell(self, line: ShellLine) -> None:
-        from cinch_tui.transcript.shell_run import Shell
+        from cinch_tui.transcript.shell_commands import Shell
 
         await self._controller.until_ready()
         self._shell = self._shell or Shell(self._controller.agent, self.widgets.transcript)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from textual import on, work
 
 from cinch_tui.controller.controller import NOT_READY
-from cinch_tui.screens.paced import PacedScreen
-from cinch_tui.screens.to_the_chat import Covered, ScrollConversation, TypedAhead
+from cinch_tui.screens.dialog_messages import Covered, ScrollConversation, TypedAhead
+from cinch_tui.screens.paced_screen import PacedScreen
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class ConversationScreen(PacedScreen):
 
     def furnish(self, transcript: Transcript) -> None:
         """Configure the transcript with the user's display options."""
-        from cinch_tui.terminal.pictures import first_way
-        from cinch_tui.transcript.pictured import Gallery
+        from cinch_tui.terminal.image_support import first_way
+        from cinch_tui.transcript.image_list import Gallery
         from cinch_tui.transcript.styles import Ways
 
         app, ui = self._controller.app, self._controller.settings.ui
@@ -122,8 +122,8 @@ class ConversationScreen(PacedScreen):
     @work(group="pictures")
     async def on_transcript_picture_seen(self) -> None:
         """Query image support, only once the first image is visible."""
-        from cinch_tui.terminal.pictures import may_be_asked, tmux_hands_on
-        from cinch_tui.transcript.kitty import QUERY
+        from cinch_tui.terminal.image_support import may_be_asked, tmux_hands_on
+        from cinch_tui.transcript.kitty_graphics import QUERY
 
         wanted, environ, gallery = self._controller.settings.ui.images, os.environ, self.widgets.transcript.gallery
         is_able = self._controller.app.console.color_system == "truecolor" and not self._controller.app.no_color
@@ -157,8 +157,8 @@ class ConversationScreen(PacedScreen):
             self._host.copy(url)
 
     async def on_transcript_picture_opened(self, message: Transcript.PictureOpened) -> None:
-        from cinch_tui.terminal.opening import NO_VIEWER, show_on_desktop
-        from cinch_tui.transcript.picture import file_of
+        from cinch_tui.terminal.link_opener import NO_VIEWER, show_on_desktop
+        from cinch_tui.transcript.image import file_of
 
         file = await asyncio.to_thread(file_of, message.picture)
         if not show_on_desktop(str(file)):
@@ -167,7 +167,7 @@ class ConversationScreen(PacedScreen):
     def _open(self, url: str) -> None:
         """Open a file link in the editor and a web page on the desktop; else copy the URL."""
         # Imported late: few links are opened.
-        from cinch_tui.terminal.opening import NO_VIEWER, edit_at, show_on_desktop
+        from cinch_tui.terminal.link_opener import NO_VIEWER, edit_at, show_on_desktop
         from cinch_tui.transcript.links import place_in_file
 
         place = place_in_file(url)

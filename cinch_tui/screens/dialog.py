@@ -18,8 +18,8 @@ from textual.timer import Timer
 from textual.widgets import Input, OptionList, TextArea
 
 from cinch_tui.keys.keymap import bindings
-from cinch_tui.screens.selecting import SelectingScreen
-from cinch_tui.screens.to_the_chat import Interrupted, TypedAhead
+from cinch_tui.screens.dialog_messages import Interrupted, TypedAhead
+from cinch_tui.screens.selection_screen import SelectingScreen
 from cinch_tui.widgets.answer_bar import AnswerBar
 
 ResultT = TypeVar("ResultT")

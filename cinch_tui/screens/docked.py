@@ -12,7 +12,7 @@ from textual.message import Message
 
 from cinch_tui.keys.keymap import bindings
 from cinch_tui.screens.dialog import Dialog, ResultT
-from cinch_tui.screens.to_the_chat import Covered, ScrollConversation
+from cinch_tui.screens.dialog_messages import Covered, ScrollConversation
 
 WHEEL_LINES = 3
 MOST_CONVERSATION = 5

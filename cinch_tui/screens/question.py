@@ -19,12 +19,12 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from cinch_tui.keys.keymap import bindings, hint, label_of, user_keys
-from cinch_tui.rendering.harmless import harmless
+from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import GRACE, stylesheets
 from cinch_tui.screens.docked import DialogFrame, DockedDialog
-from cinch_tui.transcript.plain import one_line
 from cinch_tui.user_dialogs.answer_form import AnswerForm, Blank
 from harness.ports.interaction import shortest_timeout
+from harness.terminal_text import escape_controls
 from harness.user_requests import Answer, Choice, Question
 
 Writing: TypeAlias = Literal["", "free", "edit"]
@@ -217,7 +217,7 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
         self.set_class(sheet.is_form, "-form")
         self.query_one("#tabs", Static).update(_tabs(sheet))
         asked = _review(sheet) if sheet.is_at_end else _asked(sheet.blank.question)
-        self.query_one("#asked", Static).update(Content(harmless(asked)))
+        self.query_one("#asked", Static).update(Content(escape_controls(asked)))
         self.query_one("#prompt").scroll_home(animate=False)
         self._note("")
         taken = None if sheet.is_at_end or sheet.blank.answer is None else sheet.blank.answer.index
@@ -321,8 +321,8 @@ def _described(blank: Blank, index: int, choice: Choice) -> Content:
     key = str(index + 1) if index < 9 else " "
     box = ("[x] " if index in blank.ticked else "[ ] ") if blank.question.multi_select else ""
     taken = " ✓" if blank.answer and blank.answer.index == index else ""
-    label = Content.assemble((key, "bold"), f"  {box}{harmless(choice.label)}{taken}")
-    return label.append_text(f"  {harmless(choice.description)}", "dim") if choice.description else label
+    label = Content.assemble((key, "bold"), f"  {box}{escape_controls(choice.label)}{taken}")
+    return label.append_text(f"  {escape_controls(choice.description)}", "dim") if choice.description else label
 
 
 def _hint(sheet: AnswerForm, writing: Writing) -> str:

@@ -11,8 +11,8 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static
 
 from cinch_tui.keys.keymap import bindings, hint
-from cinch_tui.rendering.harmless import harmless
 from cinch_tui.screens.dialog import Dialog, stylesheets
+from harness.terminal_text import escape_controls
 
 LOOK_AGAIN_SECONDS = 0.5
 
@@ -59,6 +59,6 @@ class Reader(Dialog[None]):
         self._shown = text
         scroll = self.query_one("#text")
         was_at_end = scroll.is_vertical_scroll_end
-        self.query_one("#words", Static).update(harmless(text))
+        self.query_one("#words", Static).update(escape_controls(text))
         if was_at_end:
             self.call_after_refresh(scroll.scroll_end, animate=False)

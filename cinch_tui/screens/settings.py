@@ -20,9 +20,9 @@ from cinch_tui.config.names import Key, value_of
 from cinch_tui.config.settings import Settings
 from cinch_tui.config.store import Overview, SettingState, SettingStore
 from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.screens.settings_text import about, lines_of, rows_of
-from cinch_tui.transcript.plain import one_line
 from cinch_tui.widgets.item_list import ItemList
 from harness.errors import CinchError, ConfigError
 from harness.lazy_dataclass import dataclass

@@ -10,7 +10,7 @@ from cinch_tui.config.effect_time import effect_time
 from cinch_tui.config.store import SettingState
 from cinch_tui.config.text import shown_value
 from cinch_tui.fuzzy_match import rank_matches
-from cinch_tui.transcript.plain import one_line
+from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.widgets.item_list import ItemRow
 
 _GROUPS = {

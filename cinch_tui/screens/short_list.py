@@ -13,8 +13,8 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 
 from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import Dialog, stylesheets
-from cinch_tui.transcript.plain import one_line
 
 MOST = 9
 """Maximum number of choices, each with a digit."""

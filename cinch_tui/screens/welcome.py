@@ -17,9 +17,9 @@ from textual.widgets.option_list import Option
 
 from cinch_tui import __version__
 from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
 from cinch_tui.screens.picker import Item, Picker
-from cinch_tui.transcript.plain import one_line
 from cinch_tui.widgets.key_field import KeyField
 from harness.lazy_dataclass import dataclass
 

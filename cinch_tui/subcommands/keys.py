@@ -18,8 +18,8 @@ from cinch_tui.config.layers import Config, load_config
 from cinch_tui.config.paths import find_paths
 from cinch_tui.keys.listing import describe_key, key_list_lines
 from cinch_tui.print_mode.output import Output
-from cinch_tui.terminal.key_bytes import spelled_anew
 from cinch_tui.terminal.key_modes import is_in_konsole
+from cinch_tui.terminal.legacy_keys import spelled_anew
 from harness.errors import ConfigError
 
 ENTERING = "\x1b[>25u\x1b[?2004h"
@@ -79,7 +79,7 @@ def _in_columns(line: str) -> str:
 
 
 def _show(config: Config, file: Path, out: TextIO) -> None:
-    from cinch_tui.terminal.own_terminal import open_terminal, raw
+    from cinch_tui.terminal.raw_mode import open_terminal, raw
 
     terminal = open_terminal()
     try:

@@ -76,7 +76,7 @@ def _run(arguments: Arguments, out: Output) -> int:
 def _reset(argv: Sequence[str]) -> int:
     if argv:
         raise ConfigError(f"cinch reset-terminal takes no arguments, not {argv[0]!r}")
-    from cinch_tui.terminal.own_terminal import reset_terminal
+    from cinch_tui.terminal.raw_mode import reset_terminal
 
     reset_terminal()
     return 0

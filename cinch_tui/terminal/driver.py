@@ -15,8 +15,8 @@ from textual.drivers.linux_driver import LinuxDriver
 
 from cinch_tui.terminal.cursor_placement import place_cursor
 from cinch_tui.terminal.first_frame import typed_before
-from cinch_tui.terminal.key_bytes import spelled_anew
 from cinch_tui.terminal.key_modes import asked, given_back, is_in_konsole
+from cinch_tui.terminal.legacy_keys import spelled_anew
 from cinch_tui.terminal.multiplexers import emptied
 from cinch_tui.terminal.paste_detection import PasteDetector
 from cinch_tui.terminal.sgr_optimizer import optimize_sgr

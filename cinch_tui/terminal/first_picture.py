@@ -14,8 +14,8 @@ from textual.strip import Strip
 
 from cinch_tui.app.start_banner import FOLDER_ROW
 from cinch_tui.config.private_file import write_private
+from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.terminal.first_frame import Picture, picture_file, state_folder
-from cinch_tui.transcript.plain import one_line
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:

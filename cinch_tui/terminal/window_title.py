@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cinch_tui.rendering.harmless import harmless
 from harness.lazy_dataclass import dataclass
+from harness.terminal_text import escape_controls
 
 if TYPE_CHECKING:
     from cinch_tui.widgets.status_bar import AgentState
@@ -32,5 +32,7 @@ class WindowTitle:
         return PUT_BACK if self.is_wanted else ""
 
     def showing(self, state: AgentState) -> str:
-        words = " – ".join(word for word in (" ".join(harmless(self.project).split()), WORDS[state], "cinch") if word)
+        words = " – ".join(
+            word for word in (" ".join(escape_controls(self.project).split()), WORDS[state], "cinch") if word
+        )
         return f"\x1b]2;{words}\x07" if self.is_wanted else ""

@@ -6,12 +6,12 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from cinch_tui.rendering.safe_text import plain_output
 from cinch_tui.transcript.heights import Heights
 from cinch_tui.transcript.lines import BLANK, Line, wrap_runs
-from cinch_tui.transcript.plain import printed
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.picture import Picture
+    from cinch_tui.transcript.image import Picture
     from cinch_tui.transcript.styles import BlockStyles
 
 UNDRAWN = "This block could not be displayed because of a bug in cinch; see the log for details."
@@ -87,7 +87,7 @@ def undrawn(text: str, look: BlockStyles, width: int, error: Exception) -> list[
     """Log the error and return the text unformatted, with an error message."""
     logger.error("cannot draw a part of the transcript", exc_info=error)
     told = (UNDRAWN, look.on_base("error"))
-    return wrap_runs([told, (f"\n{printed(text)}", look.base)] if text else [told], width)
+    return wrap_runs([told, (f"\n{plain_output(text)}", look.base)] if text else [told], width)
 
 
 class Gap(Part):

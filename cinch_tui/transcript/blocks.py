@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from cinch_tui.rendering.harmless import harmless
+from cinch_tui.rendering.safe_text import expand_tabs
 from cinch_tui.transcript.block import Block, Part, guess_height
 from cinch_tui.transcript.lines import Line, indented, wrap_runs
 from cinch_tui.transcript.links import linked
-from cinch_tui.transcript.plain import untabbed
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.tool_block import ToolBlock
+from harness.terminal_text import escape_controls
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.styles import BlockStyles
@@ -51,7 +51,7 @@ class UserBlock(Block):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.text = harmless(text)
+        self.text = escape_controls(text)
         self._folded = self.foldable
 
     @property
@@ -86,7 +86,7 @@ class UserBlock(Block):
         return [_TextPart(self)]
 
     def draw(self, look: BlockStyles, width: int) -> list[Line]:
-        text = untabbed(self.shown)
+        text = expand_tabs(self.shown)
         mark = look.on_base("user-mark")
         lines = wrap_runs(linked([(text, look.on_base("user"))], look.ways.root, look["link"]), width - 2)
         fill = look.on_base("user")
@@ -100,7 +100,7 @@ class NoticeBlock(Block):
 
     def __init__(self, text: str, level: NoticeLevel = "info") -> None:
         super().__init__()
-        self.text = as_sentence(harmless(text))
+        self.text = as_sentence(escape_controls(text))
         self.level: NoticeLevel = level
 
     @property
@@ -116,7 +116,7 @@ class NoticeBlock(Block):
 
     def draw(self, look: BlockStyles, width: int) -> list[Line]:
         style = look.on_base(self.level)
-        text = untabbed(self.text.rstrip())
+        text = expand_tabs(self.text.rstrip())
         runs = linked([(text, style)], look.ways.root, look["link"])
         return indented(wrap_runs(runs, width - 2), (_MARKS[self.level], style), ("  ", style))
 

@@ -10,8 +10,8 @@ from rich.style import Style
 from rich.text import Text
 
 from cinch_tui.rendering.code import Highlighter, lexer_for_language
+from cinch_tui.rendering.safe_text import expand_tabs
 from cinch_tui.transcript.lines import Run
-from cinch_tui.transcript.plain import untabbed
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.styles import BlockStyles
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def code_runs(code: str, language: str, look: BlockStyles) -> list[Run]:
     """Return highlighted `code` on the code block style; plain if `language` is unknown."""
     base = look.on_base("code-block")
-    text = untabbed(code)
+    text = expand_tabs(code)
     lexer = lexer_for_language(language)
     if lexer is None:
         return [(text, base)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cinch_tui.transcript.layout import Layout, Place, key_parts, row_key
-from cinch_tui.transcript.splitting import parser
+from cinch_tui.transcript.markdown_splitter import parser
 from cinch_tui.transcript.tool_block import ToolBlock
 from harness.views import TerminalView
 

@@ -11,12 +11,12 @@ from cinch_tui.attached_files import attached_names, without_attached
 from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
-from cinch_tui.transcript.picture import Picture
-from cinch_tui.transcript.picture_block import PictureBlock
+from cinch_tui.transcript.image import Picture
+from cinch_tui.transcript.image_block import PictureBlock
 from cinch_tui.transcript.plan_marks import PLANNED, planned_spans
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.shell_report import report_block
-from cinch_tui.transcript.sources import SourcesBlock
+from cinch_tui.transcript.sources_block import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.user_input import image_name, user_input_of
 from harness.approval.modes import SUBMIT_PLAN

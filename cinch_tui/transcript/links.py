@@ -11,9 +11,9 @@ from urllib.parse import quote, unquote, urlsplit
 
 from rich.style import Style
 
-from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.lines import Line, Run
 from harness.lazy_dataclass import dataclass
+from harness.terminal_text import escape_controls
 
 KINDS = ("http", "https", "mailto", "file")
 LONGEST = 2_000
@@ -42,7 +42,7 @@ def safe_url(url: str) -> str:
     except ValueError:
         return ""
     is_far_file = parts.scheme == "file" and parts.netloc not in ("", "localhost", _host())
-    if parts.scheme not in KINDS or is_far_file or harmless(url) != url or len(url) > LONGEST:
+    if parts.scheme not in KINDS or is_far_file or escape_controls(url) != url or len(url) > LONGEST:
         return ""
     return quote(url, safe=_KEPT) if parts.netloc or parts.path else ""
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
+from cinch_tui.rendering.safe_text import expand_tabs
 from cinch_tui.transcript.code import code_runs
 from cinch_tui.transcript.lines import BLANK, Line, Run, chop_runs, indented, plain_line, wrap_runs
 from cinch_tui.transcript.links import linked, safe_url, true_destination
-from cinch_tui.transcript.plain import untabbed
-from cinch_tui.transcript.splitting import Piece, References, language_of, parser, stretch
+from cinch_tui.transcript.markdown_splitter import Piece, References, language_of, parser, stretch
 from cinch_tui.transcript.tables import table_lines
 from harness.lazy_dataclass import dataclass
 
@@ -85,7 +85,7 @@ def _draw(element: Sequence[Token], page: Page, item: int | None) -> list[Line]:
         case "hr":
             return [plain_line("─" * page.width, page.look.on_base("rule"))]
         case "html_block":
-            return wrap_runs([(untabbed(first.content.rstrip("\n")), page.look.on_base("muted"))], page.width)
+            return wrap_runs([(expand_tabs(first.content.rstrip("\n")), page.look.on_base("muted"))], page.width)
         case _:
             return wrap_runs([run for token in element for run in inline_runs(token, page.look)], page.width)
 
@@ -186,7 +186,7 @@ def inline_runs(token: Token, look: BlockStyles, style: Style | None = None) -> 
                 runs.extend(_beside(runs[label:], ended.link, look))
         else:
             text, leaf = _leaf(child, stack[-1], look)
-            runs.append((untabbed(text), leaf))
+            runs.append((expand_tabs(text), leaf))
     return linked(runs, look.ways.root, look["link"])
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from cinch_tui.rendering.harmless import harmless
+from cinch_tui.rendering.safe_text import expand_tabs
 from cinch_tui.transcript.block import Block, Gap, Part, guess_height
 from cinch_tui.transcript.lines import BLANK, Line, indented, plain_line, wrap_runs
-from cinch_tui.transcript.plain import untabbed
-from cinch_tui.transcript.splitting import Piece, References, Splitter
+from cinch_tui.transcript.markdown_splitter import Piece, References, Splitter
+from harness.terminal_text import escape_controls
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.styles import BlockStyles
@@ -57,7 +57,7 @@ class GrowingBlock(Block):
             if text.endswith("\r"):
                 text, self._held = text[:-1], "\r"
             text = text.replace("\r\n", "\n").replace("\r", "\n")
-        text = harmless(text)
+        text = escape_controls(text)
         self._said.append(text)
         self._length += len(text)
         self._newlines += text.count("\n")
@@ -212,7 +212,7 @@ class _ThoughtPart(Part):
 
     def draw(self, look: BlockStyles, width: int) -> list[Line]:
         style = look.on_base("thinking")
-        return indented(wrap_runs([(untabbed(self._text), style)], width - 2), ("│ ", style), ("│ ", style))
+        return indented(wrap_runs([(expand_tabs(self._text), style)], width - 2), ("│ ", style), ("│ ", style))
 
     def guess(self, width: int) -> int:
         return 1 + len(self._text) // max(1, width - 2)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.block import Block, Part, guess_height
 from cinch_tui.transcript.lines import Line
-from cinch_tui.transcript.stamps import ROOM
+from cinch_tui.transcript.timestamps import ROOM
 from cinch_tui.transcript.tool_call_state import FRESH_LINES, ToolCallState
+from harness.terminal_text import escape_controls
 from harness.views import DiffView, ImageView, TerminalView, TextView, View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cinch_tui.transcript.picture import Picture
+    from cinch_tui.transcript.image import Picture
     from cinch_tui.transcript.styles import BlockStyles
     from cinch_tui.transcript.tool_call_state import ToolStatus
 
@@ -125,9 +125,9 @@ class ToolBlock(Block):
             case TerminalView(command, output):
                 return f"$ {command}\n{output}"
             case DiffView() as change if self.status == "done":
-                from cinch_tui.rendering.unified import unified
+                from cinch_tui.rendering.unified_diff import unified
 
-                return harmless(unified(change)) or self.text
+                return escape_controls(unified(change)) or self.text
             case _:
                 said = self.text or f"{self.label} {self.summary}"
                 return "\n".join((said, *(picture.label for picture in self.pictures)))
@@ -163,7 +163,7 @@ class ToolBlock(Block):
         if self.folded:
             return [header]
         # Late import: images are rare.
-        from cinch_tui.transcript.picture_block import PicturePart
+        from cinch_tui.transcript.image_block import PicturePart
 
         pictures = [PicturePart(picture) for picture in self.pictures]
         has_body = not pictures or not isinstance(self.view, ImageView)

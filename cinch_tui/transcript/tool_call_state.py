@@ -8,7 +8,7 @@ from harness.lazy_dataclass import dataclass
 from harness.views import TerminalView, View
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.picture import Picture
+    from cinch_tui.transcript.image import Picture
 
 FRESH_LINES = 8
 """Lines of output that the most recent call shows while it is unfolded by default."""

@@ -10,13 +10,13 @@ from rich.segment import Segment
 from rich.style import Style
 
 from cinch_tui.rendering.diff import diff_lines, diff_stat
-from cinch_tui.rendering.harmless import harmless
+from cinch_tui.rendering.safe_text import expand_tabs, one_line, plain_output
 from cinch_tui.transcript.code import code_runs, text_runs
+from cinch_tui.transcript.image_block import frame
 from cinch_tui.transcript.lines import Line, Run, chop_runs, indented, plain_line, wrap_runs
 from cinch_tui.transcript.links import linked
-from cinch_tui.transcript.picture_block import frame
-from cinch_tui.transcript.plain import one_line, printed, untabbed
 from cinch_tui.transcript.replies import ReplyBlock, reply_lines
+from harness.terminal_text import escape_controls
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def body_lines(call: ToolCallState, look: BlockStyles, width: int) -> list[Line]
         and call.text.strip()
         and not isinstance(call.view, TerminalView)
     ):
-        lines = [*lines, *wrap_runs([(printed(call.text.strip()), look.on_base("failed"))], inner)]
+        lines = [*lines, *wrap_runs([(plain_output(call.text.strip()), look.on_base("failed"))], inner)]
     edge = ("    ", look.base)
     return indented(lines or [plain_line(fitted("(no output)", inner), look.on_base("muted"))], edge, edge)
 
@@ -191,7 +191,7 @@ def _view_lines(view: View, look: BlockStyles, width: int) -> list[Line]:
 
 
 def _text_lines(text: str, language: str, look: BlockStyles, width: int) -> list[Line]:
-    rows, more = first_lines(printed(text).strip("\n"))
+    rows, more = first_lines(plain_output(text).strip("\n"))
     if not language:
         return [*chop_runs(_output(rows, look), width), *_more(more, look, width)]
     fill = look.on_base("code-block")
@@ -201,15 +201,15 @@ def _text_lines(text: str, language: str, look: BlockStyles, width: int) -> list
 
 def _prose_lines(text: str, look: BlockStyles, width: int) -> list[Line]:
     """Word-wrap an error message."""
-    rows, more = first_lines(printed(text).strip("\n"))
+    rows, more = first_lines(plain_output(text).strip("\n"))
     return [*wrap_runs(_output(rows, look), width), *_more(more, look, width)]
 
 
 def _terminal_lines(view: TerminalView, look: BlockStyles, width: int) -> list[Line]:
-    command = wrap_runs([(f"$ {untabbed(harmless(view.command))}", look.on_base("command"))], width)
-    rows = printed(view.output).rstrip().split("\n") if view.output.strip() else []
+    command = wrap_runs([(f"$ {expand_tabs(escape_controls(view.command))}", look.on_base("command"))], width)
+    rows = plain_output(view.output).rstrip().split("\n") if view.output.strip() else []
     hidden = max(0, len(rows) - LONGEST)
-    output = "\n".join(map(untabbed, rows[hidden:]))
+    output = "\n".join(map(expand_tabs, rows[hidden:]))
     lines = [
         *command,
         *_more(hidden, look, width),
@@ -228,7 +228,7 @@ def _output(text: str, look: BlockStyles) -> list[Run]:
 
 def _listing_lines(view: ListingView, look: BlockStyles, width: int) -> list[Line]:
     shown = view.entries[:LONGEST]
-    text = "\n".join(untabbed(harmless(entry).replace("\n", "␊")) for entry in shown)
+    text = "\n".join(expand_tabs(escape_controls(entry).replace("\n", "␊")) for entry in shown)
     lines = chop_runs(linked([(text, look.base)], look.ways.root, Style.null()), width)
     return [*(lines if shown else []), *_more(max(view.total, len(view.entries)) - len(shown), look, width)]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cinch_tui.rendering.hunks import Sides, diff_rows
-from cinch_tui.transcript.plain import printed
+from cinch_tui.rendering.diff_rows import Sides, diff_rows
+from cinch_tui.rendering.safe_text import plain_output
 from cinch_tui.transcript.tool_call_state import FRESH_LINES, ToolCallState
 from cinch_tui.transcript.tool_lines import LONGEST, first_lines
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
@@ -20,7 +20,9 @@ def body_text(call: ToolCallState) -> str:
     said = call.text.strip()
     if not text:
         return _first(said)
-    return f"{text}\n{printed(said)}" if call.status == "failed" and not isinstance(call.view, TerminalView) else text
+    return (
+        f"{text}\n{plain_output(said)}" if call.status == "failed" and not isinstance(call.view, TerminalView) else text
+    )
 
 
 def brief(call: ToolCallState) -> ToolCallState:
@@ -51,7 +53,7 @@ def _view_text(view: View) -> str:
         case TextView(text):
             return _first(text)
         case TerminalView(command, output, _, note):
-            rows = printed(output).rstrip().rsplit("\n", LONGEST)
+            rows = plain_output(output).rstrip().rsplit("\n", LONGEST)
             return "\n".join((f"$ {command}", *rows[-LONGEST:], *filter(None, (note,))))
         case DiffView():
             return "\n".join(row.text for row in diff_rows(Sides.of(view))[:LONGEST])
@@ -64,4 +66,4 @@ def _view_text(view: View) -> str:
 
 
 def _first(text: str) -> str:
-    return first_lines(printed(text).strip("\n"))[0]
+    return first_lines(plain_output(text).strip("\n"))[0]

@@ -11,10 +11,10 @@ from textual.content import Content
 from textual.message import Message
 
 from cinch_tui.keys.keymap import bindings, bindings_for_key
-from cinch_tui.transcript.acting_keys import acting_keys
-from cinch_tui.transcript.bannered import BanneredSheet
+from cinch_tui.transcript.banner_list import BanneredSheet
 from cinch_tui.transcript.blocks import UserBlock
 from cinch_tui.transcript.copying import code_of
+from cinch_tui.transcript.key_hints import acting_keys
 from cinch_tui.transcript.layout import Row, row_key
 from cinch_tui.transcript.links import Link, links_in
 from cinch_tui.transcript.painting import Marks
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from cinch_tui.transcript.block import Block
-    from cinch_tui.transcript.picture import Picture
+    from cinch_tui.transcript.image import Picture
     from cinch_tui.transcript.tool_block import ToolBlock
 
 # Seconds after which a finished call is folded.

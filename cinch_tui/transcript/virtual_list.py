@@ -20,9 +20,9 @@ from cinch_tui.transcript.caret import with_caret
 from cinch_tui.transcript.copying import selected_text
 from cinch_tui.transcript.layout import START, Layout, Row
 from cinch_tui.transcript.painting import Marks, changed_regions, painted
-from cinch_tui.transcript.stamps import stamped
 from cinch_tui.transcript.strips import Strips
 from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, Ways, block_styles, component_class
+from cinch_tui.transcript.timestamps import stamped
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cinch_tui.rendering.harmless import marked
-from cinch_tui.transcript.plain import one_line
+from cinch_tui.rendering.safe_text import mark_invisible, one_line
 from harness.approval.rules import describe
 from harness.lazy_dataclass import dataclass
 from harness.risk import RiskLevel
@@ -54,7 +53,7 @@ def is_named_in_full(request: ApprovalRequest, width: int) -> bool:
     if not isinstance(view, TerminalView):
         return False
     name = call_title(request)
-    is_whole = request.summary == view.command == marked(view.command) and name.endswith(view.command)
+    is_whole = request.summary == view.command == mark_invisible(view.command) and name.endswith(view.command)
     return is_whole and len(name) <= width
 
 

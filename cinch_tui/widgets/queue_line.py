@@ -13,9 +13,9 @@ from textual.message import Message
 from textual.reactive import var
 
 from cinch_tui.keys.keymap import bindings, hint
-from cinch_tui.rendering.harmless import harmless
 from cinch_tui.widgets.panel_keys import PanelKeys, PanelLeft
 from harness.lazy_dataclass import dataclass
+from harness.terminal_text import escape_controls
 
 LONGEST = 240
 MOST_ROWS = 4
@@ -164,7 +164,7 @@ class QueueLine(PanelKeys, can_focus=True):
         return f"  {text}" if has_steering and text and not self.has_focus and width >= 2 * len(text) else ""
 
     def _line(self, row: WaitingRow, width: int) -> Content:
-        text = harmless(" ".join(row.text[:LONGEST].split()))
+        text = escape_controls(" ".join(row.text[:LONGEST].split()))
         line = Content(f"↳ {row.kind}: {text}").truncate(width, ellipsis=True, pad=True)
         if row.id != self._chosen or not self.has_focus:
             return line

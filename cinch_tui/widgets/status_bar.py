@@ -17,9 +17,10 @@ from textual.widget import Widget
 
 from cinch_tui.config.settings import StatusItem
 from cinch_tui.cost_text import format_cost
-from cinch_tui.transcript.plain import harmless, one_line
+from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.widgets.context_gauge import ContextGauge
 from harness.lazy_dataclass import dataclass
+from harness.terminal_text import escape_controls
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 FRAME_SECONDS = 0.25
@@ -178,7 +179,7 @@ def parts_of(status: Status, elapsed: float | None) -> list[Part]:
     if status.queued:
         parts.append(Part(f"{status.queued} queued", "note", 70, "queue"))
     if status.note:
-        parts.append(Part(harmless(status.note), "note", 65, "note"))
+        parts.append(Part(escape_controls(status.note), "note", 65, "note"))
     return parts + _figures(status)
 
 
@@ -192,14 +193,14 @@ def _progress(status: Status, elapsed: float | None) -> list[Part]:
 def _figures(status: Status) -> list[Part]:
     parts: list[Part] = []
     if status.model:
-        model = harmless(status.model)
+        model = escape_controls(status.model)
         parts.append(Part(model, "model", 50, "model", short=model.rpartition("/")[2]))
     if status.tokens_in or status.tokens_out:
         counts = f"↓{format_count(status.tokens_in)} ↑{format_count(status.tokens_out)}"
         parts.append(Part(counts, "figure", 30, "tokens"))
         parts.append(Part(format_cost(status.cost), "figure", 40, "cost"))
     if status.branch:
-        parts.append(Part(f"⎇ {harmless(status.branch)}", "figure", 10, "branch"))
+        parts.append(Part(f"⎇ {escape_controls(status.branch)}", "figure", 10, "branch"))
     if status.told:
         parts.append(Part(one_line(status.told), "figure", 20, "command"))
     return parts

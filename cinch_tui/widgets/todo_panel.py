@@ -9,7 +9,7 @@ from textual.geometry import Size
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from cinch_tui.transcript.plain import harmless
+from harness.terminal_text import escape_controls
 from harness.views import TodoItem, TodoView
 
 MAX_ROWS = 5
@@ -51,7 +51,7 @@ class TodoPanel(Widget):
 
     def _line(self, item: TodoItem) -> Content:
         look = self.get_visual_style(f"todo-panel--{item.status.replace('_', '-')}", partial=True)
-        text = harmless(" ".join(item.content.split()))
+        text = escape_controls(" ".join(item.content.split()))
         return Content.assemble((f"{_MARKS[item.status]} {text}", look)).truncate(self.size.width, ellipsis=True)
 
 

@@ -16,10 +16,10 @@ from textual.style import Style
 from textual.timer import Timer
 
 from cinch_tui.keys.keymap import bindings, hint
-from cinch_tui.transcript.plain import harmless
 from cinch_tui.widgets.panel_keys import PanelKeys, PanelLeft
 from cinch_tui.widgets.status_bar import format_elapsed
 from harness.lazy_dataclass import dataclass
+from harness.terminal_text import escape_controls
 
 MAX_ROWS = 10
 TICK_SECONDS = 0.5
@@ -274,4 +274,4 @@ def _keys() -> str:
 
 
 def _one_line(text: str) -> str:
-    return harmless(" ".join(text.split()))
+    return escape_controls(" ".join(text.split()))

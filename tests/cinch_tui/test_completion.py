@@ -16,7 +16,7 @@ from cinch_tui.user_input import UserInput
 from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, CommandCompletion, Completion, best
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.history_file import MAX_ENTRIES
-from cinch_tui.widgets.prompt.mentions import MentionCompletion, list_paths
+from cinch_tui.widgets.prompt.mention_completion import MentionCompletion, list_paths
 from harness.errors import CinchError
 from harness.messages import Text, UserMessage
 

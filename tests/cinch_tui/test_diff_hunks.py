@@ -5,7 +5,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinch_tui.rendering.hunks import changed_words, diff_rows
+from cinch_tui.rendering.diff_rows import changed_words, diff_rows
 from harness.views import DiffView
 from harness.workspace.hunks import SMALL_GAP, Sides, changed_lines
 

@@ -12,7 +12,7 @@ from fakes.prompt_app import PromptApp, type_text
 
 from cinch_tui.widgets.prompt.file_index import FileIndex, FileSearch
 from cinch_tui.widgets.prompt.file_list import list_paths, paths_at_work
-from cinch_tui.widgets.prompt.mentions import MentionCompletion
+from cinch_tui.widgets.prompt.mention_completion import MentionCompletion
 
 PATHS = ("Makefile", "readme.md", "src/", "src/main.py", "src/model/maker.py", "tests/test_main.py", "ünïcode/ä.py")
 

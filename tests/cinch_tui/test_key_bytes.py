@@ -5,7 +5,7 @@ from textual._xterm_parser import XTermParser
 from textual.events import Key as KeyEvent
 
 from cinch_tui.keys.keymap import recognize_alt_keys
-from cinch_tui.terminal.key_bytes import spelled_anew
+from cinch_tui.terminal.legacy_keys import spelled_anew
 
 
 def keys_in(sent: str, *, in_konsole: bool = False) -> list[str]:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.terminal import opening
-from cinch_tui.terminal.opening import at_line, edit_at, show_on_desktop, viewer
+from cinch_tui.terminal import link_opener as opening
+from cinch_tui.terminal.link_opener import at_line, edit_at, show_on_desktop, viewer
 
 
 def program(folder: Path, name: str, text: str) -> Path:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from textual.app import App, ComposeResult
 from textual.widget import Widget
 
-from cinch_tui.screens.paced import FRAME, PacedScreen
+from cinch_tui.screens.paced_screen import FRAME, PacedScreen
 
 
 class Counter(Widget):

@@ -21,7 +21,7 @@ from cinch_tui.commands.registry import Invocation
 from cinch_tui.controller.parallel_run import numbered
 from cinch_tui.screens.picker import Picker
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, UserBlock
-from cinch_tui.transcript.branch_block import VariantBlock
+from cinch_tui.transcript.variant_block import VariantBlock
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 
 MAY_ANSWER = threading.Event()

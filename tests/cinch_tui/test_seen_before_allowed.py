@@ -10,7 +10,7 @@ from textual.events import MouseScrollUp
 from textual.widgets import Static
 
 from cinch_tui.screens.approval import ApprovalScreen
-from cinch_tui.screens.to_the_chat import Covered, ScrollConversation
+from cinch_tui.screens.dialog_messages import Covered, ScrollConversation
 from cinch_tui.widgets.diff_view import ViewPane
 from harness.messages import ToolCall
 from harness.risk import Risk, Rule

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from cinch_tui.rendering.diff import DiffLayout, Shape, diff_layout
-from cinch_tui.rendering.hunks import diff_pairs
+from cinch_tui.rendering.diff_rows import diff_pairs
 from cinch_tui.rendering.side_by_side import SideBySide
 from cinch_tui.rendering.styles import DiffStyles
 from harness.views import DiffView

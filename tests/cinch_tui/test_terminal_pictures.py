@@ -7,7 +7,7 @@ import pytest
 
 from cinch_tui.config.settings import Images
 from cinch_tui.terminal.background import ReplyParser, TerminalPictures
-from cinch_tui.terminal.pictures import first_way, may_be_asked, tmux_hands_on
+from cinch_tui.terminal.image_support import first_way, may_be_asked, tmux_hands_on
 
 
 @pytest.mark.parametrize(

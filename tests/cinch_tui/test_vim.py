@@ -5,7 +5,7 @@ from fakes.vim_field import PlainField, press
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinch_tui.widgets.prompt.vim.machine import Vim
+from cinch_tui.widgets.prompt.vim.state_machine import Vim
 
 KEYS = [*"dcyhjklwWbBeE0^$gGfFtT;,%{}xXDCYsSr~pPJuoOaAiIvV.(2", "escape", "ctrl+r"]
 

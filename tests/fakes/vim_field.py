@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cinch_tui.widgets.prompt.line_edits import Change
-from cinch_tui.widgets.prompt.vim.machine import Vim
+from cinch_tui.widgets.prompt.vim.state_machine import Vim
 
 if TYPE_CHECKING:
-    from cinch_tui.widgets.prompt.vim.acting import Field
+    from cinch_tui.widgets.prompt.vim.operators import Field
 
 
 class PlainField:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from soak.keyboard import STOPS, keys_to_press, sent_for
 
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.rendering.harmless import harmless
+from harness.terminal_text import escape_controls
 
 SIZES = ((80, 24), (120, 40), (100, 32), (40, 10), (20, 5), (300, 80), (200, 60), (5, 3))
 ESC_IS_ALONE = 0.15
@@ -55,7 +55,7 @@ class Step:
     pause: float = 0.0
 
     def __str__(self) -> str:
-        what = "resize to {}×{}".format(*self.size) if self.size[0] else repr(harmless(self.keys)[:70])
+        what = "resize to {}×{}".format(*self.size) if self.size[0] else repr(escape_controls(self.keys)[:70])
         return f"{what}, wait {self.pause:g} s" if self.pause else what
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from cinch_tui.transcript.plain import harmless
 from cinch_tui.user_input import MARK, Attachment, UserInput, image_mark
+from harness.terminal_text import escape_controls
 
 if TYPE_CHECKING:
     from cinch_tui.images.image_loader import LoadedImage
@@ -31,7 +31,7 @@ _LINE_ENDS = re.compile("\r\n|[\r\x85\u2028\u2029]")
 
 def typeable(text: str) -> str:
     """Normalize newlines and sanitize the text."""
-    return harmless(_LINE_ENDS.sub("\n", text))
+    return escape_controls(_LINE_ENDS.sub("\n", text))
 
 
 def is_large(text: str) -> bool:

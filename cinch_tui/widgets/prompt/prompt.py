@@ -22,8 +22,8 @@ from cinch_tui.widgets.prompt.draft_keeper import DraftKeeper
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.history_search import FOUND_HINT, NO_MATCH_HINT, HistorySearch, is_query
 from cinch_tui.widgets.prompt.input import PromptInput
-from cinch_tui.widgets.prompt.mentions import MentionCompletion
-from cinch_tui.widgets.prompt.pasting import PastingField
+from cinch_tui.widgets.prompt.mention_completion import MentionCompletion
+from cinch_tui.widgets.prompt.pasting_field import PastingField
 from harness.lazy_dataclass import dataclass
 
 IDLE_HINT = ("Ask for a change", "/ commands", "@ files", "chat.help help")

@@ -9,14 +9,14 @@ from textual.widgets.text_area import Selection
 
 from cinch_tui.keys.table import KEYS
 from cinch_tui.widgets.prompt.line_edits import Change
-from cinch_tui.widgets.prompt.vim.machine import Outcome, Vim
 from cinch_tui.widgets.prompt.vim.motions import resting
+from cinch_tui.widgets.prompt.vim.state_machine import Outcome, Vim
 
 if TYPE_CHECKING:
     from textual import events
 
     from cinch_tui.widgets.prompt.line_input import LineInput
-    from cinch_tui.widgets.prompt.vim.acting import Field
+    from cinch_tui.widgets.prompt.vim.operators import Field
 
 
 class VimKeys:

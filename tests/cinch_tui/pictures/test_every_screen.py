@@ -18,9 +18,9 @@ from cinch_tui.app.app import CinchApp
 from cinch_tui.screens.conversation import ConversationScreen
 from cinch_tui.screens.dialog import Dialog
 from cinch_tui.screens.docked import DockedDialog
-from cinch_tui.screens.paced import PacedScreen
+from cinch_tui.screens.paced_screen import PacedScreen
 from cinch_tui.screens.panelled import PanelledScreen
-from cinch_tui.screens.selecting import SelectingScreen
+from cinch_tui.screens.selection_screen import SelectingScreen
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 TERMINAL = {

@@ -8,7 +8,7 @@ from fakes.transcript_stage import Stage, screen
 from textual.pilot import Pilot
 
 from cinch_tui.controller.parallel_run import VariantView
-from cinch_tui.transcript.branch_block import VariantBlock
+from cinch_tui.transcript.variant_block import VariantBlock
 from cinch_tui.transcript.view import Transcript
 from cinch_tui.widgets.chat_widgets import ChatWidgets
 from cinch_tui.widgets.status_bar import StatusBar

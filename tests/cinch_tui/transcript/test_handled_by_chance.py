@@ -10,7 +10,7 @@ from PIL import Image as Pillow
 
 from cinch_tui.transcript.blocks import ReplyBlock, ToolBlock, UserBlock
 from cinch_tui.transcript.history_blocks import show_result
-from cinch_tui.transcript.pictured import Gallery
+from cinch_tui.transcript.image_list import Gallery
 from cinch_tui.transcript.styles import Ways
 from harness.messages import Image, Text, ToolResult
 from harness.views import DiffView

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinch_tui.transcript import splitting
+from cinch_tui.transcript import markdown_splitter as splitting
 from cinch_tui.transcript.blocks import ReplyBlock
 from cinch_tui.transcript.markdown import Page, element_lines
-from cinch_tui.transcript.splitting import parser
+from cinch_tui.transcript.markdown_splitter import parser
 from cinch_tui.transcript.styles import BlockStyles
 
 WIDTH = 40

@@ -66,7 +66,7 @@ async def main():
     async with app.run_test():
         await app.query_one(Transcript).drained()
         print(sorted({"markdown_it", "pygments", "rich.markdown", "httpx"} & set(sys.modules)))
-        from cinch_tui.transcript.warm import warm_up
+        from cinch_tui.transcript.preload import warm_up
         warm_up()
         before = set(sys.modules)
         view = app.query_one(Transcript)

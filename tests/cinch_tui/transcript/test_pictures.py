@@ -14,10 +14,10 @@ from textual.pilot import Pilot
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import ReplyBlock, ToolBlock
 from cinch_tui.transcript.history_blocks import said_blocks, show_result
-from cinch_tui.transcript.kitty import MARKS
-from cinch_tui.transcript.picture import Cells, Picture, file_of
-from cinch_tui.transcript.picture_block import PictureBlock
-from cinch_tui.transcript.pictured import MOST_HELD, Gallery
+from cinch_tui.transcript.image import Cells, Picture, file_of
+from cinch_tui.transcript.image_block import PictureBlock
+from cinch_tui.transcript.image_list import MOST_HELD, Gallery
+from cinch_tui.transcript.kitty_graphics import MARKS
 from cinch_tui.transcript.styles import ImageWay, Ways
 from cinch_tui.transcript.view import Transcript
 from harness.messages import Image, Text, ToolResult, UserMessage

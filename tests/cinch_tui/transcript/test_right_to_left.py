@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from rich.style import Style
 from wcwidth import wcswidth
 
-from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.blocks import ReplyBlock, UserBlock
 from cinch_tui.transcript.layout import START, Layout
 from cinch_tui.transcript.painting import painted
 from cinch_tui.transcript.styles import BlockStyles
+from harness.terminal_text import escape_controls
 
 SMALL = (44, 24)
 HEBREW, ARABIC = "שָׁלוֹם עוֹלָם", "مَرْحَبًا بِالْعَالَمِ لا"
@@ -60,4 +60,4 @@ async def test_marks_and_borders_stand_in_their_columns_beside_text_that_is_read
 
 @pytest.mark.parametrize("code", [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 def test_what_would_turn_the_reading_order_is_shown_and_not_obeyed(code: int) -> None:
-    assert harmless(f"if admin:{chr(code)} pass") == "if admin:\ufffd pass"
+    assert escape_controls(f"if admin:{chr(code)} pass") == "if admin:\ufffd pass"

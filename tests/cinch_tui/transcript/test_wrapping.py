@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.style import Style
 
+from cinch_tui.rendering.safe_text import plain_output
 from cinch_tui.transcript.lines import chop_runs, indented, wrap_runs
-from cinch_tui.transcript.plain import printed
 
 STYLE = Style()
 texts = st.lists(st.sampled_from([*"ab cd  \n中文。「-", "é", "e\u0301", "👩\u200d👧", "👍"]), max_size=80).map("".join)
@@ -55,4 +55,4 @@ def test_a_gutter_is_not_part_of_what_is_copied() -> None:
 def test_what_a_command_printed_cannot_steer_the_terminal() -> None:
     output = "\x1b[31mred\x1b[0m \x1b]0;title\x07done\r\n10%\r100%\n\ta\x08b \u202eevil \x9b2J"
 
-    assert printed(output) == "red done\n100%\n    a␈b \ufffdevil "
+    assert plain_output(output) == "red done\n100%\n    a␈b \ufffdevil "

@@ -10,14 +10,14 @@ from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 
+from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.transcript.block import Block, Part
 from cinch_tui.transcript.lines import Line, Run, plain_line
-from cinch_tui.transcript.plain import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cinch_tui.transcript.picture import Cells, Colour, Picture
+    from cinch_tui.transcript.image import Cells, Colour, Picture
     from cinch_tui.transcript.styles import BlockStyles
 
 EDGE = 4
@@ -43,7 +43,7 @@ class PicturePart(Part):
             return [_indented(line, look) for line in frame((picture.name, picture.caption), look, width - EDGE)]
         if look.ways.images == "kitty":
             # Late import: few terminals support it.
-            from cinch_tui.transcript.kitty import picture_lines
+            from cinch_tui.transcript.kitty_graphics import picture_lines
 
             lines = picture_lines(picture.number, cells, look.base)
         elif len(picture.points) == 2 * cells.rows and len(picture.points[0]) == cells.columns:

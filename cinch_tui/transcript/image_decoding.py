@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from PIL import Image
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.picture import Cells, Colour, Picture
+    from cinch_tui.transcript.image import Cells, Colour, Picture
 
 # Cell size in pixels on a high-resolution screen; larger images only cost transmission time.
 FINE_WIDTH, FINE_HEIGHT = 12, 24

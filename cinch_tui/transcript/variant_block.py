@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rich.style import Style
 
-from cinch_tui.rendering.harmless import harmless
+from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.transcript.block import Part
 from cinch_tui.transcript.lines import Line, indented, wrap_runs
-from cinch_tui.transcript.plain import one_line
 from cinch_tui.transcript.replies import PiecePart, ReplyBlock
+from harness.terminal_text import escape_controls
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.styles import BlockStyles, StyleName
@@ -30,7 +30,7 @@ class VariantBlock(ReplyBlock):
     """A streamed reply below its label; foldable once it is finished. Update it, then notify the view."""
 
     def __init__(self, name: str) -> None:
-        self.name = one_line(harmless(name))
+        self.name = one_line(escape_controls(name))
         self.state: BranchState = "running"
         self.note = ""
         self._folded = False
@@ -57,7 +57,7 @@ class VariantBlock(ReplyBlock):
     def label(self, state: BranchState, note: str = "") -> None:
         """Set the state and a note."""
         self.state = state
-        self.note = one_line(harmless(note))
+        self.note = one_line(escape_controls(note))
         self.redraw()
 
     def begin_reply(self) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.block import Block, Part
 from cinch_tui.transcript.lines import Line, indented, plain_line, wrap_runs
 from harness.context.citations import sources_text
+from harness.terminal_text import escape_controls
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.styles import BlockStyles
@@ -31,7 +31,7 @@ class SourcesBlock(Block):
 
     @property
     def source(self) -> str:
-        return harmless(sources_text(self.sources))
+        return escape_controls(sources_text(self.sources))
 
     @property
     def foldable(self) -> bool:
@@ -67,7 +67,7 @@ class _SourcesPart(Part):
 
     @property
     def text(self) -> str:
-        return harmless(sources_text(self._block.shown))
+        return escape_controls(sources_text(self._block.shown))
 
     def draw(self, look: BlockStyles, width: int) -> list[Line]:
         block = self._block
@@ -88,7 +88,7 @@ class _SourcesPart(Part):
 
 def _source_lines(source: Source, digits: int, look: BlockStyles, width: int) -> list[Line]:
     dim = look.on_base("muted")
-    label, host = harmless(source.label), harmless(source.host)
+    label, host = escape_controls(source.label), escape_controls(source.host)
     linked = dim + Style(underline=True, link=source.link) if source.link else dim
     where = f" – {host}" if host and host not in label else ""
     number = f"  {source.number:>{digits}} "

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from cinch_tui.widgets.prompt.line_edits import Change
-from cinch_tui.widgets.prompt.vim.acting import Field, Hand, Span
+from cinch_tui.widgets.prompt.vim.command_parser import Command, MoreIsNeeded, NoCommand, read_command
 from cinch_tui.widgets.prompt.vim.motions import (
     STEPS,
     Motion,
@@ -22,8 +22,8 @@ from cinch_tui.widgets.prompt.vim.motions import (
     to_line,
     vertical,
 )
-from cinch_tui.widgets.prompt.vim.objects import span_of
-from cinch_tui.widgets.prompt.vim.reading import Command, MoreIsNeeded, NoCommand, read_command
+from cinch_tui.widgets.prompt.vim.operators import Field, Hand, Span
+from cinch_tui.widgets.prompt.vim.text_objects import span_of
 
 Mode: TypeAlias = Literal["insert", "normal", "visual", "visual line"]
 Outcome: TypeAlias = Literal["taken", "left", "older", "newer"]

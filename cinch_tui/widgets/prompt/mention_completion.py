@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, Completion, CompletionSource
 from cinch_tui.widgets.prompt.file_index import FileIndex, FileSearch
 from cinch_tui.widgets.prompt.file_list import list_paths, paths_at_work
-from cinch_tui.widgets.prompt.paths import names_in
+from cinch_tui.widgets.prompt.path_completion import names_in
 
 FRESH_SECONDS = 10.0
 # Slow listings are refreshed less often.

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from cinch_tui.transcript.marking import SelectableList
+from cinch_tui.transcript.selectable_list import SelectableList
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.block import Block
+    from cinch_tui.transcript.image import Cells, Picture
     from cinch_tui.transcript.layout import Row
-    from cinch_tui.transcript.picture import Cells, Picture
 
 # Terminals limit image memory to a few hundred megabytes for all windows.
 MOST_HELD = 40
@@ -40,7 +40,7 @@ class Gallery:
 
     def place(self, number: int, cells: Cells) -> bool:
         """Display a stored image in another size; return False if it is not stored."""
-        from cinch_tui.transcript.kitty import placing, taking_away
+        from cinch_tui.transcript.kitty_graphics import placing, taking_away
 
         if number not in self._held:
             return False
@@ -50,7 +50,7 @@ class Gallery:
         return True
 
     def send(self, number: int, png: bytes, cells: Cells) -> None:
-        from cinch_tui.transcript.kitty import placing, sending
+        from cinch_tui.transcript.kitty_graphics import placing, sending
 
         for sequence in sending(number, png):
             self.tell(sequence)
@@ -60,7 +60,7 @@ class Gallery:
             self.free(next(iter(self._held)))
 
     def free(self, number: int) -> None:
-        from cinch_tui.transcript.kitty import freeing
+        from cinch_tui.transcript.kitty_graphics import freeing
 
         if self._held.pop(number, None) is not None:
             self.tell(freeing(number))
@@ -117,7 +117,7 @@ class ImageList(SelectableList):
 
     def _look_at_pictures(self, rows: list[Row]) -> None:
         # Late import: images are rare.
-        from cinch_tui.transcript.picture_block import PicturePart
+        from cinch_tui.transcript.image_block import PicturePart
 
         if not self._has_seen_a_picture:
             self._has_seen_a_picture = True
@@ -142,7 +142,7 @@ class ImageList(SelectableList):
 
     async def _decode(self, block: Block, picture: Picture, cells: Cells) -> None:
         # Late import: the decoder is large.
-        from cinch_tui.transcript.pixels import BrokenPictureError, as_png, as_points
+        from cinch_tui.transcript.image_decoding import BrokenPictureError, as_png, as_points
 
         way = self.ways.images
         try:

@@ -9,7 +9,7 @@ from textual.selection import Selection
 
 from cinch_tui.transcript.copying import place_of_key, selected_text
 from cinch_tui.transcript.layout import Row, row_key
-from cinch_tui.transcript.searched import SearchableList
+from cinch_tui.transcript.searchable_list import SearchableList
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.block import Block

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cinch_tui.transcript.image_list import ImageList
 from cinch_tui.transcript.lines import plain_line
 from cinch_tui.transcript.painting import painted
-from cinch_tui.transcript.pictured import ImageList
 
 if TYPE_CHECKING:
     from textual.strip import Strip

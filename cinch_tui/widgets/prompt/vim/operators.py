@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from cinch_tui.widgets.prompt.line_edits import Change
+from cinch_tui.widgets.prompt.vim.command_parser import Command
 from cinch_tui.widgets.prompt.vim.motions import first_letter, line_end, line_start, resting
-from cinch_tui.widgets.prompt.vim.reading import Command
 from harness.lazy_dataclass import dataclass
 
 

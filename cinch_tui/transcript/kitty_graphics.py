@@ -20,7 +20,7 @@ from rich.style import Style
 from cinch_tui.transcript.lines import Line
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.picture import Cells
+    from cinch_tui.transcript.image import Cells
 
 QUERY = "\x1b[>q\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
 """Query the terminal version and graphics support; terminals without support do not reply."""

@@ -13,7 +13,7 @@ from itertools import groupby, zip_longest
 from typing import Literal, TypeAlias
 
 from cinch_tui.rendering.code import shown_line
-from cinch_tui.rendering.revealed import shortened
+from cinch_tui.rendering.safe_text import shorten_blanks
 from harness.lazy_dataclass import dataclass
 from harness.workspace.hunks import Hunk, Sides, changed_lines
 
@@ -158,7 +158,7 @@ def _shown(line: str) -> str:
 
 def _shown_whole(line: str) -> str:
     """Return a changed line completely: nothing may be hidden in an approval."""
-    return shown_line(shortened(line.removesuffix("\n")), LONGEST_CHANGED)
+    return shown_line(shorten_blanks(line.removesuffix("\n")), LONGEST_CHANGED)
 
 
 def changed_words(old: str, new: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cinch_tui.transcript.splitting import Piece
+from cinch_tui.transcript.markdown_splitter import Piece
 from cinch_tui.transcript.styles import BlockStyles
 
 

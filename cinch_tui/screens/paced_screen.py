@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic
 
-from cinch_tui.screens.selecting import SelectingScreen
+from cinch_tui.screens.selection_screen import SelectingScreen
 
 FRAME = 1 / 30
 """Minimum seconds between frames without user input."""

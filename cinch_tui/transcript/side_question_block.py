@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from cinch_tui.rendering.harmless import harmless
+from cinch_tui.rendering.safe_text import expand_tabs
 from cinch_tui.transcript.block import Block, Part, guess_height
 from cinch_tui.transcript.lines import Line, indented, plain_line, wrap_runs
-from cinch_tui.transcript.plain import untabbed
-from cinch_tui.transcript.splitting import Splitter
+from cinch_tui.transcript.markdown_splitter import Splitter
+from harness.terminal_text import escape_controls
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.styles import BlockStyles
@@ -23,7 +23,7 @@ class SideQuestionBlock(Block):
 
     def __init__(self, question: str) -> None:
         super().__init__()
-        self.question = harmless(question)
+        self.question = escape_controls(question)
         self.answer = ""
         self.ending = ""
         self.finished = False
@@ -37,12 +37,12 @@ class SideQuestionBlock(Block):
         return not self.finished
 
     def append(self, fragment: str) -> None:
-        self.answer += harmless(fragment)
+        self.answer += escape_controls(fragment)
 
     def finish(self, ending: str = "") -> None:
         """There will be no more; `ending` says why that is worth a word."""
         self.finished = True
-        self.ending = harmless(ending)
+        self.ending = escape_controls(ending)
 
     def make_parts(self) -> list[Part]:
         return [_AsidePart(self)]
@@ -62,7 +62,7 @@ class _AsidePart(Part):
     def draw(self, look: BlockStyles, width: int) -> list[Line]:
         block, dim = self._block, look.on_base("muted")
         inner = max(1, width - 2)
-        asked = wrap_runs([(untabbed(block.question), look.on_base("strong"))], inner)
+        asked = wrap_runs([(expand_tabs(block.question), look.on_base("strong"))], inner)
         lines = [*_heading(dim, inner), *asked, *_answer_lines(block.answer, look, inner)]
         if block.ending:
             lines += wrap_runs([(block.ending, look.on_base("warning"))], inner)

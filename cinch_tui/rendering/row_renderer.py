@@ -9,7 +9,7 @@ from rich.style import Style
 from rich.text import Text
 
 from cinch_tui.rendering.code import Highlighter, lexer_for_path, shown_line
-from cinch_tui.rendering.hunks import Row
+from cinch_tui.rendering.diff_rows import Row
 from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.styles import DiffStyles
 from harness.views import DiffView

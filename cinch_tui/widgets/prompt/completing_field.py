@@ -10,10 +10,10 @@ from textual.reactive import var
 from cinch_tui.keys.keymap import bindings_for_key
 from cinch_tui.user_input import UserInputLike, as_user_input
 from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
+from cinch_tui.widgets.prompt.completion_popup import CompletionPopup
 from cinch_tui.widgets.prompt.input import PromptInput, run_first
-from cinch_tui.widgets.prompt.mentions import MentionCompletion
-from cinch_tui.widgets.prompt.paths import PathCompletion
-from cinch_tui.widgets.prompt.popup import CompletionPopup
+from cinch_tui.widgets.prompt.mention_completion import MentionCompletion
+from cinch_tui.widgets.prompt.path_completion import PathCompletion
 
 
 class CompletingField(Vertical):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cinch_tui.widgets.prompt.vim.objects import KINDS
+from cinch_tui.widgets.prompt.vim.text_objects import KINDS
 from harness.lazy_dataclass import dataclass
 
 OPERATORS = "dcy"

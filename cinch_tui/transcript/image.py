@@ -12,8 +12,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
-from cinch_tui.rendering.harmless import harmless
 from harness.lazy_dataclass import dataclass
+from harness.terminal_text import escape_controls
 
 if TYPE_CHECKING:
     from harness.messages import Image
@@ -76,7 +76,7 @@ class Picture:
     @property
     def label(self) -> str:
         """Return the placeholder in plain text."""
-        return f"[image: {harmless(self.name)}{f' {self._pixels}' if self.width else ''}]"
+        return f"[image: {escape_controls(self.name)}{f' {self._pixels}' if self.width else ''}]"
 
     @property
     def caption(self) -> str:

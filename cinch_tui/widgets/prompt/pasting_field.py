@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from cinch_tui.widgets.prompt.completing import CompletingField
+from cinch_tui.widgets.prompt.completing_field import CompletingField
 from harness.errors import CinchError
 from harness.lazy_dataclass import dataclass
 

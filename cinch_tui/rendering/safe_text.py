@@ -1,0 +1,73 @@
+"""Untrusted text made safe and readable for the terminal."""
+
+from __future__ import annotations
+
+import re
+
+from harness.terminal_text import escape_controls
+
+TAB = 4
+LONGEST_LINE = 4_000
+"""Maximum number of characters shown of a line, unless it must be shown completely."""
+
+MOST_BLANK_LINES = 3
+MOST_BLANKS = 80
+# Any Unicode whitespace: a line may consist of it and look empty.
+_BLANK_LINES = re.compile(rf"\n(?:[^\S\n]*\n){{{MOST_BLANK_LINES + 1},}}")
+_BLANKS = re.compile(rf"[^\S\n]{{{MOST_BLANKS + 1},}}")
+
+# Zero-width and blank characters: soft hyphens, joiners, fillers, variation selectors, tags.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u2800\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_EMOJI = re.compile(
+    "(?<=[\u2190-\u2bff\ufe0f\U0001f000-\U0001fbff])(\ufe0f|\u200d(?=[\u2190-\u2bff\U0001f000-\U0001fbff]))"
+)
+_ESCAPES = re.compile(
+    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC: titles, links and others
+    r"|\x1b[P^_X][^\x1b]*(?:\x1b\\)?"  # DCS and other strings
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI
+    r"|\x1b[ -/]*[0-~]"  # two-character sequences
+)
+
+
+def mark_invisible(text: str) -> str:
+    """Sanitize the text and show each invisible character as its code point, except emoji joiners."""
+    if _INVISIBLE.search(text):
+        joints = {found.start() for found in _EMOJI.finditer(text)}
+        text = _INVISIBLE.sub(lambda found: found[0] if found.start() in joints else f"⟨U+{ord(found[0]):04X}⟩", text)
+    return escape_controls(text)
+
+
+def plain_output(output: str) -> str:
+    """Return command output as plain text: no escape sequences, and only the last state of overwritten lines."""
+    text = _ESCAPES.sub("", output) if "\x1b" in output or "\x9b" in output else output
+    if "\r" in text:
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    return expand_tabs(escape_controls(text))
+
+
+def expand_tabs(text: str) -> str:
+    return "\n".join(line.expandtabs(TAB) for line in text.split("\n")) if "\t" in text else text
+
+
+def one_line(text: str) -> str:
+    return " ".join(plain_output(text).split())
+
+
+def reveal(text: str) -> str:
+    """Replace long runs of blanks and blank lines by their count, and split long lines."""
+    text = _BLANK_LINES.sub(lambda found: f"\n⋯ {found[0].count(chr(10)) - 1:,} blank lines ⋯\n", f"\n{text}")[1:]
+    return "\n".join(_whole(shorten_blanks(line)) for line in text.split("\n"))
+
+
+def shorten_blanks(line: str) -> str:
+    """Replace long runs of blanks in a line by their count."""
+    return _BLANKS.sub(lambda found: f" ⋯ {len(found[0]):,} blanks ⋯ ", line)
+
+
+def _whole(line: str) -> str:
+    """Split a line into pieces short enough to be shown completely."""
+    pieces = (line[at : at + LONGEST_LINE] for at in range(0, len(line), LONGEST_LINE))
+    return "\n".join(pieces)

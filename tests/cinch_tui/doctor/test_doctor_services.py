@@ -70,7 +70,7 @@ async def test_a_key_that_was_stored_is_mended_where_it_was_typed(
 
     _, told = await only("anthropic")
 
-    assert f"the key from {file} was refused" in told
+    assert f"the key from {file} was rejected" in told
     assert "→ type #key anthropic in the app, or: export ANTHROPIC_API_KEY=…" in told
     assert KEY not in told
 

@@ -131,7 +131,7 @@ async def revert(workspace: Workspace, change: FileChange, refused: Sequence[int
         CinchError: the file is not as it was looked at any more, or cannot be written.
     """
     # Who works for the person has read what they saw; the agent has to read it again.
-    hand = workspace.for_another()
+    hand = workspace.for_subagent()
     view = change.view
     hunks = len(hunks_of(view)) if view else 1
     now = None if change.now is None else digest(change.now)

@@ -29,7 +29,7 @@ BACKGROUND_HINT = "You will be notified when it ends; job_output shows its outpu
 
 JobState: TypeAlias = Literal["running", "ended", "killed", "failed"]
 Wait: TypeAlias = Literal["over", "late", "moved"]
-Killer: TypeAlias = Literal["", "model", "person", "leaving"]
+Killer: TypeAlias = Literal["", "model", "user", "leaving"]
 
 
 class JobOutput(Protocol):
@@ -230,7 +230,7 @@ class Jobs:
         job = self.find(job_id)
         if job is None or job.state != "running":
             return False
-        job.killer = job.killer or "person"
+        job.killer = job.killer or "user"
         call_in(job.task.get_loop(), job.task.cancel)
         return True
 
@@ -265,7 +265,7 @@ class Jobs:
             settle(job.moved)
             return
         self._known.publish(JobEnded(job_id=job.id, state=job.state, exit_code=job.exit_code, duration=job.seconds))
-        if not job.waiting and job.killer in ("", "person"):
+        if not job.waiting and job.killer in ("", "user"):
             job.owner.notify_model(_message(_end_text(job)))
 
     def _forget_old(self) -> None:
@@ -284,7 +284,7 @@ def _message(text: str) -> UserMessage:
 
 
 def _end_text(job: Job) -> str:
-    by = " by the user" if job.killer == "person" else ""
+    by = " by the user" if job.killer == "user" else ""
     return f"[Background {job.id} ({job.spec.title}): {job.status_text}{by}. job_output shows its output.]"
 
 

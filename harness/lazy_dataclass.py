@@ -1,7 +1,7 @@
-"""`dataclass` as in the standard library, but no class has a method compiled for it before an instance is made.
+"""Replacement for `dataclasses.dataclass` that compiles no methods before the first instance is created.
 
-The standard decorator compiles six functions for each frozen class, which takes most of a millisecond; we have hundreds
-of classes, so that they were close to half of a start, and most are never instantiated in a run.
+The standard decorator compiles six functions for each frozen class, which takes most of a millisecond. With hundreds of
+classes, most of them never instantiated in a run, that was close to half of the start-up time.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 C = TypeVar("C")
-_makes_ours: ContextVar[bool] = ContextVar("_makes_ours", default=False)
+_is_creating: ContextVar[bool] = ContextVar("_is_creating", default=False)
 
 
 def _lazy(
     cls: type[C] | None = None, /, *, frozen: bool = False, slots: bool = False, kw_only: bool = False, eq: bool = True
 ) -> type[C] | Callable[[type[C]], type[C]]:
-    """As `dataclasses.dataclass`, without `InitVar`. What it inherits from is not a frozen class of the standard one.
+    """Return a dataclass like `dataclasses.dataclass`, without `InitVar`. Bases must not be standard frozen classes.
 
-    Instances are compared as tuples of their fields, as the standard library did up to 3.12.
+    Instances are compared as tuples of their fields, as in the standard library up to 3.12.
     """
 
     def decorated(plain: type[C]) -> type[C]:
         own = set(vars(plain))
         if "__eq__" in own and plain.__hash__ is None:
-            own.discard("__hash__")  # Python gives a class that says what is equal no hash
-        # For a class without one, the standard decorator has `inspect` write a signature.
+            own.discard("__hash__")  # Python sets it to None in a class that defines __eq__
+        # Without a docstring, the standard decorator would generate a signature with `inspect`.
         plain.__doc__ = plain.__doc__ or plain.__name__
         _check_bases(plain, frozen=frozen)
-        within = _makes_ours.set(True)
+        within = _is_creating.set(True)
         try:
             made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(plain)
         finally:
-            _makes_ours.reset(within)
+            _is_creating.reset(within)
         for name, method in _methods_of(made, _Params(eq=eq, kw_only=kw_only, slots=slots, is_frozen=frozen)).items():
             if name not in own:
                 setattr(made, name, method)
@@ -48,7 +48,7 @@ def _lazy(
     return decorated if cls is None else decorated(cls)
 
 
-# For a type checker it is the standard one, whose every rule it knows.
+# Type checkers see the standard decorator, whose rules they know.
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
 else:
@@ -56,16 +56,17 @@ else:
 
 
 def compile_now(module: ModuleType) -> None:
-    """Have the classes of a module made ready for their first instances, which somebody waits for; for a thread."""
+    """Compile the classes of a module in advance, from a background thread."""
     for cls in vars(module).values():
-        if isinstance(cls, type) and isinstance(waiting := vars(cls).get("__init__"), _Init):
-            waiting.compiled()
+        if isinstance(cls, type) and isinstance(init := vars(cls).get("__init__"), _Init):
+            init.compiled()
 
 
 class _Params(SimpleNamespace):
-    """What a class tells the standard decorator of itself, when another one inherits from it.
+    """Parameters that the standard decorator reads from a base class.
 
-    One of ours is made as if nothing were frozen, since the standard decorator would compile what freezes it at once.
+    While one of our classes is created, its bases count as not frozen, because the standard decorator would otherwise
+    compile the freezing methods at once.
     """
 
     init = repr = match_args = True
@@ -73,11 +74,11 @@ class _Params(SimpleNamespace):
 
     @property
     def frozen(self) -> bool:
-        return self.is_frozen and not _makes_ours.get()
+        return self.is_frozen and not _is_creating.get()
 
 
 class _Init:
-    """An `__init__` that is compiled when somebody asks for it: to make an instance, or to read its signature."""
+    """Descriptor that compiles `__init__` on first access: to create an instance, or to read its signature."""
 
     def __init__(self, cls: type[Any], params: _Params) -> None:
         self._cls = cls
@@ -94,7 +95,7 @@ class _Init:
 
 
 class _Fresh:
-    """Stands in a signature for a value that is made anew for each instance."""
+    """Marks, in a signature, a default that is created anew for each instance."""
 
     def __repr__(self) -> str:
         return "<factory>"
@@ -137,7 +138,7 @@ def _methods_of(made: type[Any], params: _Params) -> dict[str, Any]:
 
 
 def _compiled_init(cls: type[Any], params: _Params) -> Any:
-    """The `__init__` that the standard decorator would have made."""
+    """Compile the same `__init__` as the standard decorator."""
     given = [field for field in fields(cls) if field.init]
     own = "__dataclass_self__" if any(field.name == "self" for field in given) else "self"
     names: dict[str, Any] = {"__dataclass_set__": object.__setattr__, "__dataclass_fresh__": _FRESH}
@@ -150,7 +151,7 @@ def _compiled_init(cls: type[Any], params: _Params) -> Any:
     keywords = [_parameter(field) for field in given if field.kw_only]
     parameters = ", ".join([own, *positional, *(["*", *keywords] if keywords else [])])
     source = f"def __init__({parameters}):\n " + "\n ".join(body or ["pass"])
-    exec(source, names)  # of the names of fields, which are identifiers
+    exec(source, names)  # built from field names, which are identifiers
     made = names["__init__"]
     made.__module__, made.__qualname__ = cls.__module__, f"{cls.__qualname__}.__init__"
     made.__annotations__ = {field.name: field.type for field in given} | {"return": None}
@@ -158,7 +159,7 @@ def _compiled_init(cls: type[Any], params: _Params) -> Any:
 
 
 def _value(field: Field[Any], names: dict[str, Any], *, slots: bool) -> str:
-    """What a field is set to; nothing, if it is left to the class or to `__post_init__`."""
+    """Return the expression for a field's value; empty if the class or `__post_init__` sets it."""
     default = f"__dataclass_default_{field.name}__"
     if field.default_factory is not MISSING:
         names[default] = field.default_factory
@@ -178,7 +179,7 @@ def _parameter(field: Field[Any]) -> str:
 
 
 def _key(names: Sequence[str]) -> Callable[[object], tuple[object, ...]]:
-    """What two instances are compared by."""
+    """Return the comparison key of a class."""
     if len(names) > 1:
         return attrgetter(*names)
     if not names:
@@ -208,7 +209,7 @@ def _repr(self: Any) -> str:
 
 
 def _freezing(cls: type[Any]) -> dict[str, Any]:
-    """What a plain class that inherits adds of its own can be set."""
+    """Return the methods that freeze a class; attributes added by a subclass stay mutable."""
     frozen: dict[str, Any] = cls.__dataclass_fields__
 
     def __setattr__(self: Any, name: str, value: object) -> None:  # noqa: N807 a method of the class

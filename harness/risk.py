@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from harness.lazy_dataclass import dataclass
 
 RiskLevel: TypeAlias = Literal["none", "read", "edit", "execute", "dangerous", "forbidden"]
-"""How much a call can do, from harmless to never allowed.
+"""Risk of a call, from harmless to never allowed.
 
 - `none`: touches nothing outside the conversation
 - `read`: reads files
@@ -18,7 +18,7 @@ RiskLevel: TypeAlias = Literal["none", "read", "edit", "execute", "dangerous", "
 """
 
 Access: TypeAlias = Literal["by_level", "shared", "read", "exclusive"]
-"""What a call locks while it runs, against the other calls of its reply.
+"""Locks of a call while it runs, against the other calls of its reply.
 
 - `by_level`: derived from its risk level and `paths`
 - `shared`: nothing; it runs concurrently with any other call
@@ -32,7 +32,7 @@ class Risk:
     """Risk assessment of one call: what it may read, change or run."""
 
     level: RiskLevel
-    """How much the call can do."""
+    """Risk level."""
     reason: str = ""
     """Explanation for the user, shown in the approval dialog."""
     scope: str = ""

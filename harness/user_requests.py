@@ -182,7 +182,7 @@ class Answer:
     """The user's answer to a question."""
 
     status: Literal["selected", "edited", "free_text", "skipped", "timed_out"]
-    """How the question was answered."""
+    """Kind of the answer."""
     text: str = ""
     """Label of the choice, or the edited or typed text; the labels of all selected choices if there are several."""
     index: int | None = None

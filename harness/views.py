@@ -40,7 +40,7 @@ class TerminalView:
     exit_code: int | None = None
     """Exit code; None while the command runs or if it was killed."""
     note: str | None = None
-    """How a killed command ended: "interrupted after 3.0 s"."""
+    """Note on the end of a killed command: "interrupted after 3.0 s"."""
     left_out: int | None = None
     """Number of characters missing from a long output; while the command runs, from its start."""
 

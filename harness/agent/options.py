@@ -90,7 +90,7 @@ class AgentOptions:
     temperature: float | None = None
     """Sampling temperature; None: the provider's default."""
     cache: CacheStrategy = CacheStrategy()
-    """What to mark for the prompt cache."""
+    """Parts of a request to mark for the prompt cache."""
     transport: str = "sse"
     """Preferred streaming protocol."""
     steering: QueueMode = "one"

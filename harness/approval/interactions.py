@@ -15,15 +15,15 @@ from harness.publishing.bus import Bus
 from harness.user_requests import AllowOnce, Answer, Approval, ApprovalRequest, Denied, PlanDecision, Question
 
 ApprovalCallback: TypeAlias = Callable[[ApprovalRequest], Awaitable[Approval | bool] | Approval | bool]
-"""Decides whether a call may run: True allows it once, False denies it. Usually an async function."""
+"""Function, usually async, that decides on a call: True allows it once, False denies it."""
 
 
 class CallbackApproval:
-    """Asks `callback` about calls, those of subagents included, and `rest` about questions and plans."""
+    """Delegates approvals, those of subagents included, to `callback`, and questions and plans to `fallback`."""
 
-    def __init__(self, callback: ApprovalCallback, rest: UserInteraction) -> None:
+    def __init__(self, callback: ApprovalCallback, fallback: UserInteraction) -> None:
         self._callback = callback
-        self._rest = rest
+        self._fallback = fallback
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         answered = self._callback(request)
@@ -35,100 +35,100 @@ class CallbackApproval:
         return Denied(f"the approval callback returned {answer!r:.80}, which is neither an approval nor a bool")
 
     async def ask(self, question: Question) -> Answer:
-        return await self._rest.ask(question)
+        return await self._fallback.ask(question)
 
     async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
-        return await ask_all(self._rest, questions)
+        return await ask_all(self._fallback, questions)
 
     async def review_plan(self, plan: str) -> PlanDecision:
-        return await self._rest.review_plan(plan)
+        return await self._fallback.review_plan(plan)
 
 
 class ObservedInteraction:
-    """Passes a call's questions on to `person`, each once `turn` is free."""
+    """Forwards the questions of a call to `user`, one at a time under `lock`, and publishes them."""
 
-    def __init__(self, person: UserInteraction, turn: asyncio.Lock, bus: Bus, call_id: str) -> None:
-        self._person = person
-        self._turn = turn
+    def __init__(self, user: UserInteraction, lock: asyncio.Lock, bus: Bus, call_id: str) -> None:
+        self._user = user
+        self._lock = lock
         self._bus = bus
         self._call_id = call_id
 
     async def approve(self, request: ApprovalRequest) -> Approval:
-        async with self._turn:
-            return await self._person.approve(request)
+        async with self._lock:
+            return await self._user.approve(request)
 
     async def ask(self, question: Question) -> Answer:
-        """An answer is told to observers on every path: a question that was withdrawn is skipped."""
-        async with self._turn:
+        """Ask a question. An answer is published on every path; a cancelled question counts as skipped."""
+        async with self._lock:
             self._bus.publish(QuestionAsked(call_id=self._call_id, question=question))
             answer = Answer("skipped")
             try:
-                answer = await self._person.ask(question)
+                answer = await self._user.ask(question)
             finally:
                 self._bus.publish(QuestionAnswered(call_id=self._call_id, answer=answer))
             return answer
 
     async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
-        """As `ask`, of all of them together."""
-        async with self._turn:
+        """Ask several questions together; answers are published as in `ask`."""
+        async with self._lock:
             for question in questions:
                 self._bus.publish(QuestionAsked(call_id=self._call_id, question=question))
             answers = (Answer("skipped"),) * len(questions)
             try:
-                answers = await ask_all(self._person, questions)
+                answers = await ask_all(self._user, questions)
             finally:
                 for answer in answers:
                     self._bus.publish(QuestionAnswered(call_id=self._call_id, answer=answer))
             return answers
 
     async def review_plan(self, plan: str) -> PlanDecision:
-        async with self._turn:
-            return await self._person.review_plan(plan)
+        async with self._lock:
+            return await self._user.review_plan(plan)
 
 
 class SharedInteraction:
-    """A person whom several agents ask: one question at a time."""
+    """User shared by several agents: one question at a time."""
 
-    def __init__(self, person: UserInteraction, turn: asyncio.Lock) -> None:
-        self._person = person
-        self._turn = turn
+    def __init__(self, user: UserInteraction, lock: asyncio.Lock) -> None:
+        self._user = user
+        self._lock = lock
 
     async def approve(self, request: ApprovalRequest) -> Approval:
-        async with self._turn:
-            return await self._person.approve(request)
+        async with self._lock:
+            return await self._user.approve(request)
 
     async def ask(self, question: Question) -> Answer:
-        async with self._turn:
-            return await self._person.ask(question)
+        async with self._lock:
+            return await self._user.ask(question)
 
     async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
-        async with self._turn:
-            return await ask_all(self._person, questions)
+        async with self._lock:
+            return await ask_all(self._user, questions)
 
     async def review_plan(self, plan: str) -> PlanDecision:
-        async with self._turn:
-            return await self._person.review_plan(plan)
+        async with self._lock:
+            return await self._user.review_plan(plan)
 
 
 class AttributedInteraction:
-    """The person as a sub-agent asks them: each question tells whose it is."""
+    """User as seen by a subagent: each question names who asks."""
 
-    def __init__(self, person: UserInteraction, name: str) -> None:
-        self._person = person
+    def __init__(self, user: UserInteraction, name: str) -> None:
+        self._user = user
         self._name = name
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         others = tuple(self._named(each) for each in request.others)
-        return await self._person.approve(replace(self._named(request), others=others))
+        return await self._user.approve(replace(self._named(request), others=others))
 
     async def ask(self, question: Question) -> Answer:
-        return await self._person.ask(self._asked(question))
+        return await self._user.ask(self._asked(question))
 
     async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
-        return await ask_all(self._person, [self._asked(question) for question in questions])
+        return await ask_all(self._user, [self._asked(question) for question in questions])
 
     async def review_plan(self, plan: str) -> PlanDecision:
-        return await self._person.review_plan(plan)
+        return await self._user.review_plan(plan)
 
     def _asked(self, question: Question) -> Question:
         return replace(question, asker=f"{self._name}: {question.asker}" if question.asker else self._name)

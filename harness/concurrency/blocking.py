@@ -1,4 +1,4 @@
-"""Runs a coroutine to its end for a caller that has no event loop, or is inside one that must wait."""
+"""Running a coroutine to its end, with or without a running event loop."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ T = TypeVar("T")
 
 
 def run_blocking(start: Callable[[], Coroutine[None, None, T]], stop: Callable[[], None]) -> T:
-    """What `start()` comes to. Interrupted (Ctrl+C), it lets `stop` end the work and the interruption pass.
+    """Return the result of `start()`. On Ctrl+C, call `stop` to end the work, and raise `KeyboardInterrupt`.
 
-    Where a loop is running in this thread, the work gets a thread and a loop of its own.
+    If a loop is running in this thread, the work gets its own thread and loop.
     """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        # In the main thread asyncio turns Ctrl+C into a cancellation, so that it comes at no awkward moment.
+        # In the main thread asyncio turns Ctrl+C into a cancellation, which arrives at a safe point.
         return asyncio.run(start())
     return _in_a_thread(start, stop)
 
@@ -41,14 +41,14 @@ def _in_a_thread(start: Callable[[], Coroutine[None, None, T]], stop: Callable[[
         finally:
             ended.set()
 
-    # Not `join`: interrupted, CPython 3.11's takes the thread for ended from then on.
+    # Not `join`: after an interruption, CPython 3.11 considers the thread ended.
     ended = threading.Event()
     try:
         threading.Thread(target=work, name="cinch-prompt-sync").start()
         ended.wait()
     except KeyboardInterrupt:
         for loop in loops:
-            # It may have ended in this very moment.
+            # The loop may have ended at this moment.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(stop)
         ended.wait()

@@ -1,4 +1,4 @@
-"""Stopping tasks and processes, and waiting until they have stopped."""
+"""Cancelling tasks and processes, and waiting for their end."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 _T = TypeVar("_T")
 
 
-async def cancel_tasks(tasks: Sequence[asyncio.Task[_T]], patience: float = inf) -> None:
-    """Cancel what is not done and wait up to `patience` seconds for its end.
+async def cancel_tasks(tasks: Sequence[asyncio.Task[_T]], grace_s: float = inf) -> None:
+    """Cancel pending tasks and wait up to `grace_s` seconds for their end.
 
-    Cancelled itself meanwhile, it tells them once more, waits on, and lets the cancellation pass at the end.
+    If the caller is cancelled meanwhile, the tasks are cancelled again, and the cancellation propagates at the end.
     """
     interrupted = False
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + grace_s
     while pending := [task for task in tasks if not task.done()]:
         for task in pending:
             task.cancel()
@@ -34,10 +34,10 @@ async def cancel_tasks(tasks: Sequence[asyncio.Task[_T]], patience: float = inf)
 
 
 async def end_process(process: asyncio.subprocess.Process) -> None:
-    """Kill a process that still runs, and wait for its end.
+    """Kill a running process, and wait for its end.
 
-    `Process.kill` asks the system first whether the process has ended, and so takes the exit code away from the thread
-    of asyncio that waits for it, which then complains of an unknown child and makes one up.
+    `Process.kill` would first poll the process and so take the exit code from asyncio's waiting thread, which then
+    reports an unknown child process and invents an exit code.
     """
     if process.returncode is None:
         with suppress(ProcessLookupError):
@@ -46,25 +46,27 @@ async def end_process(process: asyncio.subprocess.Process) -> None:
 
 
 def raise_if_cancelled() -> None:
-    """Let a cancellation of this task pass that a stranger's code has swallowed."""
+    """Raise a cancellation of this task that user-supplied code has swallowed."""
     if is_cancelled(asyncio.current_task()):
         raise asyncio.CancelledError
 
 
 def is_cancelled(task: asyncio.Task[Any] | None) -> bool:
-    """Whether a task was told to stop: a stranger's code may as well stumble over a cancellation of its own."""
+    """Return True if a task was cancelled, as opposed to code that raised a `CancelledError` of its own."""
     return task is not None and task.cancelling() > 0
 
 
 async def run_cancelled_once(work: Coroutine[Any, Any, _T]) -> _T:
-    """What `work` comes to. However often the caller is cancelled, `work` is only once, and is waited for, so that it
-    can let go of what it holds in several steps."""
+    """Return the result of `work`. However often the caller is cancelled, `work` is cancelled once and awaited.
+
+    This lets it release resources in several steps.
+    """
     task = asyncio.create_task(work)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         task.cancel()
-        await _sit_out(task)
+        await _wait_for_end(task)
         raise
 
 
@@ -78,23 +80,23 @@ async def stop_once(task: asyncio.Task[Any]) -> None:
         except asyncio.CancelledError:
             interrupted = True
     if not task.cancelled():
-        # Who stops it does not care what it broke with.
+        # Retrieve the exception, which is of no interest here.
         task.exception()
     if interrupted:
         raise asyncio.CancelledError
 
 
 async def run_uninterrupted(work: Coroutine[Any, Any, object]) -> None:
-    """Do `work` to its end, however often the caller is cancelled meanwhile."""
+    """Run `work` to its end, however often the caller is cancelled meanwhile."""
     task = asyncio.create_task(work)
     try:
         await asyncio.shield(task)
     except asyncio.CancelledError:
-        await _sit_out(task)
+        await _wait_for_end(task)
         raise
 
 
-async def _sit_out(task: asyncio.Task[Any]) -> None:
+async def _wait_for_end(task: asyncio.Task[Any]) -> None:
     while not task.done():
         with suppress(asyncio.CancelledError):
             await asyncio.wait([task])

@@ -1,4 +1,4 @@
-"""Waits before a model is asked again, which a person may cut short."""
+"""Waits before a retry, which the user may cut short."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 
 
 class InterruptibleWait:
-    """All waits of an agent and of its sub-agents, which have the same one."""
+    """The waits of an agent and its subagents, which share one instance."""
 
     def __init__(self) -> None:
         self._waits: set[asyncio.Event] = set()
 
     async def wait(self, seconds: float) -> None:
-        """Return after so many seconds, or when `cut` is called."""
+        """Wait for `seconds`, or until `cut` is called."""
         is_cut = asyncio.Event()
         self._waits.add(is_cut)
         try:
@@ -24,7 +24,7 @@ class InterruptibleWait:
             self._waits.discard(is_cut)
 
     def cut(self) -> bool:
-        """End the waits that are on; whether there were any."""
+        """End all current waits. Return False if there were none."""
         for is_cut in self._waits:
             is_cut.set()
         return bool(self._waits)

@@ -1,4 +1,4 @@
-"""Event loops and threads: calls into a loop from any thread, and work in a thread of its own."""
+"""Event loops and threads: calls into a loop from any thread, and work in separate threads."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ T = TypeVar("T")
 
 
 def call_in(loop: asyncio.AbstractEventLoop, work: Callable[[], object]) -> None:
-    """Do `work` in that loop: at once when called from it, as soon as it can otherwise, and not at all when the loop
-    is closed."""
+    """Call `work` in a loop: at once if called from it, else as soon as possible; not at all if the loop is closed."""
     if _is_running_here(loop):
         work()
         return
@@ -24,7 +23,7 @@ def call_in(loop: asyncio.AbstractEventLoop, work: Callable[[], object]) -> None
 
 
 class Flag:
-    """Raised or not; tasks of any event loop wait until it is. `asyncio.Event` would belong to the first of them."""
+    """Thread-safe flag that tasks of any event loop can wait for; `asyncio.Event` belongs to a single loop."""
 
     def __init__(self, *, is_raised: bool) -> None:
         self._is_raised = is_raised
@@ -35,7 +34,7 @@ class Flag:
         return self._is_raised
 
     def lift(self) -> None:
-        """Raise it, and wake all who wait."""
+        """Raise the flag and wake all waiting tasks."""
         with self._lock:
             self._is_raised = True
             waiters, self._waiters = self._waiters, []
@@ -47,7 +46,7 @@ class Flag:
 
     @contextlib.contextmanager
     def waiter(self) -> Generator[asyncio.Future[None]]:
-        """A future that is done once the flag is raised."""
+        """Return a context manager for a future that is done once the flag is raised."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._lock:
             if self._is_raised:
@@ -67,9 +66,9 @@ class Flag:
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Return what `work` comes to in a thread of its own.
+    """Return the result of `work`, which runs in a thread of its own.
 
-    Cancelled, it abandons the thread: neither the event loop nor the interpreter waits for it when they end.
+    A cancelled call abandons the thread; neither the event loop nor the interpreter waits for it.
     """
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[T] = loop.create_future()
@@ -98,7 +97,7 @@ def _fail(outcome: asyncio.Future[T], error: BaseException) -> None:
 
 
 def settle(waiter: asyncio.Future[None]) -> None:
-    """Wake who waits, unless they gave up."""
+    """Complete a future, unless it is already done."""
     if not waiter.done():
         waiter.set_result(None)
 

@@ -56,7 +56,7 @@ class ContextSegment:
     is_counted: bool = False
     """True if the service counted the tokens, False if they are estimated."""
     cached: Cached = "not"
-    """How much of it the prompt cache holds."""
+    """Share of it that the prompt cache holds."""
     message: Message | None = None
     """The message; None for the parts before the messages."""
 

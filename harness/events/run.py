@@ -36,7 +36,7 @@ class EventHeader:
 
 
 TurnTrigger: TypeAlias = Literal["user", "subagent", "continuation", "branch"]
-"""What started a turn: a prompt, a parent agent, the previous run, or another branch from an earlier message."""
+"""Trigger of a turn: a prompt, a parent agent, the previous run, or another branch from an earlier message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class AgentStart(EventHeader):
     parent_run_id: str = ""
     """Run that this one continues or, for a subagent, the run that called it."""
     continuation: Continuation | None = None
-    """How the run continues an earlier one; None if a prompt started it."""
+    """Relation to the previous run; None if a prompt started it."""
     spec: ModelSpec | None = None
     """Model at the start of the run."""
     metadata: JsonObject = field(default_factory=dict[str, JsonValue])
@@ -118,7 +118,7 @@ class TurnStart(EventHeader):
     """A turn begins. The new user messages follow, then the reply."""
 
     trigger: TurnTrigger = "user"
-    """What started the turn."""
+    """Trigger of the turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

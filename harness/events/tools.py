@@ -115,7 +115,7 @@ class HookRan(EventHeader):
     point: str
     """Name of the hook method."""
     outcome: Literal["stopped", "blocked", "modified", "injected", "failed"]
-    """What it did."""
+    """Effect of the hook."""
     reason: str = ""
     """Reason it gave, or the error."""
     call_id: str = ""

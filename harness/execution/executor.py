@@ -56,7 +56,7 @@ class ToolExecutor:
         self._asking = asyncio.Lock()
         self._polling = asyncio.Lock()
         # Tools announce that the spill folder is readable, which must hold for any workspace.
-        run.workspace.also_read(run.spill_dir)
+        run.workspace.allow_reading(run.spill_dir)
         self._task = asyncio.current_task()
 
     async def execute(self, allowed: Allowed, locks: ResourceLocks, place: int) -> None:

@@ -1,4 +1,4 @@
-"""What a function of a program's own returns, as a tool's output."""
+"""Conversion of a function's return value to a tool output."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ NO_OUTPUT = "(no output)"
 
 
 def output_of(value: object) -> ToolOutput:
-    """A `ToolOutput` as it is; text, images and lists of them as what they are; all else as JSON, also in `details`.
+    """Return a value as a tool output.
+
+    A `ToolOutput`, text, images and lists of them are used as they are; anything else becomes JSON, also in `details`.
 
     Raises:
-        TypeError: it is nothing that JSON can hold.
+        TypeError: The value cannot be represented as JSON.
     """
     match value:
         case ToolOutput():
@@ -28,23 +30,23 @@ def output_of(value: object) -> ToolOutput:
             return ToolOutput.text(value)
         case Text() | Image():
             return ToolOutput((value,))
-        case list() | tuple() if _is_content(value):  # pyright: ignore[reportUnknownArgumentType] what is in it is asked for
+        case list() | tuple() if _is_content(value):  # pyright: ignore[reportUnknownArgumentType] items are checked there
             return ToolOutput(tuple(value))
         case _:
             return _as_json(value)
 
 
 def checked_output(value: object) -> ToolOutput:
-    """What a tool handed back, if it is what a tool may hand back: others write it down and send it to a model.
+    """Validate the output of a tool, because others serialize it and send it to a model.
 
     Raises:
-        TypeError: it is not; the text says what is wrong.
+        TypeError: The output is invalid.
     """
     if not isinstance(value, ToolOutput):
-        raise TypeError(f"it returned a {type(value).__name__} and no ToolOutput")
+        raise TypeError(f"it returned a {type(value).__name__} instead of a ToolOutput")
     blocks = _listed(value.content)
     if blocks is None or not all(isinstance(each, Text | Image) for each in blocks):
-        raise TypeError("the content of its output is no tuple of Text and Image")
+        raise TypeError("the content of its output is not a tuple of Text and Image")
     if value.details is not None:
         try:
             json.dumps(value.details)
@@ -54,7 +56,7 @@ def checked_output(value: object) -> ToolOutput:
 
 
 def _listed(content: object) -> Sequence[object] | None:
-    return content if isinstance(content, tuple | list) else None  # pyright: ignore[reportUnknownVariableType] what is in it is asked for
+    return content if isinstance(content, tuple | list) else None  # pyright: ignore[reportUnknownVariableType] items are checked by the caller
 
 
 def _is_content(values: Sequence[object]) -> TypeGuard[Sequence[UserContent]]:
@@ -62,7 +64,7 @@ def _is_content(values: Sequence[object]) -> TypeGuard[Sequence[UserContent]]:
 
 
 def _as_json(value: object) -> ToolOutput:
-    # Pydantic takes a while to import; whoever returns text alone does without.
+    # Imported late: pydantic is slow to import, and text needs no conversion.
     from pydantic_core import PydanticSerializationError, to_jsonable_python
 
     try:

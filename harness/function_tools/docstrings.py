@@ -1,6 +1,6 @@
-"""What a function's docstring tells: its first paragraph, and a text for each parameter.
+"""Parsing of docstrings: the summary, and a text for each parameter.
 
-Understood are the sections of Google ("Args:") and NumPy ("Parameters", underlined), and reST's fields (":param x:").
+Supports the sections of Google ("Args:") and NumPy ("Parameters", underlined), and reST fields (":param x:").
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ _HEADING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Docs:
-    """`summary` is one line; `parameters` are texts by name."""
+    """Documentation of a function."""
 
     summary: str = ""
+    """First paragraph, on one line."""
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Texts by parameter name."""
 
 
 def read_docs(docstring: str | None) -> Docs:
@@ -41,7 +43,7 @@ def read_docs(docstring: str | None) -> Docs:
 
 
 def _summary(lines: Sequence[str]) -> str:
-    """The first paragraph, unless it is already a section."""
+    """Return the first paragraph, unless it is a section."""
     paragraph: list[str] = []
     for line, below in pairwise((*lines, "")):
         if not line.strip() or _HEADING.match(line) or _ANY_FIELD.match(line) or _RULE.match(below):
@@ -66,7 +68,7 @@ def _google(lines: Sequence[str]) -> Mapping[str, str]:
 
 
 def _sections(lines: Sequence[str], heading: re.Pattern[str]) -> Iterator[Sequence[str]]:
-    """The lines under each such heading, as far as they are indented."""
+    """Yield the indented lines under each matching heading."""
     for number, line in enumerate(lines):
         if not heading.match(line):
             continue

@@ -1,4 +1,4 @@
-"""A function with type hints and a docstring as a tool."""
+"""Functions with type hints and a docstring as tools."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ R = TypeVar("R")
 
 
 class AboutFunction(About, total=False):
-    """What may be said of a tool, over what its function says: `name` is what the model calls."""
+    """Options of a function tool, which override what the function declares."""
 
     name: str
+    """Name the model calls it by."""
     description: str
+    """Description for the model."""
 
 
 class FunctionTool(OwnTool, Generic[P, R]):
-    """A function as a tool; called, it is still the function."""
+    """A function as a tool; it can still be called as a function."""
 
     def __init__(self, function: Callable[P, R], about: AboutFunction) -> None:
         signature = signature_of(function)
@@ -35,8 +37,8 @@ class FunctionTool(OwnTool, Generic[P, R]):
         super().__init__(name, about.get("description") or signature.description, signature.schema, about)
         self._signature = signature
         self._function = function
-        # What was checked against the hints fits them, though no checker of types can see it.
-        self._unseen: Callable[..., object] = function
+        # Validated arguments fit the hints, which type checkers cannot see.
+        self._untyped: Callable[..., object] = function
         self._is_async = inspect.iscoroutinefunction(function)
         functools.update_wrapper(self, function, updated=())
 
@@ -44,7 +46,7 @@ class FunctionTool(OwnTool, Generic[P, R]):
         return self._function(*args, **kwargs)
 
     def validate(self, arguments: JsonObject) -> JsonObject:
-        """The arguments, checked; defaults are filled in when the function is called."""
+        """Return checked arguments; defaults are filled in when the function is called."""
         given = self._signature.unwrapped(arguments)
         self._signature.values(self.name, given)
         return given
@@ -58,9 +60,9 @@ class FunctionTool(OwnTool, Generic[P, R]):
 
     def _call(self, values: Values) -> object:
         try:
-            return self._unseen(**values)
+            return self._untyped(**values)
         except StopIteration as error:
-            # The future that waits for a thread cannot hold it, and would wait for ever.
+            # A future cannot hold this exception, so the waiting task would never end.
             raise RuntimeError("the function raised StopIteration") from error
 
 
@@ -77,15 +79,16 @@ def tool(
 ) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
     """Make a tool of a function: `@tool`, or `@tool(risk="read", label="Weather")`.
 
-    The docstring's first paragraph tells the model what it does; its section of arguments, or `Annotated[int, "text"]`,
-    what each parameter means; the hints are its schema. A parameter hinted `ToolContext` is filled in. A function that
-    is not async runs in a thread of its own: it should call `context.raise_if_cancelled()` now and then, since nothing
-    else stops it, and once it is cancelled its result is dropped. What it raises is told to the model. A person is
-    asked about every call unless `risk` is "none" or "read". Calls run concurrently unless they are `exclusive`, or
-    `paths` names parameters that hold paths and two calls use the same file.
+    The first paragraph of the docstring is the description; its argument section, or `Annotated[int, "text"]`,
+    describes the parameters; the type hints are the schema. A parameter of type `ToolContext` is filled in. An
+    exception becomes the error that the model receives. Every call needs approval unless `risk` is "none" or "read".
+
+    A function that is not async runs in a thread. It should call `context.raise_if_cancelled()` regularly, because
+    nothing else stops it; after a cancellation its result is discarded. Calls run concurrently unless they are
+    `exclusive`, or `paths` names parameters that contain paths and two calls use the same file.
 
     Raises:
-        ConfigError: no tool can be made of it; the text says why.
+        ConfigError: The function cannot be a tool; the text says why.
     """
     if function is not None:
         return FunctionTool(function, about)

@@ -1,4 +1,4 @@
-"""What an answer must be: a type that pydantic knows, or a JSON Schema, as a schema for the model and a check."""
+"""Output types: a pydantic type or JSON Schema, as a schema for the model and a validator of its answers."""
 
 from __future__ import annotations
 
@@ -20,46 +20,46 @@ _FENCED = re.compile(r"```[a-z]*\s*\n(.*)\n\s*```", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class OutputType:
-    """`schema` is always that of an object, as models take no other; what is none is its property `value`.
-
-    `read` makes of such an object what was asked for, and raises `InvalidArguments` with a list of what is wrong.
-    """
+    """Schema and validator of structured output."""
 
     name: str
+    """Name of the type."""
     schema: JsonObject
+    """JSON Schema of an object, because models accept no other; another type is its property `value`."""
     read: Callable[[JsonObject], object]
+    """Validates an answer and returns its value; raises `InvalidArguments` with a list of issues."""
 
     def read_text(self, text: str) -> object:
-        """What a reply comes to that is nothing but the answer.
+        """Validate a reply that consists of the answer only.
 
         Raises:
-            InvalidArguments: as `read`, and where it is no JSON object.
+            InvalidArguments: As for `read`, or if the reply is not a JSON object.
         """
         fenced = _FENCED.fullmatch(text.strip())
         try:
             answer: JsonValue = json.loads(fenced[1] if fenced else text)
         except (ValueError, RecursionError) as error:
-            raise InvalidArguments(f"- the reply is no JSON: {error}") from error
+            raise InvalidArguments(f"- the reply is not valid JSON: {error}") from error
         if not isinstance(answer, dict):
             raise InvalidArguments("- the reply must be a JSON object")
         return self.read(answer)
 
 
 def output_type(wanted: object) -> OutputType:
-    """The form of an answer, from a JSON Schema or from any type that `pydantic.TypeAdapter` takes.
+    """Return the output type for a JSON Schema, or for any type that `pydantic.TypeAdapter` accepts.
 
     Raises:
-        ConfigError: it is neither.
+        ConfigError: The value is neither.
     """
-    return _form_of_schema(wanted) if isinstance(wanted, Mapping) else _form_of_type(wanted)  # pyright: ignore[reportUnknownArgumentType] what is in it is looked at below
+    return _from_schema(wanted) if isinstance(wanted, Mapping) else _from_type(wanted)  # pyright: ignore[reportUnknownArgumentType] items are checked there
 
 
-def _form_of_schema(wanted: Mapping[str, JsonValue]) -> OutputType:
+def _from_schema(wanted: Mapping[str, JsonValue]) -> OutputType:
     schema: JsonObject = dict(wanted)
     is_object = schema.get("type", "object" if "properties" in schema else None) == "object"
     offered = {**schema, "type": "object"} if is_object else wrapped(schema)
     checker = Checker("the answer", offered)
-    # Asked before anything is sent: what is wrong with the schema itself should cost no tokens.
+    # Check the schema before anything is sent, so that an invalid one costs no tokens.
     checker.problems({})
 
     def read(answer: JsonObject) -> object:
@@ -71,19 +71,19 @@ def _form_of_schema(wanted: Mapping[str, JsonValue]) -> OutputType:
     return OutputType(str(schema.get("title") or "answer"), offered, read)
 
 
-def _form_of_type(wanted: object) -> OutputType:
-    # Pydantic takes a while to import, and most agents answer in prose.
+def _from_type(wanted: object) -> OutputType:
+    # Imported late: pydantic is slow to import, and most agents answer in prose.
     from pydantic import TypeAdapter, ValidationError
     from pydantic.errors import PydanticUserError
 
     from harness.function_tools.typed_arguments import problems_in, shown_schema
 
     try:
-        adapter: TypeAdapter[object] = TypeAdapter(wanted)  # pyright: ignore[reportArgumentType, reportUnknownVariableType] it says itself what is no type
+        adapter: TypeAdapter[object] = TypeAdapter(wanted)  # pyright: ignore[reportArgumentType, reportUnknownVariableType] it raises for an invalid type
         schema = closed(shown_schema(adapter.json_schema()))
     except (PydanticUserError, TypeError, NameError) as error:
         reason = str(error).partition("\n")[0]
-        raise ConfigError(f"no answer can have the form of {wanted!r}: {reason}") from error
+        raise ConfigError(f"{wanted!r} cannot be an output type: {reason}") from error
     is_object = schema.get("type") == "object"
 
     def read(answer: JsonObject) -> object:
@@ -98,26 +98,26 @@ def _form_of_type(wanted: object) -> OutputType:
 
 
 def wrapped(schema: JsonObject) -> JsonObject:
-    """An object whose property `value` has this schema, its references led to where they now are."""
+    """Return an object schema whose property `value` has this schema, with its references adjusted."""
     lists = {key: _moved(schema[key]) for key in LISTS if key in schema}
     value = _moved({key: part for key, part in schema.items() if key not in LISTS})
     return {"type": "object", "properties": {VALUE: value}, "required": [VALUE], "additionalProperties": False, **lists}
 
 
 def closed(part: JsonObject) -> JsonObject:
-    """The same schema, where no object says nothing of properties beyond its own: pydantic drops them in any case."""
-    shut: JsonObject = {key: _shut(value) for key, value in part.items()}
+    """Return the schema with `additionalProperties` false for each object, because pydantic drops them in any case."""
+    result: JsonObject = {key: _closed(value) for key, value in part.items()}
     if part.get("type") == "object" and "properties" in part:
-        shut.setdefault("additionalProperties", False)
-    return shut
+        result.setdefault("additionalProperties", False)
+    return result
 
 
-def _shut(value: JsonValue) -> JsonValue:
+def _closed(value: JsonValue) -> JsonValue:
     match value:
         case dict():
             return closed(value)
         case list():
-            return [_shut(each) for each in value]
+            return [_closed(each) for each in value]
         case _:
             return value
 

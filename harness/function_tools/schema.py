@@ -1,6 +1,6 @@
-"""A JSON Schema from outside as a check of what a model sends.
+"""Validation by JSON Schema.
 
-Schemas of Draft 2020-12, or of the draft their `$schema` names. Nothing is ever fetched, and formats are not checked.
+Supports Draft 2020-12, or the draft that `$schema` names. References are never fetched, and formats are not checked.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MAX_ISSUES = 50
 
 
 class Checker:
-    """The check of one schema; `name` says in error texts whose schema it is. Compiled at its first use.
+    """Validator of one schema, compiled at its first use. `name` identifies the schema in error texts.
 
-    Properties that the schema neither names nor forbids are let through, as the standard has it.
+    Properties that the schema neither names nor forbids are accepted, as the standard requires.
     """
 
     def __init__(self, name: str, schema: JsonObject) -> None:
@@ -34,11 +34,11 @@ class Checker:
         self._schema = schema
 
     def check(self, arguments: JsonObject) -> JsonObject:
-        """The arguments of a call, with the defaults of the schema's own properties filled in.
+        """Return the arguments of a call, with defaults of top-level properties filled in.
 
         Raises:
-            InvalidArguments: with a text from which the model can correct itself.
-            ConfigError: as `problems`.
+            InvalidArguments: The arguments do not fit the schema; the text lets the model correct the call.
+            ConfigError: As for `problems`.
         """
         found = self.problems(arguments)
         if found:
@@ -46,24 +46,24 @@ class Checker:
         return arguments | _defaults(self._schema, arguments)
 
     def problems(self, value: JsonValue) -> tuple[str, ...]:
-        """What is wrong with a value; nothing if it fits.
+        """Return the issues of a value; empty if it is valid.
 
         Raises:
-            ConfigError: the schema itself is wrong, or refers to what is not in it.
+            ConfigError: The schema is invalid, or refers to something it does not contain.
         """
         validator = self._validator
-        # With jsonschema, which takes 70 ms to import and most agents never need.
+        # Imported late with jsonschema, which takes 70 ms and which most agents do not need.
         from referencing.exceptions import Unresolvable
 
         try:
-            faults = [_fault(each) for each in islice(_errors(validator, value), MAX_ISSUES)]
+            issues = [_issue(each) for each in islice(_errors(validator, value), MAX_ISSUES)]
         except Unresolvable as error:
-            why = f"refers to what is not in it, and nothing is fetched: {error}"
+            why = f"refers to something it does not contain, and references are not fetched: {error}"
             raise ConfigError(f"the schema of {self._name} {why}") from error
         except RecursionError:
             return ("arguments: nested too deeply to be checked",)
-        # Of several missing properties each is a fault, and each tells of all.
-        return tuple(dict.fromkeys(problem for fault in faults for problem in explained(fault)))
+        # Each missing property is an issue of its own that names all of them.
+        return tuple(dict.fromkeys(problem for issue in issues for problem in explained(issue)))
 
     def compile(self) -> None:
         """Compile the schema now instead of at its first use.
@@ -78,14 +78,14 @@ class Checker:
         try:
             return _compiled(json.dumps(self._schema))
         except ConfigError as error:
-            raise ConfigError(f"the schema of {self._name} is wrong: {error}") from error
+            raise ConfigError(f"the schema of {self._name} is invalid: {error}") from error
         except (TypeError, ValueError, RecursionError) as error:
-            raise ConfigError(f"the schema of {self._name} is no JSON: {error}") from error
+            raise ConfigError(f"the schema of {self._name} is not JSON: {error}") from error
 
 
 @lru_cache(maxsize=256)
 def _compiled(schema: str) -> Validator:
-    """The validator of a schema given as JSON: tools come and go, and their schemas are the same again and again."""
+    """Return the validator of a schema given as JSON; cached, because tools are recreated with equal schemas."""
     from jsonschema import Draft202012Validator, SchemaError
     from jsonschema.validators import validator_for
     from jsonschema_specifications import REGISTRY  # pyright: ignore[reportMissingTypeStubs] it has none
@@ -97,9 +97,9 @@ def _compiled(schema: str) -> Validator:
     try:
         kind.check_schema(parsed)
     except SchemaError as error:
-        where = place(error.absolute_path) if error.absolute_path else "the whole"
+        where = place(error.absolute_path) if error.absolute_path else "schema"
         raise ConfigError(f"{where}: {short(error.message)}") from error
-    # Without this registry, which only knows the drafts themselves, what a reference names would be fetched.
+    # Without this registry, which contains only the drafts, references would be fetched.
     return kind(parsed, registry=REGISTRY)
 
 
@@ -113,15 +113,15 @@ def _defaults(schema: JsonObject, arguments: JsonObject) -> JsonObject:
 
 
 def _errors(validator: Validator, value: JsonValue) -> Iterator[ValidationError]:
-    # Its stub names no type for what is checked.
+    # The stub has no type for the value.
     return validator.iter_errors(value)  # pyright: ignore[reportUnknownMemberType]
 
 
-def _fault(error: ValidationError) -> ValidationIssue:
+def _issue(error: ValidationError) -> ValidationIssue:
     branches: dict[str | int, list[ValidationIssue]] = {}
     for each in error.context or ():
-        branches.setdefault(each.schema_path[0], []).append(_fault(each))
-    # The casts: the schema and the value were JSON when they went in, which the library's types do not tell.
+        branches.setdefault(each.schema_path[0], []).append(_issue(each))
+    # The casts: schema and value were JSON, which the types of the library do not express.
     return ValidationIssue(
         path=tuple(error.absolute_path),
         rule=str(error.validator),
@@ -129,5 +129,5 @@ def _fault(error: ValidationError) -> ValidationIssue:
         found=cast(JsonValue, error.instance),
         schema=cast(JsonObject, error.schema) if isinstance(error.schema, dict) else {},
         message=error.message,
-        branches=tuple(tuple(faults) for faults in branches.values()),
+        branches=tuple(tuple(issues) for issues in branches.values()),
     )

@@ -1,4 +1,4 @@
-"""A tool whose schema comes from elsewhere, and what every tool of a program's own has in common."""
+"""Tools with a JSON Schema from elsewhere, and the common base of tools defined by programs."""
 
 from __future__ import annotations
 
@@ -17,44 +17,42 @@ from harness.risk import Access, Risk, RiskLevel
 from harness.views import TextView, View
 
 Work: TypeAlias = Callable[[JsonObject, ToolContext], Awaitable[object]]
-"""Runs a tool with arguments that fit its schema; see `harness.function_tools.coerce_output` for what it may return."""
+"""Function that runs a tool with validated arguments; `coerce_output` defines what it may return."""
 
-LONGEST_SUMMARY = 80
+MAX_SUMMARY_CHARS = 80
 
 
 class About(TypedDict, total=False):
-    """What may be said of a tool.
-
-    `label` is its name for people. `risk` is "execute" unless said otherwise: a person is asked about each call.
-    `mutates`: it can change something, and plan mode hides it; by default so is all that does more than read.
-    `cacheable`: the same arguments give the same result as long as nothing was changed.
-
-    Calls of one reply run concurrently, unless they declare a conflict: `paths` names the parameters that hold paths of
-    files, so that a call waits for those that change the same files; `exclusive` makes each call run alone.
-    """
+    """Options of a tool."""
 
     label: str
+    """Name for users; by default derived from the tool's name."""
     risk: RiskLevel
+    """Risk level of all calls; by default "execute", so that each call needs approval."""
     mutates: bool
+    """True if the tool can change something, so that plan mode hides it; by default derived from `risk`."""
     cacheable: bool
+    """True if equal arguments give equal results until something changes."""
     exclusive: bool
+    """True if a call must run alone. By default, calls of one reply run concurrently."""
     paths: Sequence[str]
+    """Parameters that contain file paths; a call waits for others that change the same files."""
 
 
 class OwnTool:
-    """All of a tool that does not depend on where its schema comes from."""
+    """Base of tools defined by programs, independent of the source of their schema."""
 
     def __init__(self, name: str, description: str, parameters: JsonObject, about: About) -> None:
         if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name):
-            raise ConfigError(f"no tool can be named {name!r}: a name has letters, digits, _ and -, and at most 64")
+            raise ConfigError(f"invalid tool name {name!r}: use letters, digits, _ and -, at most 64 characters")
         self._paths = tuple(about.get("paths", ()))
         self._risk = Risk(
             about.get("risk", "execute"), cacheable=about.get("cacheable", False), access=_access(self._paths, about)
         )
         if unknown := [each for each in self._paths if each not in _properties(parameters)]:
-            raise ConfigError(f"{name}: there is no parameter {unknown[0]!r} that could hold paths")
+            raise ConfigError(f"{name}: paths names {unknown[0]!r}, which is not a parameter")
         if self._risk.changes and self._risk.cacheable:
-            raise ConfigError(f"{name}: what changes something must be done each time, so it cannot be cacheable")
+            raise ConfigError(f"{name}: a tool that changes something cannot be cacheable")
         self.name = name
         self.label = about.get("label") or words_of(name)
         self.description = description
@@ -62,10 +60,10 @@ class OwnTool:
         self.mutates = about.get("mutates", self._risk.changes)
 
     def summary(self, arguments: JsonObject) -> str:
-        """The first text among the arguments, else all of them."""
+        """Return the first text among the arguments, else all of them."""
         texts = (value for value in arguments.values() if isinstance(value, str) and value)
         line = next(texts, json.dumps(arguments, ensure_ascii=False) if arguments else "")
-        return " ".join(line[: LONGEST_SUMMARY * 2].split())[:LONGEST_SUMMARY]
+        return " ".join(line[: MAX_SUMMARY_CHARS * 2].split())[:MAX_SUMMARY_CHARS]
 
     def risk(self, arguments: JsonObject) -> Risk:
         return replace(self._risk, paths=_texts(arguments, self._paths)) if self._paths else self._risk
@@ -76,11 +74,20 @@ class OwnTool:
 
 
 class SchemaTool(OwnTool):
-    """A tool described by a JSON Schema: of another program, a server, an API."""
+    """Tool described by a JSON Schema, such as one of another program, a server or an API."""
 
     def __init__(self, name: str, description: str, parameters: JsonObject, work: Work, **about: Unpack[About]) -> None:
-        """Raises:
-        ConfigError: the name, the schema or the description of the tool is not valid.
+        """Create a tool.
+
+        Args:
+            name: Name the model calls it by: letters, digits, _ and -, at most 64 characters.
+            description: Description for the model.
+            parameters: JSON Schema of type object.
+            work: Async function that runs a call.
+            about: Further options.
+
+        Raises:
+            ConfigError: The name, the schema or an option is invalid.
         """
         super().__init__(name, description, parameters, about)
         self._checker = Checker(name, parameters)
@@ -108,14 +115,14 @@ def _properties(schema: JsonObject) -> JsonObject:
 
 
 def _texts(arguments: JsonObject, names: Sequence[str]) -> tuple[str, ...]:
-    """The texts that these arguments are or list."""
+    """Return the texts that these arguments contain, directly or as list items."""
     values = [arguments.get(name) for name in names]
     listed = [each for value in values for each in (value if isinstance(value, list) else [value])]
     return tuple(each for each in listed if isinstance(each, str))
 
 
 def words_of(name: str) -> str:
-    """A name in words, for people: `get_weather` → "Get weather"."""
+    """Return a name as words for users: `get_weather` → "Get weather"."""
     return name.replace("_", " ").replace("-", " ").strip().capitalize() or name
 
 

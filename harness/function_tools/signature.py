@@ -1,4 +1,4 @@
-"""A function's signature as a tool's parameters: the schema a model sees, and the values it calls the function with."""
+"""Signatures of functions as parameters of tools: the schema for the model, and the values for the call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from harness.ports.tool import ToolContext
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-    # A hint is a value without a useful type of its own, and so is what it describes.
+    # Type hints have no useful static type.
     Hint: TypeAlias = Any
     Adapter: TypeAlias = TypeAdapter[Any]
     Parameters: TypeAlias = Mapping[str, inspect.Parameter]
@@ -33,26 +33,31 @@ MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """`context` is the parameter that takes the `ToolContext`, empty if there is none."""
+    """Signature of a function tool."""
 
     name: str
+    """Name of the function."""
     description: str
+    """Description for the model."""
     schema: JsonObject
+    """JSON Schema of the parameters."""
     context: str
+    """Parameter that receives the `ToolContext`; empty if there is none."""
     adapter: Adapter
+    """Validator of the arguments."""
 
     def unwrapped(self, arguments: JsonObject) -> JsonObject:
-        """The arguments, with JSON in a string taken out of it where no string is wanted."""
-        # With pydantic, which whoever has no such tool does without.
+        """Return the arguments, with JSON strings parsed where the schema allows no string."""
+        # Imported late with pydantic, which only function tools need.
         from harness.function_tools.typed_arguments import unwrap_strings
 
         return unwrap_strings(self.schema, arguments)
 
     def values(self, name: str, arguments: JsonObject) -> Values:
-        """What the function is called with, of the types it hints, defaults included.
+        """Return the values to call the function with, converted to the hinted types, defaults included.
 
         Raises:
-            InvalidArguments: with a text from which the model can correct itself.
+            InvalidArguments: The arguments do not fit the schema; the text lets the model correct the call.
         """
         from pydantic import ValidationError
 
@@ -66,15 +71,15 @@ class Signature:
 
 
 def signature_of(function: Callable[..., object]) -> Signature:
-    """The signature of a function that can be a tool.
+    """Return the signature of a function as a tool.
 
     Raises:
-        ConfigError: it cannot be one; the text says why.
+        ConfigError: The function cannot be a tool; the text says why.
     """
     name = str(getattr(function, "__name__", type(function).__name__))
     parameters = inspect.signature(function).parameters
     for parameter in parameters.values():
-        _refuse_unfit(name, parameter)
+        _check_parameter(name, parameter)
     hints = _hints(name, function, parameters)
     contexts = [each for each, hint in hints.items() if _is_context(hint)]
     if len(contexts) > 1:
@@ -90,28 +95,28 @@ def signature_of(function: Callable[..., object]) -> Signature:
     return Signature(name, description, schema, "".join(contexts), adapter)
 
 
-def _refuse_unfit(name: str, parameter: inspect.Parameter) -> None:
+def _check_parameter(name: str, parameter: inspect.Parameter) -> None:
     if parameter.kind in MANY:
-        raise ConfigError(f"{name}: a model cannot fill {parameter}; name each parameter, or take a list or dict")
+        raise ConfigError(f"{name}: a model cannot fill {parameter}; name each parameter, or use a list or dict")
     if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
-        raise ConfigError(f"{name}: {parameter.name} is positional only, but a model names what it sends")
+        raise ConfigError(f"{name}: {parameter.name} is positional-only, but a model passes arguments by name")
     if parameter.annotation is inspect.Parameter.empty:
-        hint = "; make a tool of a method when it is bound: tool(thing.method)" if parameter.name == "self" else ""
-        raise ConfigError(f"{name}: {parameter.name} has no type hint, so no model can be told what it takes{hint}")
+        hint = "; for a method, pass the bound method: tool(thing.method)" if parameter.name == "self" else ""
+        raise ConfigError(f"{name}: {parameter.name} has no type hint, which the schema requires{hint}")
 
 
 def _hints(name: str, function: Callable[..., object], parameters: Parameters) -> dict[str, Hint]:
-    """The hints of the parameters alone: that of the result may be a name for checkers only."""
+    """Return the hints of the parameters only: that of the result may exist for type checkers only."""
     annotations = {each: parameter.annotation for each, parameter in parameters.items()}
     holder = type("Annotated", (), {"__annotations__": annotations})
     try:
         return typing.get_type_hints(holder, globalns=_namespace(function), localns={}, include_extras=True)
     except (NameError, TypeError, SyntaxError, AttributeError) as error:
-        raise ConfigError(f"{name}: a type hint cannot be read: {error}; name only types of its module") from error
+        raise ConfigError(f"{name}: a type hint cannot be resolved: {error}; use only types of its module") from error
 
 
 def _namespace(function: Callable[..., object]) -> dict[str, object]:
-    """What the names in its hints mean: the globals of the function, or of what makes an object callable."""
+    """Return the names that its hints may use: the globals of the function, or of a callable object's method."""
     inner: object = inspect.unwrap(function)
     while isinstance(inner, functools.partial):
         inner = inner.func
@@ -123,7 +128,7 @@ def _is_context(hint: Hint) -> bool:
 
 
 def _described(hint: Hint, text: str) -> Hint:
-    """The hint with the parameter's text, unless it has one: `Annotated[int, "text"]` and fields go over the docs."""
+    """Return the hint with the parameter's description; `Annotated[int, "text"]` takes precedence over the docs."""
     from pydantic import Field
     from pydantic.fields import FieldInfo
 
@@ -140,12 +145,12 @@ def _field(name: str, hint: Hint, default: object) -> tuple[str, Hint, Hint]:
 
     if default is inspect.Parameter.empty:
         return name, hint, dataclasses.field()
-    # Not as it is: dataclasses refuse a default that can be changed; pydantic hands out copies.
+    # Wrapped, because dataclasses reject mutable defaults, which pydantic copies.
     return name, hint, default if isinstance(default, FieldInfo) else Field(default=default)
 
 
 def _built(name: str, fields: Sequence[tuple[str, Hint, Hint]]) -> tuple[Adapter, JsonObject]:
-    """What checks the fields, and their schema in their own order, in which a model reads them."""
+    """Return the validator of the fields, and their schema in the order of the function."""
     from pydantic import ConfigDict, TypeAdapter
     from pydantic.errors import PydanticUserError
 
@@ -158,7 +163,7 @@ def _built(name: str, fields: Sequence[tuple[str, Hint, Hint]]) -> tuple[Adapter
         schema = shown_schema(_json_schema(adapter))
     except (PydanticUserError, TypeError) as error:
         reason = str(error).partition("\n")[0]
-        raise ConfigError(f"{name}: its type hints cannot be told a model: {reason}") from error
+        raise ConfigError(f"{name}: its type hints cannot be converted to a JSON schema: {reason}") from error
     properties = schema.get("properties")
     found = properties if isinstance(properties, dict) else {}
     ordered: JsonObject = {each: found[each] for each, _, _ in fields if each in found}
@@ -169,6 +174,6 @@ def _json_schema(adapter: Adapter) -> JsonObject:
     from pydantic.json_schema import PydanticJsonSchemaWarning
 
     with warnings.catch_warnings():
-        # A default that JSON cannot hold is no concern of the model's.
+        # A default that JSON cannot represent does not concern the model.
         warnings.simplefilter("ignore", PydanticJsonSchemaWarning)
         return adapter.json_schema()

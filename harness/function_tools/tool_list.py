@@ -1,4 +1,4 @@
-"""The tools of an agent: tools and plain functions, checked, as tools of distinct names."""
+"""Tools of an agent: tools and plain functions, checked and with distinct names."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def tool_list(tools: Sequence[ToolLike]) -> tuple[Tool, ...]:
     """Return the tools as a tuple, functions as function tools.
 
     Raises:
-        ConfigError: Something in it is no tool and cannot become one, or two tools have the same name.
+        ConfigError: An item is not a tool and cannot become one, or two tools have the same name.
     """
     found = tuple(each if _is_tool(each) else _made(each) for each in tools)
     names = [tool.name for tool in found]
     if len(set(names)) == len(names):
         return found
-    twice = sorted({name for name in names if names.count(name) > 1})
-    raise ConfigError(f"two tools of the same name: {', '.join(twice)}")
+    duplicates = sorted({name for name in names if names.count(name) > 1})
+    raise ConfigError(f"two tools have the same name: {', '.join(duplicates)}")
 
 
 def _made(given: object) -> Tool:
@@ -34,7 +34,7 @@ def _made(given: object) -> Tool:
         raise ConfigError(f"{given!r:.80} in tools is not a tool: pass a function with type hints, or a harness.Tool")
     if getattr(given, "__name__", "") == "<lambda>":
         raise ConfigError("a lambda in tools has no name and no type hints: pass a function defined with def")
-    # Most agents have no function tools, and do without the inspection of signatures.
+    # Imported late: most agents have no function tools.
     from harness.function_tools.function_tool import FunctionTool
 
     return FunctionTool(given, {})
@@ -45,6 +45,6 @@ if TYPE_CHECKING:
 
 
 def _is_tool(given: object) -> TypeGuard[Tool]:
-    # Cheap: an agent is constructed in microseconds, and the port has properties that read files.
+    # Checked on the class: it is fast, and the port has properties that read files.
     kind = type(given)
     return hasattr(kind, "run") and hasattr(kind, "validate") and isinstance(getattr(given, "name", None), str)

@@ -1,4 +1,4 @@
-"""What is wrong with a value, in words from which a model can correct itself."""
+"""Validation errors, described so that a model can correct its call."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue
 
 MAX_ISSUES = 5
-_LONGEST_VALUE = 60
-_LONGEST_MESSAGE = 200
+_MAX_VALUE_CHARS = 60
+_MAX_MESSAGE_CHARS = 200
 _KINDS = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -20,96 +20,100 @@ Path: TypeAlias = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class ValidationIssue:
-    """A rule of a schema that a value breaks: at `path` there is `found` where `rule` wants `wanted`.
-
-    `schema` is the part of the schema that has the rule, `branches` are the faults by each of several forms.
-    """
+    """Violation of one rule of a schema."""
 
     path: Path
+    """Location of the value."""
     rule: str
+    """Name of the rule, such as `type`."""
     wanted: JsonValue
+    """Value of the rule."""
     found: JsonValue
+    """Value that violates it."""
     schema: JsonObject
+    """Part of the schema that contains the rule."""
     message: str
+    """Message of the validator."""
     branches: tuple[tuple[ValidationIssue, ...], ...] = ()
+    """Issues for each alternative of the schema."""
 
 
 def validation_message(name: str, problems: Sequence[str]) -> str:
-    """Why a call cannot run, for the model that sent it."""
+    """Return the error text for a call with invalid arguments."""
     return f"The arguments of {name} do not fit its schema:\n{as_list(problems)}\nSend the call again, corrected."
 
 
 def as_list(problems: Sequence[str]) -> str:
-    """The first problems, one a line: a model mends a few at a time, and the rest often follows from them."""
+    """List the first problems, one per line: a model fixes a few at a time, and others often follow from them."""
     lines = [f"- {problem}" for problem in problems[:MAX_ISSUES]]
     if len(problems) > MAX_ISSUES:
-        lines.append("- and more of the kind")
+        lines.append(f"- and {len(problems) - MAX_ISSUES} more")
     return "\n".join(lines)
 
 
 def place(path: Iterable[str | int]) -> str:
-    """Where in a value: `items[2].name`; `arguments` for all of it."""
+    """Return a location as text: `items[2].name`; `arguments` for the whole value."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".") or "arguments"
 
 
 def unknown_property(path: Path, known: Iterable[str]) -> str:
-    """The problem of a property that there is not."""
+    """Describe an unknown property."""
     names = list(known)
     close = get_close_matches(str(path[-1]), names, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}" if names else "leave it out"
-    return f"{place(path)}: there is no such property; {hint}"
+    hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(names)}" if names else "leave it out"
+    return f"{place(path)}: unknown property; {hint}"
 
 
-def explained(fault: ValidationIssue) -> Iterator[str]:
-    """The problems of one fault; none of them tells a whole value that is long."""
-    where, found = place(fault.path), _shown(fault.found)
-    match fault.rule, fault.wanted:
-        case "required", list(names) if isinstance(fault.found, dict):
-            missing = ", ".join(str(name) for name in names if name not in fault.found)
+def explained(issue: ValidationIssue) -> Iterator[str]:
+    """Describe one issue, without quoting long values."""
+    where, found = place(issue.path), _shown(issue.found)
+    match issue.rule, issue.wanted:
+        case "required", list(names) if isinstance(issue.found, dict):
+            missing = ", ".join(str(name) for name in names if name not in issue.found)
             yield f"{where}: required and missing: {missing}"
         case "additionalProperties", False:
-            known = fault.schema.get("properties")
-            for name in _unknown(fault):
-                yield unknown_property((*fault.path, name), known if isinstance(known, dict) else ())
+            known = issue.schema.get("properties")
+            for name in _unknown_names(issue):
+                yield unknown_property((*issue.path, name), known if isinstance(known, dict) else ())
         case "type", wanted:
             kinds = wanted if isinstance(wanted, list) else [wanted]
-            yield f"{where}: must be {' or '.join(map(str, kinds))}, not {_kind(fault.found)} {found}"
+            yield f"{where}: must be {' or '.join(map(str, kinds))}, not {_kind(issue.found)} {found}"
         case "enum", list(values):
             yield f"{where}: must be one of {', '.join(map(_shown, values))}, not {found}"
         case "const", wanted:
             yield f"{where}: must be {_shown(wanted)}, not {found}"
         case "anyOf" | "oneOf", list(forms):
-            yield from _of_several(fault, forms)
+            yield from _alternatives(issue, forms)
         case _:
-            yield f"{where}: {short(fault.message)}"
+            yield f"{where}: {short(issue.message)}"
 
 
 def short(message: str) -> str:
-    """A message that may quote a value, cut to a length a model can bear."""
-    return message if len(message) <= _LONGEST_MESSAGE else message[:_LONGEST_MESSAGE] + "…"
+    """Truncate a message that may quote a value."""
+    return message if len(message) <= _MAX_MESSAGE_CHARS else message[:_MAX_MESSAGE_CHARS] + "…"
 
 
-def _unknown(fault: ValidationIssue) -> Iterator[str]:
-    known = fault.schema.get("properties")
-    has_patterns = bool(fault.schema.get("patternProperties"))
-    for name in fault.found if isinstance(fault.found, dict) else ():
-        # Which names no pattern fits stands in the message alone.
-        if name not in (known if isinstance(known, dict) else ()) and (not has_patterns or repr(name) in fault.message):
+def _unknown_names(issue: ValidationIssue) -> Iterator[str]:
+    known = issue.schema.get("properties")
+    has_patterns = bool(issue.schema.get("patternProperties"))
+    for name in issue.found if isinstance(issue.found, dict) else ():
+        # With patterns, only the message says which names do not match.
+        if name not in (known if isinstance(known, dict) else ()) and (not has_patterns or repr(name) in issue.message):
             yield name
 
 
-def _of_several(fault: ValidationIssue, forms: Sequence[JsonValue]) -> Iterator[str]:
-    """What is wrong by that form which the value seems to be meant as; all forms where it seems none."""
-    if not fault.branches:
-        yield f"{place(fault.path)}: fits more than one of its forms and must fit exactly one"
+def _alternatives(issue: ValidationIssue, forms: Sequence[JsonValue]) -> Iterator[str]:
+    """Describe the issues for the alternative that the value resembles most; all alternatives if it resembles none."""
+    if not issue.branches:
+        yield f"{place(issue.path)}: fits more than one of its forms and must fit exactly one"
         return
-    nearest = min(fault.branches, key=lambda branch: _distance(branch, fault.path))
-    tags = [each for branch in fault.branches for each in branch if _is_name(each, len(fault.path) + 1)]
-    match _distance(nearest, fault.path)[0]:
+    nearest = min(issue.branches, key=lambda branch: _distance(branch, issue.path))
+    tags = [each for branch in issue.branches for each in branch if _is_tag(each, len(issue.path) + 1)]
+    match _distance(nearest, issue.path)[0]:
         case 2:
             wanted = dict.fromkeys(map(_form, forms))
-            yield f"{place(fault.path)}: must be {' or '.join(wanted)}, not {_kind(fault.found)} {_shown(fault.found)}"
+            yield f"{place(issue.path)}: must be {' or '.join(wanted)}, not {_kind(issue.found)} {_shown(issue.found)}"
         case 1 if len({each.path for each in tags}) == 1:
             wanted = dict.fromkeys(map(_shown, (value for each in tags for value in _values(each))))
             yield f"{place(tags[0].path)}: must be {' or '.join(wanted)}, not {_shown(tags[0].found)}"
@@ -119,23 +123,23 @@ def _of_several(fault: ValidationIssue, forms: Sequence[JsonValue]) -> Iterator[
 
 
 def _distance(branch: Sequence[ValidationIssue], path: Path) -> tuple[int, int]:
-    """How far a value is from a form: 2 of another kind, 1 of another name, 0 only with mistakes; and how many."""
-    if any(each.path == path and (each.rule == "type" or _is_name(each, len(path))) for each in branch):
+    """Return the distance of a value from an alternative (2: other type, 1: other tag, 0: issues only), and a count."""
+    if any(each.path == path and (each.rule == "type" or _is_tag(each, len(path))) for each in branch):
         return 2, len(branch)
-    return int(any(_is_name(each, len(path) + 1) for each in branch)), len(branch)
+    return int(any(_is_tag(each, len(path) + 1) for each in branch)), len(branch)
 
 
-def _is_name(fault: ValidationIssue, depth: int) -> bool:
-    """Whether what is wrong there is the word that tells one form from another."""
-    return len(fault.path) == depth and fault.rule in ("enum", "const")
+def _is_tag(issue: ValidationIssue, depth: int) -> bool:
+    """Return True if the issue concerns the tag that distinguishes alternatives."""
+    return len(issue.path) == depth and issue.rule in ("enum", "const")
 
 
-def _values(fault: ValidationIssue) -> Sequence[JsonValue]:
-    return fault.wanted if fault.rule == "enum" and isinstance(fault.wanted, list) else [fault.wanted]
+def _values(issue: ValidationIssue) -> Sequence[JsonValue]:
+    return issue.wanted if issue.rule == "enum" and isinstance(issue.wanted, list) else [issue.wanted]
 
 
 def _form(schema: JsonValue) -> str:
-    """A form among several, in a few words."""
+    """Describe one alternative in a few words."""
     match schema:
         case {"type": str(kind), "required": [*names]} if names:
             return f"{kind} with {', '.join(map(str, names))}"
@@ -165,4 +169,4 @@ def _shown(value: JsonValue) -> str:
 
 def _cut(value: JsonValue) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + "…"
+    return text if len(text) <= _MAX_VALUE_CHARS else text[:_MAX_VALUE_CHARS] + "…"

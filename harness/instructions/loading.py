@@ -1,4 +1,4 @@
-"""What a model is told before a person speaks: our own words, where it works, and the project's instruction files."""
+"""Instructions for the model: system prompt, environment, and the project's instruction files."""
 
 from __future__ import annotations
 
@@ -17,51 +17,59 @@ LIMIT_BYTES = 40_000
 
 _NAMES = ("AGENTS.md", "CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.md")
 _UNFINISHED = {
-    "rebase-merge": "a rebase is under way",
-    "rebase-apply": "a rebase is under way",
-    "MERGE_HEAD": "a merge is under way",
-    "CHERRY_PICK_HEAD": "a cherry-pick is under way",
-    "REVERT_HEAD": "a revert is under way",
-    "BISECT_LOG": "a bisection is under way",
+    "rebase-merge": "a rebase is in progress",
+    "rebase-apply": "a rebase is in progress",
+    "MERGE_HEAD": "a merge is in progress",
+    "CHERRY_PICK_HEAD": "a cherry-pick is in progress",
+    "REVERT_HEAD": "a revert is in progress",
+    "BISECT_LOG": "a bisection is in progress",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """The text of one instruction file, as far as there was room for it."""
+    """An instruction file."""
 
     path: Path
+    """Path of the file."""
     text: str
+    """Its text, truncated to the size limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedInstructions:
-    """The instruction files in order, the most specific last; `problems` is what a person should know about them."""
+    """The instruction files of a project."""
 
     instructions: tuple[Instruction, ...] = ()
+    """The files in order, the most specific last."""
     problems: tuple[str, ...] = ()
+    """Problems to report to the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Where an agent works. Taken once a session, so that the prompt stays the same and its cache holds."""
+    """Environment of an agent, recorded once per session so that the system prompt stays the same and is cached."""
 
     cwd: Path
+    """Working folder."""
     platform: str
+    """Operating system."""
     date: str
+    """Date in ISO format."""
     git: str
+    """State of the git repository."""
 
 
 async def load_instructions(cwd: Path, config_dir: Path) -> LoadedInstructions:
-    """The person's own AGENTS.md, then those of the project from its root down to `cwd`, 40 KB in all.
+    """Load the user's own AGENTS.md, then those of the project from its root down to `cwd`, up to 40 KB in all.
 
-    Never raises: a file that cannot be used is named in `problems`.
+    Never raises; files that cannot be used are listed in `problems`.
     """
     return await asyncio.to_thread(_load, cwd.absolute(), config_dir)
 
 
 def describe_environment(cwd: Path) -> Environment:
-    """The facts about a folder that a model should know. Reads only; runs no program of the folder's choosing."""
+    """Describe a folder for the model. Reads files only and runs no program, which the folder could configure."""
     system = os.uname()
     root = project_root(cwd)
     return Environment(
@@ -73,13 +81,13 @@ def describe_environment(cwd: Path) -> Environment:
 
 
 def build_system_prompt(environment: Environment, instructions: Sequence[Instruction], addendum: str = "") -> str:
-    """The whole system prompt. `addendum` is what a mode adds, where the caller does not add it itself."""
+    """Return the system prompt. `addendum` is the text of a mode, unless the caller adds it."""
     parts = [prompt_text("system"), _facts(environment), quoted(instructions), addendum]
     return "\n\n".join(part for part in parts if part)
 
 
 def project_root(cwd: Path) -> Path:
-    """The nearest folder upward that holds `.git`, else `cwd` itself."""
+    """Return the nearest folder upward that contains `.git`, else `cwd` itself."""
     return next((folder for folder in (cwd, *cwd.parents) if is_there(folder / ".git")), cwd)
 
 
@@ -95,7 +103,7 @@ def _load(cwd: Path, config_dir: Path) -> LoadedInstructions:
 
 
 class _Reader:
-    """Takes one file after the other: each once, each text once, as long as there is room."""
+    """Reads instruction files, each file and each text once, up to the size limit."""
 
     def __init__(self) -> None:
         self.instructions: list[Instruction] = []
@@ -104,7 +112,7 @@ class _Reader:
         self._taken: set[Path] = set()
 
     def take(self, path: Path, *, within: Path | None) -> None:
-        """Take the file at `path`, if there is one. `within` is the folder that no link may leave."""
+        """Read the file at `path`, if it exists. `within` is the folder that links must not leave."""
         try:
             real = path.resolve(strict=True)
             if real in self._taken:
@@ -133,16 +141,16 @@ class _Reader:
             self.instructions.append(Instruction(path, text))
             return
         dropped = max(size - len(kept.encode()), 1)
-        note = f"{dropped:,} bytes of {path} were left out: instruction files may hold {LIMIT_BYTES:,} bytes in all"
+        note = f"{dropped:,} bytes of {path} were left out: the limit for instruction files is {LIMIT_BYTES:,} bytes"
         self.problems.append(note)
         self.instructions.append(Instruction(path, f"{kept}\n[{note}]".strip()))
 
 
 def _decoded(data: bytes, *, is_whole: bool) -> str:
-    """The text; where data is only a beginning, a character cut at its end is left out.
+    """Decode a text; unless `is_whole`, an incomplete character at the end is dropped.
 
     Raises:
-        UnicodeDecodeError: it is not UTF-8.
+        UnicodeDecodeError: The data is not UTF-8.
     """
     try:
         return data.decode("utf-8-sig")
@@ -153,7 +161,7 @@ def _decoded(data: bytes, *, is_whole: bool) -> str:
 
 
 def _git_state(root: Path) -> str:
-    """The branch, and what is half done, from git's own files: its program would run what the folder configures."""
+    """Return branch and unfinished operations, read from git's files, because git runs what a folder configures."""
     folder = root / ".git"
     try:
         if folder.is_file():
@@ -168,14 +176,14 @@ def _git_state(root: Path) -> str:
 
 
 def _unfinished(folder: Path) -> Iterator[str]:
-    for name, words in _UNFINISHED.items():
+    for name, operation in _UNFINISHED.items():
         if is_there(folder / name):
-            yield words
+            yield operation
 
 
 def _facts(environment: Environment) -> str:
     return (
-        "# Where you are (as it was when the session began)\n\n"
+        "# Where you are (as of the start of the session)\n\n"
         f"- Working folder: {_one_line(str(environment.cwd))}\n"
         f"- Git: {environment.git}\n"
         f"- System: {environment.platform}\n"
@@ -184,11 +192,11 @@ def _facts(environment: Environment) -> str:
 
 
 def quoted(instructions: Sequence[Instruction]) -> str:
-    """Instruction files as they stand in the system prompt."""
+    """Return the instruction files as a section of the system prompt."""
     if not instructions:
         return ""
     files = "\n\n".join(
-        f'<instructions file="{_one_line(str(each.path))}">\n{_unbroken(each.text)}\n</instructions>'
+        f'<instructions file="{_one_line(str(each.path))}">\n{_escaped(each.text)}\n</instructions>'
         for each in instructions
     )
     return (
@@ -198,8 +206,8 @@ def quoted(instructions: Sequence[Instruction]) -> str:
     )
 
 
-def _unbroken(text: str) -> str:
-    """A file may not end its own quotation."""
+def _escaped(text: str) -> str:
+    """Escape the closing tag, so that a file cannot end its quotation."""
     return text.replace("</instructions", "<\\/instructions")
 
 

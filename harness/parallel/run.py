@@ -1,7 +1,7 @@
-"""One prompt, several configurations at once: each on a copy of the conversation, and one of them goes on.
+"""Parallel runs: one prompt, several configurations at once, each on a copy of the conversation; one is selected.
 
-The whole is one run of the agent. What happens in the copies is told as `BranchEvent`s between `ParallelStart` and
-`ParallelEnd`; then what the chosen one said and did is told once more, as the agent's own, and only that stays.
+The whole is one run of the agent. Events of the copies are published as `BranchEvent`s between `ParallelStart` and
+`ParallelEnd`; then the events of the selected run are published as the agent's own, and only its messages are kept.
 """
 
 from __future__ import annotations
@@ -63,38 +63,42 @@ _ADOPTED = (
     LimitReached,
     TurnEnd,
 )
-"""What the agent tells of the chosen run as its own: what was said and done, not how it was streamed or asked about."""
+"""Events of the selected run that the agent publishes as its own: its messages and calls, not deltas or approvals."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParallelVariant:
-    """One configuration.
-
-    `tools` None: those of the agent that change nothing, since several runs at once would change the same files under
-    each other's hands; who gives others says that they do not collide. `system_prompt` None is the agent's. `options`
-    None: it works as the agent does (person, approval, limits for each run, hooks, folders), but for routing and
-    fallback, which would ask other models than this one; given, they count as they are, but for the session, the
-    conversation and filters. `config_id` names the configuration in its loop id.
-    """
+    """One configuration of a parallel run."""
 
     model: Model
+    """Model to use."""
     tools: Sequence[Tool] | None = None
+    """Tools; None: those of the agent that change nothing, because concurrent runs could change the same files."""
     system_prompt: str | None = None
+    """System prompt; None: that of the agent."""
     options: AgentOptions | None = None
+    """Options; None: those of the agent without routing and fallback, which would use other models.
+
+    Session, conversation and guardrails are always the agent's.
+    """
     config_id: str = ""
+    """Name of the configuration in its run id."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParallelResult:
-    """`result` is the agent's run as a whole; `outcomes` are in the order of the configurations, empty when the run was
-    not let begin or was stopped before all were over. `selected_index` is the one that goes on, None when none does;
-    `usage` is what the choice used."""
+    """Result of a parallel run."""
 
     result: AgentResult
+    """Result of the agent's run as a whole."""
     outcomes: tuple[Outcome, ...] = ()
+    """Outcomes in the order of the configurations; empty if the run did not start or was aborted."""
     selected_index: int | None = None
+    """Index of the selected outcome; None if there is none."""
     usage: Usage = Usage()
+    """Tokens and cost of the selection itself."""
     reason: str = ""
+    """Reason for the selection."""
 
 
 async def run_parallel(
@@ -103,44 +107,51 @@ async def run_parallel(
     branches: Sequence[ParallelVariant],
     strategy: Strategy = PickFirst(),
 ) -> ParallelResult:
-    """Let each configuration answer the prompt, or go on from where the history stands, and choose one.
+    """Run a prompt, or continue, with each configuration, and select one of the outcomes.
 
-    The agent's own history, session and usage go on with the chosen run; all of them are paid for. One that fails stops
-    no other; when all do, the run ends in error and the prompt stays in the history. Steering and follow-ups wait until
-    one is chosen, and are then heard by the agent's own model. Hooks are asked around the whole and in each run.
+    The agent's history and session continue with the selected run; its usage includes all of them. A run that fails
+    does not stop the others; if all fail, the run ends with an error and the prompt stays in the history. Steering and
+    follow-up messages wait for the selection and are then delivered to the agent's own model. Hooks apply to the whole
+    and to each run.
+
+    Args:
+        agent: The agent.
+        prompt: Text, content blocks or messages, or a `Continuation`.
+        branches: The configurations.
+        strategy: Selects one of the outcomes.
 
     Raises:
-        AlreadyRunning: a run is on.
-        ConfigError: there is no configuration, or too many for the strategy.
-        NoMessages, InvalidContinue: there is nothing to go on from.
+        AlreadyRunning: A run is active.
+        ConfigError: There is no configuration, or too many for the strategy.
+        NoMessages, InvalidContinue: There is nothing to continue.
     """
     if agent.is_running:
-        raise AlreadyRunning("a run is on: several at once are one run of the agent")
+        raise AlreadyRunning("a run is active: wait until it ends, or abort it")
     if not branches:
         raise ConfigError("name at least one configuration to run")
     if isinstance(strategy, Transparent):
-        # Before anything is paid for.
+        # Checked before anything is paid for.
         strategy.admit(len(branches))
     contest = _Contest(agent, branches, strategy)
-    result = await agent.run(replace(_entry(agent, prompt), work=contest.work))
+    result = await agent.run(replace(_run_request(agent, prompt), work=contest.work))
     choice = contest.choice
     if choice is None:
         return ParallelResult(result, contest.outcomes)
     return ParallelResult(result, contest.outcomes, choice.index, choice.usage, choice.reason)
 
 
-def _entry(agent: Agent, prompt: Prompt | Continuation) -> RunRequest:
+def _run_request(agent: Agent, prompt: Prompt | Continuation) -> RunRequest:
     if not isinstance(prompt, Continuation):
         return RunRequest(messages_of(prompt), trigger=agent.identity.origin)
     if not len(agent.history):
         raise NoMessages("there is no conversation to continue")
     if agent.history.at_rest:
-        raise InvalidContinue("the last message is the assistant's: prompt instead")
+        raise InvalidContinue("the last message is a reply: send a prompt instead")
     return RunRequest(continuation=prompt.tagged())
 
 
 class _Contest:
-    """What a run of the agent does in place of its loop."""
+    """Replacement of the agent loop that runs and compares all configurations."""
 
     def __init__(self, agent: Agent, branches: Sequence[ParallelVariant], strategy: Strategy) -> None:
         self._agent = agent
@@ -160,7 +171,7 @@ class _Contest:
         if self.choice is None:
             return self._failure(run)
         runner, outcome = runners[self.choice.index], self.outcomes[self.choice.index]
-        run.workspace.learn_from(runner.agent.workspace)
+        run.workspace.merge_reads(runner.agent.workspace)
         _adopt(run, outcome, runner.facts)
         result = outcome.result
         reply = run.history.last_reply()
@@ -171,7 +182,7 @@ class _Contest:
     async def _compete(self, run: Run, runners: Sequence[_Runner], prompts: tuple[Message, ...]) -> None:
         run_ids = tuple(runner.run_id for runner in runners)
         run.bus.publish(ParallelStart(run_ids=run_ids, specs=tuple(each.model.spec for each in self._branches)))
-        end = ParallelEnd(selected_run_id="", selected_index=-1, reason="stopped")
+        end = ParallelEnd(selected_run_id="", selected_index=-1, reason="aborted")
         try:
             await self._race(runners, prompts)
             self.choice = choice = await self._choose(run, prompts)
@@ -184,10 +195,10 @@ class _Contest:
                     reason=choice.reason,
                 )
         finally:
-            # They may have changed what was read.
+            # The runs may have changed files.
             run.cache.clear()
             self._account(run, runners, end.usage)
-            run.bus.publish(replace(end, usage_beside=self._usage_beside(runners, end.usage)))
+            run.bus.publish(replace(end, usage_beside=self._other_usage(runners, end.usage)))
 
     async def _race(self, runners: Sequence[_Runner], prompts: tuple[Message, ...]) -> None:
         async with asyncio.TaskGroup() as group:
@@ -206,13 +217,13 @@ class _Contest:
             return Selection(first, reason="the only one that succeeded")
         try:
             choice = await self._strategy.choose(prompts, self.outcomes)
-        except Exception as error:  # a strategy is a stranger's code, and the answers are paid for
+        except Exception as error:  # user-supplied strategy; may raise. The answers are paid for
             logger.exception("the choice between parallel runs failed")
-            told = f"The choice failed ({type(error).__name__}: {error}), so the first answer is taken."
-            choice = Selection(first, reason="the choice failed", warnings=(told,))
+            message = f"The selection failed ({type(error).__name__}: {error}), so the first answer is used."
+            choice = Selection(first, reason="the selection failed", warnings=(message,))
         if choice.index not in able:
-            told = f"Number {choice.index} was chosen, which is no answer, so the first one is taken."
-            choice = replace(choice, index=first, warnings=(*choice.warnings, told))
+            message = f"Number {choice.index} was selected, which is not a valid answer, so the first one is used."
+            choice = replace(choice, index=first, warnings=(*choice.warnings, message))
         for warning in choice.warnings:
             run.bus.publish(Notice(text=warning, level="warning"))
         return choice
@@ -224,8 +235,8 @@ class _Contest:
             if judged != Usage():
                 ledger.add("judge", judged)
 
-    def _usage_beside(self, runners: Sequence[_Runner], judged: Usage) -> Usage:
-        """Tokens of the runs that were not chosen and of the choice."""
+    def _other_usage(self, runners: Sequence[_Runner], judged: Usage) -> Usage:
+        """Return the usage of the selection and of the runs that were not selected."""
         chosen = self.choice.index if self.choice is not None else None
         others = (each.agent.state.usage for index, each in enumerate(runners) if index != chosen)
         return sum(others, judged)
@@ -238,34 +249,34 @@ class _Contest:
 
 
 class _Runner:
-    """One configuration at work: an agent of its own. `facts` is what would be told of it, were it chosen."""
+    """Run of one configuration, as an agent of its own. `facts` are its events to publish if it is selected."""
 
     def __init__(self, agent: Agent, branch: ParallelVariant, run: Run, base: tuple[Message, ...]) -> None:
-        self.agent = _beside(agent, branch, run, base)
+        self.agent = _variant_agent(agent, branch, run, base)
         self.facts: list[Event] = []
         self._run = run
         self._base = base
         self._identity = self.agent.identity
         self.run_id = self._identity.next_run(branch.model.spec)
-        # What it goes on from is the run that it belongs to.
+        # It continues from the run that it belongs to.
         self._identity.last_run_id = self._identity.parent_run_id
-        self.agent.subscribe(self._tell)
+        self.agent.subscribe(self._publish)
 
     async def run(self, prompts: tuple[Message, ...]) -> AgentResult:
-        entry = RunRequest(prompts, self._run.request.continuation, self._run.request.trigger, run_id=self.run_id)
+        request = RunRequest(prompts, self._run.request.continuation, self._run.request.trigger, run_id=self.run_id)
         try:
-            result = await self.agent.run(entry)
+            result = await self.agent.run(request)
             await self._know_price()
             return result
-        except Exception as error:  # its hooks and tools are a stranger's code, and stop no other run
+        except Exception as error:  # user-supplied hooks and tools; may raise. Other runs continue
             logger.exception("a parallel run failed")
-            told = f"{type(error).__name__}: {error}"
-            return AgentResult((), "", "error", self.agent.state.usage, told)
+            problem = f"{type(error).__name__}: {error}"
+            return AgentResult((), "", "error", self.agent.state.usage, problem)
         finally:
             self.agent.jobs.transfer_to(self._run.state.jobs)
 
     async def _know_price(self) -> None:
-        """The agent may never ask this model again, and with that never learn what it cost."""
+        """Load the price now, because the agent may never use this model again."""
         state = self.agent.state
         state.ledger.settle(state.model.spec.name, (await state.model.info.load()).price)
 
@@ -280,20 +291,20 @@ class _Runner:
             self.agent.state.usage,
         )
 
-    def _tell(self, event: Event) -> None:
+    def _publish(self, event: Event) -> None:
         if isinstance(event, _ADOPTED):
             self.facts.append(event)
         self._run.bus.publish(BranchEvent(event=event))
 
 
-def _beside(agent: Agent, branch: ParallelVariant, run: Run, base: tuple[Message, ...]) -> Agent:
-    """An agent for one configuration, on a copy of the conversation."""
+def _variant_agent(agent: Agent, branch: ParallelVariant, run: Run, base: tuple[Message, ...]) -> Agent:
+    """Return an agent for one configuration, with a copy of the conversation."""
     state = agent.state
     tools = [tool for tool in state.tools if not tool.mutates] if branch.tools is None else branch.tools
     system_prompt = state.system_prompt if branch.system_prompt is None else branch.system_prompt
     options = branch.options or replace(
         agent.options,
-        workspace=run.workspace.for_another(),
+        workspace=run.workspace.for_subagent(),
         user=AttributedInteraction(run.user, branch.model.spec.name),
         planning=Planning(max_turns=0),
         max_tokens=state.max_tokens,
@@ -306,29 +317,29 @@ def _beside(agent: Agent, branch: ParallelVariant, run: Run, base: tuple[Message
     identity = agent.identity.parallel(branch.config_id or options.config_id)
     options = replace(
         options,
-        workspace=options.workspace or run.workspace.for_another(),
-        # Calls of different runs may have the same id, and with it the same name of a file.
+        workspace=options.workspace or run.workspace.for_subagent(),
+        # Calls of different runs may have the same id, and therefore the same file name.
         spill_dir=run.spill_dir / identity.agent_id,
-        # What was said has passed the agent's own.
+        # The prompts have passed the agent's own guardrails.
         guardrails=(),
         session_id=agent.session_id,
         messages=base,
     )
-    beside = Agent(branch.model, tools, system_prompt, options)
-    beside.identity = identity
-    beside.state.calls = state.calls
-    beside.state.jobs = state.jobs.for_child(beside.inbox.news)
+    variant = Agent(branch.model, tools, system_prompt, options)
+    variant.identity = identity
+    variant.state.calls = state.calls
+    variant.state.jobs = state.jobs.for_child(variant.inbox.news)
     if branch.options is None:
-        # What the person permits, and may change meanwhile, is the same for all.
-        beside.state.permissions = state.permissions
-        beside.state.pause = state.pause
-    return beside
+        # Permissions, which the user may change meanwhile, are shared.
+        variant.state.permissions = state.permissions
+        variant.state.pause = state.pause
+    return variant
 
 
 def _adopt(run: Run, outcome: Outcome, facts: Sequence[Event]) -> None:
-    """Make what the chosen run said and did the agent's own, and tell of it as it happened."""
-    heard = {message.id for message in run.history}
-    added = {message.id: message for message in outcome.added if message.id not in heard}
+    """Add the messages of the selected run to the agent, and publish its events in order."""
+    existing = {message.id for message in run.history}
+    added = {message.id: message for message in outcome.added if message.id not in existing}
     for fact in facts:
         match fact:
             case MessageStart(message_id=message_id) if message_id not in added:
@@ -351,7 +362,7 @@ def _adopt(run: Run, outcome: Outcome, facts: Sequence[Event]) -> None:
 
 
 def _take_over(run: Run, added: dict[str, Message], reply: AssistantMessage) -> None:
-    """The reply and the results of its calls, which stand in the order of the calls, whoever finished first."""
+    """Append a reply and the results of its calls, in call order."""
     run.history.append(reply)
     calls = {call.id for call in reply.tool_calls}
     for message in added.values():

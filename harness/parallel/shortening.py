@@ -1,7 +1,7 @@
-"""Makes what a judge reads fit: pure functions over texts, in three steps from careful to rough.
+"""Shortening of a judge's input, by pure functions, in three steps.
 
-A text that fits is left as it is. Else its last lines are kept; else, of those, the first and the last paragraph; else
-it is cut in its middle. Each step is at most as long as the one before. Lengths are in characters.
+A text that fits is unchanged. Otherwise its last lines are kept; then the first and last paragraph of those; then it is
+cut in the middle. Each step is at most as long as the one before. Lengths are in characters.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import replace
 
 from harness.lazy_dataclass import dataclass
 
-LAST_LINES = 80
-LEAST = 200
-"""Characters that a text keeps, however little room there is."""
+MAX_LAST_LINES = 80
+MIN_CHARS = 200
+"""Minimum number of characters that are kept of a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a judge reads besides its instructions: the conversation before, and the outputs in their order."""
+    """Input of a judge: the earlier conversation, and the outputs in order."""
 
     context: str
     outputs: tuple[str, ...]
@@ -30,9 +30,9 @@ class Reading:
 
 
 def fitted(reading: Reading, room: int) -> Reading:
-    """The reading in `room` characters, or as near to it as can be; it is at most `LEAST` a text above it.
+    """Shorten a reading to `room` characters, or as far as possible; each text keeps at least `MIN_CHARS`.
 
-    The conversation before is shortened first, and alone if that is enough: the outputs are what is judged.
+    The earlier conversation is shortened first, and alone if that is enough, because the outputs are what is judged.
     """
     if reading.length <= room:
         return reading
@@ -45,17 +45,17 @@ def fitted(reading: Reading, room: int) -> Reading:
 
 
 def shortened(text: str, room: int) -> str:
-    """The text in `room` characters, but never cut to fewer than `LEAST`."""
+    """Shorten a text to `room` characters, but to no fewer than `MIN_CHARS`."""
     if len(text) <= room:
         return text
     tail = last_lines(text)
     if len(tail) <= room:
         return tail
     ends = first_and_last_paragraph(tail)
-    return ends if len(ends) <= room else middle_cut(ends, max(room, LEAST))
+    return ends if len(ends) <= room else middle_cut(ends, max(room, MIN_CHARS))
 
 
-def last_lines(text: str, count: int = LAST_LINES) -> str:
+def last_lines(text: str, count: int = MAX_LAST_LINES) -> str:
     lines = text.splitlines()
     if len(lines) <= count:
         return text
@@ -70,7 +70,7 @@ def first_and_last_paragraph(text: str) -> str:
 
 
 def middle_cut(text: str, room: int) -> str:
-    """The beginning and the end, `room` characters in all with the word that says what is missing."""
+    """Return the beginning and end of a text, `room` characters in all, with a note on its length."""
     if len(text) <= room:
         return text
     note = f"\n[… cut from {len(text):,} characters …]\n"
@@ -82,7 +82,7 @@ def middle_cut(text: str, room: int) -> str:
 
 
 def fair_share(lengths: Sequence[int], room: int) -> int:
-    """The most that each may be so that all together fit: what short ones leave is for the long ones."""
+    """Return the largest length per text such that all fit; what short texts leave goes to the long ones."""
     for place, length in enumerate(sorted(lengths)):
         share = max(0, room) // (len(lengths) - place)
         if length > share:

@@ -50,7 +50,7 @@ class CacheStrategy:
     messages: bool = True
     """Cache the conversation, so that each turn reads what the previous one wrote."""
     lifetime: Literal["5m", "1h"] = "5m"
-    """How long the service keeps the cache; writing for an hour costs more."""
+    """Time that the service keeps the cache; writing for an hour costs more."""
 
 
 NO_CACHE = CacheStrategy(tools=False, system=False, messages=False)
@@ -79,7 +79,7 @@ class Request:
     api_key: str | None = field(default=None, repr=False)
     """API key for this request; None uses the provider's own."""
     cache: CacheStrategy = CacheStrategy()
-    """What to mark for the prompt cache."""
+    """Parts to mark for the prompt cache."""
     on_notice: Callable[[str], None] | None = field(default=None, repr=False, compare=False)
     """Receives notices for the user, such as a feature the model does not support."""
     transport: str = "sse"

@@ -1,4 +1,4 @@
-"""Hands each event to every subscriber, in order."""
+"""Event bus: publishes each event to all subscribers, in order."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _ROLES: dict[type[Message], MessageRole] = {
 
 
 class Bus:
-    """Stamps events and calls the subscribers one after another, in the order they came.
+    """Fills in event headers and calls the subscribers one after another.
 
-    A subscriber that raises is logged and removed: an observer must not be able to stop what it observes. What one of
-    them publishes itself is handed over after the event it was called with, so that all hear of both in one order.
+    A subscriber that raises is logged and removed, so that an observer cannot stop what it observes. An event that a
+    subscriber publishes is delivered after the current one, so that all subscribers receive the same order.
     """
 
     def __init__(self, session_id: str) -> None:
@@ -42,16 +42,16 @@ class Bus:
         self.run_id = ""
         self.turn = 0
         self._seq = 0
-        self._waiting: deque[Event] = deque()
-        self._is_handing_over = False
+        self._pending: deque[Event] = deque()
+        self._is_delivering = False
         self._subscribers: list[Subscriber] = []
         self._channels: list[Channel] = []
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Call `subscriber` with every event from now on, until the returned function is called.
+        """Call `subscriber` with every later event, until the returned function is called.
 
         Raises:
-            ConfigError: it is async, so that calling it would do nothing.
+            ConfigError: The subscriber is async, so that calling it would do nothing.
         """
         if inspect.iscoroutinefunction(subscriber):
             raise ConfigError("a subscriber is called and not awaited: subscribe a plain function, or use `listen`")
@@ -64,13 +64,13 @@ class Bus:
         return unsubscribe
 
     def listen(self, capacity: int) -> Listener:
-        """Everything from now on, for one consumer that may lag behind."""
+        """Return a stream of all later events, for one consumer that may lag."""
         channel = Channel(capacity)
         self._channels.append(channel)
         return Listener(channel, self._forget)
 
     def close(self) -> None:
-        """Tell those who listen that nothing more comes; subscribers stay."""
+        """End all event streams; subscribers remain."""
         for channel in tuple(self._channels):
             channel.close()
         self._channels.clear()
@@ -85,26 +85,26 @@ class Bus:
             run_id=self.run_id,
             turn=self.turn,
         )
-        self._waiting.append(stamped)
-        if not self._is_handing_over:
-            self._hand_over_all()
+        self._pending.append(stamped)
+        if not self._is_delivering:
+            self._deliver_all()
 
-    def _hand_over_all(self) -> None:
-        self._is_handing_over = True
+    def _deliver_all(self) -> None:
+        self._is_delivering = True
         try:
-            while self._waiting:
-                event = self._waiting.popleft()
+            while self._pending:
+                event = self._pending.popleft()
                 for subscriber in tuple(self._subscribers):
-                    self._hand_over(event, subscriber)
+                    self._deliver(event, subscriber)
                 for channel in tuple(self._channels):
                     channel.put(event)
         finally:
-            self._is_handing_over = False
+            self._is_delivering = False
 
-    def _hand_over(self, event: Event, subscriber: Subscriber) -> None:
+    def _deliver(self, event: Event, subscriber: Subscriber) -> None:
         try:
             subscriber(event)
-        except (Exception, asyncio.CancelledError):  # a stranger's code may raise anything
+        except (Exception, asyncio.CancelledError):  # user-supplied code; may raise anything
             logger.exception("a subscriber failed at %s and is removed", type(event).__name__)
             if subscriber in self._subscribers:
                 self._subscribers.remove(subscriber)

@@ -1,4 +1,4 @@
-"""Events for one reader that may lag behind: the writer never waits, and what is streamed is joined, not lost."""
+"""Event channel for one reader that may lag: the writer never waits, and streamed deltas are merged, not lost."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from harness.lazy_dataclass import dataclass
 
 @dataclass(slots=True)
 class _Slot:
-    """An event that waits. `text` is all the streamed text that is joined in it, in pieces, once there is more than
-    its own."""
+    """A queued event. `text` holds the pieces of streamed text that were merged into it, None for its own text only."""
 
     event: Event
     stream: Hashable
@@ -27,11 +26,11 @@ class _Slot:
 
 
 class Channel:
-    """A queue for one reader, which may live in another thread and event loop than the writer.
+    """Queue for one reader, which may run in another thread and event loop than the writer.
 
-    Once it holds `capacity` events, streamed text is joined to the text of its block that still waits, and a tool's
-    progress replaces that call's older progress. Everything else is kept, however far behind the reader is. Events come
-    out in the order of their `seq`.
+    Once it holds `capacity` events, streamed text is merged with the queued text of its block, and a progress update
+    replaces the queued one of its call. Everything else is kept, however far the reader lags. Events are returned in
+    the order of their `seq`.
     """
 
     def __init__(self, capacity: int = 256) -> None:
@@ -47,7 +46,7 @@ class Channel:
         return len(self._slots)
 
     def put(self, event: Event) -> None:
-        """Let the event wait for the reader; nothing happens once the channel is closed."""
+        """Add an event; ignored once the channel is closed."""
         with self._lock:
             if self._closed:
                 return
@@ -55,7 +54,7 @@ class Channel:
             self._wake()
 
     async def get(self) -> Event | None:
-        """The oldest event that waits, or the next one; None when the channel is closed and empty."""
+        """Return the oldest event, waiting for one if necessary; None if the channel is closed and empty."""
         while True:
             with self._lock:
                 if self._slots:
@@ -71,7 +70,7 @@ class Channel:
                     self._waiters.discard(waiter)
 
     def close(self) -> None:
-        """Take no more; what waits can still be read."""
+        """Accept no more events; queued ones can still be read."""
         with self._lock:
             self._closed = True
             self._wake()
@@ -80,12 +79,12 @@ class Channel:
         stream = _stream_of(event)
         if stream is None or len(self._slots) < self._capacity:
             return _Slot(event, stream)
-        waiting = self._slots.get(self._newest.get(stream, 0))
-        if waiting is None or not _joins(waiting.event, event):
+        queued = self._slots.get(self._newest.get(stream, 0))
+        if queued is None or not _joins(queued.event, event):
             return _Slot(event, stream)
-        # It goes to the end, so that what it now holds does not overtake what happened before.
+        # Moved to the end, so that the new text does not overtake earlier events.
         del self._slots[self._newest[stream]]
-        return _Slot(event, stream, _joined_text(waiting, event))
+        return _Slot(event, stream, _joined_text(queued, event))
 
     def _append(self, slot: _Slot) -> None:
         self._count += 1
@@ -101,25 +100,25 @@ class Channel:
 
     def _wake(self) -> None:
         for waiter in self._waiters:
-            # The reader's loop may be gone, and the reader with it.
+            # The event loop of the reader may be closed.
             with contextlib.suppress(RuntimeError):
                 waiter.get_loop().call_soon_threadsafe(settle, waiter)
         self._waiters.clear()
 
 
 class Listener:
-    """What happens, for one consumer: an async iterator from the moment it is made until the agent is closed.
+    """Async iterator of an agent's events, for one consumer, from its creation until the agent is closed.
 
-    It lags behind as a `Channel` does. Closed or forgotten, it costs the agent nothing any more.
+    A consumer that lags receives merged deltas; see `Channel`. A closed or discarded listener costs nothing.
     """
 
-    def __init__(self, channel: Channel, leave: Callable[[Channel], None]) -> None:
+    def __init__(self, channel: Channel, unsubscribe: Callable[[Channel], None]) -> None:
         self._channel = channel
-        self._leave = leave
+        self._unsubscribe = unsubscribe
 
     @property
     def waiting(self) -> int:
-        """How many events wait to be read."""
+        """Number of events that wait to be read."""
         return len(self._channel)
 
     def __aiter__(self) -> Listener:
@@ -132,8 +131,8 @@ class Listener:
         return event
 
     def close(self) -> None:
-        """Listen no more; what was heard so far can still be read."""
-        self._leave(self._channel)
+        """Stop listening; events received so far can still be read."""
+        self._unsubscribe(self._channel)
         self._channel.close()
 
     def __enter__(self) -> Listener:
@@ -145,11 +144,11 @@ class Listener:
         self.close()
 
     def __del__(self) -> None:
-        self._leave(self._channel)
+        self._unsubscribe(self._channel)
 
 
 def _stream_of(event: Event) -> Hashable | None:
-    """What tells the events that may be joined with each other from all others."""
+    """Return a key that events of the same stream share, or None if the event cannot be merged."""
     match event:
         case MessageUpdate(message_id=message_id, delta=delta):
             return (message_id, delta.index)
@@ -166,7 +165,7 @@ def _stream_of(event: Event) -> Hashable | None:
 
 
 def _joins(before: Event, after: Event) -> bool:
-    """Whether the later of two events of one stream may stand for both."""
+    """Return True if the later of two events of a stream may replace both."""
     match before, after:
         case MessageUpdate(delta=BlockDelta()), MessageUpdate(delta=BlockDelta()):
             return True
@@ -187,7 +186,7 @@ def _joined_text(waiting: _Slot, event: Event) -> list[str] | None:
         return None
     text = [_text_of(waiting.event) or ""] if waiting.text is None else waiting.text
     text.append(added)
-    # Pieces of halving length: neither is all the text copied for each delta, nor are thousands of scraps kept.
+    # Pieces of decreasing length: text is not copied for each delta, and the list stays short.
     while len(text) > 1 and len(text[-2]) < 2 * len(text[-1]):
         text[-2:] = [text[-2] + text[-1]]
     return text

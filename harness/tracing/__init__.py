@@ -1,1 +1,1 @@
-"""Recorded trees of sessions and runs."""
+"""Tracing: recorded trees of sessions and runs."""

@@ -1,4 +1,4 @@
-"""Recorded sessions in a folder: one pretty JSON file each, no index."""
+"""Recorded sessions in a folder: one indented JSON file each, without an index."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
 class TraceFiles:
-    """`{folder}/{session_id}.json`. Every method works on the disk and blocks: asynchronous programs use a thread.
+    """Files `{folder}/{session_id}.json`. All methods block; asynchronous programs use `FileSessionStore`.
 
-    `patience`: seconds that saving waits while another process saves the same session.
+    Args:
+        folder: Created at the first save, accessible to its owner only.
+        patience: Seconds that saving waits while another process saves the same session.
     """
 
     def __init__(self, folder: Path, patience: float = 5.0) -> None:
@@ -34,12 +36,12 @@ class TraceFiles:
         self._patience = patience
 
     def save(self, session: SessionTrace) -> Path:
-        """Write the session in one step, over what was saved of it before.
+        """Write a session atomically, replacing its earlier version.
 
         Raises:
-            SessionLocked: another process is saving it.
-            SessionError: its id cannot be the name of a file.
-            OSError: it cannot be written.
+            SessionLocked: Another process is saving it.
+            SessionError: Its id cannot be used as a file name.
+            OSError: The file cannot be written.
         """
         path = self._path(session.session_id)
         make_private(self._folder)
@@ -48,20 +50,22 @@ class TraceFiles:
         return path
 
     def load(self, session_id: str) -> SessionTrace:
-        """Raises:
-        SessionMissing: it was never saved.
-        SessionError: the file holds no session, or no file can have that id.
+        """Read a session.
+
+        Raises:
+            SessionMissing: The session was never saved.
+            SessionError: The file is not a recorded session, or the id is invalid.
         """
         path = self._path(session_id)
         try:
             return decode(SessionTrace, json.loads(path.read_bytes()))
         except FileNotFoundError as error:
-            raise SessionMissing(f"there is no session {session_id} in {self._folder}") from error
+            raise SessionMissing(f"session {session_id} not found in {self._folder}") from error
         except (ValueError, RecursionError) as error:
-            raise SessionError(f"{path} holds no recorded session: {error}") from error
+            raise SessionError(f"{path} is not a recorded session: {error}") from error
 
     def ids(self) -> list[str]:
-        """The ids of all saved sessions, newest first."""
+        """Return the ids of all saved sessions, newest first."""
         try:
             saved = [path for path in self._folder.iterdir() if path.suffix == SUFFIX and _ID.fullmatch(path.stem)]
         except FileNotFoundError:
@@ -69,34 +73,36 @@ class TraceFiles:
         return [path.stem for path in sorted(saved, key=_age)]
 
     def of_agent(self, agent_id: str) -> list[SessionTrace]:
-        """The sessions of one agent, newest first. A file that cannot be read is passed over, and logged."""
+        """Return the sessions of one agent, newest first. Unreadable files are skipped and logged."""
         return [session for each in self.ids() if (session := self._readable(each)) and session.agent_id == agent_id]
 
     def delete(self, session_id: str) -> None:
-        """Raises:
-        SessionMissing: it was never saved.
-        SessionError: no file can have that id.
+        """Delete a session.
+
+        Raises:
+            SessionMissing: The session was never saved.
+            SessionError: The id is invalid.
         """
         try:
             self._path(session_id).unlink()
         except FileNotFoundError as error:
-            raise SessionMissing(f"there is no session {session_id} in {self._folder}") from error
+            raise SessionMissing(f"session {session_id} not found in {self._folder}") from error
 
     def _readable(self, session_id: str) -> SessionTrace | None:
         try:
             return self.load(session_id)
         except (SessionError, OSError) as error:
-            logger.warning("a recorded session is passed over: %s", error)
+            logger.warning("skipped a recorded session: %s", error)
             return None
 
     def _path(self, session_id: str) -> Path:
         if not _ID.fullmatch(session_id):
-            raise SessionError(f"{session_id!r} cannot be the name of a session's file")
+            raise SessionError(f"{session_id!r} cannot be used as a file name")
         return self._folder / f"{session_id}{SUFFIX}"
 
     @contextmanager
     def _locked(self, path: Path) -> Generator[None]:
-        # Imported here because nothing before the first paint records a session.
+        # Imported late: nothing before the first paint records a session.
         from filelock import FileLock, Timeout
 
         lock_path = path.with_name(f"{path.name}.lock")
@@ -119,7 +125,7 @@ def _to_json(session: SessionTrace) -> str:
         text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
         text.encode()
     except ValueError:
-        # Halves of surrogate pairs and infinite numbers, which a model may write into its arguments.
+        # Lone surrogates and infinite numbers, which a model may write into its arguments.
         text = json.dumps(writable(data), indent=2, ensure_ascii=False)
     return text + "\n"
 

@@ -1,4 +1,4 @@
-"""Builds the tree of sessions and runs from events: a subscriber of one agent or of many."""
+"""Trace recorder: builds the tree of sessions and runs from the events of one or more agents."""
 
 from __future__ import annotations
 
@@ -32,12 +32,14 @@ from harness.tracing.records import (
 
 
 class TraceRecorder:
-    """What happened, as sessions and their runs; `agent.subscribe(recorder.on_event)`.
+    """Records events as sessions and runs; subscribe with `agent.subscribe(recorder.on_event)`.
 
-    Each session id is a session; with `inactivity_timeout`, a run that begins more than so many seconds after the last
-    activity begins another one, whose id is the same with a number. What happened in sub-agents and in parallel runs is
-    found in the events of the agent they belong to. `include_streaming_events` keeps what is streamed, text and the
-    progress of tools: many times the size of everything else.
+    Events of subagents and parallel runs are taken from the agent they belong to.
+
+    Args:
+        inactivity_timeout: Seconds without activity after which a run starts another session, whose id gets a number;
+            None: each session id is one session.
+        include_streaming_events: True to keep streamed deltas and progress updates, many times the size of the rest.
     """
 
     def __init__(self, inactivity_timeout: float | None = None, *, include_streaming_events: bool = False) -> None:
@@ -50,7 +52,7 @@ class TraceRecorder:
         self._count: dict[str, int] = {}
 
     def on_event(self, event: Event) -> None:
-        """Take note of an event; they come in the order they were published."""
+        """Record an event; events arrive in the order they were published."""
         match event:
             case SubagentEvent(event=inner):
                 self.on_event(inner)
@@ -59,24 +61,24 @@ class TraceRecorder:
             case BranchEvent(event=inner):
                 self.on_event(inner)
             case _:
-                self._note(event)
+                self._record(event)
 
     def sessions(self) -> tuple[SessionTrace, ...]:
-        """All sessions, in the order they began."""
+        """Return all sessions, in the order they started."""
         return tuple(session.record() for session in self._sessions.values())
 
     def get_session(self, session_id: str) -> SessionTrace | None:
-        """A session as it stands now; None if nothing was heard of it."""
+        """Return the current state of a session; None if it is unknown."""
         session = self._sessions.get(session_id)
         return session.record() if session else None
 
     def current_run(self, run_id: str) -> RunTrace | None:
-        """A run that is not over."""
+        """Return a run that has not ended, or None."""
         loop = self._loops.get(run_id)
         return loop.record() if loop and loop.head.is_open else None
 
     def flush(self) -> None:
-        """End what is open: such runs count as aborted, and all sessions as complete."""
+        """End everything: open runs count as aborted, and all sessions as complete."""
         for loop in self._loops.values():
             if loop.head.is_open:
                 loop.head = replace(loop.head, status="aborted", ended_at=loop.seen)
@@ -84,8 +86,9 @@ class TraceRecorder:
             session.is_complete = True
 
     def drain_completed(self) -> tuple[SessionTrace, ...]:
-        """Hand over and forget the sessions to which nothing more comes: those that their agent has left, those of
-        sub-agents that have ended, and after `flush` all. A run that still comes to one begins another, with a number.
+        """Return and forget the completed sessions: those their agent has left, and those of ended subagents.
+
+        A later run of such a session starts another one, whose id gets a number.
         """
         done = [session for session in self._sessions.values() if session.is_done]
         for session in done:
@@ -97,7 +100,7 @@ class TraceRecorder:
                 self._loops.pop(loop.head.run_id, None)
         return tuple(session.record() for session in done)
 
-    def _note(self, event: Event) -> None:
+    def _record(self, event: Event) -> None:
         match event:
             case AgentStart():
                 self._begin(event)
@@ -106,7 +109,7 @@ class TraceRecorder:
             case ParallelEnd():
                 self._choose(event)
             case AgentEnd() | InputRejected() | HookRan(point="before_loop") if event.run_id not in self._loops:
-                # All there is of a run that was not let begin.
+                # The run did not start, so there is no other event of it.
                 self._add_loop(event, event.run_id)
             case ToolExecutionEnd(child_run_id=child) if child:
                 self._link(event.run_id, event.result.call_id, child)
@@ -136,7 +139,7 @@ class TraceRecorder:
             metadata=event.metadata,
         )
         session = self._session_of(loop)
-        self._settle_in(session, event.agent_id)
+        self._assign(session, event.agent_id)
         parent = self._loops.get(event.parent_run_id)
         if event.parent_run_id and not event.parent_run_id.startswith(f"{event.session_id}."):
             self._link(event.parent_run_id, "", event.run_id)
@@ -178,7 +181,7 @@ class TraceRecorder:
         return loop
 
     def _session_for(self, event: Event) -> _Session:
-        """The session a run that begins now belongs to."""
+        """Return the session for a run that starts now."""
         current = self._current.get(event.session_id)
         paused = current is not None and current.is_idle_since(event.time, self._timeout)
         if current is not None and not paused:
@@ -192,8 +195,8 @@ class TraceRecorder:
         self._sessions[session_id] = self._current[event.session_id] = session
         return session
 
-    def _settle_in(self, session: _Session, agent_id: str) -> None:
-        """Know whose session it is; the one that the agent was in before is left."""
+    def _assign(self, session: _Session, agent_id: str) -> None:
+        """Assign a session to an agent, which leaves its previous one."""
         before = self._by_agent.get(agent_id)
         head = session.head
         if before is not None and before is not session:
@@ -204,7 +207,7 @@ class TraceRecorder:
         session.head = replace(head, agent_id=head.agent_id or agent_id)
 
     def _link(self, parent_run_id: str, call_id: str, child_run_id: str) -> None:
-        """A run in one session was started by a call in another; told more than once, more may be known."""
+        """Link a run to the call in another session that started it; repeated links may add details."""
         parent, child = self._loops.get(parent_run_id), self._loops.get(child_run_id)
         tool = parent.tools.get(call_id, "") if parent else ""
         if parent:
@@ -224,7 +227,7 @@ class TraceRecorder:
 
 @dataclass(slots=True)
 class _Loop:
-    """A run as far as it is known; what grows is kept beside the record until it is asked for."""
+    """A run in progress; growing data is kept apart from the record until it is requested."""
 
     head: RunTrace
     seen: float
@@ -287,5 +290,5 @@ class _Session:
 
 
 def _session_in(run_id: str) -> str:
-    """The session's part of the id of a run that is not known."""
+    """Return the session part of the id of an unknown run."""
     return run_id.rsplit(".", 2)[0]

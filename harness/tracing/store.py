@@ -1,4 +1,4 @@
-"""Port: where recorded sessions are kept; and the implementation that keeps them in files."""
+"""Port: storage of recorded sessions, with an implementation in files."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from harness.tracing.records import SessionTrace
 
 
 class AsyncSessionStore(Protocol):
-    """Port: keeps recorded sessions in files, a database or elsewhere.
+    """Port: stores recorded sessions in files, a database or elsewhere.
 
-    A missing session raises `SessionMissing`; other failures are `SessionError`s, or errors of the store's own.
+    A missing session raises `SessionMissing`; other errors are `SessionError`s, or exceptions specific to the store.
     """
 
     async def save(self, session: SessionTrace) -> None:
-        """Store the session in one step; replaces what was stored of it before."""
+        """Store a session atomically, replacing its earlier version."""
         ...
 
     async def load(self, session_id: str) -> SessionTrace:
@@ -38,22 +38,22 @@ class AsyncSessionStore(Protocol):
 
 
 class FileSessionStore:
-    """One JSON file per session in a folder, as `SessionFiles` writes them; never blocks the event loop.
+    """One JSON file per session in a folder, as written by `TraceFiles`; never blocks the event loop.
 
     Args:
-        folder: Created at the first save, for its owner alone.
-        lock_timeout_s: How long saving waits while another process saves the same session, in seconds.
+        folder: Created at the first save, accessible to its owner only.
+        lock_timeout_s: Seconds that saving waits while another process saves the same session.
     """
 
     def __init__(self, folder: Path, lock_timeout_s: float = 5.0) -> None:
         self._files = TraceFiles(folder, lock_timeout_s)
 
     async def save(self, session: SessionTrace) -> None:
-        """Write the session; as `SessionFiles.save`."""
+        """Write a session; see `TraceFiles.save`."""
         await asyncio.to_thread(self._files.save, session)
 
     async def load(self, session_id: str) -> SessionTrace:
-        """Read a session; as `SessionFiles.load`."""
+        """Read a session; see `TraceFiles.load`."""
         return await asyncio.to_thread(self._files.load, session_id)
 
     async def list_ids(self) -> list[str]:
@@ -61,11 +61,11 @@ class FileSessionStore:
         return await asyncio.to_thread(self._files.ids)
 
     async def list_for_agent(self, agent_id: str) -> list[SessionTrace]:
-        """Read the sessions of one agent, latest saved first; unreadable files are logged and left out."""
+        """Read the sessions of one agent, latest saved first; unreadable files are logged and skipped."""
         return await asyncio.to_thread(self._files.of_agent, agent_id)
 
     async def delete(self, session_id: str) -> None:
-        """Delete the file; as `SessionFiles.delete`."""
+        """Delete a session; see `TraceFiles.delete`."""
         await asyncio.to_thread(self._files.delete, session_id)
 
 

@@ -1,1 +1,1 @@
-"""Files the agent may read and change."""
+"""Workspace: the files that the agent may read and change."""

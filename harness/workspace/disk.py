@@ -1,4 +1,4 @@
-"""Regular files on disk: opened without ever hanging, replaced in one step."""
+"""Regular files on disk: opening never blocks, replacing is atomic."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _KINDS = (
     (stat.S_ISSOCK, "a socket"),
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
-    (stat.S_ISLNK, "a link that leads nowhere"),
+    (stat.S_ISLNK, "a dangling link"),
 )
 
 
 def regular_status(path: Path) -> os.stat_result:
-    """The status of a regular file; `path` is resolved.
+    """Return the status of a regular file at a resolved path.
 
     Raises:
-        NotAFile: it is something else, which may block whoever opens it.
-        OSError: it cannot be looked at.
+        NotAFile: The path is something else, which may block when opened.
+        OSError: The status cannot be read.
     """
     return _regular(os.lstat(path))
 
@@ -35,11 +35,11 @@ def open_regular(path: Path) -> BinaryIO:
     """Open a resolved path for reading.
 
     Raises:
-        NotAFile: it is, or has just become, something that is not a regular file.
-        OSError: it cannot be opened.
+        NotAFile: The path is, or has just become, something other than a regular file.
+        OSError: The file cannot be opened.
     """
     regular_status(path)
-    # Neither a link nor a pipe put there since the look above can lead us astray or make us wait.
+    # The flags protect against a link or pipe that was put there after the check.
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -48,7 +48,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is something at a path, as far as we can see: where nobody may look there is nothing for us."""
+    """Return True if the path exists and is accessible."""
     try:
         path.stat()
     except OSError:
@@ -57,7 +57,7 @@ def is_there(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Return whether `path` is a folder; false for what the system cannot look up, such as a name that is too long."""
+    """Return True if `path` is a folder; False if it cannot be looked up, such as a name that is too long."""
     return os.path.isdir(path)  # noqa: PTH112  pathlib raises for such a name
 
 
@@ -65,23 +65,23 @@ def read_small_text(path: Path, most: int) -> str:
     """Return the UTF-8 text of a regular file of at most `most` bytes; links are followed.
 
     Raises:
-        NotAFile: it is a pipe, a device or a folder, or larger; the text says which.
-        OSError: it cannot be opened.
-        UnicodeDecodeError: it is not UTF-8.
+        NotAFile: The path is a pipe, a device or a folder, or the file is too large.
+        OSError: The file cannot be opened.
+        UnicodeDecodeError: The file is not UTF-8.
     """
     data, size = read_beginning(path, most + 1)
     if len(data) > most:
-        raise NotAFile(f"a file of {size:,} bytes; at most {most:,} are read")
-    # As text mode reads it.
+        raise NotAFile(f"a file of {size:,} bytes; the limit is {most:,}")
+    # Convert line endings as text mode does.
     return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_beginning(path: Path, most: int) -> tuple[bytes, int]:
-    """The first bytes of a regular file, links followed, and its size.
+    """Return the first bytes of a regular file, following links, and its size.
 
     Raises:
-        NotAFile: it is a pipe, a device or a folder, which is not waited for.
-        OSError: it cannot be opened.
+        NotAFile: The path is a pipe, a device or a folder; it is never waited for.
+        OSError: The file cannot be opened.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -105,13 +105,17 @@ def read_regular(path: Path) -> bytes:
 
 
 def replace_file(path: Path, data: bytes, guard: Callable[[], None]) -> None:
-    """Put `data` at a resolved path: all of it or, when this raises, nothing, with no trace left.
+    """Write `data` to a resolved path atomically: on any error, nothing changes and no file is left behind.
 
-    An existing file keeps its mode and, where we may, its owner. `guard` is called just before the last step and stops
-    it by raising.
+    An existing file keeps its mode and, if permitted, its owner.
+
+    Args:
+        path: File to create or replace.
+        data: New content.
+        guard: Called just before the last step; raises to cancel it.
 
     Raises:
-        OSError: the disk is full, the folder cannot be written to, …
+        OSError: The file cannot be written.
     """
     made = _make_folders(path.parent)
     temporary = path.parent / f".cinch-{os.urandom(6).hex()}.tmp"
@@ -122,7 +126,7 @@ def replace_file(path: Path, data: bytes, guard: Callable[[], None]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         for folder in reversed(made):
-            # Someone may have put a file there meanwhile.
+            # Another program may have put a file there meanwhile.
             with contextlib.suppress(OSError):
                 folder.rmdir()
         raise
@@ -133,7 +137,7 @@ def _status(path: Path) -> os.stat_result | None:
         status = regular_status(path)
     except FileNotFoundError:
         return None
-    # Renaming would get past a file that its owner made read-only.
+    # Renaming would replace a file that its owner made read-only.
     if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         raise PermissionError(13, "the file is read-only")
     return status
@@ -144,14 +148,14 @@ def _fill(temporary: Path, data: bytes, like: os.stat_result | None) -> None:
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     with os.fdopen(descriptor, "wb", buffering=0) as file:
         if like is not None:
-            _take_after(descriptor, like)
+            _copy_owner_and_mode(descriptor, like)
         view = memoryview(data)
         while view:
             view = view[file.write(view) :]
         os.fsync(descriptor)
 
 
-def _take_after(descriptor: int, like: os.stat_result) -> None:
+def _copy_owner_and_mode(descriptor: int, like: os.stat_result) -> None:
     own = os.fstat(descriptor)
     if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid):
         with contextlib.suppress(PermissionError):
@@ -166,7 +170,7 @@ def _make_folders(folder: Path) -> list[Path]:
         folder = folder.parent
     made: list[Path] = []
     for each in reversed(missing):
-        # Another call of the same batch may be making it too.
+        # Another call may be creating it at the same time.
         with contextlib.suppress(FileExistsError):
             each.mkdir()
             made.append(each)

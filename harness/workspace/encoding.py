@@ -1,7 +1,7 @@
-"""From bytes to text and back without losing one: which encoding a file is in.
+"""Encodings: bytes to text and back without loss.
 
-A file whose encoding cannot be told for certain is still safe to edit, because an encoding is taken only when it gives
-back exactly the bytes it was decoded from.
+A file of uncertain encoding is still safe to edit, because an encoding is used only if it reproduces exactly the bytes
+it was decoded from.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from harness.errors import FileNotText
 from harness.lazy_dataclass import dataclass
 
-# UTF-32 first: its little-endian mark begins with that of UTF-16.
+# UTF-32 first, because its little-endian mark starts with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -43,7 +43,7 @@ _LEGACY = (
     *(f"iso8859_{part}" for part in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16)),
 )
 _GUESSED = ["cp1252", "cp1250", "cp1251", "cp1253", "koi8_r", "cp932", "euc_jp", "gb18030", "big5", "cp949"]
-# Guessers take a short Latin-1 text for almost anything, so text that fits one Western language is not left to them.
+# Guessers are unreliable for short Latin-1 text, so text that fits one Western language is not left to them.
 _WESTERN = tuple(
     set(letters + "€£©®°§–—‘’“”…•«»½×·±™")
     for letters in ("äöüß", "áéíñóúü¿¡ªº", "àâæçéèêëîïôœùûüÿ", "àèéìíîòóùú", "áâãàçéêíóôõúü", "åäöæøéü", "áæéíðóöúýþ")
@@ -57,51 +57,54 @@ _SAMPLE = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A file's text with its own line endings, and what is needed to write it down again."""
+    """Text of a file."""
 
     raw: str
+    """Text with its own line endings."""
     encoding: str
+    """Encoding of the file."""
     bom: bytes = b""
+    """Byte-order mark."""
 
 
 def decode(data: bytes, known: str | None = None) -> Decoded:
-    """Decode a whole file; `known` is the encoding it had when it was last seen.
+    """Decode a whole file; `known` is its encoding when it was last read.
 
     Raises:
-        FileNotText: it is binary.
+        FileNotText: The file is binary.
     """
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _marked(data, mark, encoding)
     if b"\0" in data:
-        raise FileNotText("it holds NUL bytes, so it is binary")
+        raise FileNotText("it contains NUL bytes, so it is binary")
     if known is not None and (raw := exact(data, known)) is not None:
         return Decoded(raw, known)
     if (raw := exact(data, "utf-8")) is not None:
         return Decoded(raw, "utf-8")
     if len(data.translate(None, _CONTROL)) < len(data) * (1 - _FULL_OF_CONTROL):
-        raise FileNotText("it is full of control bytes, so it is binary")
+        raise FileNotText("it contains many control bytes, so it is binary")
     return _legacy(data)
 
 
 def encode(raw: str, encoding: str, bom: bytes = b"") -> bytes:
-    """Write text down.
+    """Encode text.
 
     Raises:
-        FileNotText: the encoding has no place for one of the characters.
+        FileNotText: The encoding lacks one of the characters.
     """
     try:
         return bom + raw.encode(encoding)
     except UnicodeEncodeError as error:
         character = raw[error.start]
         raise FileNotText(
-            f"{character!r} (U+{ord(character):04X}) cannot be written in {encoding}, the encoding of this file; "
+            f"{character!r} (U+{ord(character):04X}) cannot be encoded in {encoding}, the encoding of this file; "
             "nothing was written. Use other characters, or convert the file to UTF-8 first"
         ) from error
 
 
 def exact(data: bytes, encoding: str) -> str | None:
-    """The text, if the encoding can read it and gives back the same bytes."""
+    """Return the decoded text if encoding it gives the same bytes, else None."""
     try:
         raw = data.decode(encoding)
         return raw if encoding == "utf-8" or raw.encode(encoding) == data else None
@@ -110,17 +113,17 @@ def exact(data: bytes, encoding: str) -> str | None:
 
 
 def likely(sample: bytes) -> tuple[str, bytes]:
-    """Encoding and byte-order mark to show a very long file in, from its beginning.
+    """Return the probable encoding and byte-order mark of a very long file, from its beginning.
 
     Raises:
-        FileNotText: it is binary.
+        FileNotText: The file is binary.
     """
     for mark, encoding in _MARKS:
         if sample.startswith(mark):
             return encoding, mark
-    # A sample may end inside a character, which says nothing against UTF-8.
-    whole = sample[: max(sample.rfind(b"\n"), len(sample) - 4, 0)]
-    found = decode(whole)
+    # A sample may end inside a character, which does not rule out UTF-8.
+    complete = sample[: max(sample.rfind(b"\n"), len(sample) - 4, 0)]
+    found = decode(complete)
     return found.encoding, found.bom
 
 
@@ -129,7 +132,7 @@ def _marked(data: bytes, mark: bytes, encoding: str) -> Decoded:
     if raw is None:
         raise FileNotText(f"it is marked as {encoding.upper()} but is not valid {encoding.upper()}")
     if "\0" in raw:
-        raise FileNotText("it holds NUL characters, so it is binary")
+        raise FileNotText("it contains NUL characters, so it is binary")
     return Decoded(raw, encoding, mark)
 
 
@@ -162,7 +165,7 @@ def _western(data: bytes) -> list[str]:
 
 
 def _guess(data: bytes) -> list[str]:
-    # Imported here: nine files in ten are UTF-8, and the guesser costs more than reading them.
+    # Imported late: most files are UTF-8, and the guesser is slow to import.
     from charset_normalizer import from_bytes
 
     lines = [line for line in data.splitlines(keepends=True) if not line.isascii()]

@@ -1,4 +1,4 @@
-"""Some lines of a file of any size, in bounded memory."""
+"""Excerpts: some lines of a file of any size, in bounded memory."""
 
 from __future__ import annotations
 
@@ -17,26 +17,33 @@ _SAMPLE = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Lines from number `first` on, without their ends; `total` is None where counting them all would take too long.
-
-    `newline` is `\\n`, `\\r\\n`, `\\r` or `mixed`. `size` is the file's, in bytes.
-    """
+    """Lines of a file."""
 
     lines: tuple[str, ...]
+    """The lines, without line endings."""
     first: int
+    """Number of the first line, from 1."""
     total: int | None
+    """Number of lines in the file; None if counting would take too long."""
     encoding: str
+    """Encoding of the file."""
     newline: str
+    """`\\n`, `\\r\\n`, `\\r` or `mixed`."""
     size: int
+    """Size of the file in bytes."""
 
 
 def excerpt_of(path: Path, first: int, count: int, *, clip: int) -> Excerpt:
-    """Stream a file: `count` lines from `first` on, or from the end when `first` is negative.
+    """Read an excerpt of a file as a stream.
 
-    Lines are cut to `clip` characters.
+    Args:
+        path: The file.
+        first: First line, from 1; negative counts from the end.
+        count: Number of lines.
+        clip: Maximum length of a line in characters; longer ones are cut.
 
     Raises:
-        FileNotText: its beginning is binary.
+        FileNotText: The beginning of the file is binary.
     """
     with open_regular(path) as file:
         sample = file.read(_SAMPLE)
@@ -90,23 +97,23 @@ def _from_end(chunks: Iterator[str], end: str, count: int, clip: int) -> tuple[l
 
 
 def _lines(chunks: Iterator[str], end: str, clip: int, *, skip: int) -> Iterator[str | int]:
-    """Each line, cut to `clip`; a number stands for that many lines passed over while `skip` lasts."""
-    begun = ""
+    """Yield each line, cut to `clip`, or the number of lines skipped while `skip` lasts."""
+    partial_line = ""
     is_open = False
     for chunk in chunks:
         ends = chunk.count(end) if skip > 0 else 0
         if 0 < ends < skip:
             yield ends
             skip -= ends
-            begun = chunk[chunk.rfind(end) + 1 :][:clip]
+            partial_line = chunk[chunk.rfind(end) + 1 :][:clip]
             is_open = not chunk.endswith(end)
             continue
         pieces = chunk.split(end)
         for piece in pieces[:-1]:
-            yield (begun + piece[: clip - len(begun)]) if begun else piece[:clip]
-            begun = ""
+            yield (partial_line + piece[: clip - len(partial_line)]) if partial_line else piece[:clip]
+            partial_line = ""
             skip -= 1
-        begun += pieces[-1][: clip - len(begun)]
+        partial_line += pieces[-1][: clip - len(partial_line)]
         is_open = bool(pieces[-1]) or (is_open and len(pieces) == 1)
     if is_open:
-        yield begun
+        yield partial_line

@@ -1,7 +1,7 @@
-"""A text file as we hold it: lines end in line feeds, whatever they end in on disk.
+"""Text of a file: in memory, lines end in line feeds, whatever they end in on disk.
 
-Offsets count in `FileText.text`. A splice changes its own span and nothing else: every byte outside it is kept, and
-what it brings takes the line ending in use at that place.
+Offsets refer to `FileText.text`. A splice changes only its own span: every byte outside it is kept, and the new text
+uses the line ending in use at that place.
 """
 
 from __future__ import annotations
@@ -25,41 +25,48 @@ _PAIRED = ("\r\n", "mixed")
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """`text` in place of `start:end`."""
+    """Replacement of a span of text."""
 
     start: int
+    """Start of the span."""
     end: int
+    """End of the span, exclusive."""
     text: str
+    """Replacement."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """`raw` has the file's own line endings, `text` has line feeds.
-
-    A lone carriage return ends a line only in a file that has no line feed. `newline` is `mixed` where line feeds stand
-    both with and without a carriage return. `digest`, `size` and `mtime` are those of the file that was read.
-    """
+    """Text of a file, and the data needed to write it back."""
 
     raw: str
+    """Text with its own line endings."""
     text: str
+    """Text with line feeds. A lone carriage return ends a line only if the file has no line feed."""
     encoding: str
+    """Encoding of the file."""
     bom: bytes
+    """Byte-order mark."""
     newline: Newline
+    """Line ending; `mixed` if line feeds occur both with and without a carriage return."""
     digest: str
+    """Digest of the file that was read."""
     size: int
+    """Size of the file that was read, in bytes."""
     mtime: float = 0.0
+    """Modification time of the file that was read, in seconds since the epoch."""
 
     @property
     def data(self) -> bytes:
-        """The bytes to write.
+        """Bytes to write.
 
         Raises:
-            FileNotText: the encoding has no place for one of the characters.
+            FileNotText: The encoding lacks one of the characters.
         """
         return encode(self.raw, self.encoding, self.bom)
 
     def spliced(self, splices: Iterable[Splice]) -> FileText:
-        """This text with the splices made; they must not overlap."""
+        """Return this text with splices applied; they must not overlap."""
         raw_pieces: list[str] = []
         text_pieces: list[str] = []
         offsets = _Offsets(self)
@@ -74,12 +81,12 @@ class FileText:
         return replace(self, raw="".join(raw_pieces), text="".join(text_pieces))
 
     def rewritten(self, content: str) -> FileText:
-        """This file with other content; what both have in common at the beginning and the end stays as it is."""
+        """Return this file with other content; the common beginning and end are unchanged."""
         text = self.normalised(content.removeprefix("\ufeff") if self.bom else content)
         return self.spliced([difference(self.text, text)])
 
     def exact_spans(self, wanted: str) -> list[tuple[int, int]]:
-        """Where the file holds `wanted` byte by byte, its line endings included."""
+        """Return the spans that match `wanted` byte for byte, line endings included."""
         pairs = [pair.start() for pair in _CRLF.finditer(self.raw)] if self.newline in _PAIRED else []
         starts = occurrences(self.raw, wanted)
         return [(at - bisect_left(pairs, at), (end := at + len(wanted)) - bisect_left(pairs, end)) for at in starts]
@@ -90,7 +97,7 @@ class FileText:
         return text.replace("\r", "\n") if self.newline == "\r" else text
 
     def _written(self, text: str, position: int) -> str:
-        """`text` with the line ending that is in use at `position` of `raw`."""
+        """Return `text` with the line ending in use at `position` of `raw`."""
         if self.newline == "\n" or "\n" not in text:
             return text
         return text.replace("\n", self.newline if self.newline != "mixed" else self._ending_at(position))
@@ -104,11 +111,11 @@ class FileText:
 
 
 class _Offsets:
-    """Where an offset into `text` is in `raw`."""
+    """Maps offsets in `text` to offsets in `raw`."""
 
     def __init__(self, file: FileText) -> None:
         pairs = _CRLF.finditer(file.raw) if file.newline in _PAIRED else ()
-        # Each pair has given up one character, so the k-th is k places further left in the text.
+        # Each pair loses one character, so the k-th is k places further left in the text.
         self._pairs = [pair.start() - k for k, pair in enumerate(pairs)]
 
     def __getitem__(self, offset: int) -> int:
@@ -116,10 +123,10 @@ class _Offsets:
 
 
 def file_text(data: bytes, *, known: str | None = None, mtime: float = 0.0) -> FileText:
-    """Read a whole file's bytes; `known` is the encoding it had when it was last seen.
+    """Decode the bytes of a file; `known` is its encoding when it was last read.
 
     Raises:
-        FileNotText: it is binary.
+        FileNotText: The file is binary.
     """
     decoded = decode(data, known)
     newline = _newline(decoded.raw)
@@ -136,19 +143,19 @@ def file_text(data: bytes, *, known: str | None = None, mtime: float = 0.0) -> F
 
 
 def digest(data: bytes) -> str:
-    """SHA-256, in hexadecimal."""
+    """Return the SHA-256 digest in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
 def difference(old: str, new: str) -> Splice:
-    """The one splice that turns `old` into `new` and leaves their common beginning and end alone."""
+    """Return the single splice that turns `old` into `new`, without their common beginning and end."""
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
     return Splice(start, len(old) - end, new[start : len(new) - end])
 
 
 def occurrences(text: str, wanted: str) -> list[int]:
-    """Where `wanted` begins; places that overlap are counted once."""
+    """Return the positions of `wanted`, without overlaps."""
     found: list[int] = []
     at = text.find(wanted) if wanted else -1
     while at >= 0:
@@ -158,7 +165,7 @@ def occurrences(text: str, wanted: str) -> list[int]:
 
 
 def _common(one: str, other: str) -> int:
-    """Length of the common beginning, by halving: comparing slices is far faster than comparing characters."""
+    """Return the length of the common beginning, by bisection: comparing slices is much faster than characters."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,7 +1,7 @@
-"""Where two texts differ, hunk by hunk, and what comes of taking only some of the hunks.
+"""Hunks: the differences between two texts, and the result of applying some of them.
 
-It stays quick on long files: common ends are trimmed, unique lines anchor the middle, and only small gaps between
-anchors are compared line by line.
+Fast on long files: common ends are trimmed, unique lines anchor the middle, and only small gaps between anchors are
+compared line by line.
 """
 
 from __future__ import annotations
@@ -16,22 +16,26 @@ from harness.views import DiffView
 
 SMALL_GAP = 65_536
 NEAR = 1
-"""Unchanged lines between two changes up to which a person is asked about both together."""
+"""Maximum number of unchanged lines between two changes that form one hunk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines `old_from` to `old_to` (exclusive, from 0) give way to lines `new_from` to `new_to`."""
+    """Replacement of old lines by new ones. Line numbers count from 0, ends are exclusive."""
 
     old_from: int
+    """First old line."""
     old_to: int
+    """End of the old lines."""
     new_from: int
+    """First new line."""
     new_to: int
+    """End of the new lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """A view's two texts in lines that keep their newline."""
+    """The two texts of a view, as lines with their line endings."""
 
     old: Sequence[str]
     new: Sequence[str]
@@ -39,14 +43,14 @@ class Sides:
     @classmethod
     def of(cls, view: DiffView) -> Sides:
         texts = [view.old or "", view.new or ""]
-        # Where both sides end every line with CRLF, saying so on each line would only be noise.
+        # If both sides use CRLF throughout, showing it on each line would be noise.
         if all(text.count("\n") == text.count("\r\n") for text in texts):
             texts = [text.replace("\r\n", "\n") for text in texts]
         return cls(lines_of(texts[0]), lines_of(texts[1]))
 
 
 def hunks_of(view: DiffView) -> list[Hunk]:
-    """What a person can take or leave, one by one. A file that comes or goes is one hunk."""
+    """Return the hunks of a change, which the user can accept or reject. Creating or deleting a file is one hunk."""
     sides = Sides.of(view)
     if view.old is None or view.new is None:
         return [Hunk(0, len(sides.old), 0, len(sides.new))]
@@ -59,7 +63,7 @@ def hunks_of(view: DiffView) -> list[Hunk]:
 
 
 def applied(view: DiffView, taken: Container[int]) -> str | None:
-    """What the file holds when only these hunks of `hunks_of` are made; None: there is no such file."""
+    """Return the file's text with only these hunks of `hunks_of` applied; None if the file does not exist."""
     if view.old is None or view.new is None:
         return view.new if 0 in taken else view.old
     old, new = lines_of(view.old), lines_of(view.new)
@@ -73,12 +77,12 @@ def applied(view: DiffView, taken: Container[int]) -> str | None:
 
 
 def changed_lines(sides: Sides) -> list[Hunk]:
-    """Where the two sides differ, in order."""
+    """Return the differences between the two sides, in order."""
     return list(_compare(sides, Hunk(0, len(sides.old), 0, len(sides.new))))
 
 
 def lines_of(text: str) -> list[str]:
-    """Its lines, each with its line feed. No other character ends a line."""
+    """Split a text into lines that keep their line feed; no other character ends a line."""
     lines = [f"{line}\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
     return lines if lines[-1] else lines[:-1]
@@ -123,7 +127,7 @@ def _compare_closely(sides: Sides, part: Hunk) -> Iterator[Hunk]:
 
 
 def _anchors(sides: Sides, part: Hunk) -> list[tuple[int, int]]:
-    """Lines that occur once on each side, in the longest order both sides share."""
+    """Return lines that occur once on each side, in the longest common order."""
     old, new = sides.old[part.old_from : part.old_to], sides.new[part.new_from : part.new_to]
     old_counts, new_counts = Counter(old), Counter(new)
     places = {line: index for index, line in enumerate(new) if new_counts[line] == 1}

@@ -1,4 +1,4 @@
-"""Which paths the agent may touch: everything is judged by where it really leads."""
+"""Path policy: which paths the agent may read and change, judged by their real location."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SUGGESTED = 5
 
 
 class PathPolicy:
-    """Folders that may be changed and folders that may only be read.
+    """Folders that may be changed, and folders that may only be read.
 
-    Symlinks, dangling ones included, and `..` are followed before a path is judged.
+    Symlinks, dangling ones included, and `..` are resolved before a path is checked.
     """
 
     def __init__(self, root: Path, extra: Sequence[Path], readable: Sequence[Path]) -> None:
@@ -37,22 +37,22 @@ class PathPolicy:
         return [os.path.realpath(folder.expanduser()) for folder in self._readable]
 
     def with_readable(self, folder: Path) -> PathPolicy:
-        """The same boundary, or one that lets `folder` be read as well."""
+        """Return a policy that also allows reading `folder`."""
         if folder in self._readable:
             return self
         return PathPolicy(self._root, self._extra, (*self._readable, folder))
 
     def resolve(self, path: str | Path, *, writing: bool) -> Path:
-        """Where `path` leads.
+        """Resolve a path.
 
         Raises:
-            OutsideWorkspace: with a text that says where the agent may go.
+            OutsideWorkspace: The path is not allowed; the text names the allowed folders.
         """
-        # os.path over pathlib: this is on the path of every read, and three times as fast.
+        # os.path instead of pathlib: this runs for every read, and is three times as fast.
         try:
             real = os.path.realpath(os.path.join(self._real_root, os.path.expanduser(path)))  # noqa: PTH111, PTH118
         except ValueError as error:
-            raise WorkspaceError(f"{str(path)!r} is not a path: no file can have that name") from error
+            raise WorkspaceError(f"{str(path)!r} is not a valid path") from error
         if _within(real, self._changeable_folders):
             return Path(real)
         if _within(real, self._readable_folders):
@@ -62,7 +62,7 @@ class PathPolicy:
         raise OutsideWorkspace(self._refusal(str(path), real))
 
     def display(self, path: Path) -> str:
-        """`path` as people and models are shown it: relative to the root where it is inside."""
+        """Return a path for display: relative to the root if it is inside."""
         real = str(path)
         for root in (self._real_root, str(self._root)):
             if real == root:
@@ -72,7 +72,7 @@ class PathPolicy:
         return real
 
     def missing(self, path: Path) -> FileMissing:
-        """The error for a path that does not exist, with the names that are nearest to it."""
+        """Return the error for a path that does not exist, with similar names."""
         shown = self.display(path)
         folder = path.parent
         if not folder.is_dir():
@@ -91,13 +91,13 @@ class PathPolicy:
         leads = "" if path == real else f" (it leads to {real})"
         allowed = ", ".join(self._changeable_folders)
         return (
-            f"{path}{leads} is outside the folders this session may touch: {allowed}. "
+            f"{path}{leads} is outside the folders this session may access: {allowed}. "
             "Work inside them; if you need more, ask the user to start cinch with --add-dir."
         )
 
 
 def nearest_names(wanted: str, names: Sequence[str]) -> list[str]:
-    """The names a person may have meant, best first: alike, or alike but for case, or with the same stem."""
+    """Return similar names, best first: close matches regardless of case, then names with the same stem."""
     lowered: dict[str, str] = {}
     for name in names:
         lowered.setdefault(name.lower(), name)

@@ -1,7 +1,7 @@
-"""The folders the agent works in, and the only way to change a file in them.
+"""Workspace: the folders the agent works in, and the only way to change a file in them.
 
-A file is changed only after it was read, only if it is still what was read, and in one step: encoding, line endings,
-mode and links stay as they are, and a failure leaves no trace.
+A file is changed only after it was read, only if it is unchanged since, and atomically: encoding, line endings, mode
+and links are preserved, and an error leaves no trace.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from harness.workspace.path_policy import PathPolicy
 
 MAX_EDITABLE = 10 * 1024 * 1024
 _INLINE = 256 * 1024
-_PLAIN_FAILURES = {
+_ERROR_TEXTS = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
     errno.EFBIG: "the file would be larger than the system allows",
     errno.EACCES: "permission denied",
     errno.EPERM: "permission denied",
     errno.EROFS: "the file system is read-only",
-    errno.ELOOP: "its links go round in a circle",
+    errno.ELOOP: "its links form a loop",
     errno.ENAMETOOLONG: "its name is too long",
     errno.ENOTDIR: "a part of its path is a file, not a folder",
 }
@@ -49,17 +49,21 @@ _PLAIN_FAILURES = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file before and after, both with line feeds. `old` is None for a new file; `size` is that of the new one."""
+    """A change of a file."""
 
     path: Path
+    """Resolved path."""
     old: str | None
+    """Text before, with line feeds; None for a new file."""
     new: str
+    """Text after, with line feeds."""
     size: int
+    """Size of the new file in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What we last knew of a file. The encoding is kept, since a guess may turn out otherwise after an edit."""
+    """Last known state of a file. The encoding is kept, because a guess could differ after an edit."""
 
     digest: str
     encoding: str
@@ -67,7 +71,7 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A change that can be made; `before` is the digest of what it is based on, None for a new file."""
+    """A prepared change; `before` is the digest of the file it is based on, None for a new file."""
 
     change: Change
     data: bytes
@@ -76,54 +80,61 @@ class _Draft:
 
 
 class Workspace:
-    """Reads and changes files under `root` and `extra`; under `readable` it only reads.
+    """Access to files under `root` and `extra`, and read access under `readable`.
 
-    All methods take a path as a model writes it, and raise the `WorkspaceError` that fits, with a text for the model.
+    All methods accept a path as a model writes it, and raise a `WorkspaceError` with a text for the model.
+
+    Args:
+        root: Working folder.
+        extra: Further folders that may be changed.
+        readable: Folders that may only be read.
     """
 
     def __init__(self, root: Path, extra: Sequence[Path] = (), *, readable: Sequence[Path] = ()) -> None:
         self.root = root
-        self._boundary = PathPolicy(root, tuple(extra), tuple(readable))
+        self._path_policy = PathPolicy(root, tuple(extra), tuple(readable))
         self._seen: dict[Path, _Seen] = {}
         self._locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
         self._listeners: list[Callable[[Path], None]] = []
 
     def resolve(self, path: str | Path, *, writing: bool = False) -> Path:
-        """Where `path` really leads; relative to the root, `~` expanded.
+        """Resolve a path, relative to the root, with `~` expanded.
 
         Raises:
-            OutsideWorkspace: the agent may not go there.
+            OutsideWorkspace: The path is not allowed.
         """
-        return self._boundary.resolve(path, writing=writing)
+        return self._path_policy.resolve(path, writing=writing)
 
     def display(self, path: Path) -> str:
-        """A resolved path, relative to the root where it is inside."""
-        return self._boundary.display(path)
+        """Return a resolved path for display: relative to the root if it is inside."""
+        return self._path_policy.display(path)
 
-    def for_another(self) -> Workspace:
-        """The same folders for another agent. What one has read, the other has not; they do not write at once, and the
-        same listeners hear of changes."""
+    def for_subagent(self) -> Workspace:
+        """Return the same workspace for another agent, with its own record of files read.
+
+        Write locks and listeners are shared.
+        """
         other = copy(self)
         other._seen = {}
         return other
 
-    def learn_from(self, other: Workspace) -> None:
-        """What the other has read counts as read here: who read it goes on with this one."""
+    def merge_reads(self, other: Workspace) -> None:
+        """Count everything read through the other workspace as read here."""
         self._seen |= other._seen
 
-    def also_read(self, folder: Path) -> None:
-        """Let what is under `folder` be read from now on."""
-        self._boundary = self._boundary.with_readable(folder)
+    def allow_reading(self, folder: Path) -> None:
+        """Allow reading under `folder` from now on."""
+        self._path_policy = self._path_policy.with_readable(folder)
 
     def on_change(self, listener: Callable[[Path], None]) -> None:
-        """Tell `listener` each resolved path just before it changes. If it raises, nothing is changed."""
+        """Call `listener` with each resolved path just before it changes. If it raises, nothing is changed."""
         self._listeners.append(listener)
 
     async def read(self, path: str | Path) -> FileText:
-        """A whole text file, which counts as read from now on.
+        """Read a whole text file, which then may be changed.
 
         Raises:
-            FileTooLarge: it is over 10 MB; `excerpt` shows such a file in parts.
+            FileTooLarge: The file is over 10 MB; use `excerpt` to read parts of it.
         """
         real = self.resolve(path)
         file = await self._load(real)
@@ -131,9 +142,13 @@ class Workspace:
         return file
 
     async def excerpt(self, path: str | Path, first: int, count: int, *, clip: int = 2000) -> Excerpt:
-        """Lines of a file of any size, in bounded memory: `count` from `first` on, counted from the end if negative.
+        """Return lines of a file of any size, in bounded memory. It does not count as reading the file.
 
-        Lines are cut to `clip` characters. It does not count as reading the file.
+        Args:
+            path: The file.
+            first: First line, from 1; negative counts from the end.
+            count: Number of lines.
+            clip: Maximum length of a line in characters; longer ones are cut.
         """
         real = self.resolve(path)
         try:
@@ -142,7 +157,7 @@ class Workspace:
             raise self._explained(real, error) from error
 
     async def read_bytes(self, path: str | Path, *, start: int = 0, limit: int = MAX_EDITABLE) -> bytes:
-        """Up to `limit` bytes from `start` on, of any file. It does not count as reading the file."""
+        """Return up to `limit` bytes from `start` on. It does not count as reading the file."""
         real = self.resolve(path)
         try:
             if limit <= _INLINE:
@@ -152,26 +167,28 @@ class Workspace:
             raise self._explained(real, error) from error
 
     async def write(self, path: str | Path, text: str) -> Change:
-        """Create a file, its folders included, or replace the content of one that was read and is unchanged."""
+        """Create a file with its folders, or replace the content of one that was read and is unchanged since."""
         return await self._make(path, lambda real: self._draft_write(real, text))
 
     async def splice(self, path: str | Path, edit: Callable[[FileText], FileText]) -> Change:
-        """Change parts of a file that was read and is unchanged; `edit` returns what `FileText.spliced` gave.
+        """Change parts of a file that was read and is unchanged since.
 
-        What `edit` raises passes through, and nothing is changed.
+        Args:
+            path: The file.
+            edit: Returns the result of `FileText.spliced`; an exception propagates, and nothing is changed.
         """
         return await self._make(path, lambda real: self._draft_splice(real, edit))
 
     async def preview_write(self, path: str | Path, text: str) -> Change:
-        """What `write` would do, with the same errors; nothing is changed."""
+        """Return the change that `write` would make, with the same errors."""
         return (await self._draft_write(self.resolve(path, writing=True), text)).change
 
     async def preview_splice(self, path: str | Path, edit: Callable[[FileText], FileText]) -> Change:
-        """What `splice` would do, with the same errors; nothing is changed."""
+        """Return the change that `splice` would make, with the same errors."""
         return (await self._draft_splice(self.resolve(path, writing=True), edit)).change
 
     async def restore(self, path: str | Path, data: bytes | None, *, now: str | None) -> None:
-        """Put these bytes back, or with None remove the file: if it still has the digest `now` (None: is not there)."""
+        """Restore the bytes of a file, or remove it if None, provided its digest is `now` (None: it does not exist)."""
         real = self.resolve(path, writing=True)
         draft = _Draft(Change(real, None, "", len(data or b"")), data or b"", "utf-8", now)
         async with self._locks.setdefault(real, asyncio.Lock()):
@@ -237,7 +254,7 @@ class Workspace:
             raise FileNotText(f"{self.display(real)}: {error}.") from error
 
     async def _replace(self, draft: _Draft) -> None:
-        """Write in a thread, since a disk may take long; a cancelled task waits for the thread to clean up."""
+        """Write in a thread, because a disk may be slow; a cancelled task waits for the thread to clean up."""
         real = draft.change.path
         stop = threading.Event()
         guard = partial(self._check_still, draft, stop)
@@ -268,14 +285,14 @@ class Workspace:
         shown = self.display(real)
         match error:
             case FileNotFoundError():
-                return self._boundary.missing(real)
+                return self._path_policy.missing(real)
             case NotAFile():
-                hint = "; see what is in it with list_files" if real.is_dir() else "; it is not opened"
+                hint = "; list it with list_files" if real.is_dir() else "; it is not opened"
                 return NotAFile(f"{shown} is {error}, not a file{hint}.")
             case FileNotText():
                 return FileNotText(f"{shown} is not text: {error}.")
-            case OSError(errno=int(number)) if number in _PLAIN_FAILURES:
-                return WorkspaceError(f"{shown}: {_PLAIN_FAILURES[number]}{consequence}.")
+            case OSError(errno=int(number)) if number in _ERROR_TEXTS:
+                return WorkspaceError(f"{shown}: {_ERROR_TEXTS[number]}{consequence}.")
             case _:
                 return WorkspaceError(f"{shown}: {error}{consequence}.")
 

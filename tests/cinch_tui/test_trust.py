@@ -88,7 +88,7 @@ def test_huge_sparse_file_is_refused_at_once(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(3_000_000_000)
 
-    with pytest.raises(ConfigError, match=r"it is a file of 3,000,000,000 bytes; at most 262,144 are read"):
+    with pytest.raises(ConfigError, match=r"it is a file of 3,000,000,000 bytes; the limit is 262,144"):
         read_config_file(path)
 
 

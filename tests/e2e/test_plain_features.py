@@ -165,7 +165,7 @@ def test_question_that_could_not_be_asked_is_reported(cinch):
     lines.enter("go")
 
     lines.see("Result: ask_user.*: failed")
-    lines.see("colour: there is no such property")
+    lines.see("colour: unknown property")
     lines.see("Then not")
 
 

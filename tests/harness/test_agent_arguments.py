@@ -109,7 +109,7 @@ def test_functions_can_be_added_and_set_later() -> None:
     agent = Agent(scripted("Hi"))
 
     agent.add_tool(add)
-    with pytest.raises(ConfigError, match="two tools of the same name: add"):
+    with pytest.raises(ConfigError, match="two tools have the same name: add"):
         agent.add_tool(tool(add))
     agent.set_tools([add])
 
@@ -142,7 +142,7 @@ async def work(arguments: JsonObject, context: ToolContext) -> object:
         ({"type": "objekt"}, "the schema of look is wrong"),
         ({"type": "object", "properties": {"a": {"minimum": "one"}}}, "the schema of look is wrong: "),
         ({"type": "array"}, "the schema of look must be of type object"),
-        ({"type": "object", "default": object()}, "the schema of look is no JSON"),
+        ({"type": "object", "default": object()}, "the schema of look is not JSON"),
     ],
 )
 def test_invalid_schema_raises_in_the_tool_constructor(schema: JsonObject, why: str) -> None:

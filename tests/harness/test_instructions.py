@@ -140,7 +140,7 @@ def test_environment_reports_an_unfinished_git_operation(repository: Path) -> No
     (repository / ".git" / "HEAD").write_text("0123456789abcdef0123456789abcdef01234567\n")
     (repository / ".git" / "rebase-merge").mkdir()
 
-    assert describe_environment(repository).git == "at 0123456789ab, on no branch, a rebase is under way"
+    assert describe_environment(repository).git == "at 0123456789ab, on no branch, a rebase is in progress"
 
 
 def test_environment_of_a_worktree_and_of_no_repository(repository: Path, tmp_path: Path) -> None:

@@ -138,10 +138,10 @@ async def test_failing_strategy_loses_no_answer(make_agent, record):
 
     assert said(agent) == ["hi", "A"]
     assert [each.text for each in happened.of(Notice)] == [
-        "The choice failed (RuntimeError: broke), so the first answer is taken."
+        "The selection failed (RuntimeError: broke), so the first answer is used."
     ]
     assert own(happened.events)[3:6] == ["ParallelStart", "Notice", "ParallelEnd"]
-    assert done.reason == "the choice failed"
+    assert done.reason == "the selection failed"
 
 
 @pytest.mark.parametrize("index", [0, 7, -1], ids=["failed", "too high", "too low"])
@@ -192,9 +192,7 @@ async def test_failing_judge_loses_no_answer(make_agent, record):
     done = await run_parallel(agent, "which?", branches, LlmJudge(failing("judge", "no key")))
 
     assert own(happened.events)[3:6] == ["ParallelStart", "Notice", "ParallelEnd"]
-    assert [each.text for each in happened.of(Notice)] == [
-        "The judge did not answer, so the first answer is taken: no key"
-    ]
+    assert [each.text for each in happened.of(Notice)] == ["The judge failed, so the first answer is used: no key"]
     assert done.selected_index == 0
 
 

@@ -51,5 +51,5 @@ def test_non_user_messages_cannot_be_queued_and_raise(make_agent):
 
 
 def test_duplicate_tool_names_raise_in_the_constructor(make_agent):
-    with pytest.raises(ConfigError, match="two tools of the same name: look"):
+    with pytest.raises(ConfigError, match="two tools have the same name: look"):
         make_agent("done", tools=[SimpleTool("look"), SimpleTool("look")])

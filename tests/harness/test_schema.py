@@ -54,7 +54,7 @@ def problems(value: JsonValue, schema: JsonObject = ORDER) -> list[str]:
         ({"items": [{"name": 1, "kind": "big"}]}, ["items[0].name: must be string, not integer 1"]),
         ({"items": {}}, ["items: must be array, not object {}"]),
         ({"mode": "fat"}, ['mode: must be one of "fast", "slow", not "fat"']),
-        ({"moode": 1}, ["moode: there is no such property; did you mean mode?"]),
+        ({"moode": 1}, ["moode: unknown property; did you mean mode?"]),
         ({"count": 1}, ["count: 1 is less than the minimum of 3"]),
         ({"level": "x"}, ['level: must be integer or null, not string "x"']),
         ({"fixed": 2}, ["fixed: must be 1, not 2"]),
@@ -74,14 +74,14 @@ def test_issue_names_the_path_the_value_and_the_expectation(value: JsonValue, to
 def test_unknown_property_lists_the_known_ones():
     schema: JsonObject = {"properties": {"a": NAME, "b": NAME}, "additionalProperties": False}
 
-    assert problems({"zzz": 1}, schema) == ["zzz: there is no such property; there are a, b"]
-    assert problems({"zzz": 1}, {"additionalProperties": False}) == ["zzz: there is no such property; leave it out"]
+    assert problems({"zzz": 1}, schema) == ["zzz: unknown property; known are a, b"]
+    assert problems({"zzz": 1}, {"additionalProperties": False}) == ["zzz: unknown property; leave it out"]
 
 
 def test_property_matching_a_pattern_is_known():
     schema: JsonObject = {"patternProperties": {"^x-": NAME}, "additionalProperties": False}
 
-    assert problems({"x-a": "b", "y": 1}, schema) == ["y: there is no such property; leave it out"]
+    assert problems({"x-a": "b", "y": 1}, schema) == ["y: unknown property; leave it out"]
 
 
 def test_rejection_lists_five_issues_and_asks_to_resend():
@@ -139,7 +139,9 @@ def test_internal_references_are_resolved():
 
 @pytest.mark.parametrize("reference", ["https://example.org/a.json", "#/$defs/none"])
 def test_dangling_reference_is_reported(reference: str):
-    with pytest.raises(ConfigError, match="the schema of order refers to what is not in it, and nothing is fetched"):
+    with pytest.raises(
+        ConfigError, match="the schema of order refers to something it does not contain, and references are not fetched"
+    ):
         problems({}, {"$ref": reference})
 
 
@@ -158,7 +160,7 @@ def test_external_reference_is_not_fetched():
         ({"properties": {"a": {"type": 3}}}, r"is wrong: properties\.a\.type"),
         ({"properties": {"a": {"pattern": "("}}}, r"is wrong: properties\.a\.pattern"),
         ({"required": "a"}, "is wrong: required"),
-        ({"default": object()}, "the schema of order is no JSON"),
+        ({"default": object()}, "the schema of order is not JSON"),
         ([], "is wrong: it must be an object"),
     ],
 )

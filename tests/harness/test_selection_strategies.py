@@ -11,10 +11,10 @@ from harness.agent.result import AgentResult
 from harness.agent.retry import RetryPolicy
 from harness.errors import ConfigError, ModelThrottled
 from harness.messages import AssistantMessage, Message, ModelSpec, StopReason, Text, Usage, user
-from harness.parallel.judge import LlmJudge, named
+from harness.parallel.judge import LlmJudge, named_number
 from harness.parallel.selection import Elaborate, Outcome, PickFirst, Strategy, TokenEfficient, Transparent
 from harness.parallel.shortening import (
-    LEAST,
+    MIN_CHARS,
     Reading,
     fair_share,
     first_and_last_paragraph,
@@ -130,7 +130,7 @@ async def test_first_number_in_range_is_the_choice_else_the_first_answer(said: s
     choice = await LlmJudge(scripted(said), options=once).choose([ASKED], outcomes)
 
     assert choice.index == index
-    assert bool(choice.warnings) == (named(said, 2) is None)
+    assert bool(choice.warnings) == (named_number(said, 2) is None)
 
 
 async def test_failing_judge_falls_back_to_the_first_successful_run():
@@ -140,8 +140,8 @@ async def test_failing_judge_falls_back_to_the_first_successful_run():
 
     choice = await LlmJudge(broken, options=once).choose([ASKED], outcomes)
 
-    assert (choice.index, choice.reason) == (1, "the judge did not answer")
-    assert choice.warnings == ("The judge did not answer, so the first answer is taken: too many",)
+    assert (choice.index, choice.reason) == (1, "the judge failed")
+    assert choice.warnings == ("The judge failed, so the first answer is used: too many",)
 
 
 async def test_judge_usage_is_priced():
@@ -191,7 +191,7 @@ async def test_overflow_after_truncation_is_reported():
     choice = await LlmJudge(judge, context_tokens=100).choose([ASKED], outcomes)
 
     assert choice.index == 1
-    assert choice.warnings == ("What the judge has to read is too long for it, even when shortened.",)
+    assert choice.warnings == ("The judge's input is too long for its context window, even shortened.",)
 
 
 @given(TEXTS, ROOMS)
@@ -199,7 +199,7 @@ def test_truncated_text_is_never_longer_and_fits_or_is_minimal(text: str, room: 
     short = shortened(text, room)
 
     assert len(short) <= len(text)
-    assert len(short) <= max(room, LEAST)
+    assert len(short) <= max(room, MIN_CHARS)
 
 
 @given(TEXTS, ROOMS, ROOMS)
@@ -225,8 +225,8 @@ def test_judge_prompt_fits_or_has_minimal_texts(outputs: list[str], context: str
 
     assert short.length <= reading.length
     assert [len(each) <= len(was) for each, was in zip(short.outputs, outputs, strict=True)] == [True] * len(outputs)
-    assert short.length <= room or all(len(each) <= LEAST or len(each) <= room for each in short.outputs)
-    assert short.length <= max(room, 0) + LEAST * (len(outputs) + 1)
+    assert short.length <= room or all(len(each) <= MIN_CHARS or len(each) <= room for each in short.outputs)
+    assert short.length <= max(room, 0) + MIN_CHARS * (len(outputs) + 1)
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4), TEXTS, ROOMS)
@@ -235,7 +235,7 @@ def test_answers_stay_complete_while_the_conversation_can_shrink(outputs: list[s
 
     short = fitted(reading, room)
 
-    if sum(map(len, outputs)) + min(len(context), LEAST) <= room:
+    if sum(map(len, outputs)) + min(len(context), MIN_CHARS) <= room:
         assert short.outputs == reading.outputs
         assert short.length <= room
 

@@ -75,7 +75,7 @@ async def test_subagent_out_of_turns_returns_its_partial_result(make_agent):
     (told,) = results_of(agent)
     assert told.is_error
     assert told.text == (
-        "Sub-agent dig did not finish: the limit of 2 turns is reached\nWhat it said last:\n\nSo far: a"
+        "Sub-agent dig did not finish: the limit of 2 turns is reached\nIts last message:\n\nSo far: a"
     )
 
 
@@ -89,8 +89,8 @@ async def test_exhausted_token_budget_stops_running_and_new_subagents(make_agent
     await agent.prompt("go")
 
     assert [(each.is_error, each.text) for each in results_of(agent)] == [
-        (True, "Sub-agent dig did not finish: The token budget of the sub-agents is spent."),
-        (True, "The token budget of the sub-agents is spent. Do the task yourself."),
+        (True, "Sub-agent dig did not finish: The token budget of the subagents is spent."),
+        (True, "The token budget of the subagents is spent. Do the task yourself."),
     ]
     assert heard(seen.events) == [*BEGIN, *REPLY, "ToolCallsReceived", *CALL, *RESULT, "TurnEnd", "HookRan", "AgentEnd"]
 

@@ -235,7 +235,7 @@ async def test_subagent_has_the_named_tools(make_agent, requests):
     assert [tool.name for tool in requests(agent)[1].tools] == ["look"]
     assert [(each.is_error, each.text) for each in results_of(agent)] == [
         (False, "done"),
-        (True, "A sub-agent cannot have axe: name some of delegate_sub_agent, look, hear, or none for all of them."),
+        (True, "A subagent cannot have axe: name some of delegate_sub_agent, look, hear, or none for all of them."),
     ]
 
 
@@ -295,7 +295,7 @@ async def test_user_sees_the_progress_of_a_subagent(make_agent, record):
 
     await agent.prompt("go")
 
-    steps = ["begins", "turn 1: Look a.py", "turn 2: Look b.py"]
+    steps = ["started", "turn 1: Look a.py", "turn 2: Look b.py"]
     views = [event.view for event in seen.of(ToolExecutionUpdate)]
     assert views == [TextView("\n".join(steps[:count])) for count in (1, 2, 3)]
 
@@ -310,7 +310,7 @@ async def test_user_sees_when_an_agent_waits_for_others(make_agent, record):
 
     last = results_of(agent)[-1].call_id
     steps = [event.view.text.split("\n")[-1] for event in seen.of(ToolExecutionUpdate) if event.call_id == last]
-    assert steps == ["waits for others to finish", "begins", "turn 1: run waits for your approval", "turn 1: Run"]
+    assert steps == ["waiting for other subagents", "started", "turn 1: run needs approval", "turn 1: Run"]
 
 
 @pytest.mark.parametrize("deltas", [False, True])
@@ -356,13 +356,13 @@ async def test_long_final_reply_is_truncated_in_the_middle(make_agent, record):
 @pytest.mark.parametrize(
     ("last", "is_error", "text"),
     [
-        ([""] * 4, False, "Sub-agent dig has finished without a word about it."),
+        ([""] * 4, False, "Sub-agent dig has finished without a message."),
         ([Reply((Break(RequestRejected("no credit")),))], True, "Sub-agent dig did not finish: no credit"),
         (
             [Reply((Say("Half"),), stop_reason="length")],
             True,
             "Sub-agent dig did not finish: its last reply reached the model's limit of tokens\n"
-            "What it said last:\n\nHalf",
+            "Its last message:\n\nHalf",
         ),
     ],
 )

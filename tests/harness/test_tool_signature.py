@@ -119,13 +119,13 @@ async def test_optional_context_is_filled_in(tmp_path: Path):
     [
         ({"colour": "red", "when": "2026-01-02"}, "where: Field required"),
         ({"where": {"x": "a"}, "colour": "red", "when": "2026-01-02"}, "where.x: Input should be a valid integer"),
-        ({"where": {"x": 1, "z": 2}, "colour": "red", "when": "x"}, "where.z: there is no such property"),
+        ({"where": {"x": 1, "z": 2}, "colour": "red", "when": "x"}, "where.z: unknown property"),
         ({"where": {"x": 1}, "colour": "reed", "when": "x"}, "colour: Input should be 'red' or 'blue'"),
-        ({"colr": "red"}, "colr: there is no such property; did you mean colour?"),
+        ({"colr": "red"}, "colr: unknown property; did you mean colour?"),
         ({"tags": ["a", 1]}, "tags[1]: Input should be a valid string"),
         ({"line": {"parts": [{"name": 1}]}}, "line.parts[0].name: Input should be a valid string"),
         ({"level": 0}, "level: Input should be greater than or equal to 1"),
-        ({"context": {}}, "context: there is no such property"),
+        ({"context": {}}, "context: unknown property"),
     ],
 )
 def test_invalid_arguments_are_reported_with_path_and_reason(arguments: JsonObject, told: str):
@@ -154,11 +154,11 @@ def no_schema(a: threading.Event): ...
         (many, r"many: a model cannot fill \*a"),
         (any_named, r"any_named: a model cannot fill \*\*a"),
         (by_place, "by_place: a is positional only"),
-        (lost, "lost: a type hint cannot be read: name 'Nowhere' is not defined"),
+        (lost, "lost: a type hint cannot be resolved: name 'Nowhere' is not defined"),
         (two, "two: only one parameter can be the ToolContext, not a and b"),
-        (no_schema, "no_schema: its type hints cannot be told a model"),
+        (no_schema, "no_schema: its type hints cannot be converted to a JSON schema"),
         (Till.add, r"add: self has no type hint.*tool\(thing\.method\)"),
-        (lambda: None, "no tool can be named '<lambda>'"),
+        (lambda: None, "invalid tool name '<lambda>'"),
     ],
 )
 def test_unsupported_function_raises_at_definition(function, told: str):
@@ -169,7 +169,7 @@ def test_unsupported_function_raises_at_definition(function, told: str):
 def test_contradictory_options_raise():
     with pytest.raises(ConfigError, match="cannot be cacheable"):
         tool(cacheable=True)(Till().add)
-    with pytest.raises(ConfigError, match="no tool can be named 'a b'"):
+    with pytest.raises(ConfigError, match="invalid tool name 'a b'"):
         tool(name="a b")(Till().add)
 
 

@@ -198,7 +198,7 @@ def test_file_without_a_session_is_named_in_the_error(files, tmp_path, content):
     files.save(SESSION)
     (tmp_path / "recorded" / "s.json").write_bytes(content)
 
-    with pytest.raises(SessionError, match=r"s\.json holds no recorded session"):
+    with pytest.raises(SessionError, match=r"s\.json is not a recorded session"):
         files.load("s")
 
 

@@ -69,7 +69,7 @@ async def test_folder_can_be_made_readable_later(workspace: Workspace, tmp_path:
     with pytest.raises(OutsideWorkspace):
         workspace.resolve(file)
 
-    workspace.also_read(file.parent)
+    workspace.allow_reading(file.parent)
 
     assert (await workspace.read(file)).text == "all of it"
     with pytest.raises(OutsideWorkspace, match="may be read but not changed"):

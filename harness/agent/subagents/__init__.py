@@ -1,1 +1,1 @@
-"""Agents that do a task for another agent."""
+"""Subagents: agents that perform a task for another agent."""

@@ -1,4 +1,4 @@
-"""SubAgentTool: a kind of sub-agent, as a tool of its own."""
+"""SubAgentTool: a subagent with a fixed role, as a tool."""
 
 from __future__ import annotations
 
@@ -14,24 +14,29 @@ from harness.views import View
 
 @dataclass(slots=True)
 class SubAgentTool:
-    """Hands a task to a sub-agent in a role of its own; `max_turns` is how often it may reply.
+    """Tool that delegates a task to a subagent with its own role.
 
-    `description` tells the model that calls it when to. What the role leaves open the sub-agent has from its caller.
-    Permissions it has from its caller in any case: the mode, the grants, the person who is asked, the limits.
+    Whatever the role leaves open is inherited from the caller, and so are all permissions: mode, rules, user, limits.
     """
 
     name: str
+    """Name the model calls it by."""
     description: str
+    """Description for the calling model."""
     role: Role
+    """Model, system prompt and tools of the subagent."""
     max_turns: int = 20
+    """Maximum number of turns."""
     label: str = "Sub-agent"
+    """Name for users."""
     mutates: bool = False
+    """True to hide the tool in plan mode."""
 
     @property
     def parameters(self) -> JsonObject:
         task: JsonObject = {
             "type": "string",
-            "description": "Everything it needs to know and what it is to hand back; it sees nothing else.",
+            "description": "Everything the subagent needs to know, and what to report back; it sees nothing else.",
         }
         return {"type": "object", "properties": {"task": task}, "required": ["task"], "additionalProperties": False}
 
@@ -46,7 +51,7 @@ class SubAgentTool:
         return next(iter(task.strip().splitlines()), "") if isinstance(task, str) else ""
 
     def risk(self, arguments: JsonObject) -> Risk:
-        """None of its own: each call of the sub-agent is judged by itself."""
+        """Return no risk, because each call of the subagent is assessed separately."""
         del arguments
         return Risk("none")
 
@@ -56,7 +61,7 @@ class SubAgentTool:
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:
         if context.delegate is None:
-            return ToolOutput.failure("There may be no further sub-agents here. Do the task yourself.")
+            return ToolOutput.failure("No further sub-agents are allowed here. Do the task yourself.")
         return await context.delegate(
             SubagentTask(
                 str(arguments["task"]),

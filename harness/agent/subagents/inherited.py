@@ -1,4 +1,4 @@
-"""The hooks of a run, as they act on the sub-agents that work for it."""
+"""Hooks of a run as they apply to its subagents."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from harness.ports.provider import Request
 from harness.views import View
 
 
-def inherited(run: Run, share: TokenReservation) -> list[Hooks]:
-    """The hooks of a sub-agent of this run. Those that count have the parent's count and one of their own."""
+def inherited(run: Run, reservation: TokenReservation) -> list[Hooks]:
+    """Return the hooks of a subagent. Hooks with counts apply twice: with the parent's count, and with a new one."""
     parents = [InheritedHooks(hook) for hook in run.hooks.hooks if not isinstance(hook, Spending)]
     own = [hook for hook in run.options.hooks if hook.for_run() is not hook]
-    return [*parents, *own, *([Spending(share)] if share.budget.limit else [])]
+    return [*parents, *own, *([Spending(reservation)] if reservation.budget.limit else [])]
 
 
 class InheritedHooks(Hooks):
-    """What a hook has to say to turns, requests and calls it says to those of a sub-agent too, so that a sub-agent
-    cannot do what its parent may not. The loop is the parent's alone, and so is the end of a turn."""
+    """Applies a hook to the turns, requests and calls of a subagent, so that it cannot do what its parent may not.
+
+    The start and end of the loop and the end of a turn are reported for the parent only.
+    """
 
     def __init__(self, hooks: Hooks) -> None:
         self._hooks = hooks
@@ -53,13 +55,13 @@ class InheritedHooks(Hooks):
 
 
 class Spending(Hooks):
-    """Counts what a sub-agent uses of its share; once the budget of all is spent, it takes no other turn."""
+    """Counts the tokens of a subagent, and stops it once the shared budget is spent."""
 
-    def __init__(self, share: TokenReservation) -> None:
-        self._share = share
+    def __init__(self, reservation: TokenReservation) -> None:
+        self._reservation = reservation
 
     async def after_model(self, reply: AssistantMessage) -> None:
-        self._share.use(reply.usage.context)
+        self._reservation.use(reply.usage.context)
 
     async def before_turn(self, messages: Sequence[Message], turn: int) -> Stop | None:
-        return Stop(SPENT) if turn > 1 and self._share.budget.is_spent else None
+        return Stop(SPENT) if turn > 1 and self._reservation.budget.is_spent else None

@@ -9,7 +9,7 @@ from types import TracebackType
 
 from harness.agent.options import Subagents
 
-SPENT = "The token budget of the sub-agents is spent."
+SPENT = "The token budget of the subagents is spent."
 
 
 class SharedLimits:
@@ -21,65 +21,65 @@ class SharedLimits:
 
 
 class ConcurrencySlot:
-    """A place to work at, of which there are only so many; entered once one is free.
+    """Concurrency slot, released while its owner waits for subagents of its own.
 
-    It is lent while its owner waits for sub-agents of its own: else all could be taken by those who wait for one.
+    Otherwise all slots could be held by agents that wait for one.
     """
 
-    def __init__(self, seats: asyncio.Semaphore) -> None:
-        self._seats = seats
+    def __init__(self, semaphore: asyncio.Semaphore) -> None:
+        self._semaphore = semaphore
         self._is_held = False
-        self._loans = 0
+        self._waits = 0
 
     async def __aenter__(self) -> ConcurrencySlot:
-        await self._seats.acquire()
+        await self._semaphore.acquire()
         self._is_held = True
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._leave()
+        self._release()
 
     @asynccontextmanager
-    async def lent(self) -> AsyncGenerator[None]:
-        """Who comes back waits until a place is free again; who was cancelled meanwhile does not need one."""
-        self._loans += 1
-        self._leave()
+    async def released(self) -> AsyncGenerator[None]:
+        """Release the slot in this block and acquire one again afterwards, unless the block was cancelled."""
+        self._waits += 1
+        self._release()
         try:
             yield
         except BaseException:
-            self._loans -= 1
+            self._waits -= 1
             raise
-        self._loans -= 1
-        if not self._loans:
-            await self._come_back()
+        self._waits -= 1
+        if not self._waits:
+            await self._reacquire()
 
-    async def _come_back(self) -> None:
-        await self._seats.acquire()
-        # While it was waited for, it may have been lent anew.
-        if self._loans or self._is_held:
-            self._seats.release()
+    async def _reacquire(self) -> None:
+        await self._semaphore.acquire()
+        # Meanwhile the slot may have been released or acquired by another task of the owner.
+        if self._waits or self._is_held:
+            self._semaphore.release()
         else:
             self._is_held = True
 
-    def _leave(self) -> None:
+    def _release(self) -> None:
         if self._is_held:
             self._is_held = False
-            self._seats.release()
+            self._semaphore.release()
 
 
 class TokenBudget:
-    """`limit` tokens for all; 0 for as many as they like.
+    """Tokens shared by all subagents; a `limit` of 0 is unlimited.
 
-    Who begins takes a share by an estimate, and gives back what it did not use.
+    A subagent reserves an estimated number of tokens when it starts, and returns what it does not use.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._used = 0
         self._held = 0
-        self._given_back = asyncio.Event()
+        self._returned = asyncio.Event()
 
     @property
     def used(self) -> int:
@@ -87,12 +87,12 @@ class TokenBudget:
 
     @property
     def held(self) -> int:
-        """What is taken but not used."""
+        """Tokens that are reserved and not used."""
         return self._held
 
     @property
     def left(self) -> int:
-        """What is neither used nor taken."""
+        """Tokens that are neither used nor reserved."""
         return max(0, self.limit - self._used - self._held)
 
     @property
@@ -100,16 +100,16 @@ class TokenBudget:
         return 0 < self.limit <= self._used
 
     async def acquire(self, tokens: int, *, waits: bool) -> TokenReservation | None:
-        """A share of so many tokens, or of what is left; None when all is spent.
+        """Reserve tokens, fewer if not enough are left; None if the budget is spent.
 
-        Where there is not enough, one that `waits` does so as long as others may give something back. Those must not,
-        for whom a holder of a share is waiting.
+        With `waits`, wait while others may still return tokens. A subagent that another holder of a reservation waits
+        for must not wait itself.
         """
         if not self.limit:
             return TokenReservation(self, 0)
         while waits and self._held and self.left < tokens:
-            self._given_back.clear()
-            await self._given_back.wait()
+            self._returned.clear()
+            await self._returned.wait()
         if self.is_spent:
             return None
         tokens = min(tokens, self.left)
@@ -117,14 +117,14 @@ class TokenBudget:
         return TokenReservation(self, tokens)
 
     def count(self, used: int, returned: int) -> None:
-        """So much was used, and so much of what was taken is taken no more."""
+        """Count used tokens, and tokens that are no longer reserved."""
         self._used += used
         self._held -= returned
-        self._given_back.set()
+        self._returned.set()
 
 
 class TokenReservation:
-    """What one sub-agent has taken. It may use more than that: the others then have less."""
+    """Tokens reserved by one subagent. It may use more, which leaves less for the others."""
 
     def __init__(self, budget: TokenBudget, tokens: int) -> None:
         self._budget = budget
@@ -140,6 +140,6 @@ class TokenReservation:
         self._budget.count(tokens, returned)
 
     def close(self) -> None:
-        """Give back what was not used."""
+        """Return the tokens that were not used."""
         returned, self._held = self._held, 0
         self._budget.count(0, returned)

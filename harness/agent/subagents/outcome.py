@@ -1,4 +1,4 @@
-"""What a sub-agent hands back: its last words, cut to their room, and how it went."""
+"""Result of a subagent: its last message, truncated, with its details."""
 
 from __future__ import annotations
 
@@ -15,17 +15,24 @@ from harness.views import TextView
 
 
 def outcome(identity: Identity, result: AgentResult, who: str, limit: int, left: Sequence[Job] = ()) -> ToolOutput:
-    """The result of the call that started it; `limit` characters of what it said at most, 0 for all. `left` are its
-    jobs that go on without it."""
+    """Return the output of the delegating call.
+
+    Args:
+        identity: Identity of the subagent.
+        result: Result of its run.
+        who: Its name for users.
+        limit: Maximum length of its message in characters; 0 = unlimited.
+        left: Its background jobs that continue.
+    """
     problem = _problem(result)
-    said = result.text.strip() or (_last_text(result.messages) if problem else "")
-    told = clipped(said, limit)
+    message = result.text.strip() or (_last_text(result.messages) if problem else "")
+    text = clipped(message, limit)
     if problem:
-        told = f"{who} did not finish: {problem}" + (f"\nWhat it said last:\n\n{told}" if told else "")
-    told = told or f"{who} has finished without a word about it."
+        text = f"{who} did not finish: {problem}" + (f"\nIts last message:\n\n{text}" if text else "")
+    text = text or f"{who} has finished without a message."
     return ToolOutput(
-        content=(Text(f"{told}{_word_of_jobs(left)}"),),
-        view=TextView(said or told, language="markdown") if said else None,
+        content=(Text(f"{text}{_jobs_text(left)}"),),
+        view=TextView(message or text, language="markdown") if message else None,
         details={**_details(identity, result), **_jobs(left)},
         is_error=bool(problem),
         child_run_id=identity.last_run_id,
@@ -33,14 +40,14 @@ def outcome(identity: Identity, result: AgentResult, who: str, limit: int, left:
 
 
 def stopped(identity: Identity, messages: Sequence[Message], who: str, limit: int) -> ToolOutput:
-    """The output of a sub-agent that is interrupted: its last text so far."""
+    """Return the output of a subagent that was interrupted: its last text so far."""
     last = clipped(_last_text(messages), limit)
     text = f"{who} was stopped. Its last message:\n\n{last}" if last else f"{who} was stopped before its first message."
     return replace(ToolOutput.text(text, view=TextView(last or text, "markdown")), child_run_id=identity.last_run_id)
 
 
 def clipped(text: str, limit: int) -> str:
-    """The head and tail of what is longer than `limit` characters, and how much is missing between them."""
+    """Truncate a text to `limit` characters in the middle, with a note on how much is missing."""
     if limit <= 0 or len(text) <= limit:
         return text
     room = int(limit * HEAD)
@@ -50,7 +57,7 @@ def clipped(text: str, limit: int) -> str:
 
 
 def _problem(result: AgentResult) -> str:
-    """Why it ended before its time; empty when it did not."""
+    """Return the reason the subagent did not finish; empty if it did."""
     if result.error or result.stop_reason in ("error", "aborted"):
         return result.error or "the run failed"
     if result.limit:
@@ -75,11 +82,11 @@ def _details(identity: Identity, result: AgentResult) -> JsonObject:
     }
 
 
-def _word_of_jobs(left: Sequence[Job]) -> str:
+def _jobs_text(left: Sequence[Job]) -> str:
     names = ", ".join(f"{job.id} ({job.spec.title})" for job in left)
-    return f"\n\n[It left in the background: {names}. {BACKGROUND_HINT}]" if left else ""
+    return f"\n\n[It left background jobs running: {names}. {BACKGROUND_HINT}]" if left else ""
 
 
 def _jobs(left: Sequence[Job]) -> JsonObject:
-    """What is left, so that a later process knows that it is not there any more."""
+    """Return the jobs as details, so that a later process knows that they no longer run."""
     return {"jobs": [{"job_id": job.id, "call_id": job.spec.call_id} for job in left]} if left else {}

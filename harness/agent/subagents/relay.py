@@ -1,4 +1,4 @@
-"""What happens in a sub-agent, as the agent it works for tells it."""
+"""Relay of a subagent's events to its parent."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ STEPS_SHOWN = 10
 
 
 class Relay:
-    """Hands each event on to the parent's bus, and shows the person what the sub-agent is at; a subscriber.
+    """Subscriber that publishes each event on the parent's bus and shows the latest steps to the user.
 
-    What is streamed is left out unless `deltas` are asked for: it would double the cost of every token.
+    Streamed deltas are left out unless `deltas` is set, because they would double the cost of every token.
     """
 
     def __init__(self, bus: Bus, delegation: SubagentTask, *, deltas: bool) -> None:
@@ -39,11 +39,11 @@ class Relay:
         self._bus.publish(SubagentEvent(call_id=self._delegation.call_id, event=event))
         match event:
             case AgentStart():
-                self._show("begins")
+                self._show("started")
             case TurnStart():
                 self._turn += 1
             case ToolApprovalRequested(call=call):
-                self._show(f"turn {self._turn}: {call.name} waits for your approval")
+                self._show(f"turn {self._turn}: {call.name} needs approval")
             case ToolExecutionStart(label=label, summary=summary):
                 self._show(f"turn {self._turn}: {label} {summary}".rstrip())
             case _:

@@ -1,4 +1,4 @@
-"""Sub-agents: each has a history and bus of its own, and no leave but that of the one it works for."""
+"""Subagents: each has its own history and bus, and the permissions of the agent it works for."""
 
 from __future__ import annotations
 
@@ -37,20 +37,23 @@ from harness.views import TextView
 DELEGATE = "delegate_sub_agent"
 NAME_CHARS = 40
 USUAL_TURNS = 5
-"""How often the first request of a sub-agent is counted, to estimate what it will use."""
+"""Number of times the first request is counted to estimate the tokens of a subagent."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpawnContext:
-    """What ties a sub-agent to the run it works for."""
+    """Link between a subagent and the run it works for."""
 
     parent: Run
+    """The run it works for."""
     limits: SharedLimits
+    """Limits shared by all subagents."""
     slot: ConcurrencySlot
+    """Its concurrency slot."""
 
 
 class Subagent(Protocol):
-    """The part of an agent that is used to run it for another one."""
+    """Interface of an agent as needed to run it as a subagent."""
 
     spawn_context: SpawnContext | None
 
@@ -77,57 +80,57 @@ class Subagent(Protocol):
 MakeSubagent: TypeAlias = Callable[[Model, Sequence[Tool], str, AgentOptions], Subagent]
 
 
-def with_delegate(run: Run, kin: SpawnContext | None, make: MakeSubagent) -> Run:
-    """The run, able to hand tasks to sub-agents, unless it is itself as deep as they may be; `kin` if it is one's."""
-    if kin is None:
-        family = SharedLimits(run.options.subagents)
-        run = replace(run, user=SharedInteraction(run.user, family.asking))
+def with_delegate(run: Run, context: SpawnContext | None, make: MakeSubagent) -> Run:
+    """Return the run with a delegate, unless it has reached the maximum depth; `context` is set for a subagent."""
+    if context is None:
+        limits = SharedLimits(run.options.subagents)
+        run = replace(run, user=SharedInteraction(run.user, limits.asking))
     else:
-        family = kin.limits
-        run = replace(run, parent=kin.parent)
-    if len(run.ancestors) > family.limits.max_depth:
+        limits = context.limits
+        run = replace(run, parent=context.parent)
+    if len(run.ancestors) > limits.limits.max_depth:
         return run
-    return replace(run, delegate=Spawner(run, family, kin.slot if kin else None, make))
+    return replace(run, delegate=Spawner(run, limits, context.slot if context else None, make))
 
 
 class Spawner:
-    """Starts the sub-agents of one run. `seat` is the place at which the run itself works, if it is a sub-agent's."""
+    """Starts the subagents of one run. `slot` is the concurrency slot of the run itself, if it is a subagent's."""
 
-    def __init__(self, run: Run, family: SharedLimits, seat: ConcurrencySlot | None, make: MakeSubagent) -> None:
+    def __init__(self, run: Run, limits: SharedLimits, slot: ConcurrencySlot | None, make: MakeSubagent) -> None:
         self._run = run
-        self._limits = family
-        self._slot = seat
+        self._limits = limits
+        self._slot = slot
         self._make = make
 
     async def __call__(self, delegation: SubagentTask) -> ToolOutput:
-        """Let a sub-agent do the task. It fails with a text for the model; cancelled, it leaves nothing behind."""
+        """Run a subagent. An error is a text for the model; cancellation leaves nothing running."""
         run, budget = self._run, self._limits.budget
         unknown = _unknown(delegation.tools, tools_of(run.state.mode, self._tools(delegation.role)))
         if unknown:
             return ToolOutput.failure(unknown)
-        async with self._slot.lent() if self._slot else nullcontext():
-            # Tokens before the place: who holds a place must be able to go on. For the same reason only those wait
-            # for tokens for whom nobody who holds some is waiting.
+        async with self._slot.released() if self._slot else nullcontext():
+            # Tokens are reserved before the slot, because the holder of a slot must be able to continue. For the same
+            # reason, subagents wait for tokens only if no holder of a reservation waits for them.
             wanted = self._estimate(delegation) if budget.limit else 0
-            share = await budget.acquire(wanted, waits=self._slot is None)
-            if share is None:
+            reservation = await budget.acquire(wanted, waits=self._slot is None)
+            if reservation is None:
                 return ToolOutput.failure(f"{SPENT} Do the task yourself.")
             try:
                 if self._limits.slots.locked():
-                    delegation.update(TextView("waits for others to finish"))
-                async with ConcurrencySlot(self._limits.slots) as seat:
-                    return await self._work(delegation, share, seat)
+                    delegation.update(TextView("waiting for other subagents"))
+                async with ConcurrencySlot(self._limits.slots) as slot:
+                    return await self._work(delegation, reservation, slot)
             finally:
-                share.close()
-                # It may have changed what was read.
+                reservation.close()
+                # The subagent may have changed files.
                 run.cache.clear()
 
-    async def _work(self, delegation: SubagentTask, share: TokenReservation, seat: ConcurrencySlot) -> ToolOutput:
-        child = self._child(delegation, share)
-        child.spawn_context = SpawnContext(self._run, self._limits, seat)
+    async def _work(self, delegation: SubagentTask, reservation: TokenReservation, slot: ConcurrencySlot) -> ToolOutput:
+        child = self._child(delegation, reservation)
+        child.spawn_context = SpawnContext(self._run, self._limits, slot)
         child.subscribe(Relay(self._run.bus, delegation, deltas=self._limits.limits.deltas))
         if not delegation.role.tools:
-            child.subscribe(partial(self._keep_to_what_is_left, child.state))
+            child.subscribe(partial(self._restrict_tools, child.state))
         who, limit = _who(delegation), self._limits.limits.result_chars
         delegation.on_interrupt(lambda: stopped(child.identity, child.history.messages, who, limit))
         try:
@@ -136,17 +139,17 @@ class Spawner:
             left = child.jobs.transfer_to(self._run.state.jobs)
         return outcome(child.identity, result, who, limit, left)
 
-    def _child(self, delegation: SubagentTask, share: TokenReservation) -> Subagent:
+    def _child(self, delegation: SubagentTask, reservation: TokenReservation) -> Subagent:
         run, role, session_id = self._run, delegation.role, new_id()
         tools = [tool for tool in self._tools(role) if not delegation.tools or tool.name in delegation.tools]
         options = replace(
             run.options,
-            workspace=run.workspace.for_another(),
+            workspace=run.workspace.for_subagent(),
             user=AttributedInteraction(run.user, _who(delegation)),
             limits=Limits(max_turns=self._turns(delegation)),
-            # The phase is its caller's; its own turns are limited above.
+            # The planning phase is its caller's; its own turns are limited above.
             planning=Planning(max_turns=0),
-            hooks=inherited(run, share),
+            hooks=inherited(run, reservation),
             execution=replace(run.options.execution, cache_entries=0),
             config_id="sub",
             get_steering_messages=None,
@@ -155,7 +158,7 @@ class Spawner:
             messages=(),
             routing=None if role.model else run.options.routing,
             spill_dir=run.spill_dir / session_id,
-            # It must have stopped before its parent loses patience with it.
+            # It must stop before its parent abandons it.
             cancel_grace_s=run.options.cancel_grace_s / 2,
         )
         child = self._make(role.model or run.state.model, tools, self._system(role), options)
@@ -170,20 +173,20 @@ class Spawner:
         child.identity.origin = "subagent"
         return child
 
-    def _keep_to_what_is_left(self, state: State, event: Event) -> None:
-        """A tool that the parent loses, its sub-agents lose."""
+    def _restrict_tools(self, state: State, event: Event) -> None:
+        """Remove tools from a subagent that its parent no longer has."""
         if isinstance(event, TurnStart):
             state.tools = [tool for tool in state.tools if tool in self._run.state.tools]
 
     def _tools(self, role: Role) -> list[Tool]:
-        """The tools a sub-agent may have. A plan is its parent's to submit."""
+        """Return the tools a subagent may have; only its parent may submit a plan."""
         is_last = len(self._run.ancestors) >= self._limits.limits.max_depth
         tools = [tool for tool in role.tools or self._run.state.tools if tool.name != SUBMIT_PLAN]
         return [tool for tool in tools if not (is_last and _delegates(tool))]
 
     def _system(self, role: Role) -> str:
-        own, told = role.system_prompt or self._run.state.system_prompt, prompt_text("subagent")
-        return own if told in own else f"{own}\n\n{told}"
+        own, addendum = role.system_prompt or self._run.state.system_prompt, prompt_text("subagent")
+        return own if addendum in own else f"{own}\n\n{addendum}"
 
     def _turns(self, delegation: SubagentTask) -> int:
         limits = (delegation.max_turns, self._limits.limits.max_turns)
@@ -200,17 +203,17 @@ def _delegates(tool: Tool) -> bool:
 
 
 def _unknown(names: Sequence[str], tools: Sequence[Tool]) -> str:
-    """What is wrong with the names of tools; empty when nothing is."""
+    """Return an error text for unknown tool names; empty if all are known."""
     known = [tool.name for tool in tools]
     unknown = sorted(set(names).difference(known))
     if not unknown:
         return ""
-    choice = f"name some of {', '.join(known)}, or none for all of them" if known else "there are no tools for it"
-    return f"A sub-agent cannot have {', '.join(unknown)}: {choice}."
+    choice = f"name some of {', '.join(known)}, or none for all of them" if known else "no tools are available"
+    return f"A subagent cannot have {', '.join(unknown)}: {choice}."
 
 
 def _who(delegation: SubagentTask) -> str:
-    """Its name for people. The name comes from a model."""
+    """Return the name of a subagent for users; the model chose it, so it is cleaned."""
     return f"Sub-agent {' '.join(delegation.name.split())[:NAME_CHARS]}".strip()
 
 

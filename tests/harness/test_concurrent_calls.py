@@ -88,7 +88,7 @@ async def test_calls_declaring_the_same_file_run_sequentially(make_agent, record
 
 
 def test_paths_must_name_parameters():
-    with pytest.raises(ConfigError, match="no parameter 'file'"):
+    with pytest.raises(ConfigError, match="'file', which is not a parameter"):
 
         @tool(paths=["file"])
         def read(path: str) -> str:

@@ -211,8 +211,8 @@ async def test_tool_mutating_its_arguments_does_not_change_the_message(make_agen
     [
         (None, "it returned a NoneType instead of a ToolOutput"),
         ("words", "it returned a str instead of a ToolOutput"),
-        (ToolOutput("words"), "no tuple of Text and Image"),
-        (ToolOutput((Text("words"), "more")), "no tuple of Text and Image"),
+        (ToolOutput("words"), "not a tuple of Text and Image"),
+        (ToolOutput((Text("words"), "more")), "not a tuple of Text and Image"),
         (ToolOutput.text("words", details={"path": Path("here")}), "the details of its output are not JSON"),
     ],
 )

@@ -80,7 +80,7 @@ def test_validation_error_in_a_wrapped_answer_names_its_path(schema, sent, told)
 @pytest.mark.parametrize(
     ("schema", "told"),
     [
-        ({"type": "objekt"}, "the schema of the answer is wrong"),
+        ({"type": "objekt"}, "the schema of the answer is invalid"),
         (3, "3 cannot be an output type"),
         ("Invoice", "'Invoice' cannot be an output type"),
         (asyncio.Event, "cannot be an output type"),

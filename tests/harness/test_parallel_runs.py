@@ -183,7 +183,7 @@ async def test_abort_stops_all_variants_and_leaves_no_task(make_agent, record):
         "ParallelEnd",
         "AgentEnd",
     ]
-    assert (happened.of(ParallelEnd)[0].selected_index, happened.of(ParallelEnd)[0].reason) == (-1, "stopped")
+    assert (happened.of(ParallelEnd)[0].selected_index, happened.of(ParallelEnd)[0].reason) == (-1, "aborted")
     assert (done.result.stop_reason, done.result.text, done.outcomes) == ("aborted", "", ())
     assert said(agent) == ["hi"]
     assert asyncio.all_tasks() == {asyncio.current_task()}

@@ -91,7 +91,7 @@ def test_rejection_lists_five_issues_and_asks_to_resend():
     lines = str(caught.value).splitlines()
     assert lines[0] == "The arguments of order do not fit its schema:"
     assert len(lines) == 1 + 5 + 2
-    assert lines[-2:] == ["- and more of the kind", "Send the call again, corrected."]
+    assert lines[-2:] == ["- and 4 more", "Send the call again, corrected."]
 
 
 def test_long_value_is_truncated_in_the_issue():
@@ -147,7 +147,7 @@ def test_dangling_reference_is_reported(reference: str):
 
 def test_external_reference_is_not_fetched():
     with ModelServer() as server:
-        with pytest.raises(ConfigError, match="nothing is fetched"):
+        with pytest.raises(ConfigError, match="references are not fetched"):
             problems({}, {"$ref": f"{server.url}/v1/models"})
 
         assert server.connections_opened == 0
@@ -156,12 +156,12 @@ def test_external_reference_is_not_fetched():
 @pytest.mark.parametrize(
     ("schema", "told"),
     [
-        ({"type": "strin"}, "the schema of order is wrong: type"),
-        ({"properties": {"a": {"type": 3}}}, r"is wrong: properties\.a\.type"),
-        ({"properties": {"a": {"pattern": "("}}}, r"is wrong: properties\.a\.pattern"),
-        ({"required": "a"}, "is wrong: required"),
+        ({"type": "strin"}, "the schema of order is invalid: type"),
+        ({"properties": {"a": {"type": 3}}}, r"is invalid: properties\.a\.type"),
+        ({"properties": {"a": {"pattern": "("}}}, r"is invalid: properties\.a\.pattern"),
+        ({"required": "a"}, "is invalid: required"),
         ({"default": object()}, "the schema of order is not JSON"),
-        ([], "is wrong: it must be an object"),
+        ([], "is invalid: it must be an object"),
     ],
 )
 def test_invalid_schema_is_reported_clearly(schema: JsonObject, told: str):

@@ -89,8 +89,8 @@ async def test_judge_reads_the_conversation_the_request_and_numbered_answers():
     choice = await LlmJudge(judge).choose([ASKED], outcomes)
 
     assert read_by(judge) == (
-        "<conversation>\nPerson: What is two and two?\n\nAssistant: Four.\n</conversation>\n\n"
-        "<request>\nPerson: which?\n</request>\n\n"
+        "<conversation>\nUser: What is two and two?\n\nAssistant: Four.\n</conversation>\n\n"
+        "<request>\nUser: which?\n</request>\n\n"
         '<answer number="1">\nAssistant: alpha\n</answer>\n\n'
         '<answer number="2">\nAssistant: beta\n</answer>\n\n'
         "Which answer is best? A number from 1 to 2, then why."
@@ -108,8 +108,8 @@ async def test_judge_finds_the_request_of_runs_without_a_prompt():
 
     await LlmJudge(judge).choose((), [alone])
 
-    assert "<request>\nPerson: open question\n</request>" in read_by(judge)
-    assert "Person: old\n\nAssistant: known\n</conversation>" in read_by(judge)
+    assert "<request>\nUser: open question\n</request>" in read_by(judge)
+    assert "User: old\n\nAssistant: known\n</conversation>" in read_by(judge)
 
 
 async def test_judge_never_sees_failed_runs():

@@ -312,7 +312,7 @@ async def test_schema_with_a_dangling_reference_is_reported_at_the_first_output(
     agent = make_agent(model=replace(scripted(reply, reply, reply), native_schema=native))
     seen = record(agent)
 
-    with pytest.raises(ConfigError, match="refers to what is not in it"):
+    with pytest.raises(ConfigError, match="refers to something it does not contain"):
         await agent.prompt_structured("go", {"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}})
 
     assert [name for name in seen.names if name in ("RequestStart", "TurnEnd", "AgentEnd")] == [

@@ -28,7 +28,7 @@ async def test_subagent_job_outlives_it_and_is_reported_to_its_caller(agents, re
     assert running == 1
     assert len(happened.of(JobStarted)) == len(happened.of(JobEnded)) == 1
     assert len(news(agent)) == 1
-    assert f"It left in the background: job-1 ({command})." in answers(agent)[0]
+    assert f"It left background jobs running: job-1 ({command})." in answers(agent)[0]
 
 
 async def test_end_of_a_subagent_job_is_reported_to_the_working_subagent_only(agents, record, tmp_path: Path):
@@ -51,7 +51,7 @@ async def test_end_of_a_subagent_job_is_reported_to_the_working_subagent_only(ag
     heard = [message.text for message in inside if isinstance(message, UserMessage)]
     assert [text for text in heard if text.startswith("[Background job-1")]
     assert news(agent) == []
-    assert "It left in the background" not in answers(agent)[0]
+    assert "It left background jobs" not in answers(agent)[0]
 
 
 async def test_notice_missed_by_a_subagent_goes_to_its_caller():

@@ -101,7 +101,7 @@ async def test_released_slot_is_free_until_its_owner_reacquires_it():
 
     async with ConcurrencySlot(seats) as seat:
         assert seats.locked()
-        async with seat.lent():
+        async with seat.released():
             assert not seats.locked()
         assert seats.locked()
 
@@ -112,7 +112,7 @@ async def test_slot_released_for_several_children_is_reacquired_after_the_last()
     seats, gates = asyncio.Semaphore(1), [asyncio.Event(), asyncio.Event()]
 
     async def lend(seat: ConcurrencySlot, gate: asyncio.Event) -> None:
-        async with seat.lent():
+        async with seat.released():
             await gate.wait()
 
     async with ConcurrencySlot(seats) as seat:
@@ -132,7 +132,7 @@ async def test_slot_released_again_while_waiting_is_not_reacquired():
     seats, gate = asyncio.Semaphore(1), asyncio.Event()
 
     async def lend(seat: ConcurrencySlot) -> None:
-        async with seat.lent():
+        async with seat.released():
             await gate.wait()
 
     async with ConcurrencySlot(seats) as seat:
@@ -158,7 +158,7 @@ async def test_cancelled_release_neither_waits_nor_releases_twice():
     seats = asyncio.Semaphore(1)
 
     async def work() -> None:
-        async with ConcurrencySlot(seats) as seat, seat.lent():
+        async with ConcurrencySlot(seats) as seat, seat.released():
             await asyncio.Event().wait()
 
     task = asyncio.create_task(work())

@@ -153,7 +153,7 @@ def no_schema(a: threading.Event): ...
         (untold, "untold: a has no type hint"),
         (many, r"many: a model cannot fill \*a"),
         (any_named, r"any_named: a model cannot fill \*\*a"),
-        (by_place, "by_place: a is positional only"),
+        (by_place, "by_place: a is positional-only"),
         (lost, "lost: a type hint cannot be resolved: name 'Nowhere' is not defined"),
         (two, "two: only one parameter can be the ToolContext, not a and b"),
         (no_schema, "no_schema: its type hints cannot be converted to a JSON schema"),

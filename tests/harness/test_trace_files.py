@@ -187,9 +187,9 @@ def test_deleted_session_is_gone(files):
     files.delete("s")
 
     assert files.ids() == []
-    with pytest.raises(SessionMissing, match="no session s"):
+    with pytest.raises(SessionMissing, match="session s not found"):
         files.load("s")
-    with pytest.raises(SessionMissing, match="no session s"):
+    with pytest.raises(SessionMissing, match="session s not found"):
         files.delete("s")
 
 
@@ -211,7 +211,7 @@ def test_id_with_path_components_is_rejected(files, tmp_path, session_id):
         lambda: files.load(session_id),
         lambda: files.delete(session_id),
     ):
-        with pytest.raises(SessionError, match="cannot be the name"):
+        with pytest.raises(SessionError, match="cannot be used as a file name"):
             attempt()
 
     assert not (tmp_path / "recorded").exists()

@@ -223,7 +223,7 @@ async def test_tool_reports_when_no_subagent_is_allowed(make_agent):
 
     (result,) = results_of(agent)
     assert result.is_error
-    assert "No further subagents" in result.text
+    assert "No further sub-agents" in result.text
 
 
 async def test_subagent_has_the_named_tools(make_agent, requests):

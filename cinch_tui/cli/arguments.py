@@ -1,4 +1,4 @@
-"""The command line's words and what they mean."""
+"""Command-line arguments."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ _WITH_VALUE = "-i -m --image --model --base-url --thinking --system --approve --
 WITH_VALUE = frozenset(f"{_WITH_VALUE} --output-format --cwd --add-dir --config --record".split())
 """Flags whose value is the next argument."""
 FOR_COMMANDS = ("--cwd", "--verbose", "-h", "--help")
-"""Flags that may stand before a subcommand."""
-PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+"""Flags that are accepted before a subcommand."""
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 EPILOG = """\
 commands:
   cinch sessions list|show|search|export|import|rename|rm|doctor
   cinch config show|path|edit|trust
-  cinch models [PROVIDER]    providers, their keys and their models
+  cinch models [PROVIDER]    list available models, or those of one provider
   cinch doctor [PROVIDER]    check configuration, connections and keys
-  cinch keys [--list]        show what a key sends, or list all keys
-  cinch reset-terminal       repair a terminal that a program left broken
-  cinch demo                 a tour with a scripted model; needs no key
-Put a prompt that begins with one of these words after two dashes:
+  cinch keys [--list]        inspect key presses, or list all key bindings
+  cinch reset-terminal       reset the terminal after a program has crashed
+  cinch demo                 take a tour with a scripted model; no API key needed
+To send a prompt that begins with a command name, put it after two dashes:
 cinch -- sessions
 
-exit status: 0 done · 1 the run failed · 2 usage or configuration
-             3 a limit was reached · 4 a needed approval could not be asked
+exit status: 0 success · 1 the run failed · 2 usage or configuration error
+             3 limit reached · 4 approval required, but no user to ask
              130 interrupted
 """
 
 
 class UsageError(Exception):
-    """The arguments make no sense; the text is fit to be shown."""
+    """Invalid arguments; the message is meant for the user."""
 
 
 class Arguments(argparse.Namespace):
-    """What was given on the command line; None where a setting is to decide."""
+    """Parsed arguments; None if the setting applies."""
 
     words: list[str]
     command: str
@@ -80,22 +80,22 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse_arguments(argv: Sequence[str]) -> Arguments:
-    """Read the arguments; a subcommand's own arguments are left unread in `rest`.
+    """Parse the arguments; those of a subcommand are returned unparsed in `rest`.
 
     Raises:
-        UsageError: they cannot be understood, or contradict each other.
-        SystemExit: help or the version was asked for, and printed.
+        UsageError: the arguments are invalid or contradict each other.
+        SystemExit: help or the version was requested and has been printed.
     """
     flags, command, rest = split_at_command(argv, WITH_VALUE)
     if command and "-p" not in flags and "--print" not in flags:
         _check_flags_of_command(command, flags)
         return _parse(flags, command=command, rest=rest)
-    # Split here, since argparse loses the dashes when words and flags are mixed.
+    # Split here, since argparse drops the dashes when positional arguments and flags are mixed.
     at = list(argv).index("--") if "--" in argv else len(argv)
     arguments = _parse(repeat_image_flag(argv[:at]), words=argv[at + 1 :])
-    # What follows two dashes is a prompt.
-    if at == len(argv) and not arguments.print_mode and (meant := suggest_command(arguments.words)):
-        raise UsageError(f'did you mean "{meant}"? To send it as a prompt: cinch -- {arguments.prompt}')
+    # Everything after two dashes is a prompt.
+    if at == len(argv) and not arguments.print_mode and (suggestion := suggest_command(arguments.words)):
+        raise UsageError(f'did you mean "{suggestion}"? To send it as a prompt: cinch -- {arguments.prompt}')
     return arguments
 
 
@@ -107,17 +107,17 @@ def _check_flags_of_command(command: str, flags: Sequence[str]) -> None:
 
 
 def repeat_image_flag(argv: Sequence[str]) -> list[str]:
-    """A shell makes several words of `--image *.png`: what follows a picture and is called like one is one, too."""
+    """Repeat `--image` before each file that a shell made of `--image *.png`."""
     spelled: list[str] = []
     for word in argv:
         follows = len(spelled) > 1 and spelled[-2] in IMAGE_FLAGS
-        spelled += [IMAGE_FLAGS[-1], word] if follows and _names_a_picture(word) else [word]
+        spelled += [IMAGE_FLAGS[-1], word] if follows and _is_image_name(word) else [word]
     return spelled
 
 
-def _names_a_picture(word: str) -> bool:
-    """And is not a prompt that ends with the name of one."""
-    return word.lower().endswith(PICTURES) and (" " not in word or os.path.isfile(word))  # noqa: PTH113  pathlib is slow to load
+def _is_image_name(word: str) -> bool:
+    """Return True for an image file name, but not for a prompt that ends with one."""
+    return word.lower().endswith(IMAGE_SUFFIXES) and (" " not in word or os.path.isfile(word))  # noqa: PTH113  pathlib is slow to load
 
 
 def _parse(
@@ -132,15 +132,15 @@ def _parse(
 
 def _check(arguments: Arguments) -> None:
     if arguments.continue_last and arguments.resume is not None:
-        raise UsageError("--continue and --resume are two ways to choose a session; give one")
+        raise UsageError("--continue and --resume cannot be combined")
     if arguments.fork and not (arguments.continue_last or arguments.resume is not None):
-        raise UsageError("--fork copies a session: say which with --continue or --resume ID")
+        raise UsageError("--fork needs a session to copy: add --continue or --resume ID")
     if arguments.print_mode and arguments.resume == "":
-        raise UsageError("print mode cannot let you pick a session; give its id: --resume ID")
+        raise UsageError("--resume needs an ID in print mode: --resume ID")
     if arguments.print_mode and arguments.plain:
-        raise UsageError("--plain talks with you, --print answers once; give one")
+        raise UsageError("--plain and --print cannot be combined")
     if not arguments.print_mode and arguments.output_format != "text":
-        raise UsageError("--output-format belongs to print mode; add -p")
+        raise UsageError("--output-format requires print mode; add -p")
 
 
 def _parser() -> _Parser:
@@ -151,13 +151,17 @@ def _parser() -> _Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("words", nargs="*", metavar="prompt", help="what to do; without it the app opens")
+    parser.add_argument(
+        "words", nargs="*", metavar="prompt", help="initial prompt; without one, the app waits for input"
+    )
     for group in (_add_prompt, _add_front, _add_model, _add_safety, _add_session, _add_place):
         group(parser.add_argument)
     parser.add_argument(
-        "--verbose", action="store_true", help="log more; in print mode also report each step on stderr"
+        "--verbose", action="store_true", help="log debug messages; in print mode, report each step on stderr"
     )
-    parser.add_argument("-V", "--version", action="version", version=f"cinch {__version__}")
+    parser.add_argument(
+        "-V", "--version", action="version", version=f"cinch {__version__}", help="show the version and exit"
+    )
     return parser
 
 
@@ -168,7 +172,7 @@ def _add_prompt(add: Callable[..., object]) -> None:
         dest="images",
         default=[],
         metavar="FILE",
-        help="send an image with the prompt: PNG, JPEG, GIF or WebP; may be repeated",
+        help="attach an image to the prompt: PNG, JPEG, GIF or WebP; repeatable",
     )
 
 
@@ -177,30 +181,40 @@ def _add_front(add: Callable[..., object]) -> None:
         "--plain",
         action="store_true",
         default=None,
-        help="plain line output instead of the full-screen app, as for a screen reader",
+        help="plain line output instead of the full-screen app, for screen readers",
     )
-    add("-p", "--print", dest="print_mode", action="store_true", help="print the answer and exit; stdin is appended")
+    add(
+        "-p",
+        "--print",
+        dest="print_mode",
+        action="store_true",
+        help="print mode: print the answer and exit; stdin is appended to the prompt",
+    )
     add(
         "--output-format",
         choices=("text", "json", "stream-json", "events"),
         default="text",
-        help="for print mode: text, one JSON object, JSON lines as Claude Code prints them, or cinch's own events",
+        help="output of print mode: text, a JSON object, JSON lines in the format of Claude Code, or cinch events",
     )
 
 
 def _add_model(add: Callable[..., object]) -> None:
-    add("-m", "--model", metavar="MODEL", help="the model: provider/model, or an unambiguous part of its name")
+    add("-m", "--model", metavar="MODEL", help="model as provider/model, or an unambiguous part of its name")
     add("--base-url", metavar="URL", help="API base URL")
-    add("--thinking", metavar="LEVEL", help="off, minimal, low, medium, high, extra-high")
+    add("--thinking", metavar="LEVEL", help="thinking level: off, minimal, low, medium, high, extra-high")
     add("--system", default="", metavar="TEXT", help="replace the system prompt")
 
 
 def _add_safety(add: Callable[..., object]) -> None:
-    add("--plan", action="store_true", default=None, help="start in plan mode: read only until you accept a plan")
-    add("--approve", metavar="on|smart|off", help="ask before every call, not before reading, or never")
-    add("--allow", action="append", default=[], metavar="TOOL[:PREFIX]", help="allow without asking; may be repeated")
-    add("--max-turns", type=int, metavar="N", help="end a run after N model replies")
-    add("--max-cost", type=float, metavar="USD", help="end a run when it has cost this much")
+    add("--plan", action="store_true", default=None, help="start in plan mode: read-only until you accept a plan")
+    add(
+        "--approve",
+        metavar="on|smart|off",
+        help="on: ask before every call; smart: do not ask before reading; off: never ask",
+    )
+    add("--allow", action="append", default=[], metavar="TOOL[:PREFIX]", help="allow without asking; repeatable")
+    add("--max-turns", type=int, metavar="N", help="stop a run after N turns")
+    add("--max-cost", type=float, metavar="USD", help="stop a run at this cost in US dollars")
 
 
 def _add_session(add: Callable[..., object]) -> None:
@@ -219,7 +233,7 @@ def _add_place(add: Callable[..., object]) -> None:
         action="append",
         default=[],
         metavar="DIR",
-        help="another folder the agent may use; repeatable",
+        help="allow the agent to use another folder; repeatable",
     )
-    add("--config", default="", metavar="FILE", help="use FILE instead of your configuration file")
+    add("--config", default="", metavar="FILE", help="use FILE instead of the user configuration file")
     add("--record", default="", metavar="FILE", help="record requests and responses to FILE (keys are redacted)")

@@ -1,4 +1,4 @@
-"""The log file: for those who look for a fault, never for the screen."""
+"""The log file of cinch; nothing is logged to the screen."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ logger = logging.getLogger(__name__)
 
 
 class PrivateFileHandler(logging.FileHandler):
-    """A log file that only its owner may read, made when there is something to write.
+    """Log file that only its owner can read, created by the first record.
 
-    A log that cannot be written must not disturb the work it tells of, so failures are silent.
+    Errors are ignored: a log that cannot be written must not interrupt the work.
     """
 
     def _open(self) -> TextIOWrapper:
@@ -35,26 +35,26 @@ class PrivateFileHandler(logging.FileHandler):
         with suppress(OSError):
             super().emit(record)
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 the name is logging's
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 name given by logging
         del record
 
 
 class RecentRecords(logging.Handler):
-    """The last records of this process, for who wants to look while it runs. Never more than `MOST_RECENT` of them."""
+    """The latest records of this process, for the log panel; at most `MOST_RECENT`."""
 
     def __init__(self) -> None:
         super().__init__()
         self.records: list[logging.LogRecord] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        # Not one by one: what is cut off at the front costs as much as all that stays.
+        # In batches, since deleting at the front copies all remaining records.
         if len(self.records) >= MOST_RECENT:
             del self.records[:-KEPT_RECENT]
         self.records.append(record)
 
 
 def recent_records() -> RecentRecords:
-    """Those that are kept since the start; where nobody has begun to keep them, from now on."""
+    """Return the handler that keeps the latest records; install it if it is missing."""
     root = logging.getLogger()
     kept = next((handler for handler in root.handlers if isinstance(handler, RecentRecords)), None)
     if kept is None:
@@ -64,10 +64,10 @@ def recent_records() -> RecentRecords:
 
 
 def start_logging(path: Path, *, verbose: bool) -> None:
-    """Send warnings to the file; `verbose` adds what our own modules tell.
+    """Log warnings to the file; `verbose` adds debug records of cinch's own modules.
 
-    What a thread fails of that nobody waits for is told, too: Python itself would write it across the screen.
-    Others' details stay out in any case: an HTTP library's contain headers, and headers contain keys.
+    Exceptions of threads are logged as well: Python would print them over the screen. Debug records of other packages
+    are never logged: an HTTP library's contain headers, and headers contain keys.
     """
     handler = PrivateFileHandler(path, delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
@@ -82,5 +82,5 @@ def start_logging(path: Path, *, verbose: bool) -> None:
 
 
 def _log_failure(failed: threading.ExceptHookArgs) -> None:
-    what = (failed.exc_type, failed.exc_value or failed.exc_type(), failed.exc_traceback)
-    logger.error("the thread %s failed", failed.thread.name if failed.thread else "of somebody", exc_info=what)
+    exc_info = (failed.exc_type, failed.exc_value or failed.exc_type(), failed.exc_traceback)
+    logger.error("thread %s failed", failed.thread.name if failed.thread else "(unknown)", exc_info=exc_info)

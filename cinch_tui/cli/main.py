@@ -1,6 +1,6 @@
-"""The command line: reads the arguments and hands over to a front, print mode or a subcommand.
+"""Dispatch of the command line to the app, plain mode, print mode or a subcommand.
 
-Nothing but the argument parser is imported before it is known what is wanted: `cinch --version` must not wait for more.
+Only the argument parser is imported before the arguments are known, so that `cinch --version` is fast.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ FAILED = 1
 USAGE_ERROR = 2
 INTERRUPTED = 130
 
-# Paints a second at most: the echo of a key waits for the next one, and after a frame of a reply that is up to two of
-# these away. Textual reads it when it is imported.
+# Maximum frame rate, which Textual reads on import: the echo of a key waits for the next frame, or the one after it.
 FRAMES = ("TEXTUAL_FPS", "250")
-# Seconds that one thread may hold up the others. A frame is three writes of a thread of its own, and each of them waits
-# so long while the next frame is made.
-PATIENCE_OF_THREADS = 0.0005
+# A frame is three writes of the writer thread, and each of them waits this long while the next frame is rendered.
+SWITCH_INTERVAL_S = 0.0005
 
 
 def run(frame: FirstFrame | None = None) -> NoReturn:
-    """The process: `main`, and out, without tearing down module by module what vanishes anyway."""
+    """Run `main` and exit the process without the slow teardown of modules."""
     status = main(frame=frame)
     for stream in (sys.stdout, sys.stderr):
-        # Nobody is left to be told that a reader went away.
+        # A broken pipe cannot be reported anywhere.
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
     os._exit(status)
 
 
 def main(argv: Sequence[str] | None = None, frame: FirstFrame | None = None) -> int:
-    """Run cinch with these arguments (the process's own when None); the result is the exit status.
+    """Run cinch and return the exit status.
 
-    `frame` stands on the terminal already; it goes before anything else is written there.
+    Args:
+        argv: arguments; None for those of the process.
+        frame: the first frame, if it was painted already; it is removed before other output.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments in (["--version"], ["-V"]):
-        print(f"cinch {__version__}")  # noqa: T201 the answer, on stdout
+        print(f"cinch {__version__}")  # noqa: T201 output for the user
         return 0
     try:
         return _run(arguments, frame)
@@ -73,7 +73,7 @@ def _run(argv: list[str], frame: FirstFrame | None) -> int:
         return _refuse(str(error))
     except SystemExit as finished:
         return finished.code if isinstance(finished.code, int) else USAGE_ERROR
-    # Everything of ours that raises comes after this line, so that --help does not pay for it.
+    # Imported after the arguments are parsed, so that --help does not load it.
     from harness.errors import CinchError, ConfigError, SessionError
 
     try:
@@ -83,7 +83,7 @@ def _run(argv: list[str], frame: FirstFrame | None) -> int:
     except CinchError as error:
         _refuse(str(error))
         return FAILED
-    except Exception as error:  # noqa: BLE001 the last resort: nobody is to be shown a traceback
+    except Exception as error:  # noqa: BLE001 last resort: write a crash report instead of a traceback
         return _fail(error)
 
 
@@ -92,56 +92,56 @@ def _front(arguments: Arguments, frame: FirstFrame | None) -> Callable[[Argument
         from cinch_tui.subcommands.table import run_subcommand
 
         return run_subcommand
-    # Imports make many objects that live on and no garbage: looking through them is a tenth of the start. The fronts
-    # call `collect_garbage` once they have started.
+    # Imports create many long-lived objects and no garbage: collecting takes a tenth of the startup time. The front
+    # ends call `collect_garbage` once they have started.
     gc.disable()
     return _print if arguments.print_mode else partial(_app, frame)
 
 
 def _print(arguments: Arguments) -> int:
-    # Before print mode is imported: a mistake in the configuration is told at once.
+    # Before print mode is imported, so that configuration errors are reported at once.
     options, settings = _prepare(arguments)
     from cinch_tui.print_mode.run import run_print
 
     for notice in options.notices:
-        _tell(notice)
+        _print_error(notice)
     return run_print(options, settings)
 
 
 def _app(frame: FirstFrame | None, arguments: Arguments) -> int:
     try:
-        # Where the flag says so, nothing of a screen is loaded.
+        # With the flag, no module of the screen is loaded.
         if arguments.plain:
             return _plain(frame, *_prepare(arguments))
         os.environ.setdefault(*FRAMES)
         options, settings = _prepare(arguments)
         if settings.ui.plain:
             return _plain(frame, options, settings)
-        if obstacle := _obstacle():
-            return _refuse(obstacle)
+        if problem := _terminal_problem():
+            return _refuse(problem)
         from cinch_tui.app.app import run_app
 
-        sys.setswitchinterval(PATIENCE_OF_THREADS)
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
         return run_app(options, settings, frame)
     except BaseException:
-        # Why it failed is told on the person's own screen.
+        # The error is reported on the normal screen.
         _close(frame)
         raise
 
 
-def _obstacle() -> str:
-    """Why the screen cannot be shown here; empty where it can."""
+def _terminal_problem() -> str:
+    """Return the reason why the app cannot run in this terminal; empty if it can."""
     if not (_is_terminal(sys.stdin) and _is_terminal(sys.stdout)):
-        return 'cinch needs a terminal; for scripts use print mode: cinch -p "your prompt"; by lines: cinch --plain'
+        return 'the app needs a terminal; for scripts, use print mode: cinch -p "your prompt"; or: cinch --plain'
     if os.environ.get("TERM") == "dumb":
-        return "this terminal shows lines only (TERM is dumb): start cinch --plain, or set ui.plain = true for ever"
+        return "this terminal cannot run the app (TERM is dumb): start cinch --plain, or set ui.plain = true"
     return ""
 
 
 def _plain(frame: FirstFrame | None, options: Options, settings: Settings) -> int:
     if frame is not None:
         _close(frame)
-        # Who has turned to lines is not to be shown a screen first at the next start.
+        # The next start in plain mode must not paint a first frame.
         shutil.rmtree(options.paths.state / "first-frame", ignore_errors=True)
     from cinch_tui.plain.line_app import run_plain
 
@@ -166,24 +166,24 @@ def _prepare(arguments: Arguments) -> tuple[Options, Settings]:
     return options, settings
 
 
-def _refuse(sentence: str) -> int:
-    _tell(sentence)
+def _refuse(message: str) -> int:
+    _print_error(message)
     return USAGE_ERROR
 
 
 def _fail(error: Exception) -> int:
     if isinstance(error, BrokenPipeError):
-        return 0  # a reader that had enough, as `head` has
+        return 0  # the reader closed the pipe, as `head` does
     from cinch_tui.app.crash import report_crash
     from cinch_tui.config.paths import find_paths
 
-    _tell(report_crash(error, find_paths(os.environ).state))
+    _print_error(report_crash(error, find_paths(os.environ).state))
     return FAILED
 
 
-def _tell(sentence: str) -> None:
+def _print_error(message: str) -> None:
     from harness.terminal_text import strip_escapes
 
-    # A closed stderr is None, or fails.
+    # A closed stderr is None or raises.
     with suppress(OSError, AttributeError):
-        sys.stderr.write(f"cinch: {strip_escapes(sentence)}\n")
+        sys.stderr.write(f"cinch: {strip_escapes(message)}\n")

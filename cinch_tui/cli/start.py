@@ -1,4 +1,4 @@
-"""From arguments to what a front needs: options and settings."""
+"""Options and settings of a start, built from the arguments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from harness.errors import CinchError, ConfigError
 
 YOUNG_OBJECTS = 10_000
 
-# Which flag sets which keys.
+# Settings by command-line flag.
 FLAGS: dict[str, tuple[str, ...]] = {
     "model": ("model.name",),
     "base_url": ("model.base_url",),
@@ -34,10 +34,10 @@ FLAGS: dict[str, tuple[str, ...]] = {
 
 
 def prepare(arguments: Arguments) -> tuple[Options, Settings]:
-    """Options and settings for one start.
+    """Return the options and settings of one start.
 
     Raises:
-        ConfigError: a folder, file, picture, key or value cannot be used.
+        ConfigError: a folder, file, image, key or value is invalid.
     """
     paths = find_paths(os.environ)
     cwd = working_folder(arguments.cwd, "--cwd")
@@ -46,7 +46,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
     sources = config_sources(paths, cwd, arguments)
     config = load_config(sources)
     if config.settings.model.name.startswith("local/"):
-        # While there is still a plain terminal to tell of it.
+        # Before the app starts, so that progress is shown on the normal screen.
         from cinch_tui.subcommands.pull import pull_if_missing
 
         pull_if_missing(config.settings.model.name)
@@ -71,14 +71,14 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
 
 
 def collect_garbage() -> None:
-    """From here on; what is there by now stays, and is not looked through again."""
+    """Turn on garbage collection; objects that exist already are exempt."""
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS)
     gc.enable()
 
 
 def config_sources(paths: Paths, cwd: Path, arguments: Arguments | None = None) -> Sources:
-    """Where the settings of a folder come from, with the flags of the command line on top."""
+    """Return the sources of the settings of a folder, including the flags of the command line."""
     named = arguments.config if arguments else ""
     return Sources(
         user_file=Path(named).expanduser().absolute() if named else paths.config_file,
@@ -111,21 +111,21 @@ def _beginning(arguments: Arguments) -> SessionChoice:
 
 
 def _record_to(name: str) -> None:
-    """Have every model that is connected from here on recorded."""
-    # Hardly any start records.
+    """Record the requests and responses of every model that is connected from now on."""
+    # Rarely used.
     from providers.cassette.file import CassetteFile
 
     path = Path(name).expanduser().absolute()
     CassetteFile(path).open()
-    # Read where a model is connected, as the addresses of services are.
+    # Read when a model is connected, like the base URLs of services.
     os.environ["CINCH_RECORD"] = str(path)
 
 
 def _images(names: Sequence[str], root: Path) -> tuple[Attachment, ...]:
-    """Read before anything is sent or painted: one that cannot be shown is a mistake in the command."""
+    """Read the images; an invalid one is a usage error, so they are read before anything is sent or painted."""
     if not names:
         return ()
-    # Few starts show pictures.
+    # Rarely used.
     from cinch_tui.images.image_loader import attachments, read_shot
 
     try:
@@ -135,10 +135,10 @@ def _images(names: Sequence[str], root: Path) -> tuple[Attachment, ...]:
 
 
 def working_folder(name: str, flag: str) -> Path:
-    """The folder that a flag names; without a name, the current one.
+    """Return the folder given by a flag; without a name, the current folder.
 
     Raises:
-        ConfigError: it is no folder, or cannot be entered.
+        ConfigError: the path is not a folder, or the folder is not accessible.
     """
     what = f"{flag}: {name}" if name else "the current folder"
     try:
@@ -147,11 +147,11 @@ def working_folder(name: str, flag: str) -> Path:
     except PermissionError as error:
         raise ConfigError(f"{what} cannot be read: {error.strerror}") from error
     except OSError as error:
-        raise ConfigError(f"the current folder is gone: {error.strerror}") from error
+        raise ConfigError(f"the current folder no longer exists: {error.strerror}") from error
     except RuntimeError as error:
-        raise ConfigError(f"{what} is a link that leads to itself") from error
+        raise ConfigError(f"{what} is a symbolic link to itself") from error
     if not is_folder:
         raise ConfigError(f"{name or folder} is not a folder")
     if not os.access(folder, os.X_OK):
-        raise ConfigError(f"{what} may not be entered: {os.strerror(errno.EACCES)}")
+        raise ConfigError(f"{what} is not accessible: {os.strerror(errno.EACCES)}")
     return folder

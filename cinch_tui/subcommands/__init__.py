@@ -1,1 +1,1 @@
-"""What `cinch WORD` does without the app."""
+"""Subcommands: `cinch config`, `keys`, `models`, `sessions` …"""

@@ -1,4 +1,4 @@
-"""`cinch config`: show what is in force, name the files, edit yours, trust a project's."""
+"""`cinch config`: show settings and paths, edit the user's file, trust a project's file."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from cinch_tui.config.trust import TrustStore
 from cinch_tui.print_mode.output import Output
 from harness.errors import ConfigError
 
-USAGE = "say what to do: cinch config show|path|edit|trust"
+USAGE = "usage: cinch config show|path|edit|trust"
 
 
 def run_config(argv: Sequence[str], *, cwd: Path, out: Output) -> int:
-    """Run one action; the result is the exit status.
+    """Run one action and return the exit status.
 
     Raises:
-        ConfigError: there is no such action, or a file is wrong.
+        ConfigError: the action is unknown, or a file is invalid.
     """
     match list(argv):
         case ["show"]:
@@ -49,8 +49,8 @@ def _show(cwd: Path, out: Output) -> int:
 def _path(cwd: Path, out: Output) -> int:
     paths = find_paths(os.environ)
     places = {
-        "yours": paths.config_file,
-        "project": project_config_file(cwd) or "none here",
+        "user": paths.config_file,
+        "project": project_config_file(cwd) or "none",
         "data": paths.data,
         "state": paths.state,
         "cache": paths.cache,
@@ -70,21 +70,22 @@ def _edit(out: Output) -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(example_text(commented=True), encoding="utf-8")
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be made: {error.strerror}") from error
-    # Only here, since it loads the screen library.
+        raise ConfigError(f"{path}: cannot be created: {error.strerror}") from error
+    # Imported here because it loads Textual.
     from cinch_tui.terminal.editor import editor_command
 
     try:
-        # Not the editor of the settings: they may be what has to be mended.
+        # The ui.editor setting is not used: the settings may be broken.
         argv = editor_command("", os.environ)
         status = subprocess.run([*argv, str(path)], check=False).returncode if argv else 127
     except (OSError, ValueError) as error:
-        raise ConfigError(f"no editor can be started ({error}); set $EDITOR, or edit {path} yourself") from error
+        raise ConfigError(f"the editor could not be started ({error}); set $EDITOR, or edit {path} directly") from error
     if status:
-        raise ConfigError(f"the editor ended with status {status}; {path} is as it left it")
-    # Said now, while the person still knows what they changed.
-    load_config(config_sources(paths, path.parent))
-    out.write_text(f"{path} is in order")
+        raise ConfigError(f"the editor exited with status {status}; check {path}")
+    # Validate now, while the user remembers the changes.
+    for warning in load_config(config_sources(paths, path.parent)).warnings:
+        out.write_text(f"warning: {warning}")
+    out.write_text(f"{path} is valid")
     return 0
 
 
@@ -92,7 +93,7 @@ def _trust(cwd: Path, out: Output) -> int:
     paths = find_paths(os.environ)
     path = project_config_file(cwd)
     if path is None:
-        raise ConfigError(f"there is no .cinch/config.toml in {cwd} or its repository")
+        raise ConfigError(f"no .cinch/config.toml found in {cwd} or its repository")
     file = read_config_file(path)
     try:
         TrustStore(paths.trust_file).trust(file)

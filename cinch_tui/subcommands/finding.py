@@ -1,6 +1,6 @@
-"""Which arguments call for a subcommand, and which were probably meant to.
+"""Recognition of subcommands in the arguments, also misspelled ones.
 
-Loaded at every start with arguments: imports nothing.
+Loaded at every start with arguments, so it imports nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _VERBS = {
 
 
 def split_at_command(argv: Sequence[str], flags_with_value: Set[str]) -> tuple[list[str], str, list[str]]:
-    """The options before a subcommand, its name, and its own arguments; the name is empty if there is none."""
+    """Return the options before a subcommand, its name, and its own arguments; the name is empty without one."""
     index = 0
     while index < len(argv) and argv[index].startswith("-") and argv[index] != "--":
         index += 2 if argv[index] in flags_with_value else 1
@@ -25,10 +25,10 @@ def split_at_command(argv: Sequence[str], flags_with_value: Set[str]) -> tuple[l
 
 
 def suggest_command(words: Sequence[str]) -> str:
-    """The subcommand that `words` were probably meant to call, as it is spelled; empty for a prompt."""
+    """Return the command that `words` is probably a misspelling of; empty for a prompt."""
     if not words or not words[0].replace("-", "").isalpha() or not words[0].islower():
         return ""
-    # Few words come in an argument of their own.
+    # Imported here because few prompts are a single word per argument.
     from cinch_tui.fuzzy_match import nearest_names
 
     for name in nearest_names(words[0], COMMANDS, cutoff=0.8):

@@ -1,4 +1,4 @@
-"""`cinch keys`: what arrives when a key is pressed, what cinch calls it and does with it; and all keys in a list."""
+"""`cinch keys`: inspect key presses, and list all key bindings."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from cinch_tui.terminal.legacy_keys import spelled_anew
 from harness.errors import ConfigError
 
 ENTERING = "\x1b[>25u\x1b[?2004h"
-"""As the app asks for its keys: kitty's protocol where there is one, and marked pastes."""
+"""Key reporting as in the app: the kitty keyboard protocol, if supported, and bracketed paste."""
 
 INTRODUCTION = """\
-Press a key to see what arrives; Ctrl+C twice, or q and then Esc, ends it.
-bytes · its name, and below what it does and where; on the right the line for [keys] in
-{file}
-with which you change it: put another key, as "Ctrl+X", in place of the dots, or "none".
+Press a key to see what the terminal sends; Ctrl+C twice, or q and then Esc, quits.
+Shown are the bytes and the name of the key, then its actions. To change an action, copy the
+line on the right to [keys] in {file}
+and replace the dots by another key, such as "Ctrl+X", or by "none".
 """
-UNKNOWN = "nothing: the terminal keeps this key, or cinch does not know it"
+UNKNOWN = "no key: the terminal handles it, or cinch does not know it"
 ENDINGS = (("ctrl+c", "ctrl+c"), ("q", "escape"))
 CHUNK = 4096
-PATIENCE = 0.1
+READ_TIMEOUT_S = 0.1
 
 
 def run_keys(argv: Sequence[str], *, cwd: Path, out: Output) -> int:
-    """Tell of each key until the person has seen enough, or with `--list` of all; the status is 0.
+    """Describe each pressed key until the user quits, or list all keys with `--list`; the status is 0.
 
     Raises:
-        ConfigError: there is no terminal, or the settings are wrong.
+        ConfigError: there is no terminal, or the settings are invalid.
     """
     if argv not in ([], ["--list"]):
         raise ConfigError(f"cinch keys takes no arguments but --list, not {argv[0]!r}")
@@ -60,16 +60,16 @@ def _list(config: Config, file: Path, out: Output) -> None:
     for line in key_list_lines(own):
         out.write_text(_in_columns(line) if is_terminal else line)
     out.write_text(
-        f'\nTo change one, put a line under [keys] in {file}: "chat.search" = "Ctrl+F, F12"; "none" takes it away.'
+        f'\nTo change a key, add a line to [keys] in {file}: "chat.search" = "Ctrl+F, F12"; "none" removes the key.'
     )
     if own:
-        out.write_text(f"* {len(own)} {'is' if len(own) == 1 else 'are'} yours.")
+        out.write_text(f"* {len(own)} changed in your configuration.")
     for warning in config.warnings:
         out.write_text(f"! {warning}")
 
 
 def _in_columns(line: str) -> str:
-    """A row of the list, whose description goes on below itself where the terminal is narrow."""
+    """Wrap a row of the list in the column of its description."""
     width = max(40, shutil.get_terminal_size().columns)
     if len(line) <= width or not line.strip():
         return line
@@ -83,18 +83,18 @@ def _show(config: Config, file: Path, out: TextIO) -> None:
 
     terminal = open_terminal()
     try:
-        # A terminal that went away has no keys.
+        # OSError: the terminal was closed.
         with raw(terminal, ENTERING), suppress(OSError):
-            _say(out, INTRODUCTION.format(file=file))
+            _write(out, INTRODUCTION.format(file=file))
             for warning in config.warnings:
-                _say(out, f"! {warning}\n")
-            _listen(terminal, out, config.settings.keys)
+                _write(out, f"! {warning}\n")
+            _describe_presses(terminal, out, config.settings.keys)
     finally:
         os.close(terminal)
 
 
-def _listen(terminal: int, out: TextIO, own: Mapping[str, str]) -> None:
-    # Who wants the list does not wait for what reads keys.
+def _describe_presses(terminal: int, out: TextIO, own: Mapping[str, str]) -> None:
+    # Not needed for the list.
     from textual._xterm_parser import XTermParser
 
     from cinch_tui.keys.keymap import recognize_alt_keys
@@ -104,15 +104,15 @@ def _listen(terminal: int, out: TextIO, own: Mapping[str, str]) -> None:
     in_konsole = is_in_konsole(os.environ)
     last, arrived = "", b""
     while True:
-        chunk = os.read(terminal, CHUNK) if select.select([terminal], [], [], PATIENCE)[0] else None
+        chunk = os.read(terminal, CHUNK) if select.select([terminal], [], [], READ_TIMEOUT_S)[0] else None
         if chunk == b"":
             return
         arrived += chunk or b""
         text = spelled_anew(decoder.decode(chunk or b""), in_konsole=in_konsole)
-        # A lone Esc is told from the beginning of another key by what does not follow.
+        # A lone Esc is recognized by the missing rest of an escape sequence.
         events = [*(parser.feed(text) if text else ()), *parser.tick()]
         for name in key_names(events):
-            _say(
+            _write(
                 out,
                 "".join(
                     [f"{format_bytes(arrived)} · {name}\n", *(f"    {line}\n" for line in describe_key(name, own))]
@@ -122,12 +122,12 @@ def _listen(terminal: int, out: TextIO, own: Mapping[str, str]) -> None:
                 return
             last, arrived = name, b""
         if arrived and not chunk:
-            _say(out, f"{format_bytes(arrived)} · {UNKNOWN}\n")
+            _write(out, f"{format_bytes(arrived)} · {UNKNOWN}\n")
             arrived = b""
 
 
 def key_names(events: Iterable[object]) -> list[str]:
-    """The names of what was pressed."""
+    """Return the names of the pressed keys."""
     from textual.events import Key as Pressed
     from textual.events import Paste
 
@@ -136,31 +136,31 @@ def key_names(events: Iterable[object]) -> list[str]:
         if isinstance(event, Pressed):
             names.append(event.key)
         elif isinstance(event, Paste):
-            names.append(f"a paste of {len(event.text)} characters")
+            names.append(f"paste of {len(event.text)} characters")
     return names
 
 
 def format_bytes(arrived: bytes) -> str:
-    """In the way escape sequences are written down, and in hexadecimal."""
+    """Format bytes in hexadecimal and as characters, with ESC for the escape character."""
     if not arrived:
-        return "(with the one before)"
+        return "(same bytes)"
     start = arrived[:24]
     signs = "".join("ESC " if byte == 0x1B else chr(byte) if 0x20 < byte < 0x7F else "·" for byte in start)
     return f"{start.hex(' ')}{' …' if len(arrived) > len(start) else ''}  {signs}"
 
 
 def wrap_line(line: str) -> str:
-    """The line as several, broken between words at the terminal's width."""
+    """Wrap a line between words at the width of the terminal."""
     indent = " " * (len(line) - len(line.lstrip()))
     width = max(20, shutil.get_terminal_size().columns)
     if len(line.rstrip("\n")) <= width:
         return line
-    # A sample for the settings file stays in one piece.
+    # A sample for the configuration file is not broken.
     rest, *change = re.split(r"(?<= ) {2}(?=\")", line.strip(), maxsplit=1)
     texts = textwrap.wrap(rest, width - len(indent), break_long_words=False, break_on_hyphens=False)
     return "".join(f"{indent}{each}\n" for each in (*texts, *change))
 
 
-def _say(out: TextIO, text: str) -> None:
+def _write(out: TextIO, text: str) -> None:
     out.write("".join(map(wrap_line, text.splitlines(keepends=True))))
     out.flush()

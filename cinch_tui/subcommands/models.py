@@ -1,4 +1,4 @@
-"""`cinch models`: which models can be had, what each can do and costs, and who offers models at all."""
+"""`cinch models`: available models with capabilities and prices, and providers."""
 
 from __future__ import annotations
 
@@ -32,32 +32,33 @@ from providers.model_catalog.metadata import ModelMetadata
 from providers.model_catalog.offers import Offer, priced_offers
 
 HELP = """\
-cinch models             every model that can be had now: its name for --model,
-                         the tokens it reads, dollars per million tokens in and
-                         out, and what it can do
-cinch models WORD…       those that match: cinch models claude thinking,
+cinch models             list available models: name for --model, context window,
+                         price in dollars per million input and output tokens,
+                         capabilities
+cinch models WORD…       list matching models: cinch models claude thinking,
                          cinch models openrouter/qwen
-cinch models PROVIDER    those of one provider, also without a key
-cinch models pull NAME   bring one to this machine: cinch models pull --help
-  --all                  also those of providers without a key, from price data
-  --json                 one JSON object a line
-  --providers            who offers models, and whether a key is at hand
+cinch models PROVIDER    list the models of a provider, also without a key
+cinch models pull NAME   download a model: see cinch models pull --help
+  --all                  include providers without a key, from price data
+  --json                 print one JSON object per line
+  --providers            list providers and where their keys come from
 """
-HOW = """\
-No key is at hand and no server answers on this machine. Enter a key in the app (cinch), set a provider's variable, or
-start Ollama or LM Studio. What a provider has: cinch models PROVIDER; all of them: cinch models --all
+NO_PROVIDER = """\
+No API key was found, and no local server is running. Enter a key in the app (cinch), set the environment variable of a
+provider, or start Ollama or LM Studio. Models of a provider: cinch models PROVIDER; of all: cinch models --all
 """
-COLUMNS = "tokens it reads · $ per million in / out · what it can"
+COLUMNS = "context window · $ per million input / output tokens · capabilities"
 FLAGS = ("--all", "--json", "--providers", "-h", "--help")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelQuery:
-    """What was asked for. `provider` is the one that a word names."""
+    """Parsed arguments of `cinch models`."""
 
     terms: tuple[str, ...]
     flags: frozenset[str]
     provider: Preset | None = None
+    """The provider named by the first term, if any."""
 
     @property
     def query(self) -> str:
@@ -69,7 +70,7 @@ class ModelQuery:
 
 @dataclass(slots=True)
 class Found:
-    """What was found so far, and what to tell of it on the side."""
+    """Models found so far, and remarks for stderr."""
 
     offers: list[Offer] = field(default_factory=list[Offer])
     remarks: list[str] = field(default_factory=list[str])
@@ -78,62 +79,62 @@ class Found:
         self.offers.extend(answer.offers)
         if answer.problem:
             is_priced = any(not offer.is_listed for offer in answer.offers)
-            origin = " (its models here are those of the price data)" if is_priced else ""
+            origin = " (models listed from price data)" if is_priced else ""
             self.remarks.append(f"{answer.preset.name}: {answer.problem}{origin}")
 
 
 def run_models(argv: Sequence[str], *, out: Output) -> int:
-    """List models or providers; the status is 1 when nothing matches.
+    """List models or providers; the status is 1 if nothing matches.
 
     Raises:
-        ConfigError: the arguments cannot be understood, or one provider was named and there is nothing to be had.
+        ConfigError: the arguments are invalid, or the named provider has no models.
     """
     if list(argv[:1]) == ["pull"] or list(argv) == ["local"]:
         from cinch_tui.subcommands.pull import run_pull
 
         return run_pull(argv, out=out)
-    wish = _wish(argv)
+    query = _query(argv)
     store = KeyStore(find_paths(os.environ), os.environ)
-    if wish.flags & {"-h", "--help"}:
+    if query.flags & {"-h", "--help"}:
         out.write_text(HELP)
         return 0
-    if "--providers" in wish.flags:
+    if "--providers" in query.flags:
         _show_providers(store, out)
         return 0
-    found = asyncio.run(_find(wish, store))
-    offers = _matching(wish, found.offers)
-    _show(offers, out, as_json="--json" in wish.flags)
+    found = asyncio.run(_find(query, store))
+    offers = _matching(query, found.offers)
+    _show(offers, out, as_json="--json" in query.flags)
     remarks = list(found.remarks)
-    if not found.offers and not wish.terms:
-        out.write_text(HOW)
+    if not found.offers and not query.terms:
+        out.write_text(NO_PROVIDER)
         _show_providers(store, out)
     elif not offers:
-        remarks += [_no_match(wish), *problems()]
+        remarks += [_no_match(query), *problems()]
     aside = Output(sys.stderr)
     for remark in remarks:
         aside.write_text(remark)
-    return 0 if offers or not wish.terms else 1
+    return 0 if offers or not query.terms else 1
 
 
-def _wish(argv: Sequence[str]) -> ModelQuery:
+def _query(argv: Sequence[str]) -> ModelQuery:
     flags = [word for word in argv if word.startswith("-")]
     if wrong := next((flag for flag in flags if flag not in FLAGS), None):
-        raise ConfigError(f"cinch models knows no {wrong}; it knows {', '.join(FLAGS[:3])}")
+        raise ConfigError(f"unknown option {wrong}; cinch models has {', '.join(FLAGS[:3])}")
     words = tuple(word for word in argv if not word.startswith("-"))
     named = find_preset(words[0].partition("/")[0]) if words else None
     return ModelQuery(words, frozenset(flags), named)
 
 
-async def _find(wish: ModelQuery, store: KeyStore) -> Found:
+async def _find(query: ModelQuery, store: KeyStore) -> Found:
     found = Found()
-    if wish.provider is not None:
-        await _ask_one(wish.provider, store, found)
+    if query.provider is not None:
+        await _ask_one(query.provider, store, found)
         return found
     ready = await asyncio.to_thread(ready_providers, store)
     async with asyncio.TaskGroup() as group:
         group.create_task(ask_providers(ready, store, found.add))
         group.create_task(ask_local_servers(store, found.add))
-    if "--all" in wish.flags:
+    if "--all" in query.flags:
         for preset in _others(ready):
             found.offers.extend(await priced_offers(preset))
     order = {preset.name: place for place, preset in enumerate(each_preset())}
@@ -144,7 +145,7 @@ async def _find(wish: ModelQuery, store: KeyStore) -> Found:
 
 
 def _others(ready: list[Preset]) -> Iterator[Preset]:
-    """The providers that were not asked; two names of one service count once."""
+    """Yield the providers that were not queried; presets of the same service count once."""
     seen = {preset.base_url for preset in ready}
     for preset in each_preset():
         if preset.base_url not in seen:
@@ -159,22 +160,22 @@ async def _ask_one(preset: Preset, store: KeyStore, found: Found) -> None:
     found.add(answer)
 
 
-def _matching(wish: ModelQuery, offers: list[Offer]) -> list[Offer]:
-    """Those that hold the words anywhere; if none does, those whose names hold their letters. The order stays."""
-    words = wish.query.casefold().split()
+def _matching(query: ModelQuery, offers: list[Offer]) -> list[Offer]:
+    """Return the models that contain all terms, or else those whose names match fuzzily; the order is kept."""
+    words = query.query.casefold().split()
     lines = [f"{offer.name} {summary(offer.metadata)}".casefold() for offer in offers]
-    whole = [offer for offer, line in zip(offers, lines, strict=True) if all(word in line for word in words)]
-    return whole or [
-        offers[place] for place in sorted(rank_matches(wish.query, [offer.name.casefold() for offer in offers]))
+    exact = [offer for offer, line in zip(offers, lines, strict=True) if all(word in line for word in words)]
+    return exact or [
+        offers[place] for place in sorted(rank_matches(query.query, [offer.name.casefold() for offer in offers]))
     ]
 
 
-def _no_match(wish: ModelQuery) -> str:
-    named = " ".join(wish.terms)
+def _no_match(query: ModelQuery) -> str:
+    named = " ".join(query.terms)
     close = nearest(named, [preset.name for preset in each_preset()], 1)
-    if close and not wish.provider:
+    if close and not query.provider:
         return f"no model matches {named!r}; did you mean the provider {close[0]}?"
-    more = "" if wish.provider or "--all" in wish.flags else f"; among all there are: cinch models --all {named}"
+    more = "" if query.provider or "--all" in query.flags else f"; to search all providers: cinch models --all {named}"
     return f"no model matches {named!r}{more}"
 
 
@@ -193,7 +194,7 @@ def _show(offers: list[Offer], out: Output, *, as_json: bool) -> None:
 
 
 def _table(offers: list[Offer], abilities: Callable[[ModelMetadata], str], width: int = 0) -> list[str]:
-    """The offers in columns; names are cut where that is needed for a width."""
+    """Return the models in columns; names are truncated to fit the width."""
     facts = [
         (window_text(offer.metadata.context_window), price_text(offer.metadata.price), abilities(offer.metadata))
         for offer in offers
@@ -203,12 +204,12 @@ def _table(offers: list[Offer], abilities: Callable[[ModelMetadata], str], width
     if width:
         room = min(room, max(20, width - window - price - ability - 6))
     return [
-        f"{_cut(offer.name, room):<{room}}  {row[0]:>{window}}  {row[1]:<{price}}  {row[2]}".rstrip()
+        f"{_truncate(offer.name, room):<{room}}  {row[0]:>{window}}  {row[1]:<{price}}  {row[2]}".rstrip()
         for offer, row in zip(offers, facts, strict=True)
     ]
 
 
-def _cut(name: str, width: int) -> str:
+def _truncate(name: str, width: int) -> str:
     return name if len(name) <= width else f"{name[: width - 1]}…"
 
 
@@ -232,14 +233,14 @@ def _show_providers(store: KeyStore, out: Output) -> None:
     local = {server.preset for server in asyncio.run(find_local_servers())}
     for preset in each_preset():
         out.write_text(f"{preset.name:<14} {preset.label:<32} {_state(preset, store, local)}")
-    out.write_text(f"{'demo':<14} {'A tour, scripted':<32} needs no key")
+    out.write_text(f"{'demo':<14} {'Scripted tour':<32} needs no key")
     for problem in problems():
         out.write_text(problem)
 
 
 def _state(preset: Preset, store: KeyStore, local: set[str]) -> str:
     if preset.is_local:
-        return f"{'answers' if preset.name in local else 'nothing answers'} on port {preset.local_port}"
+        return f"{'running' if preset.name in local else 'not running'} on port {preset.local_port}"
     if secret := store.find(preset.name, preset.variables):
         return f"key from {secret.source}"
     return f"no key; {preset.key_variables[0]} is not set" if preset.key_variables else "needs no key"

@@ -1,4 +1,4 @@
-"""`cinch models pull NAME` and `cinch models local`: models for this machine, brought from a hub and listed."""
+"""`cinch models pull NAME` and `cinch models local`: download and list local models."""
 
 from __future__ import annotations
 
@@ -17,50 +17,51 @@ from providers.gguf.store import find_model, models_folder, pulled_models
 
 PREFIX = "local/"
 HELP = """\
-cinch models pull OWNER/REPOSITORY             the usual quantisation (Q4_K_M) of a model from huggingface.co
-cinch models pull OWNER/REPOSITORY:Q8_0        another quantisation
-cinch models pull OWNER/REPOSITORY/file.gguf   a file
-cinch models local                             those that are here
+cinch models pull OWNER/REPOSITORY             download a model from huggingface.co (quantization Q4_K_M)
+cinch models pull OWNER/REPOSITORY:Q8_0        download another quantization
+cinch models pull OWNER/REPOSITORY/file.gguf   download a file
+cinch models local                             list downloaded models
 
-What breaks off goes on where it was when it is pulled again. HF_TOKEN opens what is closed, HF_ENDPOINT is another hub.
+An interrupted download continues when it is started again. HF_TOKEN gives access to gated models, HF_ENDPOINT selects
+another hub.
 """
 NONE_YET = (
-    "No model was pulled yet: cinch models pull OWNER/REPOSITORY; a GGUF file of your own: cinch -m local/./it.gguf"
+    "No local models. Download one: cinch models pull OWNER/REPOSITORY; or use a GGUF file: cinch -m local/./it.gguf"
 )
 BAR_WIDTH = 24
 PAINT_SECONDS = 0.1
-# Where nobody sees a bar move, a line for each of so many shares.
+# Progress lines per file if the output is not a terminal.
 LINES = 10
 
 
 def run_pull(argv: Sequence[str], *, out: Output) -> int:
-    """Pull models by name, or list those that are here: `argv` begins with `pull` or `local`.
+    """Download a model by name, or list local models: `argv` begins with `pull` or `local`.
 
     Raises:
-        ConfigError: it cannot be understood, names no model, or there is no room.
-        ProviderError: the hub did not give it.
+        ConfigError: the arguments are invalid, or there is not enough disk space.
+        ProviderError: the download failed.
     """
     match list(argv):
         case ["local"]:
             _list(out)
         case ["pull", name] if not name.startswith("-"):
             path = pull(name.removeprefix(PREFIX))
-            out.write_text(f"{path}\n\nTo talk to it: cinch -m {PREFIX}{path.relative_to(models_folder()).as_posix()}")
+            out.write_text(f"{path}\n\nTo use it: cinch -m {PREFIX}{path.relative_to(models_folder()).as_posix()}")
         case ["pull", "-h" | "--help"]:
             out.write_text(HELP)
         case _:
-            raise ConfigError("say which model to pull: cinch models pull OWNER/REPOSITORY; cinch models pull --help")
+            raise ConfigError("usage: cinch models pull OWNER/REPOSITORY; see cinch models pull --help")
     return 0
 
 
 def pull_if_missing(name: str) -> None:
-    """Pull the model that a start names, if it is one that can be pulled and is not here.
+    """Download the model given on the command line, if it is a hub model that is missing.
 
     Raises:
         ConfigError, ProviderError: as `run_pull`.
     """
     wanted = name.removeprefix(PREFIX)
-    # Without llama.cpp it could not be run: the start says so before gigabytes are pulled.
+    # Without llama.cpp the model could not run; the start reports that before gigabytes are downloaded.
     if wanted == name or not isinstance(read_name(wanted), HubName) or importlib.util.find_spec("llama_cpp") is None:
         return
     try:
@@ -70,11 +71,11 @@ def pull_if_missing(name: str) -> None:
 
 
 def pull(name: str, stream: TextIO | None = None) -> Path:
-    """Bring a model here, all its files; the first of them."""
+    """Download all files of a model and return the path of the first."""
     meant = read_name(name)
     if not isinstance(meant, HubName):
-        raise ConfigError(f"{name} is a path, and only models of a hub can be pulled: OWNER/REPOSITORY")
-    # The HTTP client is only needed here.
+        raise ConfigError(f"{name} is a path; only models of a hub can be downloaded: OWNER/REPOSITORY")
+    # Loads the HTTP client.
     from providers.gguf.hub import Hub
 
     folder = models_folder() / meant.repository
@@ -92,7 +93,7 @@ def pull(name: str, stream: TextIO | None = None) -> Path:
 
 
 class ProgressBar:
-    """How far a file has come: a line that changes on a terminal, a few lines elsewhere."""
+    """Progress of a download: one updated line on a terminal, a few lines elsewhere."""
 
     def __init__(self, label: str, size: int, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._label = strip_escapes(label)
@@ -113,9 +114,9 @@ class ProgressBar:
             self._stream.flush()
 
     def update(self, done: int) -> None:
-        """So many bytes are here."""
+        """Show that `done` bytes have been downloaded."""
         if self._first < 0:
-            # What an earlier try left came in no time.
+            # Bytes of an earlier attempt do not count for the rate.
             self._first = done
         now = self._clock()
         if self._stream.isatty():
@@ -142,7 +143,7 @@ class ProgressBar:
 
 
 def bytes_text(size: float) -> str:
-    """A size as people read it."""
+    """Format a size with a unit."""
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.3g} {unit}"

@@ -1,4 +1,4 @@
-"""`cinch sessions …`: the sessions on disk from the command line, without the app."""
+"""`cinch sessions …`: list, show, search, export and maintain saved sessions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionFiles:
-    """Where the sessions are and where the answer goes."""
+    """Folders of the sessions, and the output."""
 
     data_dir: Path
     cwd: Path
@@ -44,13 +44,13 @@ class SessionFiles:
 
 
 def main(argv: list[str], *, data_dir: Path, cwd: Path, out: TextIO, err: TextIO | None = None) -> int:
-    """Run one command. Status 0: done; 1: it failed; 2: it was not understood."""
+    """Run one command; the status is 0 on success, 1 on failure, 2 for invalid arguments."""
     try:
         with redirect_stdout(out):
             arguments = _parser().parse_args(argv)
         command: Callable[[Namespace, SessionFiles], int] = arguments.command
         return command(arguments, SessionFiles(data_dir, cwd, out))
-    except SystemExit:  # argparse has shown its help
+    except SystemExit:  # help was printed
         return 0
     except CinchError as error:
         (err or sys.stderr).write(f"cinch sessions: {strip_escapes(str(error))}\n")
@@ -63,7 +63,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="cinch sessions", description="The sessions on disk.")
+    parser = _Parser(prog="cinch sessions", description="Manage saved sessions.")
     verbs = parser.add_subparsers(metavar="COMMAND", required=True)
 
     def verb(name: str, command: Callable[[Namespace, SessionFiles], int], text: str) -> argparse.ArgumentParser:
@@ -72,37 +72,39 @@ def _parser() -> argparse.ArgumentParser:
         return sub
 
     listed = verb("list", _list, "List sessions, newest first.")
-    listed.add_argument("--all", action="store_true", help="those of every folder")
-    listed.add_argument("--json", action="store_true", help="as a JSON array")
-    verb("show", _show, "Print a conversation.").add_argument("id", help="an id, the beginning of one, or latest")
-    search = verb("search", _search, "Find where something was said.")
+    listed.add_argument("--all", action="store_true", help="list the sessions of all folders")
+    listed.add_argument("--json", action="store_true", help="print a JSON array")
+    verb("show", _show, "Print a conversation.").add_argument("id", help="session id, a prefix of it, or latest")
+    search = verb("search", _search, "Search the text of sessions.")
     search.add_argument("text")
-    search.add_argument("--all", action="store_true", help="in every folder")
-    export = verb("export", _export, "Print a session for use elsewhere.")
+    search.add_argument("--all", action="store_true", help="search the sessions of all folders")
+    export = verb("export", _export, "Export a session.")
     export.add_argument("id")
     export.add_argument("--format", choices=sorted(FORMATS), default="md")
-    verb("import", _import, "Copy a session file of Claude Code or cinch.").add_argument("file", type=Path)
-    rename = verb("rename", _rename, "Give a session a title.")
+    verb("import", _import, "Import a session file of Claude Code or cinch.").add_argument("file", type=Path)
+    rename = verb("rename", _rename, "Set the title of a session.")
     rename.add_argument("id")
     rename.add_argument("title", nargs="+")
-    remove = verb("rm", _remove, "Delete a session for good.")
+    remove = verb("rm", _remove, "Delete a session permanently.")
     remove.add_argument("id")
     remove.add_argument("--yes", action="store_true", help="confirm deletion; it cannot be undone")
-    doctor = verb("doctor", _doctor, "Check a session, or all of this folder.")
+    doctor = verb("doctor", _doctor, "Check a session, or all sessions of this folder.")
     doctor.add_argument("id", nargs="?")
-    doctor.add_argument("--repair", action="store_true", help="append what is missing to the file")
+    doctor.add_argument("--repair", action="store_true", help="append missing records to the file")
     return parser
 
 
-def _list(arguments: Namespace, desk: SessionFiles) -> int:
-    found = list_sessions(desk.data_dir, None if arguments.all else desk.cwd)
+def _list(arguments: Namespace, files: SessionFiles) -> int:
+    found = list_sessions(files.data_dir, None if arguments.all else files.cwd)
     if arguments.json:
-        desk.write(json.dumps([asdict(each) | {"path": str(each.path)} for each in found], indent=2))
+        files.write(json.dumps([asdict(each) | {"path": str(each.path)} for each in found], indent=2))
         return 0
     for summary in found:
-        desk.write(_row(summary, with_folder=arguments.all))
+        files.write(_row(summary, with_folder=arguments.all))
     if not found:
-        desk.write("no sessions" if arguments.all else f"no sessions in {desk.cwd}; --all lists those of every folder")
+        files.write(
+            "no sessions" if arguments.all else f"no sessions in {files.cwd}; --all lists the sessions of all folders"
+        )
     return 0
 
 
@@ -113,41 +115,41 @@ def _row(summary: SessionSummary, *, with_folder: bool) -> str:
     return f"{summary.id[:8]}  {when(summary.updated)}  {title}{'  (in use)' if summary.locked else ''}{place}"
 
 
-def _show(arguments: Namespace, desk: SessionFiles) -> int:
-    session = load_session(desk.find(arguments.id))
+def _show(arguments: Namespace, files: SessionFiles) -> int:
+    session = load_session(files.find(arguments.id))
     for part in as_text(session):
-        desk.out.write(part)
+        files.out.write(part)
     for warning in session.warnings:
-        desk.write(f"({warning})")
+        files.write(f"({warning})")
     return 0
 
 
-def _search(arguments: Namespace, desk: SessionFiles) -> int:
-    hits = search_sessions(desk.data_dir, arguments.text, None if arguments.all else desk.cwd)
+def _search(arguments: Namespace, files: SessionFiles) -> int:
+    hits = search_sessions(files.data_dir, arguments.text, None if arguments.all else files.cwd)
     for hit in hits:
-        desk.write(f"{hit.session_id[:8]}  {when(hit.time)}  {hit.role}: {strip_escapes(hit.snippet)}")
+        files.write(f"{hit.session_id[:8]}  {when(hit.time)}  {hit.role}: {strip_escapes(hit.snippet)}")
     if not hits:
-        desk.write(
+        files.write(
             f"no matches for {arguments.text!r}"
             + ("" if arguments.all else " in this folder; --all searches all folders")
         )
     return 0 if hits else 1
 
 
-def _export(arguments: Namespace, desk: SessionFiles) -> int:
-    for part in FORMATS[arguments.format](load_session(desk.find(arguments.id))):
-        desk.out.write(part)
+def _export(arguments: Namespace, files: SessionFiles) -> int:
+    for part in FORMATS[arguments.format](load_session(files.find(arguments.id))):
+        files.out.write(part)
     return 0
 
 
-def _import(arguments: Namespace, desk: SessionFiles) -> int:
-    made = fork_session(arguments.file, new_id(), project_dir(desk.data_dir, desk.cwd))
-    desk.write(f"imported as {made.stem}; go on with: cinch --resume {made.stem}")
+def _import(arguments: Namespace, files: SessionFiles) -> int:
+    made = fork_session(arguments.file, new_id(), project_dir(files.data_dir, files.cwd))
+    files.write(f"imported as {made.stem}; continue with: cinch --resume {made.stem}")
     return 0
 
 
-def _rename(arguments: Namespace, desk: SessionFiles) -> int:
-    path = desk.find(arguments.id)
+def _rename(arguments: Namespace, files: SessionFiles) -> int:
+    path = files.find(arguments.id)
     title = " ".join(" ".join(arguments.title).split())
     problems: list[str] = []
     journal = Journal(path, problems.append)
@@ -156,12 +158,12 @@ def _rename(arguments: Namespace, desk: SessionFiles) -> int:
     journal.close()
     if problems:
         raise SessionError(problems[0])
-    desk.write(f"{path.stem[:8]} is now called {strip_escapes(title)}")
+    files.write(f"{path.stem[:8]} was renamed to {strip_escapes(title)}")
     return 0
 
 
-def _remove(arguments: Namespace, desk: SessionFiles) -> int:
-    path = desk.find(arguments.id)
+def _remove(arguments: Namespace, files: SessionFiles) -> int:
+    path = files.find(arguments.id)
     if not arguments.yes:
         raise ConfigError(f"deleting session {path.stem} cannot be undone; add --yes to confirm")
     lock = take_lock(path)
@@ -172,7 +174,7 @@ def _remove(arguments: Namespace, desk: SessionFiles) -> int:
         raise SessionError(f"{path} cannot be deleted: {error.strerror}") from error
     finally:
         lock.release()
-    desk.write(f"deleted {path.stem}")
+    files.write(f"deleted {path.stem}")
     return 0
 
 
@@ -183,52 +185,50 @@ def _hold(journal: Journal) -> None:
         raise SessionError(f"{journal.path} cannot be written: {error.strerror}") from error
 
 
-def _doctor(arguments: Namespace, desk: SessionFiles) -> int:
+def _doctor(arguments: Namespace, files: SessionFiles) -> int:
     if arguments.id:
-        paths = [desk.find(arguments.id)]
+        paths = [files.find(arguments.id)]
     else:
-        paths = [summary.path for summary in list_sessions(desk.data_dir, desk.cwd)]
-    ill = 0
+        paths = [summary.path for summary in list_sessions(files.data_dir, files.cwd)]
+    damaged = 0
     for path in paths:
-        ill += _examine(path, desk, repairs=arguments.repair)
-    desk.write(f"examined: {len(paths)}, not sound: {ill}")
+        damaged += _examine(path, files, repairs=arguments.repair)
+    files.write(f"sessions checked: {len(paths)}, with problems: {damaged}")
     return 0
 
 
-def _examine(path: Path, desk: SessionFiles, *, repairs: bool) -> bool:
+def _examine(path: Path, files: SessionFiles, *, repairs: bool) -> bool:
     try:
         found = examine(path)
-        desk.write(
-            f"{path.stem}: lines {found.lines}, messages {found.messages}" + (", sound" if found.healthy else "")
+        files.write(
+            f"{path.stem}: lines {found.lines}, messages {found.messages}" + (", no problems" if found.healthy else "")
         )
         for finding in _findings(found):
-            desk.write(f"  {finding}")
+            files.write(f"  {finding}")
         for done in repair(found) if repairs else ():
-            desk.write(f"  repaired: {done}")
+            files.write(f"  repaired: {done}")
     except SessionError as error:
-        desk.write(f"{path.stem}: {strip_escapes(str(error))}")
+        files.write(f"{path.stem}: {strip_escapes(str(error))}")
         return True
     return not found.healthy
 
 
 def _findings(found: Examination) -> list[str]:
-    """A sentence for each problem and its effect."""
+    """Describe each problem and its effect."""
     findings: list[str] = []
     if found.torn:
         findings.append("the last line is incomplete (a crash while writing); it is ignored")
     if found.garbage:
         numbers = ", ".join(map(str, found.garbage[:10])) + (", …" if len(found.garbage) > 10 else "")
-        findings.append(f"lines that cannot be read and are skipped ({len(found.garbage)}): {numbers}")
+        findings.append(f"unreadable lines, skipped ({len(found.garbage)}): {numbers}")
     if found.gaps:
         numbers = ", ".join(map(str, found.gaps[:10])) + (", …" if len(found.gaps) > 10 else "")
-        findings.append(
-            f"lines are missing before these ({len(found.gaps)}): {numbers}; the conversation continues there"
-        )
+        findings.append(f"lines missing before lines ({len(found.gaps)}): {numbers}; the conversation continues there")
     if found.unanswered:
         findings.append(
             f"tool calls without a result ({len(found.unanswered)}); cinch adds one, other programs drop the messages"
         )
     if found.strange:
         counts = ", ".join(f"{kind or 'no type'} ({count})" for kind, count in sorted(found.strange.items()))
-        findings.append(f"lines of other programs, kept and skipped: {counts}")
+        findings.append(f"lines of other programs, kept but ignored: {counts}")
     return findings

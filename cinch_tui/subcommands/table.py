@@ -12,27 +12,27 @@ from cinch_tui.config.paths import find_paths
 from cinch_tui.print_mode.output import Output
 from harness.errors import ConfigError
 
-ASKS_FOR_HELP = (["--help"], ["-h"])
+HELP_FLAGS = (["--help"], ["-h"])
 HELP = {
     "config": """\
-cinch config show     what is in force here, and where each value comes from
-cinch config path     all files and folders of cinch
-cinch config edit     open your file in $EDITOR or $VISUAL; a new one lists every setting
-cinch config trust    let this project's .cinch/config.toml set everything""",
+cinch config show     print the effective settings and their origins
+cinch config path     print the files and folders of cinch
+cinch config edit     open the user file in $EDITOR or $VISUAL; a new file lists every setting
+cinch config trust    trust this project's .cinch/config.toml""",
     "keys": """\
-cinch keys            show what arrives when a key is pressed, and what it does
-  --list              print every key, with a star before those that you changed""",
+cinch keys            show what a key press sends and does
+  --list              list all key bindings; a star marks those you changed""",
     "reset-terminal": """\
-cinch reset-terminal  repair a terminal that a program left broken""",
+cinch reset-terminal  reset the terminal after a program has crashed""",
 }
-"""The subcommands whose arguments are a word at most; the others tell their own."""
+"""Help of the subcommands without an argument parser of their own."""
 
 
 def run_subcommand(arguments: Arguments) -> int:
-    """Run one subcommand; the result is the exit status.
+    """Run one subcommand and return the exit status.
 
     Raises:
-        ConfigError: it cannot be understood, or a file is wrong.
+        ConfigError: the arguments or a file are invalid.
     """
     out = Output(sys.stdout)
     status = _run(arguments, out)
@@ -43,14 +43,14 @@ def run_subcommand(arguments: Arguments) -> int:
 
 def _run(arguments: Arguments, out: Output) -> int:
     argv, cwd = arguments.rest, working_folder(arguments.cwd, "--cwd")
-    if list(argv) in ASKS_FOR_HELP and (text := HELP.get(arguments.command)):
+    if list(argv) in HELP_FLAGS and (text := HELP.get(arguments.command)):
         out.write_text(text)
         return 0
     match arguments.command:
         case "sessions":
             from cinch_tui.subcommands.sessions import main
 
-            # What is exported is read by programs, which know no locale of ours.
+            # Exports are read by other programs, so they do not depend on the locale.
             out.encode_as("utf-8" if argv[:1] == ["export"] else None)
             return main(argv, data_dir=find_paths(os.environ).data, cwd=cwd, out=out.stream)
         case "config":

@@ -191,12 +191,12 @@ def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [
-        ([], "cinch needs a terminal"),
+        ([], "the app needs a terminal"),
         (["-p"], "print mode needs a prompt"),
         (["-p", "x", "-m", "antropic/x"], "did you mean anthropic"),
         (["-p", "x"], "no model is chosen"),
         (["--bogus"], "unrecognized arguments"),
-        (["config", "frobnicate"], "say what to do"),
+        (["config", "frobnicate"], "usage: cinch config"),
         (["models", "huggingface"], "no key for Hugging Face"),
         (["-p", "x", "-m", "demo", "-r", "no-such-session"], "no-such-session"),
     ],

@@ -38,7 +38,7 @@ def test_list_shows_id_time_and_title(run: Run, tmp_path: Path):
 
 
 def test_list_of_nothing_says_so(run: Run):
-    assert run("list")[1].endswith("; --all lists those of every folder\n")
+    assert run("list")[1].endswith("; --all lists the sessions of all folders\n")
     assert run("list", "--all")[1] == "no sessions\n"
     assert run("list", "--json")[1] == "[]\n"
 
@@ -189,7 +189,7 @@ def test_doctor_explains_and_repairs(run: Run, tmp_path: Path):
 
     assert status == 0
     assert "the last line is incomplete" in out
-    assert "skipped (1): 4" in out
+    assert "unreadable lines, skipped (1): 4" in out
     assert "tool calls without a result (1)" in out
     assert "repaired: added the missing results of tool calls: 1" in run("doctor", "--repair")[1]
     assert "tool calls" not in run("doctor")[1]

@@ -92,7 +92,7 @@ async def test_typing_finds_a_setting_by_its_name_and_then_by_what_it_says(bench
     async with bench.app.run_test(size=(80, 24)) as pilot:
         await bench.find(pilot, "sideby")
         by_name = bench.lines()
-        await pilot.press(*["backspace"] * 6, *"animations")
+        await pilot.press(*["backspace"] * 6, *"reduced")
         await pilot.pause()
         by_words = bench.lines()
 

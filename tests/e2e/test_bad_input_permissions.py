@@ -70,7 +70,7 @@ def closed():
 def test_inaccessible_folder_is_reported(ask, closed, tmp_path, flag: str):
     folder = closed(tmp_path / "private")
 
-    for name, said in ((folder, "may not be entered"), (folder / "below", "cannot be read")):
+    for name, said in ((folder, "is not accessible"), (folder / "below", "cannot be read")):
         done = ask(flag, str(name))
 
         assert done.returncode == 2
@@ -84,7 +84,7 @@ def test_self_referential_link_is_not_a_working_directory(ask, tmp_path):
     done = ask("--cwd", str(link))
 
     assert done.returncode == 2
-    assert done.stderr == f"cinch: --cwd: {link} is a link that leads to itself\n"
+    assert done.stderr == f"cinch: --cwd: {link} is a symbolic link to itself\n"
 
 
 @pytest.mark.parametrize("place", ["own", "project"])
@@ -120,7 +120,7 @@ def test_folder_made_inaccessible_meanwhile_ends_nothing(
     cinch.enter("and from the start?")
     cinch.see("answer 1")
     cinch.enter("!ls")
-    cinch.see("Permission denied|permission denied|may not be entered")
+    cinch.see("Permission denied|permission denied|is not accessible")
     cinch.enter("still there?")
     cinch.see("answer 3")
 

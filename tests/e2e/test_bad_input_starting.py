@@ -49,7 +49,7 @@ def test_deleted_folder_is_reported(printed, tmp_path, model):
     done = printed("-p", "hello", before=f"cd {gone} && rmdir {gone}", **model)
 
     assert done.returncode == 2
-    assert "the current folder is gone" in done.stderr
+    assert "the current folder no longer exists" in done.stderr
 
 
 @pytest.mark.parametrize("home", ["/dev/null", "/proc/nowhere"])

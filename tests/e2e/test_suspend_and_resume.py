@@ -122,5 +122,5 @@ def test_pipeline_is_rejected_without_any_sequence(terminal, model_env, pipeline
     screen = terminal(program=("bash", "-o", "pipefail", "-c", pipeline, *CINCH), env=model_env)
 
     assert screen.wait() == 2
-    assert b"cinch needs a terminal" in screen.raw
+    assert b"the app needs a terminal" in screen.raw
     assert b"\x1b" not in screen.raw

@@ -1,1 +1,1 @@
-"""What keeps cinch from working: on this machine, on the way to each service, and at the service itself."""
+"""Checks of configuration, connections and keys, with remedies."""

@@ -1,4 +1,4 @@
-"""One examination: this machine, then the services, all at once and told in their order."""
+"""All checks: this machine, then the services concurrently, reported in a fixed order."""
 
 from __future__ import annotations
 
@@ -29,24 +29,37 @@ OnFinding: TypeAlias = Callable[[Finding], None]
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
-    """What to look at: the services that are named, or everything. `is_offline`: without asking anybody."""
+    """Scope of the checks."""
 
     names: Sequence[str] = ()
+    """Providers or models to check; empty: everything that is set up."""
+
     is_offline: bool = False
+    """True to send no requests."""
+
     timeouts: Timeouts = field(default_factory=Timeouts)
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What is set up. `config` is the error where it cannot be loaded; `chosen` are the models that were named."""
+    """Keys, configuration and models to check."""
 
     keys: KeyStore
     config: Config | ConfigError
+    """The configuration, or the error if it cannot be loaded."""
+
     chosen: Sequence[ModelChoice]
+    """Models in use, in the settings, or chosen last."""
 
 
 def setup_for(paths: Paths, cwd: Path, in_use: ModelChoice | None = None) -> Setup:
-    """What is set up for a folder; `in_use` is a model that goes before all that are named."""
+    """Return the setup of a folder.
+
+    Args:
+        paths: folders of cinch.
+        cwd: the folder.
+        in_use: the model in use, checked before those in the settings.
+    """
     keys = KeyStore(paths, os.environ)
     chosen = [in_use] if in_use else []
     try:
@@ -61,49 +74,49 @@ def setup_for(paths: Paths, cwd: Path, in_use: ModelChoice | None = None) -> Set
 
 
 def _full_name(name: str, keys: KeyStore) -> str:
-    """The name as a start resolves it; unchanged where that fails, for a finding of its own."""
+    """Return the name with its provider; unchanged if it cannot be resolved, which another check reports."""
     try:
         return full_name(name, keys)
     except ConfigError:
         return name
 
 
-async def run_checks(wish: CheckRequest, setup: Setup, tell: OnFinding) -> None:
-    """Tell each finding as soon as it is certain, and all of them in an order that does not change.
+async def run_checks(request: CheckRequest, setup: Setup, report: OnFinding) -> None:
+    """Run the checks and report each finding as soon as possible, in a fixed order.
 
     Raises:
-        ConfigError: a name is no provider's.
+        ConfigError: a name is not that of a provider.
     """
-    targets = await (_named(wish, setup, tell) if wish.names else _set_up(wish, setup, tell))
-    if wish.is_offline:
-        _tell_all([check_setup(target) for target in targets], tell)
+    targets = await (_named(request, setup, report) if request.names else _set_up(request, setup, report))
+    if request.is_offline:
+        _report_all([check_setup(target) for target in targets], report)
         return
     async with asyncio.TaskGroup() as group:
-        checks = [group.create_task(check_service(target, wish.timeouts)) for target in targets]
+        checks = [group.create_task(check_service(target, request.timeouts)) for target in targets]
         for running in checks:
-            _tell_all(await running, tell)
+            _report_all(await running, report)
 
 
-async def _named(wish: CheckRequest, setup: Setup, tell: OnFinding) -> list[Target]:
-    _tell_all(_without_service(wish.names), tell)
-    asked = [name for name in wish.names if name.partition("/")[0] not in BUILTIN]
+async def _named(request: CheckRequest, setup: Setup, report: OnFinding) -> list[Target]:
+    _report_all(_without_service(request.names), report)
+    asked = [name for name in request.names if name.partition("/")[0] not in OURS]
     return await asyncio.to_thread(named_targets, asked, setup.keys, setup.chosen)
 
 
-async def _set_up(wish: CheckRequest, setup: Setup, tell: OnFinding) -> list[Target]:
-    _tell_all(machine_findings(setup.keys, setup.config), tell)
-    local = [] if wish.is_offline else await find_local_servers()
+async def _set_up(request: CheckRequest, setup: Setup, report: OnFinding) -> list[Target]:
+    _report_all(machine_findings(setup.keys, setup.config), report)
+    local = [] if request.is_offline else await find_local_servers()
     targets = await asyncio.to_thread(configured_targets, setup.keys, setup.chosen, local)
-    _tell_all(_overview(setup, targets, wish), tell)
+    _report_all(_overview(setup, targets, request), report)
     return targets
 
 
-def _tell_all(findings: Iterable[Finding], tell: OnFinding) -> None:
+def _report_all(findings: Iterable[Finding], report: OnFinding) -> None:
     for finding in findings:
-        tell(finding)
+        report(finding)
 
 
-def _overview(setup: Setup, targets: Sequence[Target], wish: CheckRequest) -> Iterator[Finding]:
+def _overview(setup: Setup, targets: Sequence[Target], request: CheckRequest) -> Iterator[Finding]:
     yield from _without_service([choice.name for choice in setup.chosen])
     for problem in problems():
         yield Finding("note", "providers", problem)
@@ -113,15 +126,15 @@ def _overview(setup: Setup, targets: Sequence[Target], wish: CheckRequest) -> It
         try:
             preset_for(choice.name)
         except ConfigError as error:
-            yield Finding("bad", "model", f"{choice.name} is chosen: {error}", "cinch models lists the providers")
+            yield Finding("bad", "model", f"{choice.name}: {error}", "list the providers: cinch models --providers")
     if not targets:
-        told = "no key and no local server"
-        yield Finding("note", "services", told, "enter a key in the app, or take the tour: cinch demo")
+        message = "no API key and no local server found"
+        yield Finding("note", "services", message, "enter a key in the app, or take the tour: cinch demo")
         return
     names = ", ".join(dict.fromkeys(target.preset.name for target in targets))
-    verb = "set up:" if wish.is_offline else "asks"
+    verb = "configured:" if request.is_offline else "checking"
     more = len(all_presets()) - len({target.preset.name for target in targets})
-    yield Finding("ok", "services", f"{verb} {names}; {more} more could be set up: cinch models --providers")
+    yield Finding("ok", "services", f"{verb} {names}; {more} other providers: cinch models --providers")
 
 
 def _without_service(names: Iterable[str]) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""`cinch doctor`: looks at this machine, asks every service that is set up, and says what to do."""
+"""`cinch doctor`: check configuration, connections and keys."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from harness.errors import ConfigError
 
 USAGE = "cinch doctor [--offline] [--json] [PROVIDER | PROVIDER/MODEL …]"
 EPILOG = """\
-Without a name: this machine, and every service that is set up.
-With names: these services, set up or not. A service is asked for one word,
-of the model that is chosen or else of a usual one.
+Without names: check this machine and every configured service.
+With names: check these services, configured or not. The check sends a small
+request to the chosen model, or else to a default model of the service.
 
-exit status: 0 all is well · 1 something is bad · 2 usage · 130 interrupted
+exit status: 0 no problems · 1 problems found · 2 usage error · 130 interrupted
 """
 
 
-class Asked(argparse.Namespace):
-    """What the command line says."""
+class _Arguments(argparse.Namespace):
+    """Parsed arguments."""
 
     names: list[str]
     offline: bool
@@ -40,25 +40,26 @@ class _Parser(argparse.ArgumentParser):
 
 
 def run_doctor(argv: Sequence[str], *, cwd: Path, out: Output) -> int:
-    """Tell what was found; the status is 1 when something that is set up does not work.
+    """Print the findings; the status is 1 if something that is configured does not work.
 
     Raises:
-        ConfigError: the arguments make no sense, or a name is no provider's.
-        SystemExit: help was asked for, and printed.
+        ConfigError: the arguments are invalid, or a name is not that of a provider.
+        SystemExit: help was requested and has been printed.
     """
-    asked = _parser().parse_args(list(argv), namespace=Asked())
+    arguments = _parser().parse_args(list(argv), namespace=_Arguments())
     found: list[Finding] = []
 
-    def tell(finding: Finding) -> None:
+    def report(finding: Finding) -> None:
         found.append(finding)
-        if not asked.json:
+        if not arguments.json:
             out.write_text("\n".join(lines(finding)))
 
-    # Left open where a person interrupts it: closing it waits for name servers and keyrings that do not answer.
+    # Not closed after an interrupt: closing would wait for name servers and keyrings that do not answer.
     runner = asyncio.Runner()
-    runner.run(run_checks(CheckRequest(asked.names, asked.offline), setup_for(find_paths(os.environ), cwd), tell))
+    request = CheckRequest(arguments.names, arguments.offline)
+    runner.run(run_checks(request, setup_for(find_paths(os.environ), cwd), report))
     runner.close()
-    if asked.json:
+    if arguments.json:
         out.write_json({"version": __version__, "findings": [finding.as_json() for finding in found]})
     return 1 if any(finding.level == "bad" for finding in found) else 0
 
@@ -67,13 +68,13 @@ def _parser() -> _Parser:
     parser = _Parser(
         prog="cinch doctor",
         usage=USAGE,
-        description="Says what keeps cinch from working, and how to mend it.",
+        description="Check configuration, connections and keys.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("names", nargs="*", metavar="PROVIDER", help="a service to ask, or a model of it as PROVIDER/MODEL")
-    add("--offline", action="store_true", help="ask nobody: look at this machine and what is set up")
-    add("--json", action="store_true", help="one JSON object, for scripts and reports")
+    add("names", nargs="*", metavar="PROVIDER", help="provider, or a model as PROVIDER/MODEL")
+    add("--offline", action="store_true", help="send no requests: check this machine and the configuration")
+    add("--json", action="store_true", help="print one JSON object")
     return parser

@@ -1,4 +1,4 @@
-"""What a step on the way to a service failed of, and what a person can do about it."""
+"""Findings for failed connection steps, with remedies."""
 
 from __future__ import annotations
 
@@ -9,58 +9,59 @@ from cinch_tui.doctor.findings import Finding
 from cinch_tui.doctor.route import Proxy, Route
 from providers.net.tls import explain_rejection
 
-CHECK = "check the address and your network; where only a proxy leads out: export HTTPS_PROXY=http://HOST:PORT"
+CHECK = "check the address and your network; if you need a proxy: export HTTPS_PROXY=http://HOST:PORT"
 
 
 def diagnose_dns(route: Route, error: OSError) -> Finding:
-    """Why a host has no address."""
-    if gate := route.proxy:
-        told = f"nobody knows the host of the proxy {gate.address}, from {gate.source}"
-        return Finding("bad", "", told, f"correct or unset {gate.source}", "name")
+    """Return the finding for a failed DNS lookup."""
+    if proxy := route.proxy:
+        message = f"DNS lookup failed for the proxy {proxy.address}, from {proxy.source}"
+        return Finding("bad", "", message, f"correct or unset {proxy.source}", "name")
     is_silent = isinstance(error, TimeoutError) or error.errno == socket.EAI_AGAIN
-    told = f"no name server says where {route.host} is" if is_silent else f"nobody knows a host {route.host}"
-    return Finding("bad", "", told, CHECK, "name")
+    reason = "no answer from a name server" if is_silent else "unknown host"
+    message = f"DNS lookup failed for {route.host}: {reason}"
+    return Finding("bad", "", message, CHECK, "name")
 
 
 def diagnose_connection(route: Route, error: OSError, seconds: float) -> Finding:
-    """Why nobody takes the connection."""
-    gate = route.proxy
-    whom = f"the proxy {gate.address} (from {gate.source})" if gate else route.address
+    """Return the finding for a failed TCP connection."""
+    proxy = route.proxy
+    target = f"the proxy {proxy.address} (from {proxy.source})" if proxy else route.address
     if isinstance(error, TimeoutError):
-        told = f"{whom} does not answer within {seconds:g} s, as behind a firewall"
+        message = f"connecting to {target} timed out after {seconds:g} s; a firewall may block it"
     elif isinstance(error, ConnectionRefusedError):
-        told = f"nothing listens at {whom}"
+        message = f"connection refused by {target}"
     else:
-        told = f"no way leads to {whom}: {error.strerror or type(error).__name__}"
-    mend = f"start the proxy, or correct or unset {gate.source}" if gate else CHECK
-    return Finding("bad", "", told, mend, "connection")
+        message = f"{target} is unreachable: {error.strerror or type(error).__name__}"
+    remedy = f"start the proxy, or correct or unset {proxy.source}" if proxy else CHECK
+    return Finding("bad", "", message, remedy, "connection")
 
 
-def diagnose_proxy(gate: Proxy, error: OSError, seconds: float) -> Finding:
-    """Why the proxy did not get as far as an answer."""
+def diagnose_proxy(proxy: Proxy, error: OSError, seconds: float) -> Finding:
+    """Return the finding for a proxy that did not answer."""
     if isinstance(error, ssl.SSLError):
-        told = f"no secure connection to the proxy {gate.address}: {_reason(error)}"
-        mend = f"most proxies are spoken to in the clear: export {gate.variable}=http://{gate.address}"
-        return Finding("bad", "", told, mend, "proxy")
-    waited = f"says nothing within {seconds:g} s" if isinstance(error, TimeoutError) else "hangs up"
-    told = f"{gate.address} takes the connection and {waited}"
-    return Finding("bad", "", told, f"is {gate.source} right? If so, ask whoever runs the proxy", "proxy")
+        message = f"TLS handshake with the proxy {proxy.address} failed: {_reason(error)}"
+        remedy = f"most proxies use unencrypted HTTP: export {proxy.variable}=http://{proxy.address}"
+        return Finding("bad", "", message, remedy, "proxy")
+    waited = f"does not answer within {seconds:g} s" if isinstance(error, TimeoutError) else "closes it"
+    message = f"{proxy.address} accepts the connection and {waited}"
+    return Finding("bad", "", message, f"check {proxy.source}, or ask the administrator of the proxy", "proxy")
 
 
 def diagnose_tls(route: Route, error: OSError, seconds: float) -> Finding:
-    """Why there is no secure connection."""
+    """Return the finding for a failed TLS handshake."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        told, _, mend = explain_rejection(error, route.host).partition("; ")
-        return Finding("bad", "", told, mend, "TLS")
+        message, _, remedy = explain_rejection(error, route.host).partition("; ")
+        return Finding("bad", "", message, remedy, "TLS")
     if isinstance(error, TimeoutError):
-        told = f"{route.address} takes the connection and begins no secure one within {seconds:g} s"
+        message = f"TLS handshake with {route.address} timed out after {seconds:g} s"
     elif isinstance(error, ssl.SSLError):
-        told = f"{route.address} does not speak TLS as we do: {_reason(error)}"
+        message = f"TLS handshake with {route.address} failed: {_reason(error)}"
     else:
-        told = f"{route.address} hangs up instead of beginning a secure connection"
-    mend = "a firewall may stand between; a server without encryption has an address with http://"
-    return Finding("bad", "", told, mend, "TLS")
+        message = f"{route.address} closes the connection during the TLS handshake"
+    remedy = "a firewall may interfere; for a server without encryption, use an address with http://"
+    return Finding("bad", "", message, remedy, "TLS")
 
 
 def _reason(error: ssl.SSLError) -> str:
-    return (error.reason or "TLS failed").lower().replace("_", " ")
+    return (error.reason or "unknown reason").lower().replace("_", " ")

@@ -1,4 +1,4 @@
-"""What was found, and how it is written down."""
+"""Findings of the checks, and their text form."""
 
 from __future__ import annotations
 
@@ -21,28 +21,32 @@ HANGING = " " * 21
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at. Only what is `bad` keeps cinch from working.
-
-    `step` is the part of the way to a service that was looked at, `mend` what a person can do, in one sentence.
-    """
+    """Result of one check."""
 
     level: Level
+    """Severity; only "bad" keeps cinch from working."""
+
     subject: str
+    """The provider, program or file that was checked."""
+
     message: str
     remedy: str = ""
-    step: str = ""
+    """The next action for the user, in one sentence."""
 
-    def about(self, what: str) -> Finding:
-        return replace(self, subject=what)
+    step: str = ""
+    """The connection step, for checks of a service."""
+
+    def about(self, subject: str) -> Finding:
+        return replace(self, subject=subject)
 
     def as_json(self) -> JsonObject:
         return {name: value for name, value in asdict(self).items() if value}
 
 
 def lines(finding: Finding, width: int = WIDTH) -> Iterator[str]:
-    """The finding as text, its mend in a line of its own. An address or a path is never broken."""
-    told = f"{finding.step}: {finding.message}" if finding.step else finding.message
-    yield from _wrapped(f"{finding.level:<5}{finding.subject:<15} ", told, width)
+    """Yield the finding as wrapped text, with the remedy on separate lines; addresses and paths are not broken."""
+    message = f"{finding.step}: {finding.message}" if finding.step else finding.message
+    yield from _wrapped(f"{finding.level:<5}{finding.subject:<15} ", message, width)
     if finding.remedy:
         yield from _wrapped(HANGING, f"→ {finding.remedy}", width)
 

@@ -1,4 +1,4 @@
-"""What cinch finds on this machine, without asking anybody."""
+"""Checks of this machine, without network access."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 def machine_findings(keys: KeyStore, config: Config | ConfigError) -> Iterator[Finding]:
-    """Programs, the terminal, the configuration as it was loaded or why it was not, the folders and the stored keys."""
+    """Check programs, the terminal, the configuration, the folders and the stored keys."""
     yield from _programs()
     yield from _terminal()
     yield from _configuration(keys.paths, config)
     yield from _folders(keys.paths)
     try:
-        # Whatever is looked for, a damaged file is noticed.
+        # Any lookup detects a damaged file.
         keys.find("", ())
     except ConfigError as error:
         yield Finding("bad", "keys", str(error))
@@ -43,25 +43,29 @@ def _programs() -> Iterator[Finding]:
         try:
             yield Finding("ok", name, version(name))
         except PackageNotFoundError:
-            yield Finding("bad", name, "is not installed", "install cinch again")
+            yield Finding("bad", name, "is not installed", "reinstall cinch")
     try:
         yield Finding("ok", "ripgrep", ripgrep_path())
     except RipgrepMissing as error:
         yield Finding("bad", "ripgrep", str(error))
     git = shutil.which("git")
-    yield Finding("ok", "git", git) if git else Finding("note", "git", "not found: cinch works, but knows no branches")
+    yield (
+        Finding("ok", "git", git)
+        if git
+        else Finding("note", "git", "not found: the branch and /diff against git are not available")
+    )
 
 
 def _terminal() -> Iterator[Finding]:
     term = os.environ.get("TERM", "")
     size = shutil.get_terminal_size()
     if term in ("", "dumb"):
-        told = f"TERM is {term or 'not set'}: the app needs a terminal with a cursor"
-        yield Finding("note", "terminal", told)
+        message = f"TERM is {term or 'not set'}: the app needs a full-screen terminal; use cinch --plain"
+        yield Finding("note", "terminal", message)
     else:
-        colours = os.environ.get("COLORTERM", "") or "256 colours or fewer"
+        colours = os.environ.get("COLORTERM", "") or "256 colors or fewer"
         yield Finding("ok", "terminal", f"{term}, {colours}, {size.columns}x{size.lines}")
-    # The app puts something of its own in the place of the other one.
+    # Textual replaces sys.stdout while the app runs.
     encoding = sys.__stdout__.encoding if sys.__stdout__ else "utf-8"
     is_utf8 = encoding.lower().replace("-", "") == "utf8"
     yield (
@@ -73,9 +77,13 @@ def _terminal() -> Iterator[Finding]:
 
 def _configuration(paths: Paths, config: Config | ConfigError) -> Iterator[Finding]:
     if isinstance(config, Exception):
-        yield Finding("bad", "configuration", str(config), "cinch config edit opens it")
+        yield Finding("bad", "configuration", str(config), "fix it with: cinch config edit")
         return
-    known = str(paths.config_file) if paths.config_file.exists() else f"{paths.config_file} (none yet: all defaults)"
+    known = (
+        str(paths.config_file)
+        if paths.config_file.exists()
+        else f"{paths.config_file} (does not exist: defaults apply)"
+    )
     yield Finding("ok", "configuration", known)
     for notice in config.notices:
         yield Finding("note", "configuration", notice)
@@ -88,5 +96,8 @@ def _folders(paths: Paths) -> Iterator[Finding]:
             yield Finding("ok", name, str(folder))
         else:
             yield Finding(
-                "bad", name, f"{folder} cannot be written", f"make {nearest} yours, or set CINCH_HOME to another folder"
+                "bad",
+                name,
+                f"{folder} is not writable",
+                f"change the permissions of {nearest}, or set CINCH_HOME to another folder",
             )

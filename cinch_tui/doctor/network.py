@@ -1,6 +1,6 @@
-"""The way to a service, step by step: name, connection, proxy, TLS. The first that fails says what to do.
+"""Connection check of a service, step by step: DNS, TCP, proxy, TLS.
 
-Only walked when a request has failed. Nothing secret is sent but a proxy's own password, to that proxy.
+Runs only after a request has failed. The only secret it sends is a proxy's password, to that proxy.
 """
 
 from __future__ import annotations
@@ -20,20 +20,23 @@ from harness.lazy_dataclass import dataclass
 
 SECONDS = 5.0
 TOLERABLE = timedelta(minutes=5)
-# Of a certificate, in OpenSSL's numbers.
+# Certificate errors of OpenSSL.
 NOT_YET_VALID, EXPIRED = 9, 10
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionCheck:
-    """`trust` is whom requests believe to be who they say, `seconds` the time that each step gets."""
+    """Check of one route."""
 
     route: Route
     trust: ssl.SSLContext
+    """The TLS context that requests use."""
+
     seconds: float = SECONDS
+    """Time limit of each step."""
 
     async def findings(self) -> list[Finding]:
-        """The steps in order, up to the first that fails."""
+        """Run the steps in order, up to the first that fails."""
         found: list[Finding] = []
         for step in (self._name, self._connection, self._proxy, self._tls):
             found.extend(await step())
@@ -42,15 +45,15 @@ class ConnectionCheck:
         return found
 
     async def clock(self) -> list[Finding]:
-        """Whether this machine's clock is far from the service's, where it says what time it is."""
+        """Compare this machine's clock with the service's, if it sends a date."""
         try:
             async with asyncio.timeout(self.seconds), self._line() as line:
                 if self.route.is_encrypted:
                     await line.secure(self.route.host, _believing_all())
-                told = await server_date(line, self.route.host)
+                server_time = await server_date(line, self.route.host)
         except OSError:
             return []
-        return [] if told is None else _skew(told)
+        return [] if server_time is None else _skew(server_time)
 
     async def _name(self) -> list[Finding]:
         host, port = self.route.next_hop
@@ -60,8 +63,8 @@ class ConnectionCheck:
         except OSError as error:
             return [diagnose_dns(self.route, error)]
         addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-        # Where the address names no host, there was nothing to look up.
-        named = f"{host} is {', '.join(addresses[:2])}"
+        # An IP address needs no lookup.
+        named = f"{host} resolves to {', '.join(addresses[:2])}"
         return [] if addresses == [host] else [Finding("ok", "", named, step="name")]
 
     async def _connection(self) -> list[Finding]:
@@ -70,19 +73,19 @@ class ConnectionCheck:
                 await (await Connection.to(*self.route.next_hop)).close()
         except OSError as error:
             return [diagnose_connection(self.route, error, self.seconds)]
-        gate = self.route.proxy
-        whom = f"the proxy {gate.address} (from {gate.source})" if gate else self.route.address
-        return [Finding("ok", "", f"{whom} takes it", step="connection")]
+        proxy = self.route.proxy
+        target = f"the proxy {proxy.address} (from {proxy.source})" if proxy else self.route.address
+        return [Finding("ok", "", f"{target} accepts connections", step="connection")]
 
     async def _proxy(self) -> list[Finding]:
-        gate = self.route.proxy
-        if gate is None or not self.route.is_tunnelled:
+        proxy = self.route.proxy
+        if proxy is None or not self.route.is_tunnelled:
             return []
         try:
             async with asyncio.timeout(self.seconds), self._to_next_hop() as line:
-                return [await pass_proxy(line, self.route, gate)]
+                return [await pass_proxy(line, self.route, proxy)]
         except OSError as error:
-            return [diagnose_proxy(gate, error, self.seconds)]
+            return [diagnose_proxy(proxy, error, self.seconds)]
 
     async def _tls(self) -> list[Finding]:
         if not self.route.is_encrypted:
@@ -95,11 +98,11 @@ class ConnectionCheck:
             return [*(await self.clock() if is_of_dates else []), diagnose_tls(self.route, error, self.seconds)]
         except OSError as error:
             return [diagnose_tls(self.route, error, self.seconds)]
-        return [Finding("ok", "", f"{self.route.host} proves who it is", step="TLS")]
+        return [Finding("ok", "", f"certificate of {self.route.host} is valid", step="TLS")]
 
     @asynccontextmanager
     async def _line(self) -> AsyncGenerator[Connection]:
-        """A connection to the service, through the proxy where there is one."""
+        """Open a connection to the service, through the proxy if there is one."""
         async with self._to_next_hop() as line:
             if self.route.proxy and self.route.is_tunnelled:
                 await pass_proxy(line, self.route, self.route.proxy)
@@ -117,18 +120,18 @@ class ConnectionCheck:
 
 
 def _believing_all() -> ssl.SSLContext:
-    """For asking a server for the time whose certificate is not believed; nothing else is said to it."""
+    """Return a TLS context without verification, used only to read the Date header of a server."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return context
 
 
-def _skew(told: datetime) -> list[Finding]:
-    ahead = datetime.now(UTC) - told
+def _skew(server_time: datetime) -> list[Finding]:
+    ahead = datetime.now(UTC) - server_time
     if abs(ahead) <= TOLERABLE:
         return []
     minutes = abs(ahead).total_seconds() / 60
     where = "ahead of" if ahead > timedelta() else "behind"
     text = f"this machine's clock is {minutes:,.0f} minutes {where} the service's"
-    return [Finding("bad", "", text, "set the clock: certificates and signatures are only good at their time", "clock")]
+    return [Finding("bad", "", text, "set the clock: certificates and signatures depend on the time", "clock")]

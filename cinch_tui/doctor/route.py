@@ -1,4 +1,4 @@
-"""Which way a request takes: straight to the service, or through a proxy."""
+"""Route of a request: directly to the service, or through a proxy."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy as it is connected to. `source` is the variable that names it, or the system."""
+    """A proxy server."""
 
     scheme: str
     host: str
     port: int
     source: str
+    """The environment variable that sets it, or the system configuration."""
+
     username: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
 
@@ -33,7 +35,7 @@ class Proxy:
 
     @property
     def variable(self) -> str:
-        """What to set for another one."""
+        """The environment variable to set for another proxy."""
         return self.source if self.source.lower().endswith("_proxy") else "HTTPS_PROXY"
 
 
@@ -54,31 +56,31 @@ class Route:
 
     @property
     def is_tunnelled(self) -> bool:
-        """Whether the proxy is asked for a way through: what is not encrypted is handed to an HTTP proxy as it is."""
+        """True if the proxy opens a tunnel; unencrypted requests are sent to an HTTP proxy directly."""
         return self.proxy is not None and (self.is_encrypted or self.proxy.is_socks)
 
     @property
     def next_hop(self) -> tuple[str, int]:
-        """Whom we connect to ourselves."""
+        """Host and port that cinch itself connects to."""
         return (self.proxy.host, self.proxy.port) if self.proxy else (self.host, self.port)
 
 
 def route_to(url: str) -> Route | None:
-    """The way to an address; None where it, or that of the proxy, cannot be read."""
+    """Return the route to a URL; None if the URL or that of the proxy is invalid."""
     try:
-        parts, gate = urlsplit(url), _gate(url)
+        parts, proxy = urlsplit(url), _proxy(url)
         host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0)
     except ValueError:
         return None
-    return Route(host, port, parts.scheme == "https", gate) if host and port else None
+    return Route(host, port, parts.scheme == "https", proxy) if host and port else None
 
 
-def _gate(url: str) -> Proxy | None:
+def _proxy(url: str) -> Proxy | None:
     proxy = proxy_for(url, os.environ)
     if proxy is None:
         return None
     parts = urlsplit(proxy.url)
     if not parts.hostname or not (port := parts.port or PORTS.get(parts.scheme)):
-        raise ValueError("no proxy that can be used")
+        raise ValueError("invalid proxy URL")
     name, password = unquote(parts.username or ""), unquote(parts.password or "")
     return Proxy(parts.scheme, parts.hostname, port, proxy.source, name, password)

@@ -1,4 +1,4 @@
-"""Whether a service answers: the cheapest request that a run would make, and the way there where it fails."""
+"""Check of one service: a minimal request, and a connection check if it fails."""
 
 from __future__ import annotations
 
@@ -36,64 +36,69 @@ if TYPE_CHECKING:
     from providers.endpoint import Endpoint
 
 UNLISTED = (404, 405, 501)
-"""How a service refuses that has no list of its models."""
+"""Status codes of services that do not list their models."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds: for an answer, for that of a model that may have to be loaded first, for each step on the way."""
+    """Time limits, in seconds."""
 
     answer: float = 20.0
+    """Answer of a remote service."""
+
     local: float = 60.0
+    """Answer of a local server, which may have to load the model first."""
+
     step: float = SECONDS
+    """One connection step."""
 
 
 def check_setup(target: Target) -> Finding:
-    """What there is to say of a service without asking it."""
+    """Check a service without sending a request."""
     name = target.preset.name
     try:
         endpoint = endpoint_of(target.preset, target.base_url or None, target)
         if target.model_id:
-            # Says what is missing besides a key, such as an extra.
+            # Detects other problems, such as a missing optional dependency.
             connect(target.name, base_url=target.base_url or None, credentials=target)
     except ConfigError as error:
-        return Finding("bad", name, target.problem or str(error), _about_setup(error, target), "setup")
-    model = target.name if target.is_chosen else "not asked"
-    return Finding("ok", name, f"{model}{_by_key(target)}{_by_way(endpoint)}")
+        return Finding("bad", name, target.problem or str(error), _setup_remedy(error, target), "setup")
+    model = target.name if target.is_chosen else "not checked"
+    return Finding("ok", name, f"{model}{_key_text(target)}{_route_text(endpoint)}")
 
 
-async def check_service(target: Target, patience: Timeouts) -> list[Finding]:
-    """What there is to say of one service, by its steps where it fails."""
+async def check_service(target: Target, timeouts: Timeouts) -> list[Finding]:
+    """Send a request to a service and return the findings, with the connection steps if it fails."""
     name = target.preset.name
     if target.problem:
         return [Finding("bad", name, target.problem)]
     try:
         endpoint = endpoint_of(target.preset, target.base_url or None, target)
-        found = await _asked(target, endpoint, patience)
+        found = await _request(target, endpoint, timeouts)
     except ConfigError as error:
-        return [Finding("bad", name, str(error), _about_setup(error, target), "setup")]
-    # A refusal may quote what it refuses.
+        return [Finding("bad", name, str(error), _setup_remedy(error, target), "setup")]
+    # An error message may quote the key.
     return [
         replace(each.about(name), message=endpoint.hide_key(each.message), remedy=endpoint.hide_key(each.remedy))
         for each in found
     ]
 
 
-async def _asked(target: Target, endpoint: Endpoint, patience: Timeouts) -> list[Finding]:
-    seconds = patience.local if endpoint.preset.is_local or endpoint.is_loopback else patience.answer
+async def _request(target: Target, endpoint: Endpoint, timeouts: Timeouts) -> list[Finding]:
+    seconds = timeouts.local if endpoint.preset.is_local or endpoint.is_loopback else timeouts.answer
     try:
         async with asyncio.timeout(seconds):
             return [await (_answered(target, endpoint) if target.model_id else _listed(target, endpoint))]
     except TimeoutError:
-        silence = NetworkError(f"{endpoint.shown_url} gave no answer within {seconds:g} s")
-        return await _failed(target, endpoint, silence, patience)
+        silence = NetworkError(f"{endpoint.shown_url} did not answer within {seconds:g} s")
+        return await _failed(target, endpoint, silence, timeouts)
     except ProviderError as error:
-        return await _failed(target, endpoint, error, patience)
+        return await _failed(target, endpoint, error, timeouts)
 
 
 async def _answered(target: Target, endpoint: Endpoint) -> Finding:
     model = connect(target.name, base_url=target.base_url or None, credentials=target)
-    # What has to be loaded here is not to be counted as waiting for the service.
+    # Time to load local code must not count as response time.
     warm: Callable[[], None] | None = getattr(model.provider, "warm", None)
     if warm:
         await asyncio.to_thread(warm)
@@ -103,30 +108,30 @@ async def _answered(target: Target, endpoint: Endpoint) -> Finding:
     finally:
         await model.provider.close()
     cost = with_price(answer.usage, facts.price).cost
-    said = f"{target.model_id} answered, first after {_ms(answer.first)}, all after {_ms(answer.whole)}"
+    message = f"{target.model_id} answered: first token after {_ms(answer.first)}, complete after {_ms(answer.whole)}"
     price = f", for ${cost.total:.6f}" if cost is not None else ""
-    return Finding("ok", "", said + price + _by_key(target) + _by_way(endpoint), step="answer")
+    return Finding("ok", "", message + price + _key_text(target) + _route_text(endpoint), step="answer")
 
 
 async def _listed(target: Target, endpoint: Endpoint) -> Finding:
     names = await list_models(target.preset.name, base_url=target.base_url or None, credentials=target)
     name = target.preset.name
     if not names:
-        mend = target.preset.remedies.get("empty", f"name a model that it has: cinch doctor {name}/NAME")
-        return Finding("note", "", f"{endpoint.shown_url} answers and serves no models", mend, "models")
+        remedy = target.preset.remedies.get("empty", f"check a model of it: cinch doctor {name}/NAME")
+        return Finding("note", "", f"{endpoint.shown_url} lists no models", remedy, "models")
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    told = f"serves {shown}{_by_key(target)}{_by_way(endpoint)}"
-    mend = "" if target.preset.is_local else _ask_one(target)
-    return Finding("ok", "", told, mend, "models")
+    message = f"serves {shown}{_key_text(target)}{_route_text(endpoint)}"
+    remedy = "" if target.preset.is_local else _model_hint(target)
+    return Finding("ok", "", message, remedy, "models")
 
 
-async def _failed(target: Target, endpoint: Endpoint, error: ProviderError, patience: Timeouts) -> list[Finding]:
-    """What the request failed of, and how far the way to the service is open."""
-    if _may_be_of_the_clock(endpoint, error):
-        walk = _walk(endpoint, error, patience)
-        return [_refusal(target, error), *(await walk.clock() if walk else [])]
-    walk = _walk(endpoint, error, patience) if _is_of_the_way(error) else None
-    steps = await walk.findings() if walk else []
+async def _failed(target: Target, endpoint: Endpoint, error: ProviderError, timeouts: Timeouts) -> list[Finding]:
+    """Return the error of the request, and the connection steps if it was a network error."""
+    if _may_be_clock_skew(endpoint, error):
+        connection = _connection_check(endpoint, error, timeouts)
+        return [_refusal(target, error), *(await connection.clock() if connection else [])]
+    connection = _connection_check(endpoint, error, timeouts) if _is_network_error(error) else None
+    steps = await connection.findings() if connection else []
     if not any(step.level == "bad" for step in steps):
         return [*steps, _refusal(target, error)]
     silent = target.preset.remedies.get("silent", "").replace("MODEL", target.model_id or "MODEL")
@@ -135,14 +140,14 @@ async def _failed(target: Target, endpoint: Endpoint, error: ProviderError, pati
     return steps
 
 
-def _may_be_of_the_clock(endpoint: Endpoint, error: ProviderError) -> bool:
-    """Whether a login was refused: unlike a key, what it signs is only good at its time."""
+def _may_be_clock_skew(endpoint: Endpoint, error: ProviderError) -> bool:
+    """Return True if a login was rejected: unlike keys, signatures depend on the clock."""
     is_login = endpoint.secret is None and not endpoint.preset.key_required
     return is_login and isinstance(error, AuthenticationFailed) and error.status is not None
 
 
-def _is_of_the_way(error: ProviderError) -> bool:
-    """Whether the network failed, and not what came over it."""
+def _is_network_error(error: ProviderError) -> bool:
+    """Return True for an error of the network, not of the service."""
     if error.status is not None:
         return False
     from httpx import TransportError
@@ -150,19 +155,19 @@ def _is_of_the_way(error: ProviderError) -> bool:
     return isinstance(error, NetworkError) or any(isinstance(cause, TransportError) for cause in _causes(error))
 
 
-def _walk(endpoint: Endpoint, error: ProviderError, patience: Timeouts) -> ConnectionCheck | None:
+def _connection_check(endpoint: Endpoint, error: ProviderError, timeouts: Timeouts) -> ConnectionCheck | None:
     route = route_to(_address(endpoint, error))
     if route is None:
         return None
-    # Slow to import, and most often the way is open.
+    # Slow to import and rarely needed.
     from providers.net.tls import ssl_context, unused_context
 
     try:
         trust = ssl_context(os.environ) if route.meets_tls else unused_context()
     except RequestRejected:
-        # The request has failed of that, and says so.
+        # The request failed with the same error and reports it.
         return None
-    return ConnectionCheck(route, trust, patience.step)
+    return ConnectionCheck(route, trust, timeouts.step)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -172,7 +177,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _address(endpoint: Endpoint, error: ProviderError) -> str:
-    """Where the request went: a service may choose another host than its usual one, by region."""
+    """Return the URL of the request: a service may use another host, for example by region."""
     from httpx import RequestError
 
     asked = (cause for cause in _causes(error) if isinstance(cause, RequestError))
@@ -182,17 +187,17 @@ def _address(endpoint: Endpoint, error: ProviderError) -> str:
 
 
 def _refusal(target: Target, error: ProviderError) -> Finding:
-    """A service that has no time now, or lacks the model that only we chose, is no fault of the set-up."""
+    """Return the finding for an error; overload, or a missing default model, is not a problem of the setup."""
     if not target.model_id and error.status in UNLISTED:
-        return Finding("note", "", f"it answers and does not list its models: {error}", _ask_one(target), "models")
+        return Finding("note", "", f"the service does not list its models: {error}", _model_hint(target), "models")
     is_passing = isinstance(error, ModelThrottled | ModelOverloaded)
     is_our_choice = isinstance(error, ModelNotFound) and target.is_own_default
     level = "note" if is_passing or is_our_choice else "bad"
     return Finding(level, "", str(error), remedy_for(error, target), _step(error))
 
 
-def _ask_one(target: Target) -> str:
-    return f"to have a model asked: cinch doctor {target.preset.name}/NAME"
+def _model_hint(target: Target) -> str:
+    return f"to check a model: cinch doctor {target.preset.name}/NAME"
 
 
 def _step(error: ProviderError) -> str:
@@ -207,17 +212,17 @@ def _step(error: ProviderError) -> str:
             return "answer"
 
 
-def _about_setup(error: ConfigError, target: Target) -> str:
+def _setup_remedy(error: ConfigError, target: Target) -> str:
     is_of_address = "base URL" in str(error) and target.address_source
-    return f"correct it: it is{target.address_from}" if is_of_address else ""
+    return f"correct the base URL{target.address_from}" if is_of_address else ""
 
 
-def _by_key(target: Target) -> str:
+def _key_text(target: Target) -> str:
     return f"; key from {target.secret.source}" if target.secret else ""
 
 
-def _by_way(endpoint: Endpoint) -> str:
-    """What of the way is not as usual."""
+def _route_text(endpoint: Endpoint) -> str:
+    """Describe an unusual address or proxy; empty for the default."""
     route = route_to(endpoint.base_url)
     at = "" if endpoint.is_vendors_own and not endpoint.is_loopback else f"; at {endpoint.shown_url}"
     return f"{at}; through the proxy {route.proxy.address}, from {route.proxy.source}" if route and route.proxy else at

@@ -1,4 +1,4 @@
-"""Which services are looked at: those that are configured, or those that a person names."""
+"""Services to check: those that are configured, or those named by the user."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A service to look at. Without a `model_id`, it is asked what it serves.
-
-    `is_chosen`: a person named this model. `problem` is why no key could be looked for.
-    """
+    """A service to check."""
 
     preset: Preset
     model_id: str = ""
+    """The model to send a request to; empty: list the models of the service."""
+
     base_url: str = ""
     secret: Secret | None = None
     is_chosen: bool = False
+    """True if the user chose this model."""
+
     problem: str = ""
+    """The error if the key could not be looked up."""
 
     @property
     def name(self) -> str:
@@ -38,12 +40,12 @@ class Target:
 
     @property
     def is_own_default(self) -> bool:
-        """Whether we chose the model, and nobody said that it is there."""
+        """True if the model is the default of the preset, which the account may not have."""
         return bool(self.model_id) and not self.is_chosen
 
     @property
     def address_source(self) -> str:
-        """Where an address that is not the usual one was given."""
+        """The setting or variable of a custom base URL; empty for the default."""
         if self.base_url:
             return "model.base_url"
         variable = self.preset.base_url_variable
@@ -54,16 +56,16 @@ class Target:
         return f" from {self.address_source}" if self.address_source else ""
 
     def find(self, preset_name: str, variables: Sequence[str]) -> Secret | None:
-        """As credentials: the key that was found before."""
+        """Return the key that was looked up before; implements `Credentials`."""
         del preset_name, variables
         return self.secret
 
 
 def named_targets(names: Iterable[str], keys: Credentials, chosen: Sequence[ModelChoice]) -> list[Target]:
-    """Those that a person names, `provider` or `provider/model`.
+    """Return the services named as `provider` or `provider/model`.
 
     Raises:
-        ConfigError: there is no such provider.
+        ConfigError: a provider is unknown.
     """
     return [_named(name, keys, chosen) for name in names]
 
@@ -77,9 +79,9 @@ def _named(name: str, keys: Credentials, chosen: Sequence[ModelChoice]) -> Targe
 
 
 def configured_targets(keys: Credentials, chosen: Sequence[ModelChoice], local: Iterable[LocalServer]) -> list[Target]:
-    """Every service that is set up: its model is chosen, it has a key or an address, or it answers on this machine.
+    """Return every configured service: one with a chosen model, a key, a base URL or a running local server.
 
-    Two presets for one service with one key are one, unless both were chosen.
+    Presets that share a service and a key count once, unless both were chosen.
     """
     answering = {server.preset for server in local}
     found: list[Target] = [*_chosen_targets(keys, chosen)]
@@ -109,7 +111,7 @@ def _chosen_targets(keys: Credentials, chosen: Iterable[ModelChoice]) -> Iterato
 def _with_key(target: Target, keys: Credentials, variables: Sequence[str] | None = None) -> Target:
     preset = target.preset
     try:
-        # A variable that other programs use too is no sign that this service is set up.
+        # A variable that other programs also use does not mean that this service is configured.
         return replace(target, secret=keys.find(preset.name, preset.variables if variables is None else variables))
     except ConfigError as error:
         return replace(target, problem=str(error))

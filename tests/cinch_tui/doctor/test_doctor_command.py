@@ -35,7 +35,7 @@ def test_a_machine_without_anything_set_up_is_well() -> None:
     done = doctor("--offline")
 
     assert done.returncode == 0, done.stdout
-    assert "note services        no key and no local server" in done.stdout
+    assert "note services        no API key and no local server found" in done.stdout
 
 
 def test_all_that_is_set_up_is_asked_within_80_columns(anthropic: Begin) -> None:
@@ -83,7 +83,7 @@ def test_scripts_get_one_object(anthropic: Begin) -> None:
     assert finding["level"] == "note"
     assert finding["subject"] == "anthropic"
     assert finding["step"] == "answer"
-    assert finding["remedy"].startswith("the way and the key are good")
+    assert finding["remedy"].startswith("connection and key are valid")
 
 
 def test_a_wrong_configuration_does_not_keep_the_doctor_from_looking(own_home: Path) -> None:
@@ -119,7 +119,7 @@ def test_help_says_what_is_asked() -> None:
 def test_ctrl_c_ends_it_at_once(anthropic: Begin) -> None:
     server = anthropic([Hang()])
     terminal = pexpect.spawn(COMMAND[0], COMMAND[1:], encoding="utf-8", dimensions=(24, 80), timeout=60)
-    terminal.expect("asks anthropic")
+    terminal.expect("checking anthropic")
     while not server.requests:
         terminal.expect([".", pexpect.TIMEOUT], timeout=0.05)
 

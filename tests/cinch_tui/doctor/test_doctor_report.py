@@ -19,6 +19,6 @@ async def test_the_app_tells_of_the_model_in_use_in_one_block(tmp_path: Path) ->
 
     first, *lines, last = told.splitlines()
     assert (first, last) == ("```text", "```")
-    assert any(line.startswith("ok   openai-chat     answer: qwen answered, first after ") for line in lines)
+    assert any(line.startswith("ok   openai-chat     answer: qwen answered: first token after ") for line in lines)
     assert any(line.startswith("ok   cinch ") for line in lines)
     assert all(len(line) <= WIDTH or len(line.split()) <= 3 for line in lines)

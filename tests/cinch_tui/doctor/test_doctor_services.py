@@ -29,7 +29,7 @@ async def test_a_service_that_answers_takes_one_cheap_request(anthropic: Begin) 
     level, told = await only("anthropic/claude-sonnet-4-5")
 
     assert level == "ok"
-    assert told.startswith("ok anthropic answer: claude-sonnet-4-5 answered, first after ")
+    assert told.startswith("ok anthropic answer: claude-sonnet-4-5 answered: first token after ")
     assert "for $0.000060; key from environment variable ANTHROPIC_API_KEY; at http://127.0.0.1:" in told
     [request] = server.requests
     assert request.body["max_tokens"] == 16
@@ -41,8 +41,8 @@ REFUSALS = {
     "money": (400, "Your credit balance is too low", "bad", "account: Anthropic: no credit", "add credit"),
     "pace": (429, "slow down", "note", "answer: Anthropic: too many requests", "try again in 7 s"),
     "load": (529, "overloaded", "note", "answer: Anthropic: overloaded", "try again in 7 s"),
-    "trouble": (500, "it broke", "bad", "answer: Anthropic: HTTP 500", "the service's own trouble"),
-    "request": (400, "no field of that name", "bad", "answer: Anthropic: HTTP 400", "speak as Anthropic does?"),
+    "trouble": (500, "it broke", "bad", "answer: Anthropic: HTTP 500", "the service has a problem"),
+    "request": (400, "no field of that name", "bad", "answer: Anthropic: HTTP 400", "supports the API of Anthropic"),
 }  # fmt: skip
 
 
@@ -97,7 +97,7 @@ async def test_a_web_page_on_the_way_is_told_from_the_service(anthropic: Begin) 
 
     assert level == "bad"
     assert "Blocked by Acme" in told
-    assert "ask whoever runs your network to allow Anthropic" in told
+    assert "ask the administrator of your network to allow Anthropic" in told
 
 
 async def test_silence_is_named_after_the_way_was_found_open(anthropic: Begin) -> None:
@@ -108,8 +108,8 @@ async def test_silence_is_named_after_the_way_was_found_open(anthropic: Begin) -
     connection, answer = report(found)
     assert [finding.level for finding in found] == ["ok", "bad"]
     assert connection.startswith("ok anthropic connection: 127.0.0.1:")
-    assert "gave no answer within 0.3 s" in answer
-    assert "→ the way is open" in answer
+    assert "did not answer within 0.3 s" in answer
+    assert "→ the connection works" in answer
 
 
 async def test_a_model_that_thinks_all_its_tokens_away_has_answered(
@@ -140,7 +140,7 @@ async def test_a_local_server_that_does_not_run_is_told_how_to_start(
     level, told = await only(name, chosen=chosen)
 
     assert level == "bad"
-    assert told == f"bad {preset} connection: nothing listens at 127.0.0.1:{unused_tcp_port} {mend}"
+    assert told == f"bad {preset} connection: connection refused by 127.0.0.1:{unused_tcp_port} {mend}"
 
 
 async def test_a_local_server_is_asked_for_its_list_and_only_a_chosen_model_is_loaded(
@@ -170,9 +170,9 @@ async def test_a_service_without_a_usual_model_is_asked_for_its_list(
 
     assert litellm[0] == "ok"
     assert "models: serves gpt-9; at http://127.0.0.1:" in litellm[1]
-    assert litellm[1].endswith("→ to have a model asked: cinch doctor litellm/NAME")
+    assert litellm[1].endswith("→ to check a model: cinch doctor litellm/NAME")
     assert proxy[0] == "note"
-    assert "models: it answers and does not list its models" in proxy[1]
+    assert "models: the service does not list its models" in proxy[1]
 
 
 async def test_a_local_server_without_models_is_told_how_to_get_one(
@@ -184,7 +184,7 @@ async def test_a_local_server_without_models_is_told_how_to_get_one(
     level, told = await only("ollama")
 
     assert level == "note"
-    assert told.endswith("answers and serves no models → fetch a model: ollama pull NAME")
+    assert told.endswith("lists no models → fetch a model: ollama pull NAME")
 
 
 @pytest.mark.parametrize(
@@ -209,4 +209,4 @@ async def test_an_address_that_is_none_is_traced_to_its_variable(monkeypatch: py
 
     assert level == "bad"
     assert "the base URL 'models.example' must begin with http:// or https://" in told
-    assert "→ correct it: it is from ANTHROPIC_BASE_URL" in told
+    assert "→ correct the base URL from ANTHROPIC_BASE_URL" in told

@@ -34,9 +34,9 @@ async def test_who_has_a_key_or_an_address_or_is_chosen_is_set_up(monkeypatch: p
     told = await set_up(chosen=[ModelChoice("vllm/qwen"), ModelChoice("vllm/qwen"), ModelChoice("demo/tour")])
 
     assert told == [
-        f"ok services set up: mistral, ollama, vllm; {others} more could be set up: cinch models --providers",
-        "ok mistral not asked; key from environment variable MISTRAL_API_KEY",
-        "ok ollama not asked; at http://box:11434",
+        f"ok services configured: mistral, ollama, vllm; {others} other providers: cinch models --providers",
+        "ok mistral not checked; key from environment variable MISTRAL_API_KEY",
+        "ok ollama not checked; at http://box:11434",
         "ok vllm vllm/qwen; at http://127.0.0.1:8000/v1",
     ]
 
@@ -47,8 +47,8 @@ async def test_a_variable_that_other_programs_use_sets_nothing_up(monkeypatch: p
     [told] = await set_up()
     [named] = report(await examined("github-models", is_offline=True))
 
-    assert told.startswith("note services no key and no local server")
-    assert named == "ok github-models not asked; key from environment variable GITHUB_TOKEN"
+    assert told.startswith("note services no API key and no local server found")
+    assert named == "ok github-models not checked; key from environment variable GITHUB_TOKEN"
 
 
 @pytest.mark.parametrize(("chosen", "asked"), [([], "openai"), ([ModelChoice("openai-chat/gpt-5")], "openai-chat")])
@@ -65,7 +65,7 @@ async def test_two_presets_of_one_account_are_looked_at_once(
 async def test_a_chosen_model_of_an_unknown_provider_is_bad() -> None:
     told = report(await examined(is_offline=True, chosen=[ModelChoice("opnai/gpt-5")]))
 
-    assert any(line.startswith("bad model opnai/gpt-5 is chosen: unknown provider 'opnai'") for line in told)
+    assert any(line.startswith("bad model opnai/gpt-5: unknown provider 'opnai'") for line in told)
 
 
 async def test_a_name_that_is_no_providers_is_refused() -> None:

@@ -61,7 +61,7 @@ async def test_a_host_that_nobody_knows_is_named(monkeypatch: pytest.MonkeyPatch
 
     assert told.startswith("bad anthropic name: ")
     assert "nowhere.invalid" in told
-    assert told.endswith("where only a proxy leads out: export HTTPS_PROXY=http://HOST:PORT")
+    assert told.endswith("if you need a proxy: export HTTPS_PROXY=http://HOST:PORT")
 
 
 async def test_an_address_where_nobody_listens_is_named(monkeypatch: pytest.MonkeyPatch, unused_tcp_port: int) -> None:
@@ -69,8 +69,8 @@ async def test_an_address_where_nobody_listens_is_named(monkeypatch: pytest.Monk
 
     name, connection = await way()
 
-    assert name.startswith("ok anthropic name: localhost is ")
-    assert connection.startswith(f"bad anthropic connection: nothing listens at localhost:{unused_tcp_port} →")
+    assert name.startswith("ok anthropic name: localhost resolves to ")
+    assert connection.startswith(f"bad anthropic connection: connection refused by localhost:{unused_tcp_port} →")
 
 
 async def test_a_server_that_begins_no_tls_is_named(silent: int) -> None:
@@ -78,8 +78,8 @@ async def test_a_server_that_begins_no_tls_is_named(silent: int) -> None:
 
     connection, tls = await walk.findings()
 
-    assert connection.message == f"127.0.0.1:{silent} takes it"
-    assert tls.message == f"127.0.0.1:{silent} takes the connection and begins no secure one within 0.3 s"
+    assert connection.message == f"127.0.0.1:{silent} accepts connections"
+    assert tls.message == f"TLS handshake with 127.0.0.1:{silent} timed out after 0.3 s"
 
 
 async def test_a_server_in_the_clear_is_not_taken_for_a_secure_one(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,8 +88,8 @@ async def test_a_server_in_the_clear_is_not_taken_for_a_secure_one(start: Any, m
 
     *_, tls = await way()
 
-    assert "does not speak TLS as we do" in tls
-    assert "a server without encryption has an address with http://" in tls
+    assert "TLS handshake with" in tls
+    assert "for a server without encryption, use an address with http://" in tls
 
 
 async def test_an_authority_that_nobody_knows_is_named_with_the_mend(
@@ -129,10 +129,10 @@ async def test_a_service_behind_a_proxy_answers_and_the_proxy_is_told(
     assert told.endswith(f"through the proxy 127.0.0.1:{proxy.port}, from HTTPS_PROXY")
 
 
-UNKNOWN = "refuses the name and password that it was given"
+UNKNOWN = "rejects the user name and password"
 PROXIES = {
-    "stranger": ("http", {"refusal": "403 Forbidden"}, "does not let us through to", f"to allow {HOST}:443"),
-    "no way": ("http", {"refusal": "502 Bad Gateway"}, "does not reach", "check the base URL?"),
+    "stranger": ("http", {"refusal": "403 Forbidden"}, "denies the connection to", f"to allow {HOST}:443"),
+    "no way": ("http", {"refusal": "502 Bad Gateway"}, "cannot reach", "check the base URL"),
     "login": ("http", {"login": "me:other"}, UNKNOWN, "export HTTPS_PROXY=http://NAME:PASSWORD@127.0.0.1"),
     "socks": ("socks5", {"login": "me:other"}, UNKNOWN, "export HTTPS_PROXY=socks5://NAME:PASSWORD@127.0.0.1"),
 }
@@ -148,7 +148,7 @@ async def test_a_proxy_that_does_not_let_us_through_is_the_hop_that_fails(
 
     connection, told = await way()
 
-    assert connection == f"ok anthropic connection: the proxy 127.0.0.1:{proxy.port} (from HTTPS_PROXY) takes it"
+    assert connection == f"ok anthropic connection: the proxy 127.0.0.1:{proxy.port} (from HTTPS_PROXY) accepts connections"
     assert told.startswith(f"bad anthropic proxy: 127.0.0.1:{proxy.port} {cause}")
     assert mend in told.partition("→")[2]
     assert PASSWORD not in told
@@ -164,7 +164,7 @@ async def test_the_walk_goes_through_the_proxy_to_the_certificate(
 
     _, hop, tls = await way()
 
-    assert hop == f"ok anthropic proxy: 127.0.0.1:{proxy.port} lets us through to models.example:443"
+    assert hop == f"ok anthropic proxy: 127.0.0.1:{proxy.port} connects to models.example:443"
     assert "was issued by 'Acme Inspection'" in tls
 
 
@@ -175,7 +175,7 @@ async def test_a_proxy_that_is_not_there_is_named_with_its_variable(
 
     [told] = await way()
 
-    assert f"connection: nothing listens at the proxy 127.0.0.1:{unused_tcp_port} (from https_proxy)" in told
+    assert f"connection: connection refused by the proxy 127.0.0.1:{unused_tcp_port} (from https_proxy)" in told
     assert told.endswith("→ start the proxy, or correct or unset https_proxy")
 
 
@@ -184,7 +184,7 @@ async def test_a_proxy_that_says_nothing_is_told(monkeypatch: pytest.MonkeyPatch
 
     *_, told = await way(patience=HURRIED)
 
-    assert f"proxy: 127.0.0.1:{silent} takes the connection and says nothing within 0.3 s" in told
+    assert f"proxy: 127.0.0.1:{silent} accepts the connection and does not answer within 0.3 s" in told
 
 
 @pytest.mark.parametrize(("scheme", "kind"), [("http", "HTTP"), ("socks5", "SOCKS")])
@@ -199,8 +199,8 @@ async def test_what_is_no_proxy_is_told(scheme: str, kind: str, monkeypatch: pyt
         monkeypatch.setenv("HTTPS_PROXY", f"{scheme}://127.0.0.1:{port}")
         *_, told = await way()
 
-    assert f"what answers at 127.0.0.1:{port}, from HTTPS_PROXY, is no {kind} proxy" in told
-    assert told.endswith(f"→ name the right one: export HTTPS_PROXY={scheme}://HOST:PORT")
+    assert f"127.0.0.1:{port}, from HTTPS_PROXY, is not a" in told
+    assert told.endswith(f"→ set the correct proxy: export HTTPS_PROXY={scheme}://HOST:PORT")
 
 
 async def test_certificates_that_cannot_be_read_are_traced_to_their_variable(
@@ -211,7 +211,7 @@ async def test_certificates_that_cannot_be_read_are_traced_to_their_variable(
     [told] = await way()
 
     assert f"SSL_CERT_FILE names {tmp_path / 'none.pem'}, which does not exist" in told
-    assert told.endswith("→ correct it, or unset the variable")
+    assert told.endswith("→ correct the value, or unset the variable")
 
 
 @pytest.mark.parametrize(("minutes", "told"), [(-90, "90 minutes ahead of"), (90, "90 minutes behind"), (1, "")])

@@ -1,1 +1,1 @@
-"""The same agent without a screen: lines that follow each other, for screen readers, dumb terminals and scrollback."""
+"""Plain mode: line output instead of the full-screen app, for screen readers, dumb terminals and scrollback."""

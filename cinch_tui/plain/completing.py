@@ -1,4 +1,4 @@
-"""What Tab completes in a line: commands where it begins, files behind an @ and in a command of the person's own."""
+"""Tab completion of a line: commands, files after `@`, and files in shell commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cinch_tui.widgets.prompt.path_completion import names_in
 
 
 class Completer:
-    """As readline calls it: with the word, and 0, 1, 2… for one match after the other, until there is none."""
+    """Completer for readline, which calls it with 0, 1, 2… for one match after the other."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -31,7 +31,7 @@ class Completer:
 
 
 def completions(before: str, word: str, root: Path) -> list[str]:
-    """What the word may become that stands behind `before` in its line."""
+    """Return the completions of a word, given the text before it."""
     if not before and word.startswith(tuple(SIGILS)):
         return sorted(f"{name} " for name in _commands() if name.startswith(word.lower()))
     if word.startswith("@"):

@@ -1,4 +1,4 @@
-"""When a prompt is complete: a line, unless it ends with a backslash or begins a fence that is not closed."""
+"""Prompts of several lines: a line ends with a backslash, or a fence is open."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ MORE = "\\"
 
 
 def is_complete(lines: Sequence[str]) -> bool:
-    """Whether nothing more is to come."""
+    """Return True if the prompt needs no more lines."""
     if sum(line.lstrip().startswith(FENCE) for line in lines) % 2:
         return False
     return not lines[-1].endswith(MORE) if lines else False
 
 
 def join_lines(lines: Sequence[str]) -> str:
-    """The prompt, without the backslashes that only said that it goes on. Lines within a fence stay as they are, and a
-    fence around everything is only there for the typing."""
+    """Join the lines of a prompt without continuation backslashes; a fence around the whole prompt is removed."""
     if len(lines) > 1 and lines[0].strip() == FENCE and lines[-1].strip() == FENCE:
         return "\n".join(lines[1:-1])
     *body, last = lines

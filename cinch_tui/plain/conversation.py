@@ -1,4 +1,4 @@
-"""What happens between the lines that are typed and the agent; lives in the agent's event loop."""
+"""The conversation of plain mode: handles typed lines; runs in the agent's event loop."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ if TYPE_CHECKING:
     from harness.messages import UserContent
     from harness.session.resume import LoadedSession
 
-AS_IT_IS = "Send it to the model as it is"
-NOTHING = "Nothing; forget it"
+AS_IT_IS = "Send it to the model as a prompt"
+NOTHING = "Discard it"
 MOST_OWN_LINES = 50
-"""Lines that the user's own command prints in a second; of more, the last ones."""
+"""Maximum number of lines per second printed for the user's own command; of more, the last ones."""
 NOT_READY = "cinch is still starting; try again in a moment"
 
 
 class Conversation:
-    """`status` is what the last run came to."""
+    """Connects typed lines with an agent. `status` is the exit status of the last run."""
 
     def __init__(self, options: Options, settings: Settings, menus: Menus, *, is_at_terminal: bool) -> None:
         self.options = options
@@ -72,10 +72,10 @@ class Conversation:
         self._own: UserShell | None = None
         self.status = ExitStatus.DONE
         self._assembly: Assembly | None = None
-        self._host = PlainCommandHost(self)
-        self._goes_on = False
-        self._teller: LineRenderer | None = None
-        self._pictures = list(options.images)
+        self._command_host = PlainCommandHost(self)
+        self._continues = False
+        self._renderer: LineRenderer | None = None
+        self._images = list(options.images)
 
     @property
     def assembly(self) -> Assembly:
@@ -89,65 +89,64 @@ class Conversation:
 
     @property
     def renderer(self) -> LineRenderer:
-        if self._teller is None:
+        if self._renderer is None:
             raise CinchError(NOT_READY)
-        return self._teller
+        return self._renderer
 
     @property
     def is_running(self) -> bool:
         return self._assembly is not None and self._assembly.agent.is_running
 
     async def open(self) -> None:
-        """Have an agent.
+        """Create the agent.
 
         Raises:
-            ConfigError, SessionError: it cannot be had; the text says why.
+            ConfigError, SessionError: the agent cannot be created.
         """
         loaded, news = None, ""
         try:
             loaded = await asyncio.to_thread(wanted_session, self.options)
         except NoSessionYet:
-            news = "There is no session in this folder yet: a new one is started."
-        person = LineInteraction(self.menus)
-        self._assembly = assembly = await assemble(self.options, self.settings, person, loaded)
+            news = "No session in this folder yet; starting a new one."
+        user = LineInteraction(self.menus)
+        self._assembly = assembly = await assemble(self.options, self.settings, user, loaded)
         collect_garbage()
         agent = assembly.agent
         agent.subscribe(ringing(self.menus, self.settings.ui, self.options.cwd.name))
-        self._teller = LineRenderer(self.writer, agent, show_thinking=self.settings.ui.show_thinking)
-        agent.subscribe(self._teller)
+        self._renderer = LineRenderer(self.writer, agent, show_thinking=self.settings.ui.show_thinking)
+        agent.subscribe(self._renderer)
         for warning in (*self.options.notices, *assembly.warnings):
             self.writer.write("Warning", warning)
         self.writer.write(
             "Notice", f"cinch {__version__} with {agent.state.model.spec.name} in {assembly.workspace.root}"
         )
-        self._tell_freedom(agent)
+        self._report_modes(agent)
         if news:
             self.writer.write("Notice", news)
-        self.writer.write("Notice", "#help lists what can be done; Ctrl+D leaves.")
+        self.writer.write("Notice", "#help lists commands; Ctrl+D quits.")
         if loaded is not None:
             self.show_end(agent.history.messages)
-        if self._pictures and not self.options.prompt:
-            self.writer.write("Notice", f"Goes with what you say next: {_named(self._pictures)}.")
+        if self._images and not self.options.prompt:
+            self.writer.write("Notice", f"Attached to your next prompt: {_named(self._images)}.")
         if self.options.session_choice == Resume(""):
-            await choose_session(self._host)
+            await self._command_host.pick_session()
 
-    def _tell_freedom(self, agent: Agent) -> None:
-        """What a screen would have in sight all the time, where it is not as usual."""
+    def _report_modes(self, agent: Agent) -> None:
+        """Report unusual modes, which the app shows in its status bar."""
         if agent.state.mode is PLAN:
             self.writer.write("Notice", "Plan mode is on: the agent only reads until you accept its plan.")
         if agent.state.approval == "off":
-            self.writer.write("Warning", "Approval off: nothing is asked.")
+            self.writer.write("Warning", "Approval is off: all calls run without asking.")
 
     def leave(self, again: str) -> None:
-        """Leave, or, where that would stop commands in the background, tell a person so first; `again` names what
-        leaves then, unless something else is said."""
+        """Leave; if background jobs are running, warn first. `again` names the input that leaves then."""
         jobs = self._assembly.agent.jobs.running if self._assembly else ()
         if not jobs or self._is_warned or not self._is_at_terminal:
             self.is_leaving = True
             return
         self._is_warned = True
-        named = ", ".join(f"{job.id} ({job.spec.title})" for job in jobs)
-        self.writer.write("Warning", f"Leaving stops {named}. {again} again leaves.")
+        named = ", ".join(f"{job.id} ({job.errand.title})" for job in jobs)
+        self.writer.write("Warning", f"Quitting stops {named}. {again} again to quit.")
 
     async def close(self) -> None:
         if self._assembly is not None:
@@ -156,24 +155,24 @@ class Conversation:
 
     @property
     def can_stop(self) -> bool:
-        """Whether `stop` is better than cancelling what `take` does."""
+        """Return True if `stop` is to be called instead of cancelling `handle`."""
         return self.is_running or (self._own is not None and self._own.is_running)
 
     def stop(self) -> None:
-        """What is the person's own goes first: their command, the answer to a side question, else the run."""
+        """Stop the user's command or the answer to a side question, else the run."""
         if self._own is not None and self._own.stop():
             return
-        if not self._host.side_questions.stop() and self.is_running:
+        if not self._command_host.stop_aside() and self.is_running:
             self.agent.abort()
 
     async def handle(self, text: str) -> None:
-        """Do what was typed: keep a key, run a command, or send it."""
+        """Handle a typed text: store a key, run a command, or send a prompt."""
         self.menus.presence.typed()
         rest, keys = take_keys(text)
         for key in keys:
-            await keep_key(self._host, key.provider, key.secret)
+            await self._command_host.keep_key(key.provider, key.secret)
         if find_secrets(rest):
-            rest = await self._asked_about_keys(rest)
+            rest = await self._confirm_secrets(rest)
             if not rest:
                 return
         if rest.strip() == AGAIN:
@@ -181,65 +180,65 @@ class Conversation:
         elif line := shell_line(rest):
             await self._run(line)
         elif rest.strip() or not keys:
-            await self._obey(rest)
-        if self._goes_on:
-            self._goes_on = False
+            await self._dispatch(rest)
+        if self._continues:
+            self._continues = False
             await self.send(None)
 
-    async def _asked_about_keys(self, text: str) -> str:
-        """The text, if the user wants it sent although there is a key in it; else empty."""
-        decision = await ask_about_keys(self._host, partial(keep_key, self._host), text)
+    async def _confirm_secrets(self, text: str) -> str:
+        """Return the text if the user wants to send it although it contains a key, else an empty text."""
+        decision = await ask_about_keys(self._command_host, text)
         if decision.send:
             return decision.text
         kept = without_keys(decision.text)
         self.writer.write("Notice", "Nothing was sent." + (f" Without the key it reads:\n{kept}" if kept else ""))
         return ""
 
-    async def _obey(self, rest: str) -> None:
+    async def _dispatch(self, rest: str) -> None:
         match builtin_commands().parse(rest):
             case Invocation() as invocation:
-                await builtin_commands().run(invocation, self._host)
+                await builtin_commands().run(invocation, self._command_host)
             case UnknownCommand() as miss:
                 await self._ask_about(rest, miss)
             case None:
-                await self._say_with_pictures(builtin_commands().literal(rest))
+                await self._send_with_images(builtin_commands().literal(rest))
 
     async def _run(self, line: ShellLine) -> None:
-        """A command of the person's own, and what it prints."""
+        """Run the user's own command and print its output."""
         self._own = self._own or UserShell(self.agent)
         live = LiveOutput(self.writer, lambda: "Output", most=MOST_OWN_LINES)
         output = await self._own.run(line, live.update)
         live.finish(output.view)
         self.writer.write("Output", "\n".join([line.text, *user_command_lines(output, was_live=live.has_printed)]))
         if not line.is_private:
-            self.writer.write("Notice", "The model hears of it with what you say next.")
+            self.writer.write("Notice", "The output is sent to the model with your next prompt.")
 
     def attach(self, shot: LoadedImage) -> None:
-        """Send this picture with what is said next."""
-        self._pictures += attachments([shot], first=len(self._pictures) + 1)
-        self.writer.write("Notice", f"Goes with what you say next: {_named(self._pictures)}.")
+        """Attach an image to the next prompt."""
+        self._images += attachments([shot], first=len(self._images) + 1)
+        self.writer.write("Notice", f"Attached to your next prompt: {_named(self._images)}.")
 
-    async def _say_with_pictures(self, text: str) -> None:
-        """With those whose paths stand in the text, and those that were given before."""
-        words, refused = await with_pictures(text, self.assembly.workspace.root, first=len(self._pictures) + 1)
+    async def _send_with_images(self, text: str) -> None:
+        """Send a prompt with the images whose paths it contains and those attached before."""
+        words, refused = await with_pictures(text, self.assembly.workspace.root, first=len(self._images) + 1)
         for reason in refused:
             self.writer.write("Warning", reason)
-        given = append_marks(words.text, self._pictures)
-        self._pictures.clear()
+        given = append_marks(words.text, self._images)
+        self._images.clear()
         words = UserInput(given.text, (*words.images, *given.images))
         if words.images:
-            self.writer.write("Notice", f"Shown to the model: {_named(words.images)}.")
+            self.writer.write("Notice", f"Images sent: {_named(words.images)}.")
         await self.send(words)
 
-    async def send(self, said: UserInputLike | None) -> None:
-        """To the agent, as a prompt, or as steering while it works; None lets it go on."""
+    async def send(self, message: UserInputLike | None) -> None:
+        """Send a prompt, or a steering message during a run; None continues the last run."""
         self._is_warned = False
         if self._own is not None:
             self._own.add_reports_to_next_prompt()
-        prompt = None if said is None else await self._with_files(as_user_input(said))
+        prompt = None if message is None else await self._with_files(as_user_input(message))
         if prompt is not None and self.is_running:
             self.agent.steer(prompt)
-            self.writer.write("Notice", "Queued for the next step of the agent. Enter twice sends it now.")
+            self.writer.write("Notice", "Queued for the next step of the agent; press Enter twice to send it now.")
             return
         tally = RunStats()
         unsubscribe = self.agent.subscribe(tally)
@@ -253,7 +252,7 @@ class Conversation:
             unsubscribe()
 
     async def _with_files(self, words: UserInput) -> str | tuple[UserContent, ...]:
-        """The prompt, with the files that it names."""
+        """Return the prompt with the files that it mentions."""
         files = await attach_files(words.text, self.agent)
         for each in files.skipped:
             self.writer.write("Warning", each)
@@ -266,28 +265,14 @@ class Conversation:
         if self.is_running and self.agent.inbox.steering and self.agent.interrupt():
             self.writer.write("Notice", "Interrupting the agent to send your message.")
         else:
-            self.writer.write("Notice", "Nothing is sent.")
+            self.writer.write("Notice", "No queued message.")
 
     def continue_run(self) -> None:
-        """Continue the run once the command has ended."""
-        self._goes_on = True
+        """Continue the run when the command is done."""
+        self._continues = True
 
-    async def until_ready(self) -> bool:
-        """Return False: commands are read once there is an agent."""
-        return False
-
-    def reset(self) -> None:
-        """Begin a new conversation in the same session file."""
-        self.agent.new_session(self.agent.session_id)
-        if self.assembly.store is not None:
-            self.assembly.store.restart()
-
-    def new_session(self) -> None:
-        self.assembly.start_session()
-        self.writer.write("Notice", f"A new session begins: {self.agent.session_id}")
-
-    async def load_session(self, session_id: str) -> None:
-        """Open a session by its id."""
+    async def load(self, session_id: str) -> None:
+        """Switch to another session."""
         loaded = await asyncio.to_thread(self.assembly.find, session_id)
         await self._resume(loaded)
 
@@ -300,35 +285,35 @@ class Conversation:
         self.show_end(messages)
 
     def show_end(self, messages: Sequence[Message]) -> None:
-        """How much was said before, and the last of it."""
+        """Print the number of prompts, the last prompt and the last reply."""
         prompts = self.agent.history.prompts()
         count = "1 prompt" if len(prompts) == 1 else f"{len(prompts)} prompts"
-        self.writer.write("Notice", f"Session {self.agent.session_id} goes on after {count}.")
+        self.writer.write("Notice", f"Session {self.agent.session_id} resumed after {count}.")
         replies = [each for each in messages if isinstance(each, AssistantMessage) and each.text]
         if prompts:
-            self.writer.write("You, last", user_input_of(prompts[-1]).text)
+            self.writer.write("Your last prompt", user_input_of(prompts[-1]).text)
         if replies:
-            self.writer.write("Assistant, last", replies[-1].text.strip())
+            self.writer.write("Last reply", replies[-1].text.strip())
 
     def exit_text(self) -> str:
-        """How to come back; empty where nothing was said or nothing is kept."""
+        """Return how to resume the session; empty if it has no prompts or is not saved."""
         store = self._assembly.store if self._assembly else None
         if store is None or not self.agent.history.prompts():
             return ""
         if not store.is_saved:
             return f"The end of this conversation could not be saved in {store.path}"
-        return f"Go on with this session: cinch --plain -r {self.agent.session_id}"
+        return f"Resume this session: cinch --plain -r {self.agent.session_id}"
 
     def _settle(self, result: AgentResult, tally: RunStats) -> None:
         outcome = Outcome(result, tally, self.agent.session_id, self.agent.state.model.spec.name)
         self.status = outcome.status
         waiting = "\n".join(message.text for message in self.agent.drain_queues())
         if waiting:
-            self.writer.write("Notice", f"This was not heard any more:\n{waiting}")
+            self.writer.write("Notice", f"Not sent, since the run has ended:\n{waiting}")
 
     async def _ask_about(self, text: str, miss: UnknownCommand) -> None:
         async with self.menus.lock:
-            self.writer.write("Question", f"{miss.reason}; what did you mean?")
+            self.writer.write("Question", f"{miss.reason}; did you mean one of these?")
             options = [Option(name) for name in miss.suggestions] + [Option(AS_IT_IS), Option(NOTHING)]
             if not miss.is_safe:
                 options.insert(0, options.pop())

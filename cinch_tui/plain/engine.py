@@ -1,4 +1,4 @@
-"""The agent's event loop, in a thread of its own: the main thread waits for the person meanwhile."""
+"""Thread with the agent's event loop; the main thread reads the input."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class AgentThread:
         self._thread.start()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Have it done there; from any thread."""
+        """Run a coroutine in the thread; callable from any thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def call(self, function: Callable[[], object]) -> None:
-        """Have it called there; from any thread."""
+        """Call a function in the thread; callable from any thread."""
         self._loop.call_soon_threadsafe(function)
 
     def stop(self) -> None:

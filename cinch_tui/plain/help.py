@@ -1,4 +1,4 @@
-"""What can be done here, as lines."""
+"""Help of plain mode, as lines."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Command
 
 KEYS = (
-    "Enter sends a line; a backslash at its end goes on with another; a line of ``` begins and ends several lines.",
-    "Enter while the agent works opens a line to steer it with; what it says waits for the end of that line.",
-    "Ctrl+C stops the agent, and leaves at the second time. Ctrl+D leaves.",
-    "? says what the agent is at, and for how long.",
-    "A question is answered by a number; ? lists the choices once more.",
-    "!command runs a command of your own and shares its output with the model in your next prompt; !! does not.",
+    "Enter sends a line; a backslash at its end continues it; a line of ``` begins and ends several lines.",
+    "Enter during a run opens a line for a steering message; output is held back until you send it.",
+    "Ctrl+C stops the agent; pressed again, it quits. Ctrl+D quits.",
+    "? shows the current activity and its duration.",
+    "Answer a question with a number; ? lists the choices again.",
+    "!command runs a shell command and sends its output to the model with your next prompt; !! does not send it.",
 )
 OF_THE_SCREEN = ("/parallel", "/panel", "/agents", "/changes", "#clear", "/timestamps", "/theme", "/editor", "/vim")
-"""Commands that say here that they need the screen."""
+"""Commands that need the screen."""
 _OTHERWISE = {
-    "#help": "these lines",
-    "#copy": "write the last reply once more without labels, the n-th last, all, or its code",
-    "/diff": "what changed in the files",
-    "/settings": "all settings",
-    "/logs": "where cinch writes what it notes of itself",
-    "/paste": "send the picture in the system's clipboard with what you say next",
+    "#help": "show this help",
+    "#copy": "print the last reply without labels; or the n-th last, all, or its code",
+    "/diff": "show changed files",
+    "/settings": "list all settings",
+    "/logs": "print the path of the log file",
+    "/paste": "attach the image in the clipboard to your next prompt",
 }
 
 
@@ -33,7 +33,7 @@ def help_lines() -> Iterator[str]:
         if commands := [each for each in group.commands if each.name not in OF_THE_SCREEN]:
             yield f"{group.title}:"
             yield from map(_line, commands)
-    yield f"With the screen alone: {', '.join(OF_THE_SCREEN)}"
+    yield f"Only in the full-screen app: {', '.join(OF_THE_SCREEN)}"
 
 
 def _line(command: Command) -> str:

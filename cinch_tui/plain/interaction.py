@@ -49,7 +49,7 @@ MOST_SHOWN = 60
 """Lines of a proposal that are printed at first."""
 LONGEST_NAME = 500
 
-_SAID: dict[str, Approval] = {
+_APPROVALS: dict[str, Approval] = {
     "y": AllowOnce(),
     "s": AllowForSession(),
     "a": AllowAlways(),
@@ -59,11 +59,11 @@ _SAID: dict[str, Approval] = {
 
 
 class LineInteraction:
-    """Asks one thing at a time. When the input has ended, nobody is there."""
+    """Asks for one decision at a time; at the end of the input it behaves as non-interactive."""
 
     def __init__(self, menus: Menus) -> None:
         self._menus = menus
-        self._paper = menus.writer
+        self._writer = menus.writer
         self._inquiry = QuestionDialog(menus)
 
     async def approve(self, request: ApprovalRequest) -> Approval:
@@ -78,7 +78,7 @@ class LineInteraction:
         return answer
 
     async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
-        """What is answered when the time is up, or the input ends, counts."""
+        """Ask the questions in order; answers given before a timeout or the end of the input count."""
         answers: list[Answer] = []
         async with self._menus.lock:
             try:
@@ -88,7 +88,7 @@ class LineInteraction:
                         limit = _limit(seconds, len(questions)) if number == 1 else ""
                         answers.append(await self._inquiry.ask(question, place, limit))
             except TimeoutError:
-                self._paper.write("Notice", "The question goes on without an answer.")
+                self._writer.write("Notice", "The question timed out.")
             except InputClosed:
                 pass
         return (*answers, *[Answer("timed_out")] * (len(questions) - len(answers)))
@@ -110,19 +110,19 @@ class LineInteraction:
                 return approval
 
     def _show(self, request: ApprovalRequest) -> bool:
-        """Print the call; False if only its beginning and its end were printed."""
-        self._paper.write("Approval", _named(request))
+        """Print the call; return False if its middle was left out."""
+        self._writer.write("Approval", _named(request))
         if request.others:
             rest = "; ".join(_named(each) for each in request.others)
-            self._paper.write("Batch", f"{request.position} of {request.total}; these wait too: {rest}")
-        self._paper.write("Why asked", why(request, ", "))
+            self._writer.write("Batch", f"{request.position} of {request.total}; these wait too: {rest}")
+        self._writer.write("Why asked", why(request, ", "))
         label, lines = _content(request)
         shown = shorten(lines, MOST_SHOWN)
-        self._paper.write(label, "\n".join(shown))
+        self._writer.write(label, "\n".join(shown))
         return shown == lines
 
     async def _approval(self, key: str, request: ApprovalRequest) -> Approval | None:
-        """What an answer comes to; None when the person thinks better of it."""
+        """Return the decision for an answer; None if the user goes back."""
         waiting = (request, *request.others)
         match key:
             case "A":
@@ -132,31 +132,31 @@ class LineInteraction:
             case "d":
                 return Denied(await self._menus.line("Reason: "))
             case "e":
-                text = await self._menus.line("The command to run instead, or nothing to go back: ")
+                text = await self._menus.line("Command to run instead, or empty to go back: ")
                 return ProposeRevision(text) if text else None
             case "w":
                 label, lines = _content(request)
-                self._paper.write(label, "\n".join(lines))
+                self._writer.write(label, "\n".join(lines))
                 return None
             case "h":
                 assert isinstance(request.view, DiffView)
                 return await self._in_part(len(hunks_of(request.view)))
             case _:
-                return _SAID[key]
+                return _APPROVALS[key]
 
     async def _in_part(self, count: int) -> Approval | None:
-        typed = await self._menus.line(f"Skip which changes, 1 to {count}, or nothing to go back: ")
+        typed = await self._menus.line(f"Changes to skip, 1 to {count}, or empty to go back: ")
         words = typed.replace(",", " ").split()
         numbers = sorted({int(word) for word in words if word.isascii() and word.isdigit()})
         if not numbers or len(numbers) != len(set(words)) or not all(1 <= number <= count for number in numbers):
             return None
-        reason = await self._menus.line("Reason, or nothing: ")
+        reason = await self._menus.line("Reason, or empty: ")
         if len(numbers) == count:
             return Denied(reason)
         return AllowHunks(tuple(RejectedHunk(number - 1, reason) for number in numbers))
 
     async def _review(self, plan: str) -> PlanDecision:
-        self._paper.write("Plan", f"\n{plan.strip()}")
+        self._writer.write("Plan", f"\n{plan.strip()}")
         key = await self._menus.letter([Option(text, key) for key, _, text, _ in PLAN_ANSWERS if key != "e"])
         feedback = await self._menus.line("What to change? ") if key == "d" else ""
         return PlanDecision(accepted=key in "ya", allow_edits=key == "a", feedback=feedback)
@@ -173,7 +173,7 @@ def _named(request: ApprovalRequest) -> str:
 
 
 def _content(request: ApprovalRequest) -> tuple[str, list[str]]:
-    """What it is about to do, all of it, and a word for it."""
+    """Return a label and all lines of the proposed call."""
     if isinstance(request.view, TerminalView):
         return "Command", _revealed(request.view.command)
     if isinstance(request.view, TextView):
@@ -188,7 +188,7 @@ def _revealed(text: str) -> list[str]:
 
 
 def _answers(request: ApprovalRequest) -> list[Option]:
-    """The answers, with the letters and in the order of the app."""
+    """Return the answers with the keys and in the order of the app."""
     answers = [AnswerOption("y", "once", "Allow once", ""), *always_label(request)]
     answers += [AnswerOption("n", "deny", "Deny", ""), AnswerOption("d", "explain", "Deny with reason", "")]
     if request.is_revisable and isinstance(request.view, DiffView) and len(hunks_of(request.view)) > 1:
@@ -207,7 +207,7 @@ _ANSWERS_BEFORE_ALL_IS_SHOWN = (
 
 
 def _answers_to_all(requests: Sequence[ApprovalRequest]) -> list[Option]:
-    """Calls are allowed together where the line that names the others shows all of each."""
+    """Return the answers for a batch; it can be allowed only if every call was shown in full."""
     if len(requests) == 1:
         return []
     free = allowable(requests)

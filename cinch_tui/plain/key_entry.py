@@ -1,4 +1,4 @@
-"""An API key typed without an echo, and checked before it is accepted."""
+"""Input of an API key without echo; the key is checked before it is accepted."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _KEEP, _AGAIN, _CANCEL = range(3)
 
 
 async def ask_key(menus: Menus, title: str, check: Callable[[str], Awaitable[KeyCheck]]) -> tuple[str, KeyCheck] | None:
-    """The key with the result of its check; None when cancelled or at the end of the input."""
+    """Return the key with the result of its check; None if cancelled or at the end of the input."""
     menus.writer.write("Question", title)
     try:
-        while secret := await menus.hidden_line("Key (not shown; nothing cancels): "):
+        while secret := await menus.hidden_line("Key (not shown; empty to cancel): "):
             menus.writer.write("Notice", "Checking the key.")
             match verdict := await check(secret):
                 case KeyAccepted():

@@ -1,4 +1,4 @@
-"""What a person types, line by line; from a terminal, where the line can be edited, or from a pipe.
+"""Line input from a terminal, with line editing, or from a pipe.
 
 Belongs to the main thread: only there can a signal interrupt a line that is waited for.
 """
@@ -14,31 +14,31 @@ from typing import TextIO
 from cinch_tui.plain.line_writer import LineWriter
 
 PASTED = 0.05
-"""Seconds in which the lines of one paste follow each other."""
+"""Maximum time between the lines of one paste, in seconds."""
 CHUNK = 65_536
 
 
 class Keyboard:
-    """`is_reading` is true while a line is waited for: what comes up then may raise, and the line is left."""
+    """Reads lines. While `is_reading` is True, a signal handler may raise to abort the line."""
 
-    def __init__(self, stdin: TextIO, paper: LineWriter, environ: Mapping[str, str]) -> None:
+    def __init__(self, stdin: TextIO, writer: LineWriter, environ: Mapping[str, str]) -> None:
         self.is_reading = False
         self.is_at_end = False
         self.is_terminal = stdin.isatty()
         self.fd = stdin.fileno()
-        self._paper = paper
+        self._writer = writer
         self._bytes = b""
         is_dumb = environ.get("TERM", "dumb") in ("", "dumb", "unknown")
         self._edits = self.is_terminal and sys.stdout.isatty() and stdin is sys.stdin and not is_dumb
 
     def has_ended(self) -> bool:
-        """Whether the input is at its end; a terminal can go on after Ctrl+D, once that is known."""
+        """Return True at the end of the input; a terminal can continue after Ctrl+D."""
         ended = self.is_at_end
         self.is_at_end = ended and not self.is_terminal
         return ended
 
     def complete_with(self, completer: Callable[[str, int], str | None]) -> None:
-        """Let Tab complete words."""
+        """Enable completion with Tab."""
         if self._edits:
             import readline
 
@@ -48,7 +48,7 @@ class Keyboard:
             readline.parse_and_bind("bind ^I rl_complete" if is_libedit else "tab: complete")
 
     def remember(self, lines: Sequence[str]) -> None:
-        """Let Up bring these back, the last one first."""
+        """Add lines to the history of the Up key."""
         if self._edits:
             # It takes the terminal: nobody else loads it.
             import readline
@@ -58,7 +58,7 @@ class Keyboard:
                 readline.add_history(line)
 
     def line(self, prompt: str) -> str:
-        """The next line, without its end.
+        """Read the next line, without its line end.
 
         Raises:
             EOFError: there is none any more.
@@ -67,24 +67,24 @@ class Keyboard:
         return self._reading("" if edits else prompt, lambda: self._edited(prompt) if edits else self._read())
 
     def hidden_line(self, prompt: str) -> str:
-        """As `line`, but the terminal does not echo it, and nothing remembers it."""
+        """Read a line without echo or history."""
         return self._reading(prompt, self._read_without_echo)
 
     def _reading(self, prompt: str, read: Callable[[], str]) -> str:
-        self._paper.pause(prompt)
+        self._writer.pause(prompt)
         try:
             self.is_reading = True
             return read()
         except BaseException:
             self.is_reading = False
-            self._paper.interrupted()
+            self._writer.interrupted()
             raise
         finally:
             self.is_reading = False
-            self._paper.resume()
+            self._writer.resume()
 
     def pasted(self) -> list[str]:
-        """The lines that came together with the one before; of a pipe, which is written ahead, there are none."""
+        """Return the other lines of a paste; empty for a pipe."""
         lines: list[str] = []
         while self.is_terminal and (b"\n" in self._bytes or self._is_ready(PASTED)):
             found = self.take()
@@ -94,12 +94,12 @@ class Keyboard:
         return lines
 
     def take(self) -> list[str]:
-        """What a terminal has ready: whole lines; after the last one `is_at_end` is set."""
+        """Return the complete lines that a terminal has ready; sets `is_at_end` at the end of the input."""
         if self._is_ready(0):
             self._fill()
         *lines, self._bytes = self._bytes.split(b"\n")
         if lines:
-            self._paper.echoed()
+            self._writer.echoed()
         return [_text(line) for line in lines]
 
     def _is_ready(self, seconds: float) -> bool:
@@ -126,7 +126,7 @@ class Keyboard:
     def _read(self) -> str:
         line = self._next_line()
         if not self.is_terminal:
-            self._paper.typed(line)
+            self._writer.typed(line)
         return line
 
     def _next_line(self) -> str:

@@ -1,7 +1,7 @@
-"""The linear interface: one line after the other, from the person and from the agent.
+"""Plain mode: input of the user and output of the agent as lines.
 
-The main thread has the person, the engine's thread the agent. Enter while the agent works opens a line to steer it
-with, and what the agent says waits for the end of that line.
+The main thread reads the input; the agent runs in a thread of its own. Enter during a run opens a line for a steering
+message; output is held back until that line is complete.
 """
 
 from __future__ import annotations
@@ -34,44 +34,44 @@ from harness.session.paths import project_dir
 KILLED = 128
 INTERRUPTED = 130
 CLOSING = 5.0
-"""Seconds that leaving may take."""
+"""Time limit for closing, in seconds."""
 RECALLED = 500
-"""How many earlier prompts Up brings back."""
+"""Number of earlier prompts that the Up key recalls."""
 
 Handler = Callable[[int, FrameType | None], None]
 
 
 class UserLeft(Exception):
-    """The person leaves, or is made to."""
+    """The user leaves, or a signal ends the program."""
 
 
 class Withdrawn(Exception):
-    """The line that is waited for is not wanted any more."""
+    """The requested line is no longer needed."""
 
 
 def run_plain(options: Options, settings: Settings) -> int:
-    """Talk until the person leaves; the result is the exit status.
+    """Run plain mode until the user leaves; return the exit status.
 
     Raises:
-        ConfigError, SessionError: it cannot begin; the text says why.
+        ConfigError, SessionError: the agent cannot be created.
     """
     if sys.stdin is None or sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] so Python has a closed one
-        raise ConfigError("--plain needs an input and an output; one of them is closed")
+        raise ConfigError("--plain needs stdin and stdout; one of them is closed")
     return LineApp(options, settings).run()
 
 
 class LineApp:
-    """Where the person and the agent sit."""
+    """Main loop of plain mode."""
 
     def __init__(self, options: Options, settings: Settings) -> None:
         self._woken, self._waker = os.pipe()
         os.set_blocking(self._waker, False)
-        self._paper = LineWriter(sys.stdout)
-        self._keyboard = Keyboard(sys.stdin, self._paper, options.environ)
+        self._writer = LineWriter(sys.stdout)
+        self._keyboard = Keyboard(sys.stdin, self._writer, options.environ)
         self._engine = AgentThread()
-        menus = Menus(self._paper, Questions(self._wake, self._withdraw))
+        menus = Menus(self._writer, Questions(self._wake, self._withdraw))
         self._questions = menus.questions
-        self._talk = Conversation(options, settings, menus, is_at_terminal=self._keyboard.is_terminal)
+        self._session = Conversation(options, settings, menus, is_at_terminal=self._keyboard.is_terminal)
         self._history = PromptHistory(project_dir(options.paths.state, options.cwd) / "history.jsonl")
         self._works: list[Future[None]] = []
         self._asked: LineRequest | None = None
@@ -81,11 +81,11 @@ class LineApp:
         self._killed = 0
 
     def run(self) -> int:
-        self._paper.on_failure = self._wake
+        self._writer.on_failure = self._wake
         self._engine.start()
         with self._signals():
             try:
-                self._do(self._talk.open())
+                self._do(self._session.open())
                 self._converse()
             except UserLeft:
                 pass
@@ -96,33 +96,33 @@ class LineApp:
     def _status(self) -> int:
         if self._killed:
             return KILLED + self._killed
-        if self._paper.failed or self._is_interrupted:
+        if self._writer.failed or self._is_interrupted:
             return INTERRUPTED
-        # A script wants to know what came of it; a person has seen it.
-        return 0 if self._keyboard.is_terminal else self._talk.status
+        # A script needs the status of the run; a user has seen the result.
+        return 0 if self._keyboard.is_terminal else self._session.status
 
     def _close(self) -> None:
         for work in self._works:
             work.cancel()
         with suppress(TimeoutError, CancelledError):
-            self._engine.submit(self._talk.close()).result(CLOSING)
-        if farewell := self._talk.exit_text():
-            self._paper.write_plain(farewell)
+            self._engine.submit(self._session.close()).result(CLOSING)
+        if exit_text := self._session.exit_text():
+            self._writer.write_plain(exit_text)
         self._engine.stop()
 
-    # Lines of the person
+    # Input
 
     def _converse(self) -> None:
         self._keyboard.remember(self._history.entries[-RECALLED:])
-        self._keyboard.complete_with(Completer(self._talk.options.cwd))
-        if prompt := self._talk.options.prompt:
-            self._paper.write("You", prompt)
+        self._keyboard.complete_with(Completer(self._session.options.cwd))
+        if prompt := self._session.options.prompt:
+            self._writer.write("You", prompt)
             self._send(prompt)
-        while not self._talk.is_leaving:
+        while not self._session.is_leaving:
             self._send(self._compose())
 
     def _compose(self) -> str:
-        """The next prompt; Ctrl+C begins it anew, and leaves at the second time. Empty for one who wants to leave."""
+        """Read the next prompt; Ctrl+C restarts it, and leaves the second time. Empty if the user leaves."""
         lines: list[str] = []
         has_interrupted = False
         while not is_complete(lines):
@@ -131,41 +131,41 @@ class LineApp:
                 lines += self._keyboard.pasted()
             except EOFError:
                 if not lines:
-                    self._talk.leave("Ctrl+D")
+                    self._session.leave("Ctrl+D")
                     return ""
                 break
             except KeyboardInterrupt:
                 if has_interrupted and not lines:
-                    self._talk.leave("Ctrl+D")
-                    self._is_interrupted = self._talk.is_leaving
+                    self._session.leave("Ctrl+D")
+                    self._is_interrupted = self._session.is_leaving
                     return ""
                 has_interrupted, lines = True, []
-                self._paper.write("Notice", "Nothing is sent. Ctrl+C again leaves, as does Ctrl+D.")
+                self._writer.write("Notice", "Input cleared. Press Ctrl+C again or Ctrl+D to quit.")
         return join_lines(lines)
 
     def _send(self, text: str) -> None:
         if text.strip():
             self._history.add(text)
             self._keyboard.remember([entry for entry in self._history.entries[-1:] if entry == text])
-            self._do(self._talk.handle(text))
+            self._do(self._session.handle(text))
 
-    def _meanwhile(self, line: str) -> None:
-        """A line that was typed while the agent works; an empty one opens another to type in undisturbed."""
+    def _steer(self, line: str) -> None:
+        """Handle a line typed during a run; an empty one opens an undisturbed line for steering."""
         try:
             text = line if line.strip() else self._keyboard.line("steer> ")
         except (EOFError, KeyboardInterrupt):
-            self._paper.write("Notice", "Nothing is said.")
+            self._writer.write("Notice", "Nothing sent.")
             return
         if text.strip():
             self._history.add(text)
-            self._begin(self._talk.handle(text))
+            self._begin(self._session.handle(text))
         else:
-            self._engine.call(self._talk.send_now)
+            self._engine.call(self._session.send_now)
 
-    # Work of the agent
+    # Runs
 
     def _do(self, work: Coroutine[Any, Any, None]) -> None:
-        """Have it done, and hear the person meanwhile."""
+        """Run a coroutine of the agent and handle input meanwhile."""
         self._interrupts, self._is_stopping = 0, False
         self._begin(work)
         while pending := [each for each in self._works if not each.done()]:
@@ -181,45 +181,45 @@ class LineApp:
         future.add_done_callback(lambda _: self._wake())
 
     def _wait(self, pending: list[Future[None]]) -> None:
-        """Until something happens; and what then has to be done here."""
+        """Wait for an event and handle it."""
         listens = self._keyboard.is_terminal
         ready = select.select([self._woken, self._keyboard.fd] if listens else [self._woken], [], [])[0]
         if self._woken in ready:
             os.read(self._woken, 4096)
-        self._obey(pending)
+        self._check_signals(pending)
         while asked := self._questions.next():
             self._answer(asked, pending)
         if self._keyboard.fd in ready:
-            self._hear()
+            self._read_lines()
 
-    def _obey(self, pending: list[Future[None]]) -> None:
-        """What a signal said, or a reader that went away."""
+    def _check_signals(self, pending: list[Future[None]]) -> None:
+        """Handle signals and a closed output."""
         self._is_interrupted = self._interrupts > 1
-        if self._killed or self._paper.failed or self._is_interrupted:
+        if self._killed or self._writer.failed or self._is_interrupted:
             raise UserLeft
         if self._interrupts and not self._is_stopping:
             self._stop(pending)
 
     def _stop(self, pending: list[Future[None]]) -> None:
         self._is_stopping = True
-        self._paper.write("Notice", "Stopping. Ctrl+C again leaves.")
-        if self._talk.can_stop:
-            self._engine.call(self._talk.stop)
+        self._writer.write("Notice", "Stopping. Press Ctrl+C again to quit.")
+        if self._session.can_stop:
+            self._engine.call(self._session.stop)
         else:
             for work in pending:
                 work.cancel()
 
-    def _hear(self) -> None:
+    def _read_lines(self) -> None:
         for line in self._keyboard.take():
-            self._meanwhile(line)
+            self._steer(line)
         if self._keyboard.has_ended():
-            self._talk.leave("Ctrl+D")
-            if self._talk.is_leaving:
+            self._session.leave("Ctrl+D")
+            if self._session.is_leaving:
                 raise UserLeft
 
     def _answer(self, asked: LineRequest, pending: list[Future[None]]) -> None:
         if asked.opens and self._keyboard.is_terminal:
-            self._hear()
+            self._read_lines()
         self._asked = asked
         try:
             text = (self._keyboard.hidden_line if asked.hidden else self._keyboard.line)(asked.prompt)
@@ -234,11 +234,11 @@ class LineApp:
             self._interrupts += 1
             self._stop(pending)
         except Withdrawn:
-            pass  # Whoever withdrew the question says why.
+            pass  # The code that withdrew the question reports why.
         finally:
             self._asked = None
 
-    # Signals, which the main thread alone hears
+    # Signals, handled by the main thread only
 
     @contextmanager
     def _signals(self) -> Generator[None]:
@@ -246,7 +246,7 @@ class LineApp:
             signal.SIGINT: self._interrupted,
             signal.SIGTERM: self._terminated,
             signal.SIGHUP: self._terminated,
-            signal.SIGALRM: self._unasked,
+            signal.SIGALRM: self._withdrawn,
         }
         before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         try:
@@ -269,18 +269,18 @@ class LineApp:
             raise UserLeft
         self._wake()
 
-    def _unasked(self, number: int, frame: FrameType | None) -> None:
+    def _withdrawn(self, number: int, frame: FrameType | None) -> None:
         del number, frame
         if self._keyboard.is_reading and self._asked is not None and self._asked.answer.cancelled():
             raise Withdrawn
 
     def _wake(self) -> None:
-        """From any thread."""
+        """Wake the main thread; callable from any thread."""
         with suppress(BlockingIOError):
             os.write(self._waker, b"x")
 
     def _withdraw(self) -> None:
-        """From the agent's thread: a line that is waited for is given up."""
+        """Abort the line that is being read; called by the agent's thread."""
         main = threading.main_thread().ident
         if main is not None:
             signal.pthread_kill(main, signal.SIGALRM)

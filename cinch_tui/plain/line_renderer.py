@@ -1,4 +1,4 @@
-"""What happens, as lines: each event that a person should know of, as it comes."""
+"""Events of a run as lines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ToolEvent: TypeAlias = ToolExecutionStart | ToolExecutionUpdate | ToolExecutionE
 LABELS = {"info": "Notice", "warning": "Warning", "error": "Error"}
 KINDS = {"text": "Assistant", "thinking": "Thinking"}
 QUESTIONS = ("ask_user", "submit_plan")
-"""Tools that are seen as the question they ask."""
+"""Tools whose calls are shown as the question they ask."""
 READING = "read_file"
 STEPS = "todo"
 MOST_CHANGED = 40
@@ -57,10 +57,10 @@ MOST_PRINTED = 200
 
 
 class LineRenderer:
-    """Subscribe it to the agent's bus. `shows_thinking` may be changed at any time."""
+    """Event subscriber that prints lines. `shows_thinking` may be changed at any time."""
 
-    def __init__(self, paper: LineWriter, agent: Agent, *, show_thinking: bool) -> None:
-        self._paper = paper
+    def __init__(self, writer: LineWriter, agent: Agent, *, show_thinking: bool) -> None:
+        self._writer = writer
         self._agent = agent
         self.shows_thinking = show_thinking
         self._began = 0.0
@@ -73,12 +73,12 @@ class LineRenderer:
         self._live: dict[str, LiveOutput] = {}
 
     def status_text(self) -> str:
-        """What goes on now, and for how long, for one who hears nothing."""
+        """Describe the current activity and its duration."""
         if not self._agent.is_running:
-            return "Nothing goes on; the agent waits for you."
+            return "Idle: the agent waits for your input."
         now = time.monotonic()
-        calls = [f"{told}, {format_delay(now - self._since[each])}" for each, told in self._calls.items()]
-        return f"At work for {format_delay(now - self._began)}: {'; '.join(calls) or 'the model answers'}."
+        calls = [f"{label}, {in_words(now - self._since[each])}" for each, label in self._calls.items()]
+        return f"Running for {in_words(now - self._began)}: {'; '.join(calls) or 'waiting for the model'}."
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -89,67 +89,67 @@ class LineRenderer:
                 self._since.clear()
                 self._forget_live()
             case MessageUpdate():
-                self._hear(event)
+                self._on_delta(event)
             case MessageEnd(message=UserMessage() as said):
-                self._heard(said)
+                self._on_user_message(said)
             case MessageEnd(message=AssistantMessage() as reply):
-                self._said(reply)
+                self._on_reply(reply)
             case (
                 ToolExecutionStart() | ToolExecutionUpdate() | ToolExecutionEnd() | ToolApprovalRequested() | HookRan()
             ):
-                self._tell_tool(event)
+                self._on_tool_event(event)
             case SubagentEvent():
-                self._tell_of_sub_agent(event)
+                self._on_subagent_event(event)
             case AgentEnd():
-                self._tell_end(event)
+                self._on_end(event)
             case _:
-                self._tell_aside(event)
+                self._on_other_event(event)
 
-    def _tell_of_sub_agent(self, event: SubagentEvent) -> None:
-        """What it does, so that nobody takes it for dead; what comes of that is not told."""
+    def _on_subagent_event(self, event: SubagentEvent) -> None:
+        """Print the activity of a subagent, but not its results."""
         match event.event:
             case ToolExecutionStart(call=call, summary=summary):
                 whose = self._calls.get(event.call_id, "").partition(" ")[2]
-                self._paper.write("Sub-agent", f"{f'{whose}: ' * bool(whose)}{call.name} {one_line(summary)}".rstrip())
+                self._writer.write("Subagent", f"{f'{whose}: ' * bool(whose)}{call.name} {one_line(summary)}".rstrip())
             case RetryScheduled() | Notice() | SubagentEvent() as inner:
                 self(inner)
             case _:
                 pass
 
-    def _hear(self, event: MessageUpdate) -> None:
+    def _on_delta(self, event: MessageUpdate) -> None:
         label = KINDS.get(event.kind) if event.kind != "thinking" or self.shows_thinking else None
         match event.delta:
             case BlockStart() if label:
-                self._paper.begin(label)
+                self._writer.begin(label)
             case BlockDelta(text=text) if label:
-                self._paper.add(text)
+                self._writer.add(text)
             case BlockEnd() if label:
-                self._paper.end()
+                self._writer.end()
             case _:
                 pass
 
-    def _heard(self, said: UserMessage) -> None:
+    def _on_user_message(self, said: UserMessage) -> None:
         if said.synthetic:
-            # What they ran themselves they have seen.
+            # The user has seen the output of their own commands.
             if not is_report(said):
-                self._paper.write("Notice", said.text)
+                self._writer.write("Notice", said.text)
         elif not self._is_first:
-            self._paper.write("You, heard now", said.text)
+            self._writer.write("You, delivered now", said.text)
         self._is_first = self._is_first and said.synthetic
 
-    def _said(self, reply: AssistantMessage) -> None:
-        self._paper.end()
+    def _on_reply(self, reply: AssistantMessage) -> None:
+        self._writer.end()
         if sources := sources_of(reply.content):
-            self._paper.write_plain(sources_text(sources))
+            self._writer.write_plain(sources_text(sources))
         if reply.stop_reason == "error" and reply.error:
-            self._paper.write("Error", app_hints(reply.error))
+            self._writer.write("Error", app_hints(reply.error))
 
     def _show_live(self, call_id: str, view: TerminalView) -> None:
-        """Print what a command prints, with its name when it is one of several."""
+        """Print live output of a command, with its name if several are running."""
         if call_id not in self._live:
             name = self._calls.get(call_id, "")
             self._live[call_id] = LiveOutput(
-                self._paper, lambda: "Output" if len(self._live) == 1 else f"Output of {name}"
+                self._writer, lambda: "Output" if len(self._live) == 1 else f"Output of {name}"
             )
         self._live[call_id].update(view)
 
@@ -158,7 +158,7 @@ class LineRenderer:
             live.stop()
         self._live.clear()
 
-    def _tell_tool(self, event: ToolEvent) -> None:
+    def _on_tool_event(self, event: ToolEvent) -> None:
         match event:
             case ToolExecutionUpdate(call_id=call_id, view=TerminalView() as view):
                 self._show_live(call_id, view)
@@ -167,20 +167,20 @@ class LineRenderer:
             case ToolExecutionStart(call=call, summary=summary):
                 self._tools += 1
                 name = "" if call.name == STEPS else call.name
-                self._calls[call.id] = told = f"{name} {one_line(summary)}".strip()
+                self._calls[call.id] = label = f"{name} {one_line(summary)}".strip()
                 self._since[call.id] = time.monotonic()
                 if call.name not in (*QUESTIONS, STEPS):
-                    self._paper.write("Tool", told)
+                    self._writer.write("Tool", label)
             case ToolExecutionEnd(result=ToolResult(view=TodoView() as steps) as result):
-                self._paper.write("Steps", "\n".join([self._calls.pop(result.call_id, STEPS), *view_lines(steps)]))
+                self._writer.write("Steps", "\n".join([self._calls.pop(result.call_id, STEPS), *view_lines(steps)]))
             case ToolExecutionEnd(result=result, duration=duration):
-                self._tell_result(result, duration)
+                self._on_result(result, duration)
             case HookRan(result=ToolResult() as result):
-                self._paper.write("Result", f"{result.tool_name} was blocked: {result.text}")
+                self._writer.write("Result", f"{result.tool_name} was blocked: {result.text}")
             case _:
                 pass
 
-    def _tell_result(self, result: ToolResult, duration: float) -> None:
+    def _on_result(self, result: ToolResult, duration: float) -> None:
         # Calls that run together end in any order.
         call = self._calls.pop(result.call_id, result.tool_name)
         live = self._live.get(result.call_id)
@@ -188,9 +188,9 @@ class LineRenderer:
             live.finish(result.view)
             del self._live[result.call_id]
         if live is not None and live.has_printed:
-            self._paper.write("Result", f"{call}: {_ending(result, duration)}")
+            self._writer.write("Result", f"{call}: {_ending(result, duration)}")
         elif result.tool_name not in QUESTIONS or result.is_error:
-            self._paper.write("Result", f"{call}: {self._result(result, duration)}")
+            self._writer.write("Result", f"{call}: {self._result(result, duration)}")
 
     def _result(self, result: ToolResult, duration: float) -> str:
         took = f", {format_delay(duration)}" if duration >= 1 else ""
@@ -204,7 +204,7 @@ class LineRenderer:
         if isinstance(view, TerminalView):
             return "\n".join([f"{_status(view, details)}{took}", *shorten(split_lines(view.output))])
         if isinstance(view, TextView) and result.tool_name == READING:
-            # Whoever listens need not hear the whole project.
+            # File contents are not printed: a screen reader would read them out.
             return f"done{took}, {line_count(split_lines(view.text))}"
         if isinstance(view, DiffView):
             changed = [] if result.call_id in self._shown else shorten(view_lines(view), MOST_CHANGED)
@@ -212,35 +212,38 @@ class LineRenderer:
         lines = view_lines(view) if view is not None else split_lines(result.text)
         return "\n".join([f"done{took}", *shorten(lines)])
 
-    def _tell_end(self, event: AgentEnd) -> None:
-        self._paper.end()
+    def _on_end(self, event: AgentEnd) -> None:
+        self._writer.end()
         if event.stop_reason == "length" and not event.limit:
-            self._paper.write("Warning", "The reply ended at the model's token limit; say “go on” to continue.")
+            self._writer.write(
+                "Warning", "The reply was cut off at the model's token limit; send “continue” to continue."
+            )
         how = {"aborted": "Stopped", "error": "Failed"}.get(event.stop_reason, "Done")
-        self._paper.write(how, f"{self._figures()}{'. /retry asks once more.' if how == 'Failed' else ''}")
+        self._writer.write(how, f"{self._figures()}{'. /retry retries.' if how == 'Failed' else ''}")
 
     def _figures(self) -> str:
         usage, before = self._agent.state.usage, self._before
         read = usage.input + usage.cache_read + usage.cache_write
         read -= before.input + before.cache_read + before.cache_write
-        told = [
-            format_delay(time.monotonic() - self._began),
-            f"{read:,} tokens read, {usage.output - before.output:,} written",
+        figures = [
+            in_words(time.monotonic() - self._began),
+            f"{read:,} input tokens, {usage.output - before.output:,} output tokens",
         ]
         if self._tools:
-            told.append("1 tool call" if self._tools == 1 else f"{self._tools} tool calls")
+            figures.append("1 tool call" if self._tools == 1 else f"{self._tools} tool calls")
         if usage.cost and usage.cost.total:
-            told.append(f"${usage.cost.total:.4f} in this session")
-        return ", ".join(told)
+            figures.append(f"${usage.cost.total:.4f} in this session")
+        return ", ".join(figures)
 
-    def _tell_aside(self, event: Event) -> None:
-        """What is about the work rather than of it."""
-        if labelled := _labelled(event):
-            self._paper.write(*labelled)
+    def _on_other_event(self, event: Event) -> None:
+        """Print other notices about the run."""
+        notice = _notice_of(event)
+        if notice:
+            self._writer.write(*notice)
 
 
 def user_command_lines(output: ToolOutput, *, was_live: bool) -> list[str]:
-    """The output of the user's own command, if it was not printed live, and how the command ended."""
+    """Return the output of the user's own command, unless it was printed live, and how the command ended."""
     if not isinstance(output.view, TerminalView):
         return split_lines(output_text(output))
     how = "stopped" if output.view.exit_code is None else _status(output.view, {})
@@ -248,13 +251,13 @@ def user_command_lines(output: ToolOutput, *, was_live: bool) -> list[str]:
 
 
 def split_lines(text: str) -> list[str]:
-    """Its lines; none where it is empty."""
+    """Return the lines of a text; none if it is blank."""
     return text.rstrip("\n").split("\n") if text.strip() else []
 
 
 def _ending(result: ToolResult, duration: float) -> str:
-    """How a command ended whose output has been printed."""
-    took, view = f", {format_delay(duration)}" if duration >= 1 else "", result.view
+    """Describe how a command ended whose output was printed live."""
+    took, view = f", {in_words(duration)}" if duration >= 1 else "", result.view
     if was_interrupted(result):
         return f"interrupted{took}"
     if result.is_error or not isinstance(view, TerminalView):
@@ -270,20 +273,27 @@ def _status(view: TerminalView, details: Mapping[str, JsonValue]) -> str:
     return "ended" if not job else f"{job} is {details.get('state', 'running')}"
 
 
-def _labelled(event: Event) -> tuple[str, str] | None:
-    """Return the label and text of an event about the work, rather than of it; None if it is not shown."""
-    if notice := notice_of(event):
-        return LABELS[notice[0]], notice[1]
+def _notice_of(event: Event) -> tuple[str, str] | None:
     match event:
+        case Notice(text=text, level=level):
+            return LABELS[level], text
+        case RetryScheduled():
+            again = f"retrying in {in_words(event.delay)} ({event.attempt} of {event.max_retries})"
+            return "Warning", f"{event.error}; {again}"
         case MessageDiscarded(reason=reason):
-            return "Notice", f"What it said last does not count: {reason}"
+            return "Notice", f"The last reply was discarded: {reason}"
         case ModeChanged(mode=mode):
             return "Notice", f"Plan mode is {'on' if mode == PLAN.name else 'off'}."
+        case _:
+            return _model_notice(event) or _limit_notice(event) or _job_notice(event)
+
+
+def _model_notice(event: Event) -> tuple[str, str] | None:
+    match event:
+        case ModelFallback(failed=failed, spec=spec, error=error):
+            return "Warning", f"{error}; falling back from {failed.name} to {spec.name}"
         case ModelRouted(spec=spec):
-            return "Notice", f"{spec.name} is asked now."
-        case CompactionEnd():
-            text = compaction_text(event)
-            return ("Notice", text) if text else None
+            return "Notice", f"Switched to {spec.name}."
         case _:
             return _job_notice(event)
 
@@ -291,10 +301,27 @@ def _labelled(event: Event) -> tuple[str, str] | None:
 def _job_notice(event: Event) -> tuple[str, str] | None:
     match event:
         case JobStarted(job_id=job_id, title=title):
-            return "Notice", f"{job_id} goes on in the background: {title}. /jobs lists it."
+            return "Notice", f"{job_id} runs in the background: {title}. /jobs lists background jobs."
         case JobEnded(job_id=job_id, state="ended", exit_code=exit_code):
-            return "Notice", f"{job_id} has ended with exit code {exit_code}."
+            return "Notice", f"{job_id} exited with code {exit_code}."
         case JobEnded(job_id=job_id, state=state):
             return "Notice", f"{job_id}: {state}."
+        case _:
+            return None
+
+
+def _limit_notice(event: Event) -> tuple[str, str] | None:
+    match event:
+        case InputRejected(reason=reason):
+            return "Warning", f"Message blocked: {reason}"
+        case LimitReached(message=message):
+            return "Warning", f"Stopped: {message}. Send “continue” to continue."
+        case ContextWarning(level="critical"):
+            return "Warning", "The context window is nearly full; /new starts a new session."
+        case CompactionEnd(reason="overflow", dropped=dropped) if dropped:
+            return (
+                "Notice",
+                f"The conversation exceeded the context window: {dropped} older messages were removed from the context.",
+            )
         case _:
             return None

@@ -1,4 +1,4 @@
-"""What is written: lines that follow each other, each with a word on whose it is; nothing is ever written over."""
+"""Labelled output lines; a line that was written is never overwritten."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _LINE_BEGINS = re.compile(r"\n(?=[^\n])")
 
 
 class LineWriter:
-    """May be written on from several threads. While a person types a line, what is written waits for its end.
+    """Thread-safe writer. Output is held back while the user types a line.
 
-    `on_failure` is called once when nobody reads any more.
+    `on_failure` is called once when the output is closed.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -36,28 +36,28 @@ class LineWriter:
             stream.reconfigure(errors="replace")  # pyright: ignore[reportUnknownMemberType] whatever buffer it wraps
 
     def write(self, label: str, text: str = "") -> None:
-        """A line or more, on a line of their own; what follows the first is indented."""
-        first, *more = escape_controls(text).expandtabs(4).split("\n")
+        """Write a labelled text; lines after the first are indented."""
+        first, *more = harmless(text).expandtabs(4).split("\n")
         lines = [f"{label}: {first}".rstrip(), *(f"{INDENT}{line}".rstrip() for line in more)]
         with self._lock:
             self.end()
             self._write("\n".join(lines) + "\n")
 
     def write_plain(self, text: str) -> None:
-        """A line or more without a label."""
+        """Write a text without a label."""
         with self._lock:
             self.end()
             self._write(escape_controls(text).expandtabs(4) + "\n")
 
     def begin(self, label: str) -> None:
-        """A text begins that arrives in fragments."""
+        """Begin a text that is streamed in fragments."""
         with self._lock:
             self.end()
             self._is_broken_off = False
             self._write(f"{label}: ")
 
     def add(self, fragment: str) -> None:
-        """More of it; written by whole words, so that none is read out in two."""
+        """Add a fragment; only complete words are written, so that a screen reader does not split them."""
         with self._lock:
             text = self._word + escape_controls(fragment.replace("\r\n", "\n").replace("\r", "\n"))
             end = max(text.rfind(" "), text.rfind("\n")) + 1
@@ -66,7 +66,7 @@ class LineWriter:
                 self._flow(text[:end])
 
     def end(self) -> None:
-        """The text is complete, or something else has to be said."""
+        """End a streamed text, or interrupt it for other output."""
         with self._lock:
             if self._word:
                 self._flow(self._word)
@@ -81,7 +81,7 @@ class LineWriter:
         return self._waiting is not None
 
     def pause(self, prompt: str) -> None:
-        """The person has the line, after this prompt; an empty one is written by somebody else."""
+        """Write a prompt and hold back output while the user types; an empty prompt is written by readline."""
         with self._lock:
             self.end()
             self._write(prompt)
@@ -89,33 +89,33 @@ class LineWriter:
             self._is_fresh = True
 
     def resume(self) -> None:
-        """The line is typed."""
+        """Write the output that was held back."""
         with self._lock:
             waiting, self._waiting = self._waiting, None
             for text in waiting or ():
                 self._write(text)
 
     def bell(self) -> None:
-        """Call whoever looks elsewhere; nothing is seen of it."""
+        """Ring the terminal bell."""
         if self._stream.isatty():
             self._put(BELL)
 
     def interrupted(self) -> None:
-        """The line was left: the cursor stands behind what was typed."""
+        """End the line after an interrupt: the cursor is behind the typed text."""
         self._put("\n")
 
     def typed(self, line: str) -> None:
-        """What came from a pipe, which shows nothing by itself."""
-        self._put(escape_controls(line) + "\n")
+        """Echo a line from a pipe."""
+        self._put(harmless(line) + "\n")
 
     def echoed(self) -> None:
-        """The person has pressed Enter, and the terminal has shown it: a new line has begun."""
+        """Note that the terminal has echoed Enter, so that a new line has begun."""
         with self._lock:
             self._is_broken_off |= not self._is_fresh
             self._is_fresh = True
 
     def _flow(self, text: str) -> None:
-        """Of what was begun, every line but the first is indented."""
+        """Write streamed text; every line but the first is indented."""
         if self._is_broken_off:
             # Something else stands between two of its words.
             text, self._is_broken_off = text.lstrip(" "), False

@@ -9,7 +9,7 @@ from cinch_tui.plain.line_writer import LineWriter
 from harness.views import TerminalView, View
 
 PACE = 1.0
-"""Seconds before the first lines, and between any lines and the next."""
+"""Time before the first lines and between further ones, in seconds."""
 MOST_LINES = 10
 """Lines printed at a time; of more, the last ones."""
 
@@ -22,10 +22,10 @@ class LiveOutput:
     """
 
     def __init__(
-        self, paper: LineWriter, label: Callable[[], str], *, most: int = MOST_LINES, pace: float = PACE
+        self, writer: LineWriter, label: Callable[[], str], *, most: int = MOST_LINES, pace: float = PACE
     ) -> None:
         self.has_printed = False
-        self._paper = paper
+        self._writer = writer
         self._label = label
         self._most = most
         self._pace = pace
@@ -55,7 +55,7 @@ class LiveOutput:
 
     def _tick(self) -> None:
         self._timer, self._next_at = None, self._loop.time() + self._pace
-        if self._paper.is_paused:
+        if self._writer.is_paused:
             self._timer = self._loop.call_at(self._next_at, self._tick)
         else:
             self._print(self._view.output.rfind("\n") + 1)
@@ -68,7 +68,7 @@ class LiveOutput:
         if text.strip():
             self.has_printed = True
             lines = text.strip("\n").split("\n")
-            self._paper.write(self._label(), "\n".join(last_lines(lines, self._most, has_gap=has_gap)))
+            self._writer.write(self._label(), "\n".join(last_lines(lines, self._most, has_gap=has_gap)))
 
 
 def last_lines(lines: Sequence[str], most: int, *, has_gap: bool) -> list[str]:

@@ -12,22 +12,22 @@ from harness.lazy_dataclass import dataclass
 
 PAGE = 20
 AGAIN = "?"
-"""Typed in place of a number, it lists them once more."""
+"""Typed instead of a number, lists the choices again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """`key` is a letter that means the same as the number."""
+    """A choice; `key` is a letter that selects it."""
 
     text: str
     key: str = ""
 
 
 class Menus:
-    """One dialog at a time: whoever asks holds `turn` until it has its answer."""
+    """Dialogs, one at a time: the caller holds `lock` until it has an answer."""
 
-    def __init__(self, paper: LineWriter, questions: Questions) -> None:
-        self.writer = paper
+    def __init__(self, writer: LineWriter, questions: Questions) -> None:
+        self.writer = writer
         self.lock = asyncio.Lock()
         self.questions = questions
         self.presence = Presence()
@@ -38,13 +38,13 @@ class Menus:
         return typed.strip()
 
     async def hidden_line(self, prompt: str) -> str:
-        """A line that is typed without an echo, as for a password."""
+        """Read a line without echo, for a secret."""
         typed = await self.questions.line(prompt, opens=True, hidden=True)
         self.presence.typed()
         return typed.strip()
 
     async def number(self, options: Sequence[Option]) -> int:
-        """Which of these, counted from 0; asked until it is one of them."""
+        """Ask for one of the choices until a valid one is typed; return its index."""
         opens = True
         while True:
             typed = await self._listed(options, f"Number, 1 to {len(options)}: ", opens=opens)
@@ -55,7 +55,7 @@ class Menus:
             opens = False
 
     async def letter(self, options: Sequence[Option]) -> str:
-        """Ask until the key of one of these is typed, and return it. Capital letters are keys of their own."""
+        """Ask until the key of one of these is typed, and return it; keys are case-sensitive."""
         keys = [option.key for option in options]
         prompt = f"Answer ({', '.join(keys)}): "
         typed, opens = AGAIN, True
@@ -69,26 +69,26 @@ class Menus:
         return typed
 
     async def number_or_text(self, options: Sequence[Option], prompt: str) -> int | str:
-        """One of these, or whatever else was typed; empty, too."""
+        """Ask for a choice; return its index, or any other text, which may be empty."""
         typed = await self._listed(options, prompt)
         index = _index(typed, options)
         return typed if index is None else index
 
     async def numbers_or_text(self, options: Sequence[Option], prompt: str) -> tuple[list[int], str]:
-        """Some of these by their numbers, in their order, or else whatever was typed."""
+        """Ask for several choices; return their sorted indices, or any other text."""
         typed = await self._listed(options, prompt)
         indexes = [_index(word, options) for word in typed.replace(",", " ").split()]
         known = sorted({index for index in indexes if index is not None})
         return (known, "") if known and None not in indexes else ([], typed)
 
     async def search(self, title: str, options: Sequence[Option]) -> int | None:
-        """One of many, which words can make fewer; None when the person wants none of them."""
+        """Let the user filter a long list and pick one; None if cancelled."""
         shown = list(range(len(options)))
         self.writer.write("Choose", title)
         self._list_page(options, shown)
         while True:
             try:
-                typed = await self.line("Number, words to find others, or nothing to leave it: ")
+                typed = await self.line("Number, text to filter, or empty to cancel: ")
             except InputClosed:
                 return None
             index = _index(typed, [options[index] for index in shown[:PAGE]])
@@ -96,18 +96,18 @@ class Menus:
                 return None if index is None else shown[index]
             found = shown if typed == AGAIN else _matching(typed, options)
             if typed != AGAIN:
-                self.writer.write("Notice", f"{len(found)} of {len(options)} have these words.")
+                self.writer.write("Notice", f"{len(found)} of {len(options)} match.")
             if found:
                 shown = found
                 self._list_page(options, shown)
 
     def report_invalid(self, options: Sequence[Option]) -> None:
         self.writer.write(
-            "Notice", f"That is none of them; a number from 1 to {len(options)} is, and {AGAIN} lists them again."
+            "Notice", f"Not a valid choice: type a number from 1 to {len(options)}, or {AGAIN} to list them again."
         )
 
     async def _listed(self, options: Sequence[Option], prompt: str, *, opens: bool = True) -> str:
-        """What is typed behind the list; only a question that is new has to be listed unasked."""
+        """List the choices of a new question and read the answer."""
         typed = AGAIN if opens else await self.line(prompt)
         while typed == AGAIN:
             self._list(options)

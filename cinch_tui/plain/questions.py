@@ -1,4 +1,4 @@
-"""Lines that the agent's side waits for, handed to the thread that reads them."""
+"""Requests of the agent's thread for lines, answered by the thread that reads the input."""
 
 from __future__ import annotations
 
@@ -13,22 +13,25 @@ from harness.lazy_dataclass import dataclass
 
 
 class InputClosed(Exception):
-    """The input has ended: nothing will be answered any more."""
+    """The input has ended."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LineRequest:
-    """A line that is wanted, behind this prompt. `opens`: the question is new, so nothing typed before is meant for
-    it. `hidden`: the line is typed without an echo."""
+    """Request for a line."""
 
     prompt: str
     opens: bool
+    """True for a new question: lines typed before do not answer it."""
+
     hidden: bool = False
+    """True to read without echo."""
+
     answer: Future[str] = field(default_factory=lambda: Future())
 
 
 class Questions:
-    """`wake` tells the reading thread that something waits, `withdraw` that it need not read on."""
+    """Queue of requests; `wake` notifies the reading thread, `withdraw` aborts the line it is reading."""
 
     def __init__(self, wake: Callable[[], None], withdraw: Callable[[], None]) -> None:
         self._wake = wake
@@ -37,10 +40,10 @@ class Questions:
         self._lock = threading.Lock()
 
     async def line(self, prompt: str, *, opens: bool = False, hidden: bool = False) -> str:
-        """The line that the user types; `hidden`: without an echo.
+        """Request a line from the user.
 
         Raises:
-            NobodyThere: the input has ended.
+            InputClosed: the input has ended.
         """
         asked = LineRequest(prompt, opens, hidden)
         with self._lock:
@@ -54,7 +57,7 @@ class Questions:
             raise
 
     def next(self) -> LineRequest | None:
-        """The next that is still wanted; called by the reading thread."""
+        """Return the next request that was not cancelled; called by the reading thread."""
         with self._lock:
             while self._waiting:
                 asked = self._waiting.popleft()

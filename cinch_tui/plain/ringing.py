@@ -1,4 +1,4 @@
-"""The person who reads lines is called by the bell, which disturbs no line, and on the desktop where they want that."""
+"""Notifications in plain mode: the terminal bell, and desktop notifications if enabled."""
 
 from __future__ import annotations
 

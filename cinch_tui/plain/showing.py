@@ -1,4 +1,4 @@
-"""What tools show, in words and plain lines."""
+"""Tool results as plain lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.views import DiffView, ImageView, ListingView, TerminalView, TextVi
 from harness.workspace.hunks import Hunk, Sides, hunks_of
 
 FEW = 12
-"""Lines of a result that are read out; the model has them all."""
+"""Lines of a result that are printed; the model receives all."""
 CONTEXT = 2
 _FENCES = re.compile(r"^```\w*\n?", re.MULTILINE)
 _MARKED_VALUE = re.compile(r"^(- [\w ]+: )`([^`\n]*)`$", re.MULTILINE)
@@ -19,7 +19,7 @@ STATES = {"pending": "to do", "in_progress": "now", "completed": "done"}
 
 
 def view_lines(view: View) -> list[str]:
-    """All of it, a line each."""
+    """Return all lines of a view."""
     match view:
         case TextView(text):
             return _lines(text)
@@ -33,14 +33,13 @@ def view_lines(view: View) -> list[str]:
         case TodoView(items):
             return [f"{STATES[item.status]}: {plain_output(item.content)}" for item in items]
         case ImageView(path, _, width, height):
-            return [f"picture {path}" + (f", {width} by {height} pixels" if width else "")]
+            return [f"image {path}" + (f", {width} by {height} pixels" if width else "")]
         case _:
             assert_never(view)
 
 
 def diff_lines(view: DiffView) -> list[str]:
-    """A change hunk by hunk: what happens where in words, then the lines, `-` before those that go and `+` before
-    those that come."""
+    """Return a diff hunk by hunk: a description, then removed lines with `-` and added lines with `+`."""
     sides = Sides.of(view)
     if view.old is None:
         return [f"New file {view.path}, {line_count(sides.new)}", *_marked("+", sides.new)]
@@ -68,7 +67,7 @@ def describe_hunk(hunk: Hunk) -> str:
 
 
 def shorten(lines: Sequence[str], most: int = FEW) -> list[str]:
-    """The beginning and the end of it, where it is long."""
+    """Return the beginning and the end of long output."""
     if len(lines) <= most + 1:
         return list(lines)
     first = most // 2
@@ -76,7 +75,7 @@ def shorten(lines: Sequence[str], most: int = FEW) -> list[str]:
 
 
 def strip_markdown(report: str) -> str:
-    """What cinch tells of itself, without the marks of Markdown that only a screen turns into something."""
+    """Return a report without its Markdown markup."""
     return _MARKED_VALUE.sub(r"\1\2", _FENCES.sub("", report).rstrip("\n"))
 
 

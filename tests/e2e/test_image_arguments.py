@@ -177,10 +177,10 @@ def test_plain_mode_sends_it_with_the_first_message(project: Path, serve):
         project, {**os.environ, "PYTHONPATH": str(ROOT), **environment(server)}, "--plain", "--image", "shot.png"
     )
     try:
-        lines.see(r"Notice: Goes with what you say next: shot\.png")
+        lines.see(r"Notice: Attached to your next prompt: shot\.png")
         lines.see("You: ")
         lines.enter("what is it?")
-        lines.see(r"Notice: Shown to the model: shot\.png")
+        lines.see(r"Notice: Images sent: shot\.png")
         lines.see("A till")
         lines.see("You: ")
         lines.enter("sure?")

@@ -63,13 +63,13 @@ def test_several_questions_are_asked_in_turn(cinch):
 
     lines.enter("go on")
     lines.answer("Question 1 of 3: Which till", "2")
-    lines.see("Your words in its place")
+    lines.see("Replacement text")
     lines.enter("the green one")
     lines.see("13 characters are too many: 5 at most")
     lines.enter("green")
     lines.answer("Question 2 of 3: Which days", "1 3")
     lines.see("Question 3 of 3: What name")
-    lines.see("Answer, or nothing to skip it: ")
+    lines.see("Answer, or empty to skip: ")
     lines.enter("")
     lines.see("all done")
 

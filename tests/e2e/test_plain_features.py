@@ -49,7 +49,7 @@ def test_exit_lists_the_jobs_it_stops_and_quits_on_repeat(cinch, term: str, key:
     lines.see("You: ")
 
     lines.type(key)
-    lines.see(rf"Warning: Leaving stops job-1 \(sleep 300\)\. {again} again leaves")
+    lines.see(rf"Warning: Quitting stops job-1 \(sleep 300\)\. {again} again to quit")
     lines.see("You: ")
     lines.enter("/jobs")
     lines.see("job-1: sleep 300: running")
@@ -72,7 +72,7 @@ def test_end_of_a_pipe_asks_nothing_about_jobs(cinch, printed, serve):
         ANTHROPIC_API_KEY="sk-x",
     )
 
-    assert "Leaving stops" not in done.stdout
+    assert "Quitting stops" not in done.stdout
     assert "job-1: killed" in done.stdout
 
 
@@ -81,7 +81,7 @@ def test_user_command_is_run_and_reported_to_the_model_once(cinch, project: Path
 
     lines.enter("!echo made > here; echo told; exit 3")
     lines.see(r"Output: !echo made.*\s+told\s+\[exit code 3\]")
-    lines.see("The model hears of it")
+    lines.see("The output is sent to the model")
     lines.see("You: ")
     lines.enter("!!echo between us")
     lines.see(r"between us\s+\[exit code 0\]")
@@ -152,7 +152,7 @@ def test_choices_are_listed_again_and_an_unknown_number_is_no_answer(cinch):
     lines = cinch([Reply(calls=[("ask_user", ask)]), Reply("So be it.")])
     lines.enter("go")
     lines.answer("Question: Which till", "7")
-    lines.see("That is none of them")
+    lines.see("Not a valid choice")
     lines.answer("The blue one", "?")
     lines.answer("The blue one", "the green one")
     lines.see("So be it")
@@ -197,7 +197,7 @@ def test_list_is_closed_by_an_empty_line_and_not_repeated_without_a_match(cinch)
     lines = cinch([])
     lines.enter("/mode")
     lines.answer("How freely", "zzz")
-    shown = lines.see(r"Notice: 0 of 5 have these words\.\s+Number[^\r\n]*: ")
+    shown = lines.see(r"Notice: 0 of 5 match\.\s+Number[^\r\n]*: ")
     lines.enter("")
     lines.see("You: ")
 
@@ -218,7 +218,7 @@ def test_help_lists_available_commands_and_names_the_others(cinch):
     lines = cinch([])
 
     lines.enter("#help")
-    help_text = lines.see("With the screen alone: [^\r\n]*")
+    help_text = lines.see("Only in the full-screen app: [^\r\n]*")
 
     named = {command.name for command in builtin_commands().commands}
     works = {name for name in named if f"  {name}" in help_text}
@@ -229,14 +229,14 @@ def test_help_lists_available_commands_and_names_the_others(cinch):
 def test_status_is_available_on_request(cinch):
     lines = cinch([Reply(calls=[("bash", {"command": "sleep 300"})]), Reply("Stopped.")], "--approve", "off")
     lines.enter("?")
-    lines.see("Notice: Nothing goes on; the agent waits for you")
+    lines.see("Notice: Idle: the agent waits for your input")
     lines.see("You: ")
     lines.enter("go")
     lines.see("Tool: bash sleep 300")
 
     lines.enter("?")
 
-    lines.see(r"Notice: At work for [\d.]+ s: bash sleep 300, [\d.]+ s\.")
+    lines.see(r"Notice: Running for [\d.]+ s: bash sleep 300, [\d.]+ s\.")
     assert len(cinch.server.requests) == 1
 
 
@@ -245,7 +245,7 @@ def test_subagent_activity_is_printed(cinch):
     lines = cinch([Reply(calls=task), Reply(calls=[("list_files", {"path": "till"})]), Reply("Three."), Reply("Well.")])
     lines.enter("go")
 
-    lines.see("Sub-agent: counter: list_files till")
+    lines.see("Subagent: counter: list_files till")
     lines.see("Well")
 
 

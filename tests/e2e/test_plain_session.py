@@ -108,7 +108,7 @@ def test_session_continues_the_next_day(cinch):
 
     again = cinch([Reply(text="Yesterday I mended it.")], "-r")
     again.answer("please mend it", "1")
-    again.see("Assistant, last: It is mended.")
+    again.see("Last reply: It is mended.")
     again.see("You: ")
     again.enter("what did we do?")
     again.see("Yesterday I mended it.")
@@ -172,7 +172,7 @@ def test_enter_opens_a_line_for_steering(cinch, project: Path):
     lines.see("Queued for the next step")
     (project / "go").touch()
 
-    lines.see("You, heard now: do something else")
+    lines.see("You, delivered now: do something else")
     lines.see("Something else, then.")
     lines.see("Done: ")
     assert "do something else" in told(cinch)
@@ -190,14 +190,14 @@ def test_enter_twice_sends_a_queued_message_now(cinch):
     lines.enter("")
     lines.see("steer> ")
     lines.enter("do something else")
-    lines.see("Enter twice sends it now")
+    lines.see("press Enter twice to send it now")
 
     lines.enter("")
     lines.see("steer> ")
     lines.enter("")
 
     lines.see("Interrupting the agent to send your message")
-    lines.see("You, heard now: do something else")
+    lines.see("You, delivered now: do something else")
     lines.see("Something else, then.")
     lines.see("Done: ")
     assert "do something else" in told(cinch)
@@ -293,7 +293,7 @@ def test_question_with_a_timeout_returns_the_typed_line(cinch, term: str):
     lines.see("You: ")
     lines.enter("sell")
 
-    lines.see("The question goes on without an answer")
+    lines.see("The question timed out")
     lines.see("Assistant: Then the red one.")
     lines.see("You: ")
     lines.enter("/quit")
@@ -320,6 +320,6 @@ def test_text_typed_before_a_question_does_not_answer_it(cinch, project: Path):
 
     lines.enter("1")
 
-    lines.see("You, heard now: 1")
+    lines.see("You, delivered now: 1")
     lines.see("Very well.")
     assert not (project / "made.txt").exists()

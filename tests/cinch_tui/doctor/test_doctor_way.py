@@ -148,7 +148,10 @@ async def test_a_proxy_that_does_not_let_us_through_is_the_hop_that_fails(
 
     connection, told = await way()
 
-    assert connection == f"ok anthropic connection: the proxy 127.0.0.1:{proxy.port} (from HTTPS_PROXY) accepts connections"
+    assert (
+        connection
+        == f"ok anthropic connection: the proxy 127.0.0.1:{proxy.port} (from HTTPS_PROXY) accepts connections"
+    )
     assert told.startswith(f"bad anthropic proxy: 127.0.0.1:{proxy.port} {cause}")
     assert mend in told.partition("→")[2]
     assert PASSWORD not in told

@@ -1,4 +1,4 @@
-"""Builds an Agent from options and settings: the one module that knows every folder."""
+"""Construction of an agent from options and settings; the only module that imports from every package."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from providers.model_catalog.price_cache import PriceCache
 from providers.model_catalog.prices import PricedModelInfo
 from tools import builtin_tools
 
-# What reads sessions is imported where one is read: most starts begin a new one.
+# Modules that read sessions are imported when one is read: most starts begin a new session.
 if TYPE_CHECKING:
     from harness.session.resume import LoadedSession
 
@@ -62,8 +62,7 @@ class NoModel(ConfigError):
 
 @dataclass(slots=True)
 class Assembly:
-    """An agent and what belongs to it. `warnings` is what the person should be told, `instructions` what of the system
-    prompt comes from instruction files."""
+    """An agent with its workspace, keys and session."""
 
     options: Options
     settings: Settings
@@ -71,31 +70,41 @@ class Assembly:
     workspace: Workspace
     keys: KeyStore
     originals: Snapshots
+    """File contents from before the session."""
+
     store: SessionStore | None = None
+    """Writer of the session file; None if the session is not saved."""
+
     loaded: LoadedSession | None = None
+    """The resumed session."""
+
     warnings: list[str] = field(default_factory=list[str])
+    """Warnings for the user."""
+
     instructions: str = ""
+    """The part of the system prompt that comes from instruction files."""
+
     _unsubscribe: Callable[[], None] | None = None
 
     def connect(self, name: str, thinking: ThinkingLevel) -> Model:
-        """Another model for the agent.
+        """Connect another model for the agent.
 
         Raises:
-            ConfigError: it cannot be had; the text says why.
+            ConfigError: the model is not available.
         """
         name = full_name(name, self.keys)
         spec, named = self.agent.state.model.spec, name.partition("/")[0]
         base_url = spec.base_url if named == spec.provider else ""
         model = connect(name, base_url=base_url or None, credentials=self.keys, thinking=thinking)
-        _hear_of_differences(model, self.agent)
+        _report_replay_differences(model, self.agent)
         _keep_prices(model, self.options.paths)
         return model
 
     def find(self, which: str) -> LoadedSession:
-        """A session by its id, the beginning of its id, or `latest`.
+        """Load a session by its id, a prefix of its id, or `latest`.
 
         Raises:
-            SessionMissing, SessionTooNew, SessionError: it cannot be had.
+            SessionMissing, SessionTooNew, SessionError: the session cannot be loaded.
         """
         from harness.session.index import find_session
         from harness.session.resume import load_session
@@ -108,14 +117,14 @@ class Assembly:
         self._trust_what_is_allowed()
         self._follow(None)
         if self.agent.state.mode is PLAN:
-            # The session is to say so.
+            # Recorded in the session.
             self.agent.set_mode(PLAN)
 
     def resume(self, loaded: LoadedSession, messages: list[Message]) -> None:
-        """Go on with a session; one that another process writes to is forked.
+        """Resume a session; it is forked if another process has it open.
 
         Raises:
-            AlreadyRunning: a run is on.
+            AlreadyRunning: a run is active.
         """
         self.agent.new_session(loaded.session_id, messages)
         self.agent.identity.restore(loaded.run_ids)
@@ -125,7 +134,7 @@ class Assembly:
         self._follow(loaded)
         for model, usage in loaded.other_usage:
             self.agent.state.ledger.add(model, usage)
-        # Who asks for plan mode at the start gets it, whatever mode the session was left in.
+        # Plan mode from the settings takes precedence over the mode of the session.
         now = self.agent.state.mode
         left = next((mode for mode in MODES.values() if mode.name == loaded.mode), now)
         wanted = PLAN if self.settings.plan.enabled else left
@@ -133,7 +142,7 @@ class Assembly:
             self.agent.set_mode(wanted)
 
     def close(self) -> None:
-        """Write what waits and let the next writer in."""
+        """Write pending records and release the session file."""
         if self.store is not None:
             self.store.close()
 
@@ -143,7 +152,7 @@ class Assembly:
                 self.agent.state.grants.trust(entry)
 
     def _follow(self, loaded: LoadedSession | None) -> None:
-        """Let the session store write what happens from here on."""
+        """Record events in the session file from now on."""
         if self._unsubscribe is not None:
             self._unsubscribe()
         self.close()
@@ -167,7 +176,7 @@ class Assembly:
 
             loaded = load_session(fork_session(loaded.path, new_id()))
             self.agent.new_session(loaded.session_id, self.agent.history.messages)
-            self.warnings.append("This session is open elsewhere, so it goes on here as a copy.")
+            self.warnings.append("This session is open in another process; continuing in a copy.")
             return self._store(loaded)
         return store
 
@@ -184,11 +193,11 @@ async def assemble(
     loaded: LoadedSession | None = None,
     model: Model | None = None,
 ) -> Assembly:
-    """An agent for this start, that goes on with the session that was loaded.
+    """Create the agent of a start, with the loaded session if there is one.
 
     Raises:
-        NoModel: none was named and no provider has a key.
-        ConfigError, SessionError: something cannot be used; the text says what.
+        NoModel: no model was named and no provider has a key.
+        ConfigError, SessionError: the configuration or the session is invalid.
     """
     keys = KeyStore(options.paths, options.environ)
     if model is None:
@@ -206,20 +215,20 @@ async def assemble(
 
 
 def repaired_messages(loaded: LoadedSession) -> list[Message]:
-    """All that was said, with what an old crash left behind healed once rather than before every request."""
+    """Return the messages of a session, repaired once instead of before every request."""
     return list(normalise(loaded.messages))
 
 
 def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | None = None) -> Model:
-    """The model that is named, else the one the session used, else the one chosen on the welcome screen, else that of
-    the first provider that has a key.
+    """Connect the model to use.
 
-    Never a local server or the demo on its own account: those are only used when a person named or chose them. Where a
-    proxy was set up, no key that lies around leads past it.
+    The order is: the named model, that of the session, the one chosen on the welcome screen, the default model of the
+    first provider with a key. Local servers and the demo are used only if the user chose them, and with a configured
+    LLM proxy, no other provider is used just because it has a key.
 
     Raises:
-        NoModel: there is none.
-        ConfigError: the one that is named cannot be had.
+        NoModel: there is no model to use.
+        ConfigError: the named model is not available.
     """
     wanted = settings.model
     if wanted.name:
@@ -234,41 +243,39 @@ def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | Non
         with contextlib.suppress(ConfigError):
             return connect(chosen.name, base_url=chosen.base_url or None, credentials=keys, thinking=wanted.thinking)
     if proxies := _proxies_set_up(keys):
-        said = f"no model is chosen: {proxies[0]} names a proxy, so name one of its models: -m proxy/MODEL"
-        raise NoModel(said, is_mistake=True)
+        message = f"no model selected: {proxies[0]} sets a proxy; select one of its models with -m proxy/MODEL"
+        raise NoModel(message, is_mistake=True)
     for preset in each_preset():
         if preset.key_required and preset.default_model and keys.find(preset.name, preset.own_variables):
             with contextlib.suppress(ConfigError):
                 return connect(preset.name, credentials=keys, thinking=wanted.thinking)
     raise NoModel(
-        "no model is chosen and no API key was found: set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or the key "
-        "of another provider (cinch models --providers lists them), name a model with -m provider/model, or try -m demo"
+        "no model selected and no API key found: set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or the key of "
+        "another provider (list: cinch models --providers), select a model with -m provider/model, or try -m demo"
     )
 
 
 def full_name(name: str, keys: KeyStore) -> str:
-    """The model's name with its provider, which may be missing: `claude-sonnet-5-5`.
+    """Return the name of a model with its provider, which `name` may omit: `claude-sonnet-5-5`.
 
     Raises:
-        ConfigError: the name means several models.
+        ConfigError: the name is ambiguous.
     """
     if name in BUILTIN or find_preset(name.partition("/")[0]) or name.startswith(tuple(f"{each}/" for each in BUILTIN)):
         return name
-    # Most name the provider too, and do not wait for the list of models.
+    # Only needed for names without a provider.
     from cinch_tui.models.resolving import resolve_model
 
     return resolve_model(name, keys)
 
 
 def _proxies_set_up(keys: KeyStore) -> list[str]:
-    """The variables that name a proxy: of presets whose address nobody knows but the person."""
+    """Return the environment variables that set the URL of an LLM proxy."""
     named = [preset.base_url_variable for preset in each_preset() if not preset.base_url]
     return [variable for variable in named if keys.environ.get(variable, "").strip()]
 
 
-async def _build(
-    options: Options, settings: Settings, person: UserInteraction, model: Model, keys: KeyStore
-) -> Assembly:
+async def _build(options: Options, settings: Settings, user: UserInteraction, model: Model, keys: KeyStore) -> Assembly:
     root = _root(options, model)
     spill_dir = options.paths.cache / "output" / new_id()
     await asyncio.to_thread(forget_old_spills, spill_dir.parent)
@@ -284,13 +291,13 @@ async def _build(
     here = replace(
         agent_options(settings, headless=options.headless),
         workspace=workspace,
-        user=person,
+        user=user,
         grants=grants,
         fallback=fallback,
         spill_dir=spill_dir,
     )
     agent = Agent(model, tools, prompt, here)
-    _hear_of_differences(model, agent)
+    _report_replay_differences(model, agent)
     kept_in = project_dir(options.paths.state, root) / "originals" if options.keep_session else spill_dir / "originals"
     originals = Snapshots(lambda: kept_in / agent.session_id)
     workspace.on_change(originals.observe)
@@ -307,7 +314,7 @@ async def _build(
 
 
 def _fallback(settings: Settings, keys: KeyStore) -> tuple[list[Model], list[str]]:
-    """The models to fall back on, and why some of those that are named cannot be had: the chosen one works without."""
+    """Return the fallback models, and problems with others, which are not fatal."""
     models: list[Model] = []
     problems: list[str] = []
     for name in settings.providers.fallback:
@@ -320,17 +327,17 @@ def _fallback(settings: Settings, keys: KeyStore) -> tuple[list[Model], list[str
 
 def _tools(settings: Settings) -> list[Tool]:
     tools = builtin_tools(secrets=_key_variables)
-    # Without sub-agents, a model is not told of them.
+    # With a depth of 0 the model has no tool for subagents.
     return [tool for tool in tools if tool.name != "delegate_sub_agent" or settings.subagents.max_depth > 0]
 
 
 def _key_variables() -> tuple[str, ...]:
-    """The environment variables that hold nothing but model keys: no command the model runs is to see them."""
+    """Return the environment variables that only hold API keys; they are removed for commands of the model."""
     return tuple(variable for preset in each_preset() for variable in preset.own_variables)
 
 
-def _hear_of_differences(model: Model, agent: Agent) -> None:
-    """Have the person told when what is replayed is not what was recorded."""
+def _report_replay_differences(model: Model, agent: Agent) -> None:
+    """Show a warning if a replayed request differs from the recorded one."""
     if model.spec.provider != "replay":
         return
     from providers.cassette.provider import ReplayProvider
@@ -340,13 +347,13 @@ def _hear_of_differences(model: Model, agent: Agent) -> None:
 
 
 def _keep_prices(model: Model, paths: Paths) -> None:
-    """Have what the price data tells of it looked up once a day: that takes as long as many a run in print mode."""
-    if isinstance(model.info, PricedModelInfo):
-        model.info.cache = PriceCache(paths.cache / "prices")
+    """Cache the price lookup of a model for a day; it takes as long as a run in print mode."""
+    if isinstance(model.info, PricedFacts):
+        model.info.shelf = PriceCache(paths.cache / "prices")
 
 
 def _root(options: Options, model: Model) -> Path:
-    """The folder the agent works in: this one, or for the tour a scratch copy of a small project."""
+    """Return the folder of the agent; for the tour, a temporary copy of a small project."""
     if model.spec.name != TOUR:
         return options.cwd
     from providers.demo.sample import SAMPLE
@@ -360,10 +367,10 @@ def _root(options: Options, model: Model) -> Path:
 
 
 def wanted_session(options: Options) -> LoadedSession | None:
-    """The session to go on with; None when a new one is to begin.
+    """Load the session to resume; None for a new session.
 
     Raises:
-        SessionMissing, SessionTooNew, SessionError: it cannot be had.
+        SessionMissing, SessionTooNew, SessionError: the session cannot be loaded.
     """
     match options.session_choice:
         case Continue():
@@ -389,12 +396,12 @@ def _grants(options: Options, settings: Settings, root: Path) -> tuple[Grants, l
 
 
 def _idle_allowances(settings: Settings, tools: Set[str]) -> Iterator[str]:
-    """What is said to need no asking, but in words that spare no question."""
+    """Yield a warning for each entry of `approval.allow` that has no effect."""
     for entry in settings.approval.allow:
         tool, colon, scope = entry.partition(":")
         if tool not in tools:
-            yield f"{entry!r} allows nothing: there is no tool of that name"
+            yield f"approval.allow: {entry!r} has no effect: unknown tool"
         elif colon and not scope.strip():
-            yield f"{entry!r} allows nothing: no command is named after the colon"
+            yield f"approval.allow: {entry!r} has no effect: no command after the colon"
         elif scope and tool != "bash":
-            yield f"{entry!r} allows nothing: only commands have a prefix, as in 'bash:make test'"
+            yield f"approval.allow: {entry!r} has no effect: only bash commands have a prefix, as in 'bash:make test'"

@@ -1,6 +1,6 @@
-"""Files named with `@` in a prompt: their content is sent with it, bounded, as `read_file` shows it.
+"""Files mentioned with `@` in a prompt, attached with the limits and in the format of `read_file`.
 
-Each file is a block of the message behind the user's text; pictures are sent as pictures, folders as a listing.
+Each file is a block of the message after the user's text; images are attached as images, folders as a listing.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 MOST_FILES = 20
 MOST_CHARACTERS = 200_000
-"""Of all files of one prompt together."""
+"""Limit for all files of one prompt together."""
 LONGEST_TYPED = 20
-"""Lines of a text that somebody has typed."""
+"""Prompts with more lines are assumed to be pasted."""
 _OPENING = '<attached path="'
 _MENTION = re.compile(r"""(?:^|(?<=[\s(\[{,;:=\'`]))@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>[^\s@"]+))""")
 _CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -39,21 +39,26 @@ _SAMPLES = (".example", ".sample", ".template", ".dist")
 
 @dataclass(frozen=True, slots=True)
 class AttachedFiles:
-    """`content` follows the user's text in the message. `attached` and `skipped` are what to tell the user."""
+    """Result of attaching the files of a prompt."""
 
     content: tuple[UserContent, ...] = ()
+    """Blocks that follow the user's text in the message."""
+
     attached: tuple[str, ...] = ()
+    """Attached files, for the user."""
+
     skipped: tuple[str, ...] = ()
+    """Errors and warnings for the user."""
 
 
 def mentioned_paths(text: str) -> list[str]:
-    """The paths named with `@`, each once; those in fenced code are not meant."""
+    """Return the paths mentioned with `@`, without duplicates and those in fenced code."""
     found = _MENTION.finditer(_CODE.sub("", text))
     return list(dict.fromkeys(each["quoted"] or each["plain"] for each in found))
 
 
 async def attach_files(text: str, agent: Agent) -> AttachedFiles:
-    """Read the files that a prompt names; whatever cannot be attached is reported, and the text stays as it is."""
+    """Read the files mentioned in a prompt; files that cannot be attached are reported in `skipped`."""
     names = mentioned_paths(text)
     if not names:
         return AttachedFiles()
@@ -67,7 +72,7 @@ async def attach_files(text: str, agent: Agent) -> AttachedFiles:
             blocks = _blocks(shown, output)
             size += sum(len(block.text) for block in blocks if isinstance(block, Text))
             if size > MOST_CHARACTERS:
-                raise CinchError("the files before it are as much as one prompt may attach")
+                raise CinchError(f"the attached files exceed {MOST_CHARACTERS:,} characters")
         except CinchError as error:
             skipped.append(f"@{name} is not attached: {error}")
             continue
@@ -76,31 +81,31 @@ async def attach_files(text: str, agent: Agent) -> AttachedFiles:
     if len(found) > MOST_FILES:
         skipped.append(f"Only the first {MOST_FILES} files are attached.")
     missing = [f"@{name}" for name in names if name not in found]
-    # A long text is pasted, and what stands behind an @ in it no file.
+    # A long text was probably pasted, and an @ in it is not a mention.
     if missing and text.count("\n") < LONGEST_TYPED:
-        skipped.append(f"Nothing is attached for {', '.join(missing[:5])}: there is no such file.")
+        skipped.append(f"Not attached: {', '.join(missing[:5])}: no such file.")
     return AttachedFiles(tuple(content), tuple(attached), tuple(skipped))
 
 
 def is_attached(block: UserContent) -> bool:
-    """True for a text block that holds an attached file."""
+    """Return True for a text block with an attached file."""
     return isinstance(block, Text) and block.text.startswith(_OPENING)
 
 
 def without_attached(content: Sequence[UserContent]) -> tuple[UserContent, ...]:
-    """What the user typed, and their pictures: everything before the first attached file."""
+    """Return the content before the first attached file: the user's text and images."""
     first = next((index for index, block in enumerate(content) if is_attached(block)), len(content))
     return tuple(content[:first])
 
 
 def attached_names(content: Sequence[UserContent]) -> list[str]:
-    """What was attached to a message, as `AttachedFiles.attached` has it."""
+    """Return the attached files of a message, in the format of `AttachedFiles.attached`."""
     texts = [block.text for block in content if isinstance(block, Text) and is_attached(block)]
     return [f"{path} ({extent})" for path, extent in (_heading(text) for text in texts)]
 
 
 async def _read(path: str, agent: Agent) -> tuple[str, ToolOutput]:
-    # pydantic is slow to load, and few prompts name a file.
+    # pydantic is slow to load, and few prompts mention a file.
     from harness.messages import new_id
     from harness.ports.interaction import NonInteractive
     from harness.ports.tool import ToolContext
@@ -110,9 +115,9 @@ async def _read(path: str, agent: Agent) -> tuple[str, ToolOutput]:
     real = workspace.resolve(path)
     shown = workspace.display(real)
     if _is_secret(path) or _is_secret(shown):
-        raise CinchError("it is likely to hold secrets")
-    nobody = NonInteractive()
-    context = ToolContext(new_id(), workspace, nobody, nobody.review_plan, workspace.root)
+        raise CinchError("it probably contains secrets")
+    user = NonInteractive()
+    context = ToolContext(new_id(), workspace, user, user.review_plan, workspace.root)
     output = await ReadTool().run({"path": path}, context)
     if output.is_error:
         raise CinchError(_text_of(output))
@@ -120,8 +125,8 @@ async def _read(path: str, agent: Agent) -> tuple[str, ToolOutput]:
 
 
 def _existing(name: str, root: Path) -> str:
-    """The path that is meant, without the punctuation behind it; empty if there is no such file."""
-    # A path that no file can have, or a home that is not known.
+    """Return the existing path, without punctuation after it; empty if there is no such file."""
+    # An invalid path, or an unknown home directory.
     with suppress(OSError, ValueError, RuntimeError):
         path = str(Path(name).expanduser())
         return next((each for each in (path, path.rstrip(".,;:!?)]}'`")) if each and (root / each).exists()), "")
@@ -142,7 +147,7 @@ def _is_secret(path: str) -> bool:
 def _blocks(path: str, output: ToolOutput) -> list[UserContent]:
     texts = _text_of(output)
     if find_secrets(texts):
-        raise CinchError("there seems to be a key in it")
+        raise CinchError("it seems to contain an API key")
     heading = f'{_OPENING}{path}" extent="{_extent(output)}">'
     images = [block for block in output.content if isinstance(block, Image)]
     return [Text(f"{heading}\n{texts}\n</attached>"), *images]

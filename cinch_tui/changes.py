@@ -1,4 +1,4 @@
-"""What changed in the files: since the session began, or against git; and putting it back."""
+"""File changes since the start of the session or against git, and reverting them."""
 
 from __future__ import annotations
 
@@ -28,19 +28,27 @@ Base: TypeAlias = Literal["session", "git"]
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file before and now, as bytes; None where there is none. Not `is_known`: nobody kept what was before. `moved`:
-    where the same content was before or is now, of a file that went or came."""
+    """A changed file."""
 
     path: Path
     shown: str
+    """The path for display."""
+
     before: bytes | None
+    """The previous content; None if the file did not exist."""
+
     now: bytes | None
+    """The current content; None if the file does not exist."""
+
     is_known: bool = True
+    """False if the previous content was not recorded."""
+
     moved: str = ""
+    """For a moved file, the other path."""
 
     @property
     def view(self) -> DiffView | None:
-        """The change as a diff; None where one side is no text, or not known."""
+        """The change as a diff; None if a side is not text, or unknown."""
         try:
             sides = [data if data is None else file_text(data).text for data in (self.before, self.now)]
         except FileNotText:
@@ -49,7 +57,7 @@ class FileChange:
 
 
 class SessionChanges:
-    """The changes of a session. `remind` tells the model what the person put back."""
+    """The changes of a session; `remind` informs the model about reverted changes."""
 
     def __init__(self, originals: Snapshots, workspace: Workspace, remind: Callable[[str], None]) -> None:
         self._originals = originals
@@ -57,10 +65,10 @@ class SessionChanges:
         self._remind = remind
 
     def changes(self, base: Base) -> list[FileChange]:
-        """The files that differ from how they were.
+        """Return the changed files.
 
         Raises:
-            CinchError: there is nothing to compare with.
+            CinchError: `base` is git, and this is not a repository.
         """
         found = (
             changes_against_git(self._workspace)
@@ -70,10 +78,10 @@ class SessionChanges:
         return detect_moves(found)
 
     async def revert(self, change: FileChange, refused: Sequence[int]) -> str:
-        """Take back the refused hunks, all for the whole file; what was done, in words.
+        """Revert the hunks in `refused`, with all of them the whole file; return a description for the model.
 
         Raises:
-            CinchError: the file is not as it was looked at any more, or cannot be written.
+            CinchError: the file has changed meanwhile, or cannot be written.
         """
         done = await revert(self._workspace, change, refused)
         self._remind(done)
@@ -81,7 +89,7 @@ class SessionChanges:
 
 
 def changes_since_start(originals: Snapshots, workspace: Workspace) -> list[FileChange]:
-    """The files this session changed that are not as they were."""
+    """Return the files that differ from the start of the session."""
     changes = [
         FileChange(each.path, workspace.display(each.path), each.data, _content(each.path), each.is_kept)
         for each in originals.all()
@@ -90,17 +98,17 @@ def changes_since_start(originals: Snapshots, workspace: Workspace) -> list[File
 
 
 def changes_against_git(workspace: Workspace) -> list[FileChange]:
-    """The files of the workspace that differ from the last commit, new ones included.
+    """Return the files of the workspace that differ from the last commit, including untracked ones.
 
     Raises:
-        CinchError: this is no git repository, or git fails.
+        CinchError: this is not a git repository, or git fails.
     """
     root = workspace.root
     others = _git(root, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0")
     known = _git(
         root, "diff", "--name-only", "--no-renames", "--relative", "--no-ext-diff", "--no-textconv", "-z", "HEAD"
     ).split(b"\0")
-    # What was taken out of git and left on disk is in both; the commit knows it.
+    # A file that was removed from git but exists on disk is in both lists; it counts as known.
     named = {
         name.decode(errors="surrogateescape"): is_new
         for names, is_new in ((others, True), (known, False))
@@ -112,7 +120,7 @@ def changes_against_git(workspace: Workspace) -> list[FileChange]:
 
 
 def detect_moves(changes: Sequence[FileChange]) -> list[FileChange]:
-    """Files that went and came with the same content know of each other."""
+    """Link deleted and new files with the same content as moved."""
     gone = {each.before: each.shown for each in changes if each.now is None and each.before}
     came = {each.now: each.shown for each in changes if each.before is None and each.now and each.is_known}
 
@@ -125,13 +133,13 @@ def detect_moves(changes: Sequence[FileChange]) -> list[FileChange]:
 
 
 async def revert(workspace: Workspace, change: FileChange, refused: Sequence[int]) -> str:
-    """Take back the refused hunks, all for the whole file; what was done, in words for the model.
+    """Revert the hunks in `refused`, with all of them the whole file; return a description for the model.
 
     Raises:
-        CinchError: the file is not as it was looked at any more, or cannot be written.
+        CinchError: the file has changed meanwhile, or cannot be written.
     """
-    # Who works for the person has read what they saw; the agent has to read it again.
-    hand = workspace.for_subagent()
+    # Written on behalf of the user, so that the agent has to read the file again.
+    hand = workspace.for_another()
     view = change.view
     hunks = len(hunks_of(view)) if view else 1
     now = None if change.now is None else digest(change.now)
@@ -142,7 +150,7 @@ async def revert(workspace: Workspace, change: FileChange, refused: Sequence[int
         return f"The user reverted {change.shown}. Read it again before you change it."
     text = applied(view, [number for number in range(hunks) if number not in refused])
     if (await hand.read(change.path)).digest != now:
-        raise CinchError(f"{change.shown} has just been changed; look at it again")
+        raise CinchError(f"{change.shown} has changed meanwhile; review it again")
     await hand.write(change.path, text or "")
     return (
         f"The user reverted {len(refused)} of {hunks} changes in {change.shown}. Read it again before you change "
@@ -175,8 +183,8 @@ def _git(root: Path, *words: str) -> bytes:
             ["git", *words], cwd=root, env=environment, capture_output=True, timeout=SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise CinchError(f"git could not be asked: {error}") from error
+        raise CinchError(f"git could not be run: {error}") from error
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise CinchError(f"git has nothing to compare with: {said}")
+        reason = done.stderr.decode(errors="replace").strip().partition("\n")[0]
+        raise CinchError(f"git found nothing to compare with: {reason}")
     return done.stdout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def format_cost(cost: float | None) -> str:
-    """US dollars with four decimals; a word where nothing is charged or the price is not known."""
+    """Format a cost in US dollars with four decimals, or as "free" or "cost unknown"."""
     if cost is None:
         return "cost unknown"
     return f"${cost:.4f}" if cost else "free"

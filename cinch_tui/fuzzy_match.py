@@ -1,4 +1,4 @@
-"""Fuzzy matching of typed letters, and suggestions for mistyped names."""
+"""Fuzzy matching of typed letters against a list of texts."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def did_you_mean(name: str, known: Iterable[str], *, otherwise: str = "") -> str
 
 
 def rank_matches(query: str, texts: Sequence[str]) -> list[int]:
-    """The indices of the texts that hold every word of `query`, or its letters in order; the closest come first.
+    """Return the indices of the texts that contain every word of `query`, or its letters in order, best match first.
 
-    An empty query keeps all in their order. `texts` are compared as they are: casefold them once, not for every key.
+    An empty query matches all, in order. `texts` must be casefolded by the caller, once instead of for every key press.
     """
     words = query.casefold().split()
     if not words:
@@ -45,7 +45,7 @@ def rank_matches(query: str, texts: Sequence[str]) -> list[int]:
 
 
 def match_spans(query: str, text: str) -> list[tuple[int, int]]:
-    """Where in `text` the words of `query` were found, in pieces."""
+    """Return the spans of `text` that match the words of `query`."""
     folded = text.casefold()
     if len(folded) != len(text):
         return []
@@ -60,8 +60,8 @@ def match_spans(query: str, text: str) -> list[tuple[int, int]]:
 
 
 def _in_order(word: str) -> re.Pattern[str]:
-    """The letters of the word with anything between them."""
-    # Lazy dots would try every way to part a text that does not fit, for minutes.
+    """Return a pattern for the letters of a word with anything between them."""
+    # Lazy dots would cause catastrophic backtracking.
     return re.compile(re.escape(word[0]) + "".join(f"[^{re.escape(each)}]*{re.escape(each)}" for each in word[1:]))
 
 

@@ -1,6 +1,6 @@
-"""The command itself: paints the first frame where it can, and loads the rest behind it.
+"""Entry point of the `cinch` command: paints the first frame, then loads everything else.
 
-Imports nothing that could wait: a key can be typed into the first frame before this module's caller is loaded.
+Imports only what the first frame needs, which accepts keys before the rest is loaded.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:  # the module `typing` takes longer to import than all that ha
 
 
 def run() -> NoReturn:
-    """The process."""
+    """Run cinch and exit the process."""
     forget_colours_of_outside()
     frame = open_frame(sys.argv[1:], os.environ)
-    from cinch_tui.cli.main import run as go_on
+    from cinch_tui.cli.main import run as run_main
 
-    go_on(frame)
+    run_main(frame)
 
 
 def forget_colours_of_outside() -> None:
-    """GNU screen keeps what the terminal around it says of its colours, and takes such colours for other things."""
+    """Remove COLORTERM in GNU screen, which inherits it from the outer terminal but does not support true color."""
     if os.environ.get("STY") and os.environ.get("TERM", "").startswith("screen"):
         os.environ.pop("COLORTERM", None)

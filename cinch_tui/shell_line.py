@@ -1,4 +1,4 @@
-"""`!command` in the prompt: the person's own command, run by their hand and therefore without a question."""
+"""Shell commands of the user (`!command`), which run without approval."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from harness.agent.agent import Agent
 
 LONGEST_SECONDS = 600
-STOPPED = "You stopped it. What it printed until then:"
+STOPPED = "You stopped the command. Output so far:"
 REPORT_HEAD = "The user ran this command in the project folder:\n$ "
 _REPORT_HEADS = (REPORT_HEAD, "The person ran this command themselves, in the project's folder:\n$ ")
-"""The current one, and that of sessions written before this wording."""
+"""The current wording, and that of older session files."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShellLine:
-    """`is_private`: the model is not told."""
+    """A shell command; the model does not see the output of a private one."""
 
     command: str
     is_private: bool
@@ -37,7 +37,7 @@ class ShellLine:
 
 
 def shell_line(text: str) -> ShellLine | None:
-    """The command that the text stands for; None when it is a prompt."""
+    """Parse a shell command; None if the text is a prompt."""
     if not text.startswith("!"):
         return None
     is_private = text.startswith("!!")
@@ -46,7 +46,7 @@ def shell_line(text: str) -> ShellLine | None:
 
 
 def report_message(command: str, words: str) -> UserMessage:
-    """What the model is told of it."""
+    """Return the message that reports a command to the model."""
     return UserMessage((Text(f"{REPORT_HEAD}{command}\n"), Text(words)), synthetic=True)
 
 
@@ -55,7 +55,7 @@ def is_report(message: UserMessage) -> bool:
 
 
 def strip_report_head(text: str) -> str:
-    """The text of a report without its first words."""
+    """Return the text of a report without its heading."""
     for head in _REPORT_HEADS:
         text = text.removeprefix(head)
     return text
@@ -66,31 +66,31 @@ def output_text(output: ToolOutput) -> str:
 
 
 class UserShell:
-    """Runs such lines, and keeps what the model is to hear with the next prompt."""
+    """Runs shell commands and collects reports for the model."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self._running: list[asyncio.Task[object]] = []
-        self._unheard: list[UserMessage] = []
+        self._pending_reports: list[UserMessage] = []
 
     @property
     def is_running(self) -> bool:
         return bool(self._running)
 
     def stop(self) -> bool:
-        """Stop what runs; whether something did."""
+        """Stop running commands; return True if there were any."""
         for task in self._running:
             task.cancel()
         return bool(self._running)
 
     def add_reports_to_next_prompt(self) -> None:
-        """Let the model hear, with what is said now, what was run since it was last spoken to."""
-        for message in self._unheard:
+        """Send the collected reports with the next prompt."""
+        for message in self._pending_reports:
             self._agent.inbox.reminders.put(message)
-        self._unheard.clear()
+        self._pending_reports.clear()
 
     async def run(self, line: ShellLine, show: Callable[[View], None]) -> ToolOutput:
-        """`show` gets what there is to see while it runs."""
+        """Run a command; `show` receives its live output."""
         so_far = list[Callable[[], object]]()
         async with asyncio.TaskGroup() as group:
             task = group.create_task(self._execute(line.command, self._context(show, so_far.append)))
@@ -101,7 +101,7 @@ class UserShell:
                 self._running.remove(task)
         output = _stopped(so_far) if task.cancelled() else task.result()
         if not line.is_private:
-            self._unheard.append(report_message(line.command, output_text(output)))
+            self._pending_reports.append(report_message(line.command, output_text(output)))
         return output
 
     async def _execute(self, command: str, context: ToolContext) -> ToolOutput:
@@ -112,12 +112,12 @@ class UserShell:
     def _context(
         self, show: Callable[[View], None], on_interrupt: Callable[[Callable[[], object]], None]
     ) -> ToolContext:
-        options, nobody = self._agent.options, NonInteractive()
+        options, user = self._agent.options, NonInteractive()
         return ToolContext(
             call_id=new_id(),
             workspace=self._agent.workspace,
-            user=nobody,
-            propose_plan=nobody.review_plan,
+            user=user,
+            propose_plan=user.review_plan,
             spill_dir=options.spill_dir or self._agent.workspace.root,
             update=show,
             on_interrupt=on_interrupt,

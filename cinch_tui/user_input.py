@@ -1,4 +1,4 @@
-"""What a person says: text, and images whose marks stand in it."""
+"""User input: text with images, which are represented by marks in the text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_NAME = 60
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """An image, and the `mark` that stands for it in a text."""
+    """An image, and the `mark` that represents it in a text."""
 
     mark: str
     image: Image
@@ -33,12 +33,12 @@ class UserInput:
     images: tuple[Attachment, ...] = ()
 
     def with_text(self, text: str) -> UserInput:
-        """The same images in another text, as far as it has their marks."""
+        """Return input with another text, and those images whose marks it contains."""
         return UserInput(text, tuple(each for each in self.images if each.mark in text))
 
     @property
     def prompt(self) -> str | tuple[UserContent, ...]:
-        """As it is said to an agent: each image stands behind its mark."""
+        """The content for the agent: each image follows its mark."""
         if not self.images:
             return self.text
         from harness.messages import Text  # not before the first paint
@@ -50,54 +50,54 @@ class UserInput:
             if mark:
                 content += [Text(before + mark), each.image]
                 rest = behind
-        # Services refuse a text of blanks.
+        # Services reject blank text.
         return (*content, Text(rest)) if rest.strip() else tuple(content)
 
     def followed_by(self, content: Sequence[UserContent]) -> str | tuple[UserContent, ...]:
-        """As `prompt`, with this content behind it."""
+        """Return `prompt` followed by other content."""
         from harness.messages import Text  # not before the first paint
 
-        said = self.prompt
+        text = self.prompt
         if not content:
-            return said
-        return (Text(said), *content) if isinstance(said, str) else (*said, *content)
+            return text
+        return (Text(text), *content) if isinstance(text, str) else (*text, *content)
 
 
 UserInputLike: TypeAlias = str | UserInput
 
 
-def as_user_input(said: UserInputLike) -> UserInput:
-    return UserInput(said) if isinstance(said, str) else said
+def as_user_input(text: UserInputLike) -> UserInput:
+    return UserInput(text) if isinstance(text, str) else text
 
 
 def user_input_of(message: UserMessage) -> UserInput:
-    """What a message says, as it was typed; an image that has no mark gets one."""
-    # As above; a file that was attached was not typed.
+    """Return the input that a message was made of; an image without a mark gets one."""
+    # Imported here as above. Attached files are not part of the input.
     from cinch_tui.attached_files import without_attached
     from harness.messages import Text  # not before the first paint
 
-    said, images = "", list[Attachment]()
+    text, images = "", list[Attachment]()
     numbers = count(1)
     for block in without_attached(message.content):
         if isinstance(block, Text):
-            said += block.text
+            text += block.text
             continue
-        found = [match for match in MARK.finditer(said) if match.end() == len(said)]
+        found = [match for match in MARK.finditer(text) if match.end() == len(text)]
         mark = found[0][0] if found else image_mark(next(numbers), _UNNAMED)
-        said += "" if found else mark
+        text += "" if found else mark
         images.append(Attachment(mark, block))
-    return UserInput(said, tuple(images))
+    return UserInput(text, tuple(images))
 
 
 def append_marks(text: str, images: Sequence[Attachment]) -> UserInput:
-    """The text, with the marks of these images at its end."""
+    """Return the text with the marks of these images appended."""
     marks = " ".join(each.mark for each in images)
     between = ("\n" if "\n" in text else " ") if text and marks else ""
     return UserInput(f"{text}{between}{marks}", tuple(images))
 
 
 def join_inputs(several: Sequence[UserInput], between: str = "\n") -> UserInput:
-    """All of them as one; of two images with the same mark one gets another."""
+    """Join several inputs; conflicting marks of images are renumbered."""
     text, images = "", list[Attachment]()
     for words in several:
         added = renumber_marks(words, {each.mark: each.image for each in images})
@@ -107,7 +107,7 @@ def join_inputs(several: Sequence[UserInput], between: str = "\n") -> UserInput:
 
 
 def renumber_marks(words: UserInput, taken: Mapping[str, Image]) -> UserInput:
-    """The words with marks that stand for no other image of `taken`."""
+    """Return the input with marks that do not conflict with those in `taken`."""
     marks = [*taken, *(each.mark for each in words.images)]
     numbers = count(1 + max((int(found[1]) for mark in marks if (found := MARK.search(mark))), default=0))
     text, images = words.text, list[Attachment]()
@@ -121,12 +121,12 @@ def renumber_marks(words: UserInput, taken: Mapping[str, Image]) -> UserInput:
 
 
 def image_name(mark: str) -> str:
-    """What an image is called, by its mark."""
+    """Return the name of an image from its mark."""
     return _SIZE.sub("", mark.partition(": ")[2].removesuffix("]"))
 
 
 def image_mark(number: int, name: str, width: int = 0, height: int = 0) -> str:
-    """The mark of an image; one whose size is not known has none."""
+    """Return the mark of an image, with its size if it is known."""
     plain = "".join("_" if letter in "[]" or not letter.isprintable() else letter for letter in name)
     if len(plain) > _LONGEST_NAME:
         plain = f"{plain[: _LONGEST_NAME // 2]}…{plain[-_LONGEST_NAME // 2 :]}"

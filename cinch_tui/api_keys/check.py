@@ -95,17 +95,17 @@ async def check_key(preset: Preset, secret: str, *, model_id: str = "", base_url
     try:
         async with asyncio.timeout(TIMEOUT_S):
             if model_id:
-                await _asked(connect(f"{preset.name}/{model_id}", base_url=address, credentials=credentials))
+                await _request(connect(f"{preset.name}/{model_id}", base_url=address, credentials=credentials))
             else:
                 await list_models(preset.name, base_url=address, credentials=credentials)
     except TimeoutError:
-        return KeyUnchecked(f"{endpoint.shown_url} gave no answer within {TIMEOUT_S:g} s")
+        return KeyUnchecked(f"{endpoint.shown_url} did not answer within {TIMEOUT_S:g} s")
     except CinchError as error:
-        return _judged(error, endpoint.hide_key(app_hints(str(error))))
+        return _result_of(error, endpoint.hide_key(app_hints(str(error))))
     return KeyAccepted()
 
 
-def _judged(error: CinchError, text: str) -> KeyCheck:
+def _result_of(error: CinchError, text: str) -> KeyCheck:
     match error:
         # A 403 is about rights, and the key may have them elsewhere.
         case AuthenticationFailed(status=status) if status != 403:
@@ -117,7 +117,7 @@ def _judged(error: CinchError, text: str) -> KeyCheck:
             return KeyUnchecked(text)
 
 
-async def _asked(model: Model) -> None:
+async def _request(model: Model) -> None:
     try:
         await smallest_request(model)
     finally:

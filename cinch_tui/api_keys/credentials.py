@@ -27,23 +27,23 @@ logger = logging.getLogger(__name__)
 
 SERVICE = "cinch"
 KEYRING = "system keyring"
-# Stands in the file for a key that is in the keyring.
+# Entry in the file for a key that is in the keyring.
 IN_KEYRING = "@keyring"
-KEYRING_PATIENCE_S = 3.0
+KEYRING_TIMEOUT_S = 3.0
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class KeyStore:
-    """Finds and keeps keys. `CINCH_KEYRING=off` leaves the system's keyring alone."""
+    """Finds and stores keys. `CINCH_KEYRING=off` disables the system keyring."""
 
     paths: Paths
     environ: Mapping[str, str] = field(repr=False)
     _unanswered: list[threading.Thread] = field(
         default_factory=list[threading.Thread], init=False, repr=False, compare=False
     )
-    """Who still waits for the keyring: while somebody does, nobody else asks."""
+    """Threads that wait for the keyring; while one is waiting, no other is started."""
 
     _entered: dict[str, str] = field(default_factory=dict[str, str], init=False, repr=False, compare=False)
     """Keys that win over the environment, in this process."""
@@ -53,10 +53,10 @@ class KeyStore:
         return self.paths.credentials_file
 
     def find(self, preset_name: str, variables: Sequence[str]) -> Secret | None:
-        """The key for a preset, with the name of where it came from; None when there is none anywhere.
+        """Return the key for a preset with its source; None if there is none.
 
         Raises:
-            ConfigError: the file of keys is damaged.
+            ConfigError: the key file is damaged.
         """
         if entered := self._entered.get(preset_name):
             return Secret(entered, "your input")
@@ -66,17 +66,17 @@ class KeyStore:
         kept = _read(self.file).get(preset_name, "")
         if kept and kept != IN_KEYRING:
             return Secret(kept, str(self.file))
-        # Asking the keyring costs a fifth of a second: a server that needs no key is not to wait for that.
+        # A keyring lookup takes a fifth of a second, so it is skipped for servers that need no key.
         preset = find_preset(preset_name)
         is_worth_asking = kept == IN_KEYRING or (preset is not None and preset.key_required)
         value = self._from_keyring(preset_name) if is_worth_asking else None
         return Secret(value, KEYRING) if value else None
 
     def store(self, preset_name: str, key: str) -> str:
-        """Keep a key; tells where.
+        """Store a key and return the name of the store.
 
         Raises:
-            ConfigError: it could be kept nowhere.
+            ConfigError: the key could not be stored.
         """
         in_keyring = self._to_keyring(preset_name, key)
         self._write(_read(self.file) | {preset_name: IN_KEYRING if in_keyring else key})
@@ -94,10 +94,10 @@ class KeyStore:
         """Remove a stored key; one in the environment is not ours to remove.
 
         Raises:
-            ConfigError: the file of keys cannot be changed.
+            ConfigError: the key file cannot be changed.
         """
         if self._uses_keyring:
-            self._within_patience(lambda: _delete_in_keyring(preset_name))
+            self._with_timeout(lambda: _delete_in_keyring(preset_name))
         known = _read(self.file)
         if known.pop(preset_name, None) is not None:
             self._write(known)
@@ -107,20 +107,20 @@ class KeyStore:
         return self.environ.get("CINCH_KEYRING", "").lower() not in ("off", "0", "no", "false")
 
     def _from_keyring(self, preset_name: str) -> str | None:
-        return self._within_patience(lambda: _get_in_keyring(preset_name)) if self._uses_keyring else None
+        return self._with_timeout(lambda: _get_in_keyring(preset_name)) if self._uses_keyring else None
 
     def _to_keyring(self, preset_name: str, key: str) -> bool:
-        return self._uses_keyring and bool(self._within_patience(lambda: _set_in_keyring(preset_name, key)))
+        return self._uses_keyring and bool(self._with_timeout(lambda: _set_in_keyring(preset_name, key)))
 
-    def _within_patience(self, work: Callable[[], T]) -> T | None:
-        """The result, or None when the keyring fails or is silent, as it is behind a password dialog nobody sees."""
+    def _with_timeout(self, work: Callable[[], T]) -> T | None:
+        """Return the result, or None if the keyring fails or does not answer, for example behind a hidden dialog."""
         if any(thread.is_alive() for thread in self._unanswered):
             return None
         results: list[T] = []
-        # A daemon thread, since one that waits for ever must not keep the process alive.
+        # A daemon thread, since a hanging keyring must not keep the process alive.
         thread = threading.Thread(target=_attempt, args=(work, results), name="cinch-keyring", daemon=True)
         thread.start()
-        thread.join(KEYRING_PATIENCE_S)
+        thread.join(KEYRING_TIMEOUT_S)
         if thread.is_alive():
             self._unanswered.append(thread)
         return results[0] if results else None
@@ -129,7 +129,7 @@ class KeyStore:
         try:
             write_private(self.file, json.dumps(known, indent=2) + "\n")
         except OSError as error:
-            raise ConfigError(f"{self.file}: the key cannot be kept: {error.strerror}") from error
+            raise ConfigError(f"{self.file}: the key cannot be stored: {error.strerror}") from error
 
 
 def _read(file: Path) -> dict[str, str]:
@@ -140,10 +140,10 @@ def _read(file: Path) -> dict[str, str]:
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise ConfigError(f"{file}: is not valid JSON; mend or delete it, then enter your keys again") from error
+        raise ConfigError(f"{file}: is not valid JSON; fix or delete it, then enter your keys again") from error
     if not isinstance(data, dict):
         raise ConfigError(f"{file}: must be an object of provider names and keys")
-    return {str(name): str(key) for name, key in data.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] made texts here
+    return {str(name): str(key) for name, key in data.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] converted to strings here
 
 
 def _attempt(work: Callable[[], T], results: list[T]) -> None:

@@ -14,14 +14,14 @@ REMOVE, SEND = "Remove it", "Send it anyway"
 
 
 class KeyDialogs(Protocol):
-    """What the question needs of a front end."""
+    """Dialogs that a front end provides."""
 
     async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`text` is to be sent, or else to go back to the prompt."""
+    """The user's decision: `text` is sent, or else returned to the prompt."""
 
     text: str
     send: bool
@@ -33,7 +33,7 @@ async def ask_about_keys(dialogs: KeyDialogs, keep_key: Callable[[str, str], Awa
     kind = found[0].kind if len(found) == 1 else f"{len(found)} secrets"
     store = _storing(text, found)
     choices = [(REMOVE, "the rest goes back to the prompt"), *store, (SEND, "the model and the session file get it")]
-    chosen = await dialogs.pick(f"Not sent yet: there seems to be {kind} in it. What should happen?", choices)
+    chosen = await dialogs.pick(f"Not sent yet: the text seems to contain {kind}. What do you want to do?", choices)
     if chosen is None:
         return Decision(text, send=False)
     if chosen == SEND:

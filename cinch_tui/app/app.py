@@ -61,7 +61,7 @@ def _stylesheets(*names: str) -> list[str | PurePath]:
 
 
 class CinchApp(App[object]):
-    """The whole program on the screen."""
+    """The full-screen app."""
 
     TITLE = "cinch"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
@@ -96,7 +96,7 @@ class CinchApp(App[object]):
         self._chat: ChatScreen | None = None
 
     def _paint_for(self, environ: Mapping[str, str]) -> None:
-        # Most terminals can do all of it.
+        # Filters for terminals with limited color support.
         if self.no_color:
             self._filters[:] = [Colourless()]
         elif self.console.color_system == "256":
@@ -112,12 +112,12 @@ class CinchApp(App[object]):
         if not theme.dark or theme.ansi:
             self.theme = theme.name
             return
-        # Textual starts dark; who changes that has every style sheet parsed twice before the first paint.
+        # Setting the theme normally parses all style sheets a second time before the first paint.
         self.set_reactive(CinchApp.theme, theme.name)
         self.stylesheet.set_variables(self.get_css_variables())
 
     def get_default_screen(self) -> Screen[object]:
-        """The chat itself: a screen put over an empty one would be laid out and styled twice before the first paint."""
+        """Return the chat screen; pushed over an empty screen, it would be laid out twice before the first paint."""
         mentions = MentionCompletion(self._options.cwd)
         host = ChatCommandHost(self.controller)
         draft = Draft(project_dir(self._options.paths.state, self._options.cwd) / "drafts", self._album)
@@ -140,7 +140,7 @@ class CinchApp(App[object]):
         assembly.agent.subscribe(calling(self, self.controller.presence, self._options, self._settings.ui))
 
     def action_command_palette(self) -> None:
-        # No start needs it.
+        # Not needed at start.
         from cinch_tui.screens.palette import Run, palette
 
         def run(chosen: Run | None) -> None:
@@ -151,29 +151,29 @@ class CinchApp(App[object]):
             self.push_screen(palette(self.screen, _commands(), self.deliver_screenshot), run)
 
     async def on_unmount(self) -> None:
-        """The terminal is the person's again; what is on is stopped, and what waits is written."""
+        """Close the controller: stop the run and write pending records."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSING):
                 await self.controller.close()
 
     def on_mount(self) -> None:
         self._kills.listen()
-        # Whoever stopped us has written over the screen.
+        # After SIGCONT the screen has been overwritten.
         self.app_resume_signal.subscribe(self, self._paint_again)  # pyright: ignore[reportUnknownMemberType] as its App
 
     @property
     def greeting(self) -> str:
-        """What is said to the terminal when the screen becomes ours."""
+        """Sequences sent to the terminal when the app takes over the screen."""
         return (ASK if self.theme_switch.asks else "") + self._title.entering
 
     @property
     def parting(self) -> str:
-        """What is said to it when the screen is given back."""
+        """Sequences sent to the terminal when the app releases the screen."""
         return ENOUGH + self._title.leaving
 
     def copy_to_clipboard(self, text: str) -> None:
         super().copy_to_clipboard(text)
-        # Hardly any start copies.
+        # Rarely needed.
         from cinch_tui.terminal.multiplexers import clipboard_sequence, wrapped
 
         through = wrapped(clipboard_sequence(text), around(self._options.environ))
@@ -188,7 +188,7 @@ class CinchApp(App[object]):
             self._driver.write(self._title.showing(message.state))
 
     def on_terminal_background(self, message: TerminalBackground) -> None:
-        # Hardly any start finds another terminal than the one before.
+        # Rarely needed: only when the background differs from the last start.
         from cinch_tui.terminal.first_picture import forget_pictures
 
         remember(self._options.environ, self.theme_switch.background_file, dark=message.dark)
@@ -203,7 +203,7 @@ class CinchApp(App[object]):
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, Key | Paste):
-            # Some terminals never tell that one was elsewhere.
+            # Some terminals send no focus events.
             if self.controller.presence.is_away:
                 self._look_at_theme()
             self.controller.presence.typed()
@@ -221,7 +221,7 @@ class CinchApp(App[object]):
         self._look_at_theme()
 
     def _look_at_theme(self) -> None:
-        """Whoever edits a theme comes back to look at it."""
+        """Reload the theme, since the user may have edited it."""
         try:
             self.theme_switch.reload_if_changed()
         except ConfigError as error:
@@ -237,7 +237,7 @@ class CinchApp(App[object]):
         self.refresh(layout=True)
 
     def _leave(self) -> None:
-        """A polite kill: the terminal is restored and the session is whole."""
+        """Exit on a signal: restore the terminal and complete the session file."""
         self.controller.abort()
         self.exit(return_code=self._kills.status)
 
@@ -248,7 +248,7 @@ class CinchApp(App[object]):
         if has_shell():
             super().action_suspend_process()
         else:
-            self.controller.notice("There is no shell here to come back from.", "warning")
+            self.controller.notice("Cannot suspend: cinch was not started from a shell.", "warning")
 
     async def run_action(
         self,
@@ -256,7 +256,7 @@ class CinchApp(App[object]):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """What a key asks for and cannot be done is told; Textual would end the app."""
+        """Run an action; show an error that Textual would crash with as a notification."""
         try:
             return await super().run_action(action, default_namespace, namespaces)
         except CinchError as error:
@@ -264,7 +264,7 @@ class CinchApp(App[object]):
             return True
 
     def _handle_exception(self, error: Exception) -> None:
-        # Only those who need it pay for it.
+        # Rarely needed.
         from cinch_tui.app.crash import report_crash
 
         if isinstance(error, WorkerFailed) and isinstance(error.error, CinchError):
@@ -276,12 +276,12 @@ class CinchApp(App[object]):
         super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
-        """Textual's own shows the whole traceback with the values of all variables, and a key can be among them."""
+        """Show no traceback: Textual's contains the values of variables, which can include API keys."""
         self.panic()
 
 
 def _commands() -> Registry:
-    # Nobody types a command before the first paint.
+    # Not needed before the first paint.
     from cinch_tui.commands.builtin import builtin_commands
 
     return builtin_commands()
@@ -296,23 +296,23 @@ def _driver() -> type[Driver] | None:
 
 
 def run_app(options: Options, settings: Settings, frame: FirstFrame | None = None) -> int:
-    """Run the app until the person leaves; the result is the exit status. It takes over from `frame`.
+    """Run the app until the user leaves and return the exit status. It takes over from `frame`.
 
     Raises:
         ConfigError: the theme cannot be used.
     """
     app = CinchApp(options, settings, frame)
-    # Esc stops the agent and leaves every dialog; the mouse can be done without.
+    # Without a usable Esc key the app could not be controlled, so the mouse is disabled.
     app.run(mouse=not holds_esc_back(options.environ))
-    # A terminal that hung up hears nothing any more; and one may leave before there is an agent.
+    # The terminal may be closed, and the user may leave before there is an agent.
     with suppress(OSError, CinchError):
-        told = app.fault or app.controller.refusal
-        if told:
-            from harness.terminal_text import escape_controls
+        message = app.fault or app.controller.refusal
+        if message:
+            from cinch_tui.rendering.harmless import harmless
 
-            sys.stderr.write(f"cinch: {escape_controls(told)}\n")
+            sys.stderr.write(f"cinch: {harmless(message)}\n")
         from cinch_tui.app.exit_summary import print_exit_summary
 
         print_exit_summary(app.controller.assembly, with_exchange=app.controller.settings.ui.show_last_exchange)
-    # An exception of ours leaves Textual with a return code but a process status of 0.
+    # After an exception Textual has a return code, but the process status would be 0.
     return app.return_code or (REFUSED if app.controller.refusal else 0)

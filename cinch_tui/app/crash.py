@@ -1,4 +1,4 @@
-"""The last resort: what is written down and told when cinch itself fails."""
+"""Crash reports of cinch."""
 
 from __future__ import annotations
 
@@ -27,28 +27,30 @@ logger = logging.getLogger(__name__)
 
 
 def report_crash(error: BaseException, folder: Path) -> str:
-    """Write down where it failed, in a file of its own; the result is what to tell the person. Never raises.
+    """Write a crash report and return the message for the user. Never raises.
 
-    `folder` is where the log is, too.
+    The report contains no values of variables, which could include API keys.
 
-    The values of variables stay out of the file: a key could be among them.
+    Args:
+        error: the exception.
+        folder: folder of the report and of the log file.
     """
     reason, trace = _reason(error), _encodable("".join(traceback.format_exception(error)))
     path = folder / f"crash-{time.strftime('%Y%m%d-%H%M%S')}.txt"
     try:
-        write_private(path, "\n\n".join((_about(), trace.rstrip(), "The end of the log:", _end_of_log(folder))) + "\n")
+        write_private(path, "\n\n".join((_about(), trace.rstrip(), "End of the log:", _end_of_log(folder))) + "\n")
     except OSError as problem:
-        details = f"The details could not be written down: {problem.strerror}."
+        details = f"The crash report could not be written: {problem.strerror}."
     else:
-        details = f"The details are in {path}"
-    # Where no log was begun, Python would print the line.
+        details = f"Crash report: {path}"
+    # Without a handler, Python would print the record.
     if logger.hasHandlers():
         logger.critical("cinch failed: %s\n%s", reason, trace)
-    return f"this is a fault of cinch, and it had to stop: {reason}. {details}"
+    return f"internal error: {reason}. {details}"
 
 
 def _about() -> str:
-    """What there is to know about the place, on lines that one can read."""
+    """Describe versions and terminal on printable lines."""
     versions: list[str] = []
     for part in PARTS:
         with suppress(metadata.PackageNotFoundError):
@@ -59,7 +61,7 @@ def _about() -> str:
     return strip_escapes(
         f"cinch {__version__}, {', '.join(versions)}\n"
         f"Python {platform.python_version()}, {platform.platform()}\n"
-        f"a terminal of {columns} x {rows}: {' '.join(named)}{' in ' if inside else ''}{', '.join(inside)}"
+        f"terminal {columns} x {rows}: {' '.join(named)}{' in ' if inside else ''}{', '.join(inside)}"
     )
 
 
@@ -69,15 +71,15 @@ def _end_of_log(folder: Path) -> str:
             file.seek(max(0, file.seek(0, os.SEEK_END) - LOG_BYTES))
             text = file.read().decode(errors="replace")
     except OSError:
-        return "(there is none)"
+        return "(no log file)"
     return strip_escapes("\n".join(text.splitlines()[-LOG_LINES:]))
 
 
 def _reason(error: BaseException) -> str:
-    said = " ".join(strip_escapes(_encodable(str(error))).split())[:LONGEST_REASON]
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+    message = " ".join(strip_escapes(_encodable(str(error))).split())[:LONGEST_REASON]
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def _encodable(text: str) -> str:
-    """Without the lone surrogates that someone else's text may hold and no file or terminal can."""
+    """Escape lone surrogates, which files and terminals cannot represent."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""What is said on the person's own screen when the app has left it: the last exchange, and how to come back."""
+"""Summary printed after the app has exited: the last exchange, and how to resume the session."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
     from cinch_tui.assembly import Assembly
 
 LINES = 20
-"""Of a reply; its end says what came of it."""
+"""Lines of the reply; the end is shown, since it has the conclusion."""
 
 
 def resume_hint(assembly: Assembly) -> str:
-    """How to go on with the session, on one line; empty where nothing was said or nothing is kept."""
+    """Return how to resume the session, on one line; empty if it has no prompts or is not saved."""
     if assembly.store is None or not assembly.agent.history.prompts():
         return ""
     if not assembly.store.is_saved:
-        return escape_controls(f"The end of this conversation could not be saved in {assembly.store.path}")
-    return f"Go on with this session: cinch -r {assembly.agent.session_id}"
+        return harmless(f"The end of this conversation could not be saved in {assembly.store.path}")
+    return f"Resume this session: cinch -r {assembly.agent.session_id}"
 
 
-def follow_resume_hint(assembly: Assembly, tell: Callable[[str], None]) -> Callable[[Event], None]:
-    """Have the way back told from now on: at once, and with each request, before which what was said is kept."""
-    tell(resume_hint(assembly))
+def follow_resume_hint(assembly: Assembly, on_hint: Callable[[str], None]) -> Callable[[Event], None]:
+    """Pass the resume hint to `on_hint` now and with each request, before which the session is saved."""
+    on_hint(resume_hint(assembly))
 
     def follow(event: Event) -> None:
         if isinstance(event, RequestStart):
-            tell(resume_hint(assembly))
+            on_hint(resume_hint(assembly))
 
     return follow
 
 
 def last_exchange(messages: Sequence[Message], columns: int) -> str:
-    """The last prompt on a line and the end of the last reply to it, wrapped; empty where there is none."""
+    """Return the last prompt on one line and the end of the last reply, wrapped; empty without a reply."""
     since = next((at for at in reversed(range(len(messages))) if _is_prompt(messages[at])), len(messages))
     replies = [each.text.strip() for each in messages[since:] if isinstance(each, AssistantMessage)]
     reply = next((text for text in reversed(replies) if text), "")
@@ -56,30 +56,30 @@ def last_exchange(messages: Sequence[Message], columns: int) -> str:
     asked.truncate(columns, overflow="ellipsis")
     lines = _wrapped(escape_controls(reply), columns)
     if len(lines) > LINES:
-        lines = [f"… {len(lines) - LINES + 1} lines before", *lines[1 - LINES :]]
+        lines = [f"… {len(lines) - LINES + 1} more lines", *lines[1 - LINES :]]
     return "\n".join((asked.plain, "", *lines))
 
 
 def stopped_jobs(assembly: Assembly) -> str:
-    """What ran in the background until the person left; empty where nothing did."""
-    titles = [escape_controls(job.spec.title) for job in assembly.agent.jobs.all if job.killer == "leaving"]
+    """Return the background jobs that were stopped on exit; empty if there were none."""
+    titles = [harmless(job.errand.title) for job in assembly.agent.jobs.all if job.killer == "leaving"]
     count = f"{len(titles)} background job{'' if len(titles) == 1 else 's'}"
     return f"Stopped {count}: {', '.join(titles)}" if titles else ""
 
 
 def print_exit_summary(assembly: Assembly, *, with_exchange: bool) -> None:
-    """Write it to stdout.
+    """Print the summary to stdout.
 
     Raises:
-        OSError: nobody is there to read it.
+        OSError: stdout is closed.
     """
     exchange = ""
     if with_exchange:
         exchange = last_exchange(assembly.agent.history.messages, shutil.get_terminal_size().columns)
-    said = "\n\n".join(part for part in (exchange, stopped_jobs(assembly), resume_hint(assembly)) if part)
-    if said:
+    text = "\n\n".join(part for part in (exchange, stopped_jobs(assembly), resume_hint(assembly)) if part)
+    if text:
         encoding = sys.stdout.encoding or "utf-8"
-        sys.stdout.write(said.encode(encoding, "replace").decode(encoding) + "\n")
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
         sys.stdout.flush()
 
 

@@ -37,7 +37,7 @@ class StartBanner:
         ]
 
     def content(self, width: int) -> Content:
-        """As a widget shows it that is no conversation."""
+        """Return the banner for a widget outside the conversation."""
         from textual.content import Content
 
         first, *rest = (line[:width] for line in self.lines(width))

@@ -1,4 +1,4 @@
-"""Which theme the app shows: the chosen one, one that fits the terminal, or another that is being previewed."""
+"""The theme of the app: the chosen one, one that fits the terminal, or a preview."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ AUTO = "auto"
 SHEET = Path(__file__).parent.parent / "styles" / "ansi.tcss"
 FEW_COLOURS = (None, "standard")
 DUMB = ("linux", "dumb")
-"""Terminals that print what they are asked."""
+"""Terminals that would print the query."""
 
 
 @dataclass(frozen=True, slots=True)
 class TerminalColours:
-    """Which colours a terminal can show, and whether its ground is dark."""
+    """Color support of the terminal, and its background."""
 
     has_few_colours: bool
     is_dark: bool
 
     def name(self, chosen: str) -> str:
-        """The theme for what a person chose."""
+        """Return the name of the theme to use for the chosen one."""
         if self.has_few_colours:
             return "ansi" if self.is_dark else "ansi-light"
         if chosen == AUTO:
@@ -43,7 +43,7 @@ class TerminalColours:
 
 
 class ThemeSwitch:
-    """The themes of one app; those in the person's own folder come first."""
+    """The themes of an app; those in the user's folder take precedence."""
 
     def __init__(self, app: App[object], chosen: str, paths: Paths, environ: Mapping[str, str]) -> None:
         self._app = app
@@ -60,7 +60,7 @@ class ThemeSwitch:
 
     @property
     def asks(self) -> bool:
-        """Whether it matters what the terminal says of itself, and it can be asked."""
+        """True if the terminal is to be asked for its background color."""
         return (self.chosen == AUTO or self._colours.has_few_colours) and self._environ.get("TERM") not in DUMB
 
     @property
@@ -69,12 +69,12 @@ class ThemeSwitch:
         return self.chosen if self._app.theme == self._colours.name(self.chosen) else self._app.theme
 
     def initial_theme(self) -> Theme:
-        """What the app starts with.
+        """Return the theme to start with.
 
         Raises:
             ConfigError: that theme cannot be used.
         """
-        # Said even where another is shown: a mistake in a name is not the terminal's.
+        # Checked even if another theme is shown, so that a misspelled name is reported.
         if self.chosen != AUTO:
             load_theme(self.chosen, self._folders)
         return self._ready(self._colours.name(self.chosen))
@@ -117,7 +117,7 @@ class ThemeSwitch:
         return True
 
     def reload_if_changed(self) -> None:
-        """Show the theme as its file is now, where one in the person's folder has changed.
+        """Reload the theme if a file in the user's theme folder has changed.
 
         Raises:
             ConfigError: it cannot be used any more; the app looks as it did.
@@ -158,11 +158,13 @@ class Themed(Protocol):
 
 
 async def pick_theme(app: App[object], theme_switch: ThemeSwitch) -> str | None:
-    """Let the person preview and pick; None when they do not."""
+    """Let the user preview and pick a theme; None if cancelled."""
     from cinch_tui.screens.picker import Item, Picker
 
-    items = [Item(name, "light or dark as the terminal" if name == AUTO else "", name) for name in theme_switch.names()]
-    picker = Picker("Which colours?", items, current=theme_switch.chosen)
+    items = [
+        Item(name, "light or dark to match the terminal" if name == AUTO else "", name) for name in theme_switch.names()
+    ]
+    picker = Picker("Choose a theme", items, current=theme_switch.chosen)
     picker.preview = theme_switch.preview
     chosen = await app.push_screen_wait(picker)
     if chosen is None:

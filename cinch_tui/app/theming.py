@@ -17,7 +17,7 @@ from harness.workspace.disk import read_small_text
 BUILTIN_FOLDER = Path(__file__).resolve().parents[2] / "themes"
 DEFAULT_THEME = "cinch-dark"
 MUTED = "75%"
-"""How much of its colour is left of text that matters less; it has to be readable still."""
+"""Opacity of less important text, which has to remain readable."""
 
 # `secondary` and what follows have no default here: a theme that leaves one to chance is unreadable somewhere.
 _COLOURS = (
@@ -49,23 +49,24 @@ def load_theme(name: str, folders: Sequence[Path] = (BUILTIN_FOLDER,)) -> Theme:
 def _find(name: str, folders: Sequence[Path], asked_by: str) -> Path:
     path = next((path for folder in folders if (path := folder / f"{name}.toml").is_file()), None)
     if path is None:
-        raise ConfigError(f"{asked_by}there is no theme {name!r}{_suggestion(name, theme_names(folders))}")
+        raise ConfigError(f"{asked_by}unknown theme {name!r}{_nearest(name, theme_names(folders))}")
     return path
 
 
-def _suggestion(name: str, known: Sequence[str]) -> str:
-    return did_you_mean(name, known, otherwise=f"; there are {', '.join(known)}")
+def _nearest(word: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"; did you mean {near[0]}?" if near else f"; available: {', '.join(known)}"
 
 
 def _whole(path: Path, folders: Sequence[Path], derived: tuple[Path, ...]) -> Toml:
-    """What a file says, over what the theme says that it is based on."""
+    """Return the table of a file merged over that of the theme it is based on."""
     table = _read(path)
     base = table.pop("based_on", None)
     if base is None:
         return table
     if not isinstance(base, str):
         raise ConfigError(f'{path}: based_on must be the name of a theme, such as "{DEFAULT_THEME}"')
-    # Under its own name, a person's file may change the theme that comes with cinch.
+    # A user's theme may be based on the built-in theme of the same name.
     elsewhere = [folder for folder in folders if base != path.stem or folder != path.parent]
     below = _find(base, elsewhere, f"{path}: based_on: ")
     if below in (path, *derived):

@@ -26,7 +26,7 @@ commands:
   cinch doctor [PROVIDER]    check configuration, connections and keys
   cinch keys [--list]        inspect key presses, or list all key bindings
   cinch reset-terminal       reset the terminal after a program has crashed
-  cinch demo                 take a tour with a scripted model; no API key needed
+  cinch demo                 tour with a scripted model; no API key needed
 To send a prompt that begins with a command name, put it after two dashes:
 cinch -- sessions
 

@@ -94,7 +94,7 @@ def _table(document: TOMLDocument, group: str) -> Table:
     # An inline table has the same interface.
     if not isinstance(table, Table | InlineTable):
         raise ConfigError(f"{group} is not a table")
-    return table  # pyright: ignore[reportReturnType] as said above
+    return table  # pyright: ignore[reportReturnType] see above
 
 
 def _remove(document: TOMLDocument, name: str) -> Item | None:

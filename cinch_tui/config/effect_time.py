@@ -1,4 +1,4 @@
-"""When a changed setting applies: at once, from the next prompt, or from the next start."""
+"""Time at which a changed setting applies: at once, from the next prompt, or from the next start."""
 
 from __future__ import annotations
 

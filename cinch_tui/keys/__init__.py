@@ -1,1 +1,1 @@
-"""Every key that cinch answers to, as it is and as a person changed it."""
+"""Key bindings: the table of defaults, and the user's changes."""

@@ -1,4 +1,4 @@
-"""The few things to know first: what the help opens with."""
+"""The most important keys, shown at the top of the help."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Iterator
 from cinch_tui.keys.keymap import label_of
 
 _TYPED = (
-    ("@", "name a file or folder of the project"),
-    ("!", "run a shell command; the model sees its output with your next prompt (!! keeps it private)"),
+    ("@", "attach a file or folder of the project"),
+    ("!", "run a shell command; its output is sent with your next prompt (!! keeps it private)"),
     ("/", "run a command; Tab completes it"),
 )
 _PRESSED = (
-    (("prompt.submit",), "send; while the agent works, steer it"),
-    (("prompt.follow_up",), "queue a message for when the agent is done"),
+    (("prompt.submit",), "send; during a run: steer the agent"),
+    (("prompt.follow_up",), "queue a follow-up message for the end of the run"),
     (("chat.abort",), "stop the agent"),
-    (("approval.once", "approval.deny"), "allow or deny the call you are asked about"),
-    (("chat.toggle_plan",), "plan mode on or off: plan first, change nothing"),
+    (("approval.once", "approval.deny"), "allow or deny a call"),
+    (("chat.toggle_plan",), "plan mode on or off: read-only until you accept a plan"),
     (("chat.leave",), "twice in an empty prompt: quit"),
 )
 
 
 def essentials() -> Iterator[tuple[str, str]]:
-    """What is typed or pressed, with the user's own keys, and what it does."""
+    """Yield the most important inputs and keys with their descriptions."""
     yield from _TYPED
     for ids, description in _PRESSED:
         if label := " / ".join(filter(None, map(label_of, ids))):

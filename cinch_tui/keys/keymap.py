@@ -1,7 +1,4 @@
-"""From the table of keys to Textual's bindings, and to what is read of them on the screen.
-
-The table is in `table.py`: a key is added there.
-"""
+"""Textual bindings and on-screen hints, made from the table in `table.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from string import ascii_lowercase
 from typing import cast
 
-# The table has no public name, and there is no other place where a terminal's bytes become keys.
+# The only place where Textual maps a terminal's bytes to keys; it has no public name.
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS  # pyright: ignore[reportPrivateUsage]
 from textual.binding import Binding, BindingsMap
 
@@ -21,34 +18,34 @@ _BY_ID = {key.id: key for key in KEYS}
 
 
 _UNBOUND = "unbound"
-"""A key that nothing sends."""
+"""A key that no terminal sends."""
 
-# A terminal has one person with one set of keys, and hints in every corner name them.
+# Global, since a process has one user and hints everywhere show the keys.
 _own: dict[str, str] = {}
 
 
 def set_user_keys(keys: Mapping[str, str]) -> dict[str, str]:
-    """From here on these are the person's keys by their ids, no key where the text is empty; as Textual's keymap."""
+    """Set the user's keys by id, an empty text for no key; return them as a Textual keymap."""
     _own.clear()
     _own.update({key_id: text or _UNBOUND for key_id, text in keys.items()})
     return dict(_own)
 
 
 def user_keys() -> dict[str, str]:
-    """The keys that are the person's own, by their ids; an empty text where there is none."""
+    """Return the user's keys by id; an empty text for no key."""
     return {key_id: keys.replace(_UNBOUND, "") for key_id, keys in _own.items()}
 
 
 def label_of(key_id: str) -> str:
-    """The first key of an id, as the person has it; empty where it has none."""
+    """Return the label of the first key of an id; empty if it has none."""
     first = _own.get(key_id, _BY_ID[key_id].keys).partition(",")[0]
     return "" if first == _UNBOUND else key_label(first)
 
 
 def hint(*parts: str) -> str:
-    """What to press, in short: in each part, as "prompt.submit sends", a key stands where its id does.
+    """Return a short hint; in each part, such as "prompt.submit sends", an id is replaced by its key.
 
-    A part is left out where none of its ids has a key.
+    A part is left out if none of its ids has a key.
     """
     return " · ".join(filter(None, map(_hinted, parts)))
 
@@ -61,7 +58,7 @@ def _hinted(part: str) -> str:
 
 
 def bindings_for_key(bindings: BindingsMap, key: str) -> Sequence[Binding]:
-    """What a widget that runs its bindings itself does at this key, with the keys of the person."""
+    """Return the bindings of a key, with the user's keys, for a widget that runs its bindings itself."""
     if _own:
         bindings = bindings.copy()
         bindings.apply_keymap(_own)
@@ -69,7 +66,7 @@ def bindings_for_key(bindings: BindingsMap, key: str) -> Sequence[Binding]:
 
 
 def bindings(owner: str) -> list[Binding]:
-    """The bindings of one owner; each calls the action that its id names, or what the table says that it does."""
+    """Return the bindings of one owner; the action is the rest of the id unless the table gives a call."""
     return [
         Binding(key.keys, key.action, key.description, show=False, priority=key.priority, id=key.id)
         for key in KEYS
@@ -82,7 +79,7 @@ class _Chord:
     value: str
 
 
-# What terminals send after an Esc, for Alt and a key.
+# Bytes that terminals send after Esc for Alt and a key.
 _SENT_WITH_ALT = {
     "\r": "enter",
     "\x7f": "backspace",
@@ -92,12 +89,12 @@ _SENT_WITH_ALT = {
 
 
 def recognize_alt_keys() -> None:
-    """Tell keys with Alt from those without where the kitty protocol is missing (tmux, screen, xterm).
+    """Recognize keys with Alt in terminals without the kitty keyboard protocol (tmux, screen, xterm).
 
-    Textual reads the bytes of Alt+Enter there as Enter, which would steer a run where a follow-up was meant, and those
-    of two keys with Alt, pressed fast, as letters.
+    Textual reads the bytes of Alt+Enter as Enter there, which would steer a run instead of queueing a follow-up, and
+    two keys with Alt, pressed fast, as letters.
     """
-    # Textual has members of its own enum of keys there, which has no such chords; it only ever reads their value.
+    # Textual's table contains members of its enum of keys, which lacks these; only their value is read.
     table = cast("dict[str, tuple[_Chord, ...]]", ANSI_SEQUENCES_KEYS)
     for sent, key in _SENT_WITH_ALT.items():
         table[f"\x1b{sent}"] = (_Chord(f"alt+{key}"),)

@@ -1,4 +1,4 @@
-"""The keys in lines: all of them, and what one key does here."""
+"""Key bindings as text: the list of all, and the actions of one key."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from harness.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """What is pressed, what it does and its id. `usual` is what is pressed by default, where the person changed it."""
+    """A row of the list."""
 
     label: str
     description: str
     id: str
     default: str = ""
+    """The default keys, if the user changed them."""
 
 
 def rows_of(keys: Iterable[Key], own: Mapping[str, str]) -> list[KeyRow]:
-    """Those that do the same by their number are one row."""
+    """Return the rows; bindings that differ only by a number share a row."""
     rows: list[KeyRow] = []
     for (_, own_id), group in groupby(keys, lambda key: (key.id.rstrip(digits), key.id if key.id in own else "")):
         members = list(group)
@@ -34,7 +35,7 @@ def rows_of(keys: Iterable[Key], own: Mapping[str, str]) -> list[KeyRow]:
 
 
 def key_list_lines(own: Mapping[str, str]) -> Iterator[str]:
-    """Every key by its place, with its id and what it does; a star stands before what is the person's own."""
+    """Yield every key by place, with its id and description; a star marks the user's keys."""
     for owner, title in PLACES.items():
         rows = rows_of((key for key in KEYS if key.owner == owner), own)
         if rows:
@@ -44,7 +45,7 @@ def key_list_lines(own: Mapping[str, str]) -> Iterator[str]:
 
 
 def describe_key(name: str, own: Mapping[str, str]) -> Iterator[str]:
-    """What a key does, place by place, and the line of the file that would change it."""
+    """Yield the actions of a key, with the configuration lines that change them."""
     doing = [key for key in KEYS if name in own.get(key.id, key.keys).split(",")]
     if not doing:
         yield (
@@ -61,6 +62,6 @@ def _line_of(row: KeyRow, label_width: int, id_width: int) -> str:
 
 
 def _change(key: Key, keys: str, name: str) -> str:
-    """What stands in the file for these keys, with an empty place for that one."""
+    """Return the configuration line for these keys, with dots for the pressed one."""
     shown = ["…" if each == name else key_label(each) for each in keys.split(",")]
     return f'"{key.id}" = "{", ".join(shown)}"'

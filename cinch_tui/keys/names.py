@@ -1,4 +1,4 @@
-"""Names of keys: as Textual spells them, and as people write and read them. Loads no screen."""
+"""Names of keys: the spelling of Textual, and the spelling for users. Loads no screen."""
 
 from __future__ import annotations
 
@@ -79,34 +79,34 @@ _SHOWN = {
 
 
 def key_label(key: str) -> str:
-    """A key as people write it: `shift+enter` is Shift+Enter."""
+    """Return the label of a key: `shift+enter` is Shift+Enter."""
     if len(key) == 1:
         return key
     return "+".join(_SHOWN.get(part, part.capitalize()) for part in key.split("+"))
 
 
 def is_printable(key: str) -> bool:
-    """Whether the key puts a letter or sign into a text."""
+    """Return True if the key inserts a character into text."""
     return len(key) == 1 or key == "space" or key in SIGNS
 
 
 def read_key(text: str) -> str:
-    """A key as a person wrote it, such as `Ctrl+X`, `alt-enter`, `PgUp` or `?`, as Textual spells it.
+    """Parse a key such as `Ctrl+X`, `alt-enter`, `PgUp` or `?` into the spelling of Textual.
 
     Raises:
-        ValueError: no key is called so, or terminals send another key for it.
+        ValueError: the key is unknown, or terminals send another key for it.
     """
     *before, last = _parts(text.strip())
     if unknown := [part for part in before if part.lower() not in MODIFIERS]:
-        raise ValueError(f"{text!r} is no key: {unknown[0]!r} is none of Ctrl, Alt, Shift and Super")
+        raise ValueError(f"{text!r} is not a key: {unknown[0]!r} is not one of Ctrl, Alt, Shift and Super")
     modifiers = {MODIFIERS[part.lower()] for part in before}
     key = _key_alone(last, is_chord=bool(modifiers))
     if modifiers == {"shift"} and key in ascii_lowercase:
         return key.upper()
-    whole = "+".join([*(each for each in _ORDER if each in modifiers), key])
-    if whole in _SAME:
-        raise ValueError(f"{text!r} cannot be told from {key_label(_SAME[whole])} in most terminals")
-    return whole
+    spelled = "+".join([*(each for each in _ORDER if each in modifiers), key])
+    if spelled in _SAME:
+        raise ValueError(f"most terminals send the same code for {text!r} and {key_label(_SAME[spelled])}")
+    return spelled
 
 
 def _parts(text: str) -> list[str]:
@@ -124,9 +124,12 @@ def _key_alone(text: str, *, is_chord: bool) -> str:
             return _sign_name(text)
         return text.lower() if is_chord else text
     if not text:
-        raise ValueError("no key is named")
+        raise ValueError("the name of the key is missing")
     name = re.sub(r"page[ _]?", "page", text.lower()).replace(" ", "_")
     name = _ALIASES.get(name, name)
     if name in _KNOWN:
         return name
-    raise ValueError(f"{text!r} is no key{did_you_mean(name, (*_NAMED, *_ALIASES, *SIGNS))}")
+    from cinch_tui.fuzzy_match import nearest_names  # only a mistake needs it
+
+    close = get_close_matches(name, (*_NAMED, *_ALIASES, *SIGNS), n=1)
+    raise ValueError(f"{text!r} is not a key{f' (did you mean {close[0]!r}?)' if close else ''}")

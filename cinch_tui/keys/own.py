@@ -1,6 +1,6 @@
-"""The keys of one person: what their file says of the table, and why some of it cannot be.
+"""Validation of the user's keys.
 
-What cannot be is told and left out, and the default stays: nobody is to be stuck for a slip in a file.
+An invalid key is reported and ignored and the default applies, so that a mistake in the file does no harm.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NONE = ("", "none")
 
 @dataclass(frozen=True, slots=True)
 class KeySetting:
-    """What a file sets for an id, and where."""
+    """Keys that a file sets for an id, with its position."""
 
     text: str
     place: str
@@ -37,7 +37,7 @@ class UserKeys:
 
 
 def resolve_user_keys(wishes: Mapping[str, KeySetting]) -> UserKeys:
-    """What is in force of these wishes, by the ids of the table."""
+    """Return the valid keys by id, and the problems of the others."""
     own, known = UserKeys(), {key.id: key for key in KEYS}
     for name, wish in wishes.items():
         try:
@@ -59,25 +59,26 @@ def _read(name: str, text: str, known: Mapping[str, Key]) -> str:
     """
     key = known.get(name)
     if key is None:
-        raise ValueError(f"keys: nothing is called {name!r}{did_you_mean(name, known)}")
+        close = get_close_matches(name, known, n=1)
+        raise ValueError(f"keys: unknown id {name!r}{f'; did you mean {close[0]!r}?' if close else ''}")
     stays = f"and {name} ({key.description}) keeps {key.label}"
     if key.owner in FIXED:
         raise ValueError(f"keys: {name} cannot be changed")
     if text.strip().lower() in NONE:
         if key.required:
-            raise ValueError(f"keys: without {name} you would be stuck, {stays}")
+            raise ValueError(f"keys: {name} needs a key, {stays}")
         return ""
     try:
         wished = [read_key(each) for each in text.split(",")]
     except ValueError as error:
         raise ValueError(f"keys: {error}, {stays}") from error
     if typed := _in_the_way_of_typing(key, wished):
-        raise ValueError(f"keys: {keys_label(typed)} is typed there, {stays}")
+        raise ValueError(f"keys: {keys_label(typed)} inserts text there, {stays}")
     return ",".join(dict.fromkeys(wished))
 
 
 def _in_the_way_of_typing(key: Key, wished: Iterable[str]) -> str:
-    """A key of them that puts letters where a person writes."""
+    """Return a key that would make typing impossible, if there is one."""
     typed = [each for each in wished if is_printable(each)]
     if key.owner in TYPED_IN or key.priority:
         return next(iter(typed), "")
@@ -86,7 +87,7 @@ def _in_the_way_of_typing(key: Key, wished: Iterable[str]) -> str:
 
 
 def _conflicts(own: UserKeys) -> Iterator[tuple[Key, Key, str]]:
-    """A key that is another's where both are heard: whose wish it was, the other, and the key."""
+    """Yield conflicts: the user's key, the key with the same binding in the same place, and the binding."""
     for chain in key_scopes():
         for one, two in combinations(chain, 2):
             if one.id not in own.keys and two.id not in own.keys:

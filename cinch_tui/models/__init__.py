@@ -1,1 +1,1 @@
-"""Which models a person can choose, and choosing one."""
+"""Available models, and choosing one."""

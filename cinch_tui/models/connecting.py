@@ -1,4 +1,4 @@
-"""`connect` and `endpoint_of` of the library, with errors for users of the app."""
+"""`connect` and `endpoint_of` of the providers package, with error hints for users of the app."""
 
 from __future__ import annotations
 

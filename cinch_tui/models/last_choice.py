@@ -1,4 +1,4 @@
-"""The model a person chose on the welcome screen, so that the next start need not ask again."""
+"""The model chosen on the welcome screen, stored for the next start."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A model by its name, and the address of its service where it is not the usual one."""
+    """A model, and the base URL of its service if it is not the default."""
 
     name: str
     base_url: str = ""
 
 
 def save_choice(file: Path, choice: ModelChoice) -> None:
-    """Keep the choice; a disk that refuses costs only that."""
+    """Store the choice; an error is only logged."""
     try:
         write_private(file, json.dumps({"name": choice.name, "base_url": choice.base_url}) + "\n")
     except OSError as error:
-        logger.warning("the choice of a model cannot be kept: %s", error)
+        logger.warning("the chosen model cannot be stored: %s", error)
 
 
 def load_choice(file: Path) -> ModelChoice | None:
-    """The choice that was kept, if one was and it can be read."""
+    """Return the stored choice; None if there is none or it is unreadable."""
     try:
         data: object = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The models a person can choose from: what is known at once, and what those who serve them say meanwhile."""
+"""Catalog of models for the picker: known models at once, updated while providers answer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PULLED = "local"
 
 
 class ModelCatalog:
-    """Remembers what it was told; `ask` brings it up to date."""
+    """Models by provider; `ask` queries the providers."""
 
     def __init__(self, keys: KeyStore) -> None:
         self._keys = keys
@@ -46,13 +46,13 @@ class ModelCatalog:
 
     @property
     def offers(self) -> list[Offer]:
-        """What is known by now, in the order in which people are shown providers."""
+        """The models known so far, in the order of the providers."""
         names = [*(preset.name for preset in each_preset()), PULLED]
         return [offer for name in names for offer in self._offers.get(name, ())]
 
     @property
     def note(self) -> str:
-        """Who is still asked, or else who did not answer."""
+        """The providers that have not answered yet, or those that failed."""
         if self._awaited:
             return f"asking {', '.join(sorted(self._awaited))}…"
         match list(self._silent.items()):
@@ -61,19 +61,19 @@ class ModelCatalog:
             case [(name, problem)]:
                 return f"no answer from {name}: {problem}"
             case several:
-                return f"no answer from {', '.join(name for name, _ in several)}: cinch models tells why"
+                return f"no answer from {', '.join(name for name, _ in several)}; for details, run cinch models"
 
     def known(self, name: str) -> ModelMetadata:
-        """What is known of a model, on a list or not."""
+        """Return the metadata of a model, which may be empty."""
         return self._known.get(name, ModelMetadata())
 
     async def ask(self, spec: ModelSpec, changed: Callable[[], None]) -> None:
-        """Ask everybody there is a key for, and this machine; `changed` is called whenever more is known."""
+        """Query all providers with a key and local servers; `changed` is called after each update."""
         self._silent.clear()
         try:
             ready = await asyncio.to_thread(ready_providers, self._keys, spec.provider)
         except CinchError as error:
-            self._silent["the file of keys"] = str(error)
+            self._silent["the key file"] = str(error)
             ready = []
         self._awaited = {preset.name for preset in ready}
         changed()
@@ -83,20 +83,20 @@ class ModelCatalog:
                 self._put(preset.name, await priced_offers(preset))
         changed()
 
-        def hear(answer: ProviderOffers) -> None:
+        def on_offers(answer: ProviderOffers) -> None:
             self._take(answer)
             changed()
 
-        await self._ask(ready, spec, hear)
+        await self._ask(ready, spec, on_offers)
 
-    async def _ask(self, ready: list[Preset], spec: ModelSpec, hear: Callable[[ProviderOffers], None]) -> None:
-        # The model in use may come from an address of its own.
+    async def _ask(self, ready: list[Preset], spec: ModelSpec, on_offers: Callable[[ProviderOffers], None]) -> None:
+        # The current model may have a base URL of its own.
         elsewhere = find_preset(spec.provider) if spec.base_url else None
         async with asyncio.TaskGroup() as group:
-            group.create_task(ask_providers([preset for preset in ready if preset != elsewhere], self._keys, hear))
-            group.create_task(ask_local_servers(self._keys, hear))
+            group.create_task(ask_providers([preset for preset in ready if preset != elsewhere], self._keys, on_offers))
+            group.create_task(ask_local_servers(self._keys, on_offers))
             if elsewhere is not None:
-                hear(await offers_of(elsewhere, self._keys, spec.base_url))
+                on_offers(await offers_of(elsewhere, self._keys, spec.base_url))
 
     def _take(self, answer: ProviderOffers) -> None:
         name = answer.preset.name
@@ -110,43 +110,43 @@ class ModelCatalog:
         self._known |= {offer.name: offer.metadata for offer in offers}
 
 
-async def pick_model(app: App[object], market: ModelCatalog, spec: ModelSpec, used: Sequence[str]) -> str | None:
-    """Let the person choose another model than `spec`; the list is there at once and grows while servers answer."""
+async def pick_model(app: App[object], catalog: ModelCatalog, spec: ModelSpec, used: Sequence[str]) -> str | None:
+    """Let the user choose a model; the list is shown at once and grows while providers answer."""
 
     def lines() -> list[Item[str]]:
-        return items(market, spec.name, used)
+        return items(catalog, spec.name, used)
 
-    picker = Picker("Which model?", lines(), current=spec.name, typed=lambda text: typed(text, spec.provider))
+    picker = Picker("Choose a model", lines(), current=spec.name, typed=lambda text: typed(text, spec.provider))
     async with asyncio.TaskGroup() as group:
-        asking = group.create_task(market.ask(spec, lambda: picker.refill(lines(), market.note)))
+        asking = group.create_task(catalog.ask(spec, lambda: picker.refill(lines(), catalog.note)))
         chosen = await app.push_screen_wait(picker)
         asking.cancel()
     return chosen
 
 
 def used_in(messages: Iterable[Message]) -> list[str]:
-    """The models that replied in a conversation, the latest first."""
+    """Return the models that replied in a conversation, latest first."""
     names = [f"{reply.provider}/{reply.model}" for reply in messages if isinstance(reply, AssistantMessage)]
     return list(dict.fromkeys(reversed(names)))
 
 
-def items(market: ModelCatalog, current: str, recent: Sequence[str]) -> list[Item[str]]:
-    """A line for each model, the one in use and those used before first."""
+def items(catalog: ModelCatalog, current: str, recent: Sequence[str]) -> list[Item[str]]:
+    """Return a list item for each model; the current one and those used before come first."""
     marks = dict.fromkeys(recent, "used here") | {current: "in use"}
-    names = dict.fromkeys([current, *recent, *(offer.name for offer in market.offers), TOUR])
+    names = dict.fromkeys([current, *recent, *(offer.name for offer in catalog.offers), TOUR])
     return [
-        Item(name, " · ".join(part for part in (marks.get(name), summary(market.known(name))) if part), name)
+        Item(name, " · ".join(part for part in (marks.get(name), summary(catalog.known(name))) if part), name)
         for name in names
     ]
 
 
 def typed(text: str, provider: str) -> Item[str] | None:
-    """The model that a person typed who does not mean one of the list: a whole name, or one at the provider in use."""
+    """Return the model for a typed name that is not in the list: a full name, or one of the current provider."""
     text = text.strip()
     if not re.fullmatch(r"\S+", text):
         return None
     preset, _, model_id = text.partition("/")
     if find_preset(preset) is None:
         return Item(f"{provider}/{text}", "as typed", f"{provider}/{text}")
-    # Hardly a model is named without a number or a hyphen; a few letters are there to filter.
+    # Model names almost always contain a digit or a hyphen; other text is a filter.
     return Item(text, "as typed", text) if re.search(r"[\d-]", model_id) else None

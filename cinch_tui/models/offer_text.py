@@ -1,15 +1,15 @@
-"""What is known of a model, in few letters: `200k`, `$3 / $15`, `images tools thinking`."""
+"""Short text for the metadata of a model: `200k`, `$3 / $15`, `images tools thinking`."""
 
 from __future__ import annotations
 
 from harness.ports.provider import Price
 from providers.model_catalog.metadata import ModelMetadata
 
-LEGEND = "i sees images · t uses tools, x does not · r reasons (--thinking)"
+LEGEND = "i image input · t tools, x no tools · r reasoning (--thinking)"
 
 
 def window_text(tokens: int | None) -> str:
-    """Tokens in thousands, of whichever kind the number is made of; empty when unknown."""
+    """Format a token count in thousands, decimal or binary; empty if unknown."""
     if not tokens:
         return ""
     if tokens < 1000:
@@ -21,7 +21,7 @@ def window_text(tokens: int | None) -> str:
 
 
 def price_text(price: Price | None) -> str:
-    """Dollars for a million tokens in and out."""
+    """Format the price in dollars per million input and output tokens."""
     if price is None:
         return ""
     if not price.input and not price.output:
@@ -30,20 +30,20 @@ def price_text(price: Price | None) -> str:
 
 
 def capabilities_text(known: ModelMetadata) -> str:
-    """What it can; and that it has no tools, where that is known, because an agent needs them."""
+    """Return the capabilities of a model, including "no tools", since an agent needs tools."""
     tools = {True: "tools", False: "no tools", None: ""}[known.tools]
     words = ("images" if known.images else "", tools, "thinking" if known.thinking else "")
     return " ".join(word for word in words if word)
 
 
 def capability_letters(known: ModelMetadata) -> str:
-    """The same as three letters of `LEGEND`, each in its place."""
+    """Return the capabilities as up to three letters of `LEGEND`."""
     tools = {True: "t", False: "x", None: " "}[known.tools]
     return f"{'i' if known.images else ' '}{tools}{'r' if known.thinking else ' '}".rstrip()
 
 
 def summary(known: ModelMetadata) -> str:
-    """All of it in a line."""
+    """Return all metadata on one line."""
     parts = (window_text(known.context_window), price_text(known.price), capabilities_text(known))
     return " · ".join(part for part in parts if part)
 

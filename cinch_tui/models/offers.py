@@ -1,4 +1,4 @@
-"""Which models can be had now: all who serve them are asked at once, and each answer is told as it comes."""
+"""Models of all providers, queried concurrently."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProviderOffers:
-    """What a provider offers; with a `problem` it could not be asked, and the offers are what the price data knows."""
+    """Models of a provider; with a `problem`, it could not be queried and they come from the price data."""
 
     preset: Preset
     offers: tuple[Offer, ...] = ()
@@ -31,46 +31,47 @@ class ProviderOffers:
 
 
 def ready_providers(keys: KeyStore, in_use: str = "") -> list[Preset]:
-    """The providers there is a key or an address for, and the one in use; of two ways to one service only that one, or
-    else the first.
+    """Return the providers with a key or a base URL, and the one in use; each service once.
 
-    For a thread: the keyring may take its time.
+    Blocking: the keyring may be slow.
 
     Raises:
-        ConfigError: the file of keys is damaged.
+        ConfigError: the key file is damaged.
     """
     chosen: dict[tuple[str, ...], Preset] = {}
     for preset in each_preset():
-        way = (preset.base_url or preset.name, *preset.key_variables)
+        service = (preset.base_url or preset.name, *preset.key_variables)
         is_in_use = preset.name == in_use and not preset.is_local
-        if is_in_use or (way not in chosen and _is_at_hand(preset, keys)):
-            chosen[way] = preset
+        if is_in_use or (service not in chosen and _is_ready(preset, keys)):
+            chosen[service] = preset
     return list(chosen.values())
 
 
-async def ask_providers(providers: Iterable[Preset], keys: KeyStore, tell: Callable[[ProviderOffers], None]) -> None:
-    """Ask them at once; `tell` hears each answer."""
+async def ask_providers(
+    providers: Iterable[Preset], keys: KeyStore, on_offers: Callable[[ProviderOffers], None]
+) -> None:
+    """Query the providers concurrently; `on_offers` receives each answer."""
     async with asyncio.TaskGroup() as group:
         for preset in providers:
-            group.create_task(_ask(preset, keys, tell))
+            group.create_task(_ask(preset, keys, on_offers))
 
 
-async def ask_local_servers(keys: KeyStore, tell: Callable[[ProviderOffers], None]) -> None:
-    """Ask the servers on this machine that answer on their usual ports."""
+async def ask_local_servers(keys: KeyStore, on_offers: Callable[[ProviderOffers], None]) -> None:
+    """Query the local servers that answer on their default ports."""
     async with asyncio.TaskGroup() as group:
         for server in await find_local_servers():
             preset = next(each for each in each_preset() if each.name == server.preset)
             if not _has_address(preset):
-                group.create_task(_ask_server(preset, server, keys, tell))
+                group.create_task(_ask_server(preset, server, keys, on_offers))
 
 
 def pulled_offers() -> list[Offer]:
-    """The models that were pulled to this machine and run without a server; for a thread."""
+    """Return the downloaded models, which run without a server. Blocking."""
     return [Offer("local", model.name, ModelMetadata()) for model in pulled_models(models_folder())]
 
 
 async def offers_of(preset: Preset, keys: KeyStore, base_url: str = "") -> ProviderOffers:
-    """What one provider offers."""
+    """Return the models of one provider."""
     try:
         return ProviderOffers(preset, tuple(await served_offers(preset, base_url=base_url or None, credentials=keys)))
     except (AuthenticationFailed, QuotaExhausted) as error:
@@ -79,23 +80,23 @@ async def offers_of(preset: Preset, keys: KeyStore, base_url: str = "") -> Provi
         return ProviderOffers(preset, tuple(await priced_offers(preset)), problem=app_hints(str(error)))
 
 
-async def _ask(preset: Preset, keys: KeyStore, tell: Callable[[ProviderOffers], None]) -> None:
-    tell(await offers_of(preset, keys))
+async def _ask(preset: Preset, keys: KeyStore, on_offers: Callable[[ProviderOffers], None]) -> None:
+    on_offers(await offers_of(preset, keys))
 
 
 async def _ask_server(
-    preset: Preset, server: LocalServer, keys: KeyStore, tell: Callable[[ProviderOffers], None]
+    preset: Preset, server: LocalServer, keys: KeyStore, on_offers: Callable[[ProviderOffers], None]
 ) -> None:
     answer = await offers_of(preset, keys, server.base_url)
     if answer.problem:
-        # What it said when it was found is better than nothing.
+        # Fall back to the model list from the server's discovery.
         answer = ProviderOffers(
             preset, tuple(Offer(preset.name, name, ModelMetadata()) for name in server.models), answer.problem
         )
-    tell(answer)
+    on_offers(answer)
 
 
-def _is_at_hand(preset: Preset, keys: KeyStore) -> bool:
+def _is_ready(preset: Preset, keys: KeyStore) -> bool:
     if preset.is_local or not preset.key_required:
         return _has_address(preset) or bool(keys.find(preset.name, preset.own_variables))
     return keys.find(preset.name, preset.own_variables) is not None

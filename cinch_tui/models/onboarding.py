@@ -1,4 +1,4 @@
-"""From a user without a model to a model: shows the welcome screen and connects what was chosen."""
+"""Onboarding: shows the welcome screen and connects the chosen model."""
 
 from __future__ import annotations
 
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
 
 async def ask_for_model(app: App[object], options: Options, reason: str) -> Model | None:
-    """The model the user chose; None when they quit. A choice that cannot work is reported, and asked again.
+    """Let the user choose a model; None if they quit. A choice that fails is reported and asked again.
 
-    `reason` is why there is no model; empty where nothing was set up yet.
+    Args:
+        app: the app.
+        options: options of the start.
+        reason: why there is no model; empty if nothing is configured yet.
     """
     keys = KeyStore(options.paths, options.environ)
     while True:
@@ -66,7 +69,7 @@ async def _model(app: App[object], choice: UseKey | UseLocal | TakeTour, keys: K
 
 async def _model_at(app: App[object], choice: UseKey) -> str:
     names = await list_models(choice.preset, base_url=choice.base_url or None, credentials=EnteredKey(choice.secret))
-    name = await app.push_screen_wait(Picker("Which model?", [Item(name, "", name) for name in names]))
+    name = await app.push_screen_wait(Picker("Choose a model", [Item(name, "", name) for name in names]))
     if name is None:
-        raise ConfigError("No model was chosen, and the key is not stored.")
+        raise ConfigError("No model selected; the key was not stored.")
     return f"{choice.preset}/{name}"

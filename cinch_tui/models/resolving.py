@@ -1,6 +1,6 @@
-"""A model named without its provider, or only in part: `claude-sonnet-5-5`, `sonnet 5`.
+"""Resolution of model names without a provider, or of partial names: `claude-sonnet-5-5`, `sonnet 5`.
 
-Loaded only for such a name: the price data, which knows the models, is slow to import.
+Loaded only for such names: the price data with the list of models is slow to import.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ _SNAPSHOT = re.compile(r"-(?:latest|preview|\d{4,8}|\d{4}-\d\d-\d\d)$")
 
 
 def resolve_model(name: str, keys: KeyStore) -> str:
-    """The `provider/model` that a name without a provider means, among the providers with a key. A new model of a known
-    family is accepted as it is; a name that means nothing is returned unchanged.
+    """Return the `provider/model` for a name without a provider, among the providers with a key.
+
+    A new model of a known family is accepted as it is; an unknown name is returned unchanged.
 
     Raises:
-        ConfigError: the name means several models; the text lists them.
+        ConfigError: the name is ambiguous; the message lists the matches.
     """
     vendor = _vendor_of(name)
     known = list(_known_models(keys))
@@ -49,7 +50,7 @@ def resolve_model(name: str, keys: KeyStore) -> str:
 
 
 def _known_models(keys: KeyStore) -> Iterable[str]:
-    """`provider/model` of each model that can be named without asking a service."""
+    """Yield `provider/model` of each model that is known without a request."""
     for preset in ready_providers(keys):
         models = {*priced_models(preset), *filter(None, [preset.default_model])}
         yield from (f"{preset.name}/{model}" for model in sorted(models, key=newest_first))
@@ -57,7 +58,7 @@ def _known_models(keys: KeyStore) -> Iterable[str]:
 
 
 def _vendor_of(name: str) -> str:
-    """The provider whose models begin like this; empty if unknown."""
+    """Return the provider whose model names have this prefix; empty if unknown."""
     return next((each.name for each in each_preset() if name.startswith(tuple(each.families))), "")
 
 
@@ -66,7 +67,7 @@ def _model_id(name: str) -> str:
 
 
 def _without_snapshots(names: Iterable[str]) -> list[str]:
-    """The names without dated versions of a model that is among them."""
+    """Return the names without dated versions of models that are also in the list."""
     found = list(names)
     return [each for each in found if _SNAPSHOT.sub("", each) == each or _SNAPSHOT.sub("", each) not in found]
 
@@ -75,4 +76,4 @@ def _only(found: list[str], name: str) -> str:
     if len(found) == 1:
         return found[0]
     more = f" and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
-    raise ConfigError(f"{name!r} can mean {', '.join(found[:MOST_LISTED])}{more}: name one with its provider")
+    raise ConfigError(f"{name!r} is ambiguous: {', '.join(found[:MOST_LISTED])}{more}; add the provider")

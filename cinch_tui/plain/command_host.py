@@ -322,19 +322,19 @@ class PlainCommandHost(AgentCommandHost):
     def pick_answer(self) -> None:
         raise CinchError("no parallel answers to pick from")
 
-    # Beside the work
+    # Side questions
 
     async def ask_aside(self, question: str) -> None:
         """Answer a side question; during a run, print the answer when it is complete, so that outputs do not mix."""
         self.notice("Side question: it is not added to the conversation.")
-        began, said = time.monotonic(), list[str]()
+        began, answer = time.monotonic(), list[str]()
         streams = not self.is_running
         if streams:
             self._writer.begin("Aside")
-        ending = await self._asides.ask(self._session.agent, question, self._writer.add if streams else said.append)
+        ending = await self._asides.ask(self._session.agent, question, self._writer.add if streams else answer.append)
         self._writer.end()
-        if said:
-            self._writer.write("Aside", "".join(said))
+        if answer:
+            self._writer.write("Aside", "".join(answer))
         if ending:
             self.notice(f"{ending} After {time.monotonic() - began:.0f} s.", "warning")
 

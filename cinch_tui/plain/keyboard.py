@@ -50,7 +50,7 @@ class Keyboard:
     def remember(self, lines: Sequence[str]) -> None:
         """Add lines to the history of the Up key."""
         if self._edits:
-            # It takes the terminal: nobody else loads it.
+            # It takes the terminal: so it is only loaded here.
             import readline
 
             readline.set_auto_history(False)

@@ -90,8 +90,8 @@ class LineRenderer:
                 self._forget_live()
             case MessageUpdate():
                 self._on_delta(event)
-            case MessageEnd(message=UserMessage() as said):
-                self._on_user_message(said)
+            case MessageEnd(message=UserMessage() as message):
+                self._on_user_message(message)
             case MessageEnd(message=AssistantMessage() as reply):
                 self._on_reply(reply)
             case (
@@ -128,14 +128,14 @@ class LineRenderer:
             case _:
                 pass
 
-    def _on_user_message(self, said: UserMessage) -> None:
-        if said.synthetic:
+    def _on_user_message(self, message: UserMessage) -> None:
+        if message.synthetic:
             # The user has seen the output of their own commands.
-            if not is_report(said):
-                self._writer.write("Notice", said.text)
+            if not is_report(message):
+                self._writer.write("Notice", message.text)
         elif not self._is_first:
-            self._writer.write("You, delivered now", said.text)
-        self._is_first = self._is_first and said.synthetic
+            self._writer.write("You, delivered now", message.text)
+        self._is_first = self._is_first and message.synthetic
 
     def _on_reply(self, reply: AssistantMessage) -> None:
         self._writer.end()
@@ -321,7 +321,7 @@ def _limit_notice(event: Event) -> tuple[str, str] | None:
         case CompactionEnd(reason="overflow", dropped=dropped) if dropped:
             return (
                 "Notice",
-                f"The conversation exceeded the context window: {dropped} older messages were removed from the context.",
+                f"The conversation is too long for the model: {dropped} older messages are no longer sent.",
             )
         case _:
             return None

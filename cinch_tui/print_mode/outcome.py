@@ -1,4 +1,4 @@
-"""What a run in print mode came to: counted from its events, told as one JSON object and as an exit status."""
+"""Outcome of a run in print mode: statistics, the JSON result and the exit status."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Citation, JsonObject, JsonValue, Text, ToolCall, Usage
 from harness.session.records import STOP_REASONS
 
-# The limits Claude Code has a word for; the others are errors to its readers.
+# Limits with a subtype in Claude Code's format; the others are reported as errors.
 LIMIT_SUBTYPES = {"turns": "error_max_turns", "cost": "error_max_budget_usd"}
 
 
@@ -39,7 +39,7 @@ class ExitStatus(IntEnum):
 
 @dataclass(slots=True)
 class RunStats:
-    """Counts what the result tells besides the answer; call it with every event."""
+    """Event subscriber that collects the statistics of a run."""
 
     turns: int = 0
     api_seconds: float = 0.0
@@ -83,12 +83,12 @@ class Outcome:
 
     @property
     def text(self) -> str:
-        """The answer. Of a run in plan mode that is the plan, and what was said after it."""
+        """The answer; in plan mode, the plan and the text after it."""
         return "\n\n".join(filter(None, (self.stats.plan.strip(), self.result.text)))
 
     @property
     def reply(self) -> AssistantMessage | None:
-        """The message that the answer is from."""
+        """The message with the answer."""
         replies = (each for each in reversed(self.result.messages) if isinstance(each, AssistantMessage) and each.text)
         found = next(replies, None)
         return found if found and found.text == self.result.text else None
@@ -109,33 +109,31 @@ class Outcome:
 
     @property
     def problem(self) -> str:
-        """What is wrong with the ending, for people; empty when nothing is."""
+        """The error or limit that ended the run, for the user; empty after success."""
         match self.status:
             case ExitStatus.INTERRUPTED:
                 return "interrupted"
             case ExitStatus.LIMIT:
-                return self.result.stop_message or f"the limit of {self.result.limit} is reached"
+                return self.result.stop_message or f"limit reached: {self.result.limit}"
             case ExitStatus.FAILED:
                 return app_hints(self.result.error or "the run failed")
             case ExitStatus.APPROVAL_NEEDED:
                 tools = ", ".join(sorted({call.name for call in self.stats.unapproved}))
-                return (
-                    f"{tools} needs approval, and nobody could be asked; --allow TOOL or --approve off would let it run"
-                )
+                return f"{tools} needs approval, but print mode cannot ask; allow it with --allow TOOL or --approve off"
             case _ if self.result.stop_reason == "length":
-                return "the answer was cut off where the longest reply ends; see model.max_tokens"
+                return "the answer was truncated at the maximum reply length; see model.max_tokens"
             case _:
                 return ""
 
 
 def result_object(outcome: Outcome) -> JsonObject:
-    """The outcome as Claude Code's print mode tells it. A cost that is not known is null."""
+    """Return the outcome in the format of Claude Code's print mode; an unknown cost is null."""
     usage = outcome.result.usage
     denials: list[JsonValue] = [
         {"tool_name": call.name, "tool_use_id": call.id, "tool_input": call.arguments}
         for call in outcome.stats.unapproved
     ]
-    told: JsonObject = {
+    record: JsonObject = {
         "type": "result",
         "subtype": _subtype(outcome),
         "is_error": outcome.status not in (ExitStatus.DONE, ExitStatus.APPROVAL_NEEDED),
@@ -151,14 +149,14 @@ def result_object(outcome: Outcome) -> JsonObject:
         "permission_denials": denials,
     }
     if outcome.reply and (citations := citations_of(outcome.reply)):
-        told["citations"] = citations
+        record["citations"] = citations
     if outcome.status not in (ExitStatus.DONE, ExitStatus.APPROVAL_NEEDED):
-        told["errors"] = [outcome.problem]
-    return told
+        record["errors"] = [outcome.problem]
+    return record
 
 
 def citations_of(reply: AssistantMessage) -> list[JsonValue]:
-    """What a reply rests on; places are counted in the whole of its text."""
+    """Return the citations of a reply; offsets refer to its whole text."""
     found: list[JsonValue] = []
     length = 0
     for block in reply.content:
@@ -168,11 +166,11 @@ def citations_of(reply: AssistantMessage) -> list[JsonValue]:
     return found
 
 
-def _citation(told: Citation, before: int) -> JsonObject:
-    named: JsonObject = {"url": told.url, "title": told.title, "quote": told.quote}
-    if told.start is None or told.end is None:
+def _citation(citation: Citation, before: int) -> JsonObject:
+    named: JsonObject = {"url": citation.url, "title": citation.title, "quote": citation.quote}
+    if citation.start is None or citation.end is None:
         return named
-    return {**named, "start": told.start + before, "end": told.end + before}
+    return {**named, "start": citation.start + before, "end": citation.end + before}
 
 
 def _subtype(outcome: Outcome) -> str:

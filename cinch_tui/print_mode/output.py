@@ -1,4 +1,4 @@
-"""The standard output of print mode: JSON lines and text, and what happens when nobody reads them any more."""
+"""Standard output of print mode: text and JSON Lines, with handling of closed pipes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from harness.terminal_text import strip_escapes
 
 
 class Output:
-    """Writes until the reader goes away or the disk is full, then stays silent and calls `on_failure` once.
+    """Output stream; after a write error it discards further output and calls `on_failure` once.
 
-    `problem` is what to tell the person: nothing when a reader simply had enough.
+    `problem` is the error for the user; empty if the reader closed the pipe.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -26,18 +26,18 @@ class Output:
         self._failed = False
 
     def write_text(self, text: str) -> None:
-        """Text and a newline. A terminal is protected from control sequences; a file or pipe gets the text as it is."""
+        """Write text and a newline; control sequences are removed for a terminal, but not for a file or pipe."""
         shown = strip_escapes(text) if self.stream.isatty() else text
         self.encode_as(None)
         self._write(shown if shown.endswith("\n") else shown + "\n")
 
     def write_json(self, record: JsonObject) -> None:
-        """One line, UTF-8 whatever the locale says."""
+        """Write one JSON line, always in UTF-8."""
         self.encode_as("utf-8")
         self._write(to_bytes(record).decode())
 
     def encode_as(self, encoding: str | None) -> None:
-        """From here on; without one as the locale says. A character that it lacks costs itself and not the answer."""
+        """Set the encoding, None for that of the locale; characters it lacks are replaced."""
         if isinstance(self.stream, io.TextIOWrapper):
             self.stream.reconfigure(encoding=encoding, errors="replace")  # pyright: ignore[reportUnknownMemberType] whatever buffer it wraps
 
@@ -54,7 +54,7 @@ class Output:
             self.on_failure()
 
     def _discard_the_rest(self) -> None:
-        """Python flushes again at exit and would complain there; what is still buffered has nowhere to go."""
+        """Redirect the stream to /dev/null, since Python flushes it again at exit and would report an error."""
         with suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.stream.fileno())

@@ -1,4 +1,4 @@
-"""What print mode writes to stdout in each format, and what it tells on stderr beside it."""
+"""Printers of the output formats on stdout, and progress messages on stderr."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Printer(Protocol):
 
 
 class AnswerPrinter:
-    """Only the end counts: the answer as text, or as one JSON object."""
+    """Prints the answer at the end, as text or as one JSON object."""
 
     def __init__(self, output: Output, *, as_json: bool) -> None:
         self._output = output
@@ -59,7 +59,7 @@ class AnswerPrinter:
 
 
 class EventPrinter:
-    """Every event of ours, one JSON object a line."""
+    """Prints every event of cinch as a JSON line."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -75,7 +75,7 @@ class EventPrinter:
 
 
 class StreamJsonPrinter:
-    """The envelope of Claude Code's print mode."""
+    """Prints JSON lines in the format of Claude Code's print mode."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -112,7 +112,7 @@ def printer_for(output_format: OutputFormat, output: Output) -> Printer:
 
 
 class ProgressReporter:
-    """Tells on stderr what a person should know; with `verbose`, each step too."""
+    """Prints warnings and errors on stderr; with `verbose`, each step too."""
 
     def __init__(self, stream: TextIO, *, verbose: bool) -> None:
         self._stream = stream
@@ -120,25 +120,31 @@ class ProgressReporter:
 
     def __call__(self, event: Event) -> None:
         match event:
-            case Notice(level="warning" | "error") | RetryScheduled() | ModelFallback() | InputRejected():
-                if notice := notice_of(event):
-                    self.write(notice[1])
+            case Notice(text=text, level="warning" | "error"):
+                self.write(text)
+            case RetryScheduled():
+                again = f"retrying in {in_words(event.delay)} ({event.attempt}/{event.max_retries})"
+                self.write(f"{event.error}; {again}")
+            case ModelFallback(failed=failed, spec=spec, error=error):
+                self.write(f"{error}; falling back from {failed.name} to {spec.name}")
+            case InputRejected(reason=reason):
+                self.write(f"message blocked: {reason}")
             case _ if self._verbose:
-                self._tell_step(event)
+                self._report_step(event)
             case _:
                 pass
 
     def write(self, sentence: str) -> None:
-        # Whoever closed stderr does not want to hear it.
+        # Ignore a closed stderr.
         with suppress(OSError):
             self._stream.write(f"cinch: {strip_escapes(sentence)}\n")
             self._stream.flush()
 
-    def _tell_step(self, event: Event) -> None:
+    def _report_step(self, event: Event) -> None:
         match event:
             case ToolExecutionStart(call=call, summary=summary):
                 self.write(f"{call.name} {summary}")
-            # The end of the run names the calls that needed approval.
+            # Denied calls are listed at the end of the run.
             case ToolExecutionEnd(result=result) if result.is_error and not (result.details or {}).get("denied"):
                 first = result.text.splitlines()[0] if result.text else "no reason given"
                 self.write(f"{result.tool_name} failed: {first}")

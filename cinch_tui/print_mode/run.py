@@ -1,4 +1,4 @@
-"""Print mode: one prompt, no screen, nobody to ask. The answer goes to stdout, the rest to stderr."""
+"""Print mode: one prompt without a screen or a user to ask; the answer goes to stdout, messages to stderr."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from harness.messages import UserContent
 from harness.ports.interaction import NonInteractive
 
 MAX_STDIN_BYTES = 10_000_000
-PATIENCE_S = 3.0
+STDIN_NOTICE_S = 3.0
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def _or_nowhere(stream: TextIO | None) -> TextIO:
-    """Python has None for a standard stream that was closed before it started."""
+    """Return a stream; Python sets a standard stream that was closed at the start to None."""
     return stream or Path(os.devnull).open("r+", encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """Where print mode reads and writes."""
+    """Standard streams of print mode."""
 
     stdin: TextIO = field(default_factory=lambda: _or_nowhere(sys.stdin))
     stdout: TextIO = field(default_factory=lambda: _or_nowhere(sys.stdout))
@@ -64,10 +64,10 @@ class PrintJob:
 
 
 def run_print(options: Options, settings: Settings, streams: Streams | None = None) -> int:
-    """Run one prompt to its end; the result is the exit status.
+    """Run one prompt to its end and return the exit status.
 
     Raises:
-        ConfigError: there is no prompt, or the agent cannot be built.
+        ConfigError: there is no prompt, or the agent cannot be created.
     """
     streams = streams or Streams()
     narrator = ProgressReporter(streams.stderr, verbose=options.verbose)
@@ -99,17 +99,17 @@ async def _run(job: PrintJob) -> int:
             await agent.close()
             assembly.close()
     lost = _lost(assembly)
-    _tell_problem(job, outcome, is_kept=job.options.keep_session and not lost)
+    _report_problem(job, outcome, is_kept=job.options.keep_session and not lost)
     if lost:
         job.reporter.write(lost)
     return outcome.status
 
 
 def _lost(assembly: Assembly) -> str:
-    """What of the session nobody will find again; empty where all of it is kept, or nothing was to be."""
+    """Return an error if the session could not be saved; empty otherwise."""
     if assembly.store is None or assembly.store.is_saved:
         return ""
-    return f"what was said here could not be saved in {assembly.store.path}"
+    return f"the session could not be saved in {assembly.store.path}"
 
 
 async def _prompt(job: PrintJob, agent: Agent) -> Outcome:
@@ -126,7 +126,7 @@ async def _prompt(job: PrintJob, agent: Agent) -> Outcome:
 
 
 async def _with_files(job: PrintJob, agent: Agent) -> str | tuple[UserContent, ...]:
-    """The prompt, with the files that it names."""
+    """Return the prompt with the files that it mentions."""
     if "@" not in job.prompt.text:
         return job.prompt.prompt
     from cinch_tui.attached_files import attach_files
@@ -138,22 +138,22 @@ async def _with_files(job: PrintJob, agent: Agent) -> str | tuple[UserContent, .
 
 
 async def _priced(agent: Agent, result: AgentResult) -> AgentResult:
-    """The result with its cost: prices take longer to load than a short answer, and only these formats tell them."""
+    """Return the result with its cost; only formats that need it load the prices, which is slow."""
     facts = await agent.state.model.info.load()
     return replace(result, usage=with_price(result.usage, facts.price))
 
 
-def _tell_problem(job: PrintJob, outcome: Outcome, *, is_kept: bool) -> None:
+def _report_problem(job: PrintJob, outcome: Outcome, *, is_kept: bool) -> None:
     if not outcome.problem:
         return
     job.reporter.write(outcome.problem)
     if outcome.status in (ExitStatus.INTERRUPTED, ExitStatus.LIMIT) and is_kept:
-        job.reporter.write(f"go on with: cinch --resume {outcome.session_id}")
+        job.reporter.write(f"continue with: cinch --resume {outcome.session_id}")
 
 
 @dataclass(slots=True)
 class Stopper:
-    """Ends the run that is on; without one, or when asked again, ends everything."""
+    """Aborts the run; without a run, or the second time, cancels the program."""
 
     main: asyncio.Task[object] | None
     agent: Agent | None = None
@@ -181,7 +181,7 @@ def _stopped_by_signals() -> Generator[Stopper]:
 
 
 def _whole_prompt(words: str, stdin: TextIO, narrator: ProgressReporter) -> str:
-    # Arguments that are not in the locale's encoding arrive as lone surrogates, which no request can carry.
+    # Arguments that are not in the encoding of the locale contain lone surrogates, which requests cannot.
     asked = words.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     piped = "" if stdin.isatty() else _read_all(stdin, narrator)
     prompt = "\n\n".join(part for part in (asked, piped) if part.strip())
@@ -192,8 +192,8 @@ def _whole_prompt(words: str, stdin: TextIO, narrator: ProgressReporter) -> str:
 
 def _read_all(stdin: TextIO, narrator: ProgressReporter) -> str:
     source = stdin.buffer
-    if not select.select([source], [], [], PATIENCE_S)[0]:
-        narrator.write("waiting for stdin to end; if nothing is to come from it, start cinch with </dev/null")
+    if not select.select([source], [], [], STDIN_NOTICE_S)[0]:
+        narrator.write("waiting for the end of stdin; to send none, start cinch with </dev/null")
     data = source.read(MAX_STDIN_BYTES + 1)
     if len(data) > MAX_STDIN_BYTES:
         raise ConfigError("stdin is longer than 10 MB; put it into a file and name the file in the prompt")

@@ -1,4 +1,4 @@
-"""Print mode's JSON lines, in the envelope of Claude Code's print mode, so that its readers work with cinch."""
+"""JSON lines in the format of Claude Code's print mode, so that its readers work with cinch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.session.reply_lines import api_block, assistant_lines
 
 
 def init_line(agent: Agent) -> JsonObject:
-    """The first line: what the run works with."""
+    """Return the first line: the setup of the run."""
     tools: list[JsonValue] = [tool.name for tool in agent.state.available_tools]
     return {
         "type": "system",
@@ -38,7 +38,7 @@ def init_line(agent: Agent) -> JsonObject:
 
 
 def event_lines(event: Event, session_id: str) -> Iterator[JsonObject]:
-    """The lines for one event; most events have none."""
+    """Yield the lines for one event; most events have none."""
     envelope = Envelope(session_id, cwd="")
     match event:
         case MessageEnd(message=AssistantMessage() as message):
@@ -58,16 +58,16 @@ def event_lines(event: Event, session_id: str) -> Iterator[JsonObject]:
 
 
 def end_line(outcome: Outcome) -> JsonObject:
-    """The last line, exactly one a run."""
+    """Return the last line of a run."""
     return {**result_object(outcome), "uuid": new_id()}
 
 
 def _reply_lines(message: AssistantMessage, envelope: Envelope) -> Iterator[JsonObject]:
-    """A line for each block; a text has what it rests on in the form of the Messages API."""
+    """Yield a line for each block; citations are in the format of the Messages API."""
     lines = assistant_lines(message, None, envelope)
     if not message.content:
         yield from lines
-    # What closes a reply that failed is for session files.
+    # The line that closes a failed reply is for session files only.
     for line, block in zip(lines, message.content, strict=False):
         content = api_block(block)
         if isinstance(block, Text) and block.citations:
@@ -75,12 +75,12 @@ def _reply_lines(message: AssistantMessage, envelope: Envelope) -> Iterator[Json
         yield {**line, "message": {**object_at(line, "message"), "content": [content]}}
 
 
-def _citation(told: Citation) -> JsonObject:
+def _citation(citation: Citation) -> JsonObject:
     return {
         "type": "web_search_result_location",
-        "url": told.url,
-        "title": told.title,
-        "cited_text": told.quote,
+        "url": citation.url,
+        "title": citation.title,
+        "cited_text": citation.quote,
         "encrypted_index": "",
     }
 

@@ -17,13 +17,13 @@ from providers.gguf.store import find_model, models_folder, pulled_models
 
 PREFIX = "local/"
 HELP = """\
-cinch models pull OWNER/REPOSITORY             download a model from huggingface.co (quantization Q4_K_M)
+cinch models pull OWNER/REPOSITORY             download a model (Q4_K_M)
 cinch models pull OWNER/REPOSITORY:Q8_0        download another quantization
 cinch models pull OWNER/REPOSITORY/file.gguf   download a file
 cinch models local                             list downloaded models
 
-An interrupted download continues when it is started again. HF_TOKEN gives access to gated models, HF_ENDPOINT selects
-another hub.
+Models come from huggingface.co; HF_ENDPOINT selects another hub, HF_TOKEN
+gives access to gated models. An interrupted download is resumed.
 """
 NONE_YET = (
     "No local models. Download one: cinch models pull OWNER/REPOSITORY; or use a GGUF file: cinch -m local/./it.gguf"

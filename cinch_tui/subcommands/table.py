@@ -17,7 +17,7 @@ HELP = {
     "config": """\
 cinch config show     print the effective settings and their origins
 cinch config path     print the files and folders of cinch
-cinch config edit     open the user file in $EDITOR or $VISUAL; a new file lists every setting
+cinch config edit     edit the user file in $EDITOR or $VISUAL
 cinch config trust    trust this project's .cinch/config.toml""",
     "keys": """\
 cinch keys            show what a key press sends and does

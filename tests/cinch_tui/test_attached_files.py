@@ -85,10 +85,10 @@ async def test_picture_is_sent_as_a_picture_and_a_folder_as_its_listing(project:
 @pytest.mark.parametrize(
     ("prompt", "reason"),
     [
-        ("see @nosuchfile", "@nosuchfile: there is no such file"),
+        ("see @nosuchfile", "@nosuchfile: no such file"),
         ("see @../outside.txt", "@../outside.txt is not attached: .*outside"),
-        ("see @.env", "@.env is not attached: it is likely to hold secrets"),
-        ("see @key.txt", "@key.txt is not attached: there seems to be a key in it"),
+        ("see @.env", "@.env is not attached: it probably contains secrets"),
+        ("see @key.txt", "@key.txt is not attached: it seems to contain an API key"),
     ],
 )
 async def test_what_is_not_attached_is_reported_and_the_text_stays(
@@ -114,7 +114,7 @@ def test_print_mode_sends_named_files_and_reports_missing_ones(project: Path, se
     )
 
     assert "line 120" in sent(server)
-    assert "@nothing: there is no such file" in done.stderr
+    assert "@nothing: no such file" in done.stderr
 
 
 async def test_queued_message_comes_back_without_the_files(project: Path, server: ModelServer):

@@ -134,7 +134,7 @@ async def test_what_git_has_staged_for_deletion_can_be_put_back(shop: Shop):
 def test_a_folder_without_git_is_told(tmp_path: Path):
     ledger = SessionChanges(Snapshots(lambda: tmp_path / "kept"), Workspace(tmp_path), print)
 
-    with pytest.raises(CinchError, match="git has nothing to compare with"):
+    with pytest.raises(CinchError, match="git found nothing to compare with"):
         ledger.changes("git")
 
 
@@ -287,7 +287,7 @@ async def test_nothing_to_show_is_said(tmp_path: Path):
         await pilot.press("enter", "w", "x", "g")
         await settled(pilot)
 
-        assert "git has nothing to compare with" in " ".join(lines(app))
+        assert "git found nothing to compare with" in " ".join(lines(app))
 
 
 async def test_a_file_that_is_no_text_is_listed_and_put_back_as_a_whole(shop: Shop):

@@ -75,7 +75,7 @@ def test_model_is_found_without_its_provider(
 def test_ambiguous_model_name_lists_the_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = keys_of(tmp_path, monkeypatch, ANTHROPIC_API_KEY="k-anthropic", MISTRAL_API_KEY="k-mistral")
 
-    with pytest.raises(ConfigError, match=r"'sonnet' can mean anthropic/claude-.*sonnet.*: name one with its provider"):
+    with pytest.raises(ConfigError, match=r"'sonnet' is ambiguous: anthropic/claude-.*sonnet.*; add the provider"):
         choose_model(Settings(model=ModelSettings(name="sonnet")), keys)
 
 

@@ -162,9 +162,7 @@ def test_keys_of_ones_own_are_read_and_a_slip_in_them_stops_no_start(desk: Desk)
     config = desk.load()
 
     assert config.settings.keys == {"chat.search": "f20", "chat.help": ""}
-    assert [f"{desk.user_file}, line 3: keys: nothing is called 'chat.serch'" in each for each in config.notices] == [
-        True
-    ]
+    assert [f"{desk.user_file}, line 3: keys: unknown id 'chat.serch'" in each for each in config.notices] == [True]
     assert '"chat.search" = "F20"' in effective_text(config.origins)
 
 

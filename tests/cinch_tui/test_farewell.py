@@ -22,7 +22,7 @@ def test_of_a_long_reply_the_end_is_shown() -> None:
     shown = last_exchange([said("count"), reply("\n".join(str(number) for number in range(100)))], 80).splitlines()
 
     assert len(shown) == 22
-    assert shown[2:4] == ["… 81 lines before", "81"]
+    assert shown[2:4] == ["… 81 more lines", "81"]
     assert shown[-1] == "99"
 
 

@@ -241,7 +241,7 @@ def test_a_limit_is_status_3(folder: Path) -> None:
     assert done.returncode == 3
     assert (told["subtype"], told["is_error"], told["num_turns"]) == ("error_max_turns", True, 2)
     assert len(server.requests) == 2
-    assert "go on with: cinch --resume" in done.stderr
+    assert "continue with: cinch --resume" in done.stderr
 
 
 def test_plan_mode_answers_with_the_plan(folder: Path) -> None:

@@ -103,7 +103,7 @@ async def test_the_help_has_the_keys_of_the_person():
         set_user_keys({})
 
     assert re.search(r"F20 +find in the conversation", shown)
-    assert re.search(r"no key +go on with an earlier session", shown)
+    assert re.search(r"no key +resume an earlier session", shown)
 
 
 async def test_the_programs_help_tells_every_key_and_command():
@@ -114,7 +114,7 @@ async def test_the_programs_help_tells_every_key_and_command():
 
     assert all(row.label.split(" or ")[0] in shown for row in rows_of(KEYS, {}))
     assert all(command.name in shown for command in builtin_commands().commands)
-    for words in ("h ", "choose among the changes", "skip this change with a reason", "revert the whole file"):
+    for words in ("h ", "review the changes hunk by hunk", "skip this change with a reason", "revert the whole file"):
         assert words in shown
 
 

@@ -77,7 +77,7 @@ def test_a_terminal_of_eighty_columns_holds_each_line_and_explains_its_letters(m
     assert max(len(line) for line in lines[:2]) <= 80
     assert lines[0].startswith(LONG[:40])
     assert lines[0].endswith("itr")
-    assert "i sees images" in lines[-1]
+    assert "i image input" in lines[-1]
 
 
 @pytest.mark.usefixtures("claudes")

@@ -183,4 +183,4 @@ def test_a_run_can_always_be_stopped_by_key():
     own = wished(chat__abort="none", chat__interrupt="none")
 
     assert own.keys == {"chat.abort": ""}
-    assert "without chat.interrupt you would be stuck" in own.problems[0]
+    assert "chat.interrupt needs a key" in own.problems[0]

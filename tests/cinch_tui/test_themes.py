@@ -60,8 +60,8 @@ def test_own_folder_comes_first(tmp_path: Path):
         ('variables = {scrolbar = "#ffffff"}', "variables: unknown name 'scrolbar'; did you mean scrollbar"),
         ('variables = {scrollbar = "#fffffg"}', "variables: scrollbar"),
         ("based_on = 4", "based_on must be the name of a theme"),
-        ('based_on = "cinch-drak"', "bad.toml: based_on: there is no theme 'cinch-drak'; did you mean cinch-dark"),
-        ('based_on = "bad"', "bad.toml: based_on: there is no theme 'bad'"),
+        ('based_on = "cinch-drak"', "bad.toml: based_on: unknown theme 'cinch-drak'; did you mean cinch-dark"),
+        ('based_on = "bad"', "bad.toml: based_on: unknown theme 'bad'"),
     ],
 )
 def test_bad_theme_names_file_and_key(tmp_path: Path, line: str, complaint: str):

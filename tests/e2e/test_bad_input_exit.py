@@ -160,7 +160,7 @@ def test_internal_error_is_one_sentence_on_a_restored_terminal(terminal, own_hom
     told = cinch.raw[cinch.raw.rindex(b"\x1b[?1006l") :]
     assert status == 1
     assert is_restored(cinch.raw[: cinch.raw.rindex(b"cinch: this is")])
-    assert b"RuntimeError: [red]broken[/]. The details are in " + bytes(report) in told
+    assert b"RuntimeError: [red]broken[/]. Crash report: " + bytes(report) in told
     assert b"Traceback" not in cinch.raw
     assert "in broken" in report.read_text()
     assert b"sk-hidden" not in cinch.raw + report.read_bytes()

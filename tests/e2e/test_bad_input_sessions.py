@@ -66,7 +66,7 @@ def test_full_disk_is_reported_in_print_mode_and_the_answer_still_comes(printed,
 
     assert done.stdout == "answer 1\n"
     assert "The session cannot be saved" in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("cinch: what was said here could not be saved in /")
+    assert done.stderr.splitlines()[-1].startswith("cinch: the session could not be saved in /")
 
 
 def test_full_disk_loses_nothing_once_there_is_space_again(terminal, own_home, model):
@@ -115,7 +115,7 @@ def test_session_open_elsewhere_continues_as_a_copy(terminal, own_home, model):
     first.see("answer 1")
 
     second = terminal("-c", env=model)
-    second.see("open elsewhere, so it goes on here as a copy")
+    second.see("open in another process; continuing in a copy")
     second.enter("in the copy")
     second.see("answer 3")
     first.enter("mine too")

@@ -65,7 +65,7 @@ def test_several_questions_are_asked_in_turn(cinch):
     lines.answer("Question 1 of 3: Which till", "2")
     lines.see("Replacement text")
     lines.enter("the green one")
-    lines.see("13 characters are too many: 5 at most")
+    lines.see("Too long: 13 characters; the maximum is 5")
     lines.enter("green")
     lines.answer("Question 2 of 3: Which days", "1 3")
     lines.see("Question 3 of 3: What name")

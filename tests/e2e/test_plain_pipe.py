@@ -77,7 +77,7 @@ def test_plain_and_print_are_mutually_exclusive(piped):
     done = piped("", [], "--plain", "-p", "hello")
 
     assert done.returncode == 2
-    assert "give one" in done.stderr
+    assert "cannot be combined" in done.stderr
 
 
 def test_setting_equals_the_flag(piped, monkeypatch: pytest.MonkeyPatch):

@@ -85,11 +85,11 @@ def test_commands_work_and_a_mistyped_one_is_confirmed(cinch):
     lines.see("Nothing has been used yet")
     lines.see("You: ")
     lines.enter("/usge")
-    lines.answer("what did you mean", "1")
+    lines.answer("did you mean", "1")
     lines.see("Nothing has been used yet")
     lines.see("You: ")
     lines.enter("/parallel a/b c/d -- why?")
-    lines.see("needs the screen")
+    lines.see("needs the full-screen app")
     lines.see("You: ")
     lines.enter("/quit")
 
@@ -133,7 +133,7 @@ def test_ctrl_c_stops_the_turn_and_quits_on_repeat(cinch):
     lines.see("Better.")
     lines.see("You: ")
     lines.interrupt()
-    lines.see("Ctrl.C again leaves")
+    lines.see("Ctrl.C again or Ctrl.D to quit")
     lines.interrupt()
 
     assert lines.end() == 130
@@ -213,7 +213,7 @@ def test_enter_twice_with_no_queued_message_lets_the_agent_continue(cinch, proje
     lines.enter("")
     lines.see("steer> ")
     lines.enter("")
-    lines.see("Notice: Nothing is sent")
+    lines.see("Notice: No queued message")
     (project / "go").touch()
 
     lines.see("It is there.")

@@ -35,7 +35,7 @@ def keys(terminal):
         ("\x1b", r"1b +ESC +· escape\n(.*\n)*.*\(chat\.abort\)"),
         ("x", r"78 +x · x\n(.*\n)*.*\(changes\.put_back_file\)"),
         ("w", r"77 +w · w\n"),
-        ("\x1b[24~", r"f12\n +no key of cinch; to use it: \"ID\" = \"F12\""),
+        ("\x1b[24~", r"f12\n +not bound; to bind it: \"ID\" = \"F12\""),
         ("\x1b[200~two words\x1b[201~", r"a\s+paste of 9 characters"),
     ],
 )

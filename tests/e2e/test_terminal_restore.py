@@ -15,7 +15,7 @@ pytestmark = pytest.mark.pty
 
 UNHANDLED = [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGQUIT]
 WAITS = "import time; time.sleep(1000)"
-WAY_BACK = "Go on with this session: cinch -r [0-9a-f-]{36}"
+WAY_BACK = "Resume this session: cinch -r [0-9a-f-]{36}"
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_crash_leaves_a_report_and_restores_the_terminal(terminal, tmp_path, own
 
     screen.type("hello\r")
 
-    screen.written(b"The details are in")
+    screen.written(b"Crash report:")
     after = screen.attributes
     assert screen.wait() == 1
     assert left_on(screen.raw) == set()

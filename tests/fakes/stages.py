@@ -259,7 +259,9 @@ async def confirmation(pilot: Pilot[object], app: CinchApp) -> None:
 
 async def short_list(pilot: Pilot[object], app: CinchApp) -> None:
     choices = [("Remove it", "the rest goes back to the prompt"), ("Send it anyway", "the model gets it")]
-    await put(pilot, app, ShortList("Not sent yet: there seems to be an API key in it. What should happen?", choices))
+    await put(
+        pilot, app, ShortList("Not sent yet: the text seems to contain an API key. What do you want to do?", choices)
+    )
 
 
 STAGES = (

@@ -40,7 +40,7 @@ def test_with_no_key_the_commonest_variables_are_named_and_where_the_others_are_
 def test_no_key_leads_past_a_proxy_that_was_set_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = keys_of(tmp_path, monkeypatch, LLM_BASE_URL=PROXY, OPENAI_API_KEY="sk-of-somebody")
 
-    with pytest.raises(NoModel, match=r"LLM_BASE_URL names a proxy.*-m proxy/MODEL"):
+    with pytest.raises(NoModel, match=r"LLM_BASE_URL sets a proxy.*-m proxy/MODEL"):
         choose_model(Settings(), keys)
 
 

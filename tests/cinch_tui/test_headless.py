@@ -222,7 +222,7 @@ def test_an_answer_that_was_cut_off_says_so(folder: Path) -> None:
     done, _ = ask(folder, [Reply("The answer is", stop="length")], "what is it?")
 
     assert done.stdout == "The answer is\n"
-    assert "cut off" in done.stderr
+    assert "truncated" in done.stderr
 
 
 def test_a_failed_run_is_told_in_json_too(folder: Path) -> None:

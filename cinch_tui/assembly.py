@@ -348,8 +348,8 @@ def _report_replay_differences(model: Model, agent: Agent) -> None:
 
 def _keep_prices(model: Model, paths: Paths) -> None:
     """Cache the price lookup of a model for a day; it takes as long as a run in print mode."""
-    if isinstance(model.info, PricedFacts):
-        model.info.shelf = PriceCache(paths.cache / "prices")
+    if isinstance(model.info, PricedModelInfo):
+        model.info.cache = PriceCache(paths.cache / "prices")
 
 
 def _root(options: Options, model: Model) -> Path:

@@ -1,4 +1,4 @@
-"""Fuzzy matching of typed letters against a list of texts."""
+"""Fuzzy matching of typed letters, and suggestions for mistyped names."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def last_exchange(messages: Sequence[Message], columns: int) -> str:
 
 def stopped_jobs(assembly: Assembly) -> str:
     """Return the background jobs that were stopped on exit; empty if there were none."""
-    titles = [harmless(job.errand.title) for job in assembly.agent.jobs.all if job.killer == "leaving"]
+    titles = [harmless(job.spec.title) for job in assembly.agent.jobs.all if job.killer == "leaving"]
     count = f"{len(titles)} background job{'' if len(titles) == 1 else 's'}"
     return f"Stopped {count}: {', '.join(titles)}" if titles else ""
 

@@ -49,13 +49,12 @@ def load_theme(name: str, folders: Sequence[Path] = (BUILTIN_FOLDER,)) -> Theme:
 def _find(name: str, folders: Sequence[Path], asked_by: str) -> Path:
     path = next((path for folder in folders if (path := folder / f"{name}.toml").is_file()), None)
     if path is None:
-        raise ConfigError(f"{asked_by}unknown theme {name!r}{_nearest(name, theme_names(folders))}")
+        raise ConfigError(f"{asked_by}unknown theme {name!r}{_suggestion(name, theme_names(folders))}")
     return path
 
 
-def _nearest(word: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(word, known, n=1)
-    return f"; did you mean {near[0]}?" if near else f"; available: {', '.join(known)}"
+def _suggestion(name: str, known: Sequence[str]) -> str:
+    return did_you_mean(name, known, otherwise=f"; available: {', '.join(known)}")
 
 
 def _whole(path: Path, folders: Sequence[Path], derived: tuple[Path, ...]) -> Toml:

@@ -129,7 +129,4 @@ def _key_alone(text: str, *, is_chord: bool) -> str:
     name = _ALIASES.get(name, name)
     if name in _KNOWN:
         return name
-    from cinch_tui.fuzzy_match import nearest_names  # only a mistake needs it
-
-    close = get_close_matches(name, (*_NAMED, *_ALIASES, *SIGNS), n=1)
-    raise ValueError(f"{text!r} is not a key{f' (did you mean {close[0]!r}?)' if close else ''}")
+    raise ValueError(f"{text!r} is not a key{did_you_mean(name, (*_NAMED, *_ALIASES, *SIGNS))}")

@@ -59,8 +59,7 @@ def _read(name: str, text: str, known: Mapping[str, Key]) -> str:
     """
     key = known.get(name)
     if key is None:
-        close = get_close_matches(name, known, n=1)
-        raise ValueError(f"keys: unknown id {name!r}{f'; did you mean {close[0]!r}?' if close else ''}")
+        raise ValueError(f"keys: unknown id {name!r}{did_you_mean(name, known)}")
     stays = f"and {name} ({key.description}) keeps {key.label}"
     if key.owner in FIXED:
         raise ValueError(f"keys: {name} cannot be changed")

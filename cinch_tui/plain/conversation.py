@@ -1,4 +1,4 @@
-"""The conversation of plain mode: handles typed lines; runs in the agent's event loop."""
+"""What happens between the lines that are typed and the agent; lives in the agent's event loop."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ if TYPE_CHECKING:
 AS_IT_IS = "Send it to the model as a prompt"
 NOTHING = "Discard it"
 MOST_OWN_LINES = 50
-"""Maximum number of lines per second printed for the user's own command; of more, the last ones."""
+"""Lines that the user's own command prints in a second; of more, the last ones."""
 NOT_READY = "cinch is still starting; try again in a moment"
 
 
 class Conversation:
-    """Connects typed lines with an agent. `status` is the exit status of the last run."""
+    """`status` is what the last run came to."""
 
     def __init__(self, options: Options, settings: Settings, menus: Menus, *, is_at_terminal: bool) -> None:
         self.options = options
@@ -72,10 +72,10 @@ class Conversation:
         self._own: UserShell | None = None
         self.status = ExitStatus.DONE
         self._assembly: Assembly | None = None
-        self._command_host = PlainCommandHost(self)
-        self._continues = False
-        self._renderer: LineRenderer | None = None
-        self._images = list(options.images)
+        self._host = PlainCommandHost(self)
+        self._goes_on = False
+        self._teller: LineRenderer | None = None
+        self._pictures = list(options.images)
 
     @property
     def assembly(self) -> Assembly:
@@ -89,9 +89,9 @@ class Conversation:
 
     @property
     def renderer(self) -> LineRenderer:
-        if self._renderer is None:
+        if self._teller is None:
             raise CinchError(NOT_READY)
-        return self._renderer
+        return self._teller
 
     @property
     def is_running(self) -> bool:
@@ -108,31 +108,31 @@ class Conversation:
             loaded = await asyncio.to_thread(wanted_session, self.options)
         except NoSessionYet:
             news = "No session in this folder yet; starting a new one."
-        user = LineInteraction(self.menus)
-        self._assembly = assembly = await assemble(self.options, self.settings, user, loaded)
+        person = LineInteraction(self.menus)
+        self._assembly = assembly = await assemble(self.options, self.settings, person, loaded)
         collect_garbage()
         agent = assembly.agent
         agent.subscribe(ringing(self.menus, self.settings.ui, self.options.cwd.name))
-        self._renderer = LineRenderer(self.writer, agent, show_thinking=self.settings.ui.show_thinking)
-        agent.subscribe(self._renderer)
+        self._teller = LineRenderer(self.writer, agent, show_thinking=self.settings.ui.show_thinking)
+        agent.subscribe(self._teller)
         for warning in (*self.options.notices, *assembly.warnings):
             self.writer.write("Warning", warning)
         self.writer.write(
             "Notice", f"cinch {__version__} with {agent.state.model.spec.name} in {assembly.workspace.root}"
         )
-        self._report_modes(agent)
+        self._tell_freedom(agent)
         if news:
             self.writer.write("Notice", news)
         self.writer.write("Notice", "#help lists commands; Ctrl+D quits.")
         if loaded is not None:
             self.show_end(agent.history.messages)
-        if self._images and not self.options.prompt:
-            self.writer.write("Notice", f"Attached to your next prompt: {_named(self._images)}.")
+        if self._pictures and not self.options.prompt:
+            self.writer.write("Notice", f"Attached to your next prompt: {_named(self._pictures)}.")
         if self.options.session_choice == Resume(""):
-            await self._command_host.pick_session()
+            await choose_session(self._host)
 
-    def _report_modes(self, agent: Agent) -> None:
-        """Report unusual modes, which the app shows in its status bar."""
+    def _tell_freedom(self, agent: Agent) -> None:
+        """What a screen would have in sight all the time, where it is not as usual."""
         if agent.state.mode is PLAN:
             self.writer.write("Notice", "Plan mode is on: the agent only reads until you accept its plan.")
         if agent.state.approval == "off":
@@ -145,7 +145,7 @@ class Conversation:
             self.is_leaving = True
             return
         self._is_warned = True
-        named = ", ".join(f"{job.id} ({job.errand.title})" for job in jobs)
+        named = ", ".join(f"{job.id} ({job.spec.title})" for job in jobs)
         self.writer.write("Warning", f"Quitting stops {named}. {again} again to quit.")
 
     async def close(self) -> None:
@@ -155,24 +155,24 @@ class Conversation:
 
     @property
     def can_stop(self) -> bool:
-        """Return True if `stop` is to be called instead of cancelling `handle`."""
+        """Whether `stop` is better than cancelling what `take` does."""
         return self.is_running or (self._own is not None and self._own.is_running)
 
     def stop(self) -> None:
-        """Stop the user's command or the answer to a side question, else the run."""
+        """What is the person's own goes first: their command, the answer to a side question, else the run."""
         if self._own is not None and self._own.stop():
             return
-        if not self._command_host.stop_aside() and self.is_running:
+        if not self._host.side_questions.stop() and self.is_running:
             self.agent.abort()
 
     async def handle(self, text: str) -> None:
-        """Handle a typed text: store a key, run a command, or send a prompt."""
+        """Do what was typed: keep a key, run a command, or send it."""
         self.menus.presence.typed()
         rest, keys = take_keys(text)
         for key in keys:
-            await self._command_host.keep_key(key.provider, key.secret)
+            await keep_key(self._host, key.provider, key.secret)
         if find_secrets(rest):
-            rest = await self._confirm_secrets(rest)
+            rest = await self._asked_about_keys(rest)
             if not rest:
                 return
         if rest.strip() == AGAIN:
@@ -180,31 +180,31 @@ class Conversation:
         elif line := shell_line(rest):
             await self._run(line)
         elif rest.strip() or not keys:
-            await self._dispatch(rest)
-        if self._continues:
-            self._continues = False
+            await self._obey(rest)
+        if self._goes_on:
+            self._goes_on = False
             await self.send(None)
 
-    async def _confirm_secrets(self, text: str) -> str:
-        """Return the text if the user wants to send it although it contains a key, else an empty text."""
-        decision = await ask_about_keys(self._command_host, text)
+    async def _asked_about_keys(self, text: str) -> str:
+        """The text, if the user wants it sent although there is a key in it; else empty."""
+        decision = await ask_about_keys(self._host, partial(keep_key, self._host), text)
         if decision.send:
             return decision.text
         kept = without_keys(decision.text)
         self.writer.write("Notice", "Nothing was sent." + (f" Without the key it reads:\n{kept}" if kept else ""))
         return ""
 
-    async def _dispatch(self, rest: str) -> None:
+    async def _obey(self, rest: str) -> None:
         match builtin_commands().parse(rest):
             case Invocation() as invocation:
-                await builtin_commands().run(invocation, self._command_host)
+                await builtin_commands().run(invocation, self._host)
             case UnknownCommand() as miss:
                 await self._ask_about(rest, miss)
             case None:
-                await self._send_with_images(builtin_commands().literal(rest))
+                await self._say_with_pictures(builtin_commands().literal(rest))
 
     async def _run(self, line: ShellLine) -> None:
-        """Run the user's own command and print its output."""
+        """A command of the person's own, and what it prints."""
         self._own = self._own or UserShell(self.agent)
         live = LiveOutput(self.writer, lambda: "Output", most=MOST_OWN_LINES)
         output = await self._own.run(line, live.update)
@@ -214,28 +214,28 @@ class Conversation:
             self.writer.write("Notice", "The output is sent to the model with your next prompt.")
 
     def attach(self, shot: LoadedImage) -> None:
-        """Attach an image to the next prompt."""
-        self._images += attachments([shot], first=len(self._images) + 1)
-        self.writer.write("Notice", f"Attached to your next prompt: {_named(self._images)}.")
+        """Send this picture with what is said next."""
+        self._pictures += attachments([shot], first=len(self._pictures) + 1)
+        self.writer.write("Notice", f"Attached to your next prompt: {_named(self._pictures)}.")
 
-    async def _send_with_images(self, text: str) -> None:
-        """Send a prompt with the images whose paths it contains and those attached before."""
-        words, refused = await with_pictures(text, self.assembly.workspace.root, first=len(self._images) + 1)
+    async def _say_with_pictures(self, text: str) -> None:
+        """With those whose paths stand in the text, and those that were given before."""
+        words, refused = await with_pictures(text, self.assembly.workspace.root, first=len(self._pictures) + 1)
         for reason in refused:
             self.writer.write("Warning", reason)
-        given = append_marks(words.text, self._images)
-        self._images.clear()
+        given = append_marks(words.text, self._pictures)
+        self._pictures.clear()
         words = UserInput(given.text, (*words.images, *given.images))
         if words.images:
             self.writer.write("Notice", f"Images sent: {_named(words.images)}.")
         await self.send(words)
 
-    async def send(self, message: UserInputLike | None) -> None:
-        """Send a prompt, or a steering message during a run; None continues the last run."""
+    async def send(self, said: UserInputLike | None) -> None:
+        """To the agent, as a prompt, or as steering while it works; None lets it go on."""
         self._is_warned = False
         if self._own is not None:
             self._own.add_reports_to_next_prompt()
-        prompt = None if message is None else await self._with_files(as_user_input(message))
+        prompt = None if said is None else await self._with_files(as_user_input(said))
         if prompt is not None and self.is_running:
             self.agent.steer(prompt)
             self.writer.write("Notice", "Queued for the next step of the agent; press Enter twice to send it now.")
@@ -252,7 +252,7 @@ class Conversation:
             unsubscribe()
 
     async def _with_files(self, words: UserInput) -> str | tuple[UserContent, ...]:
-        """Return the prompt with the files that it mentions."""
+        """The prompt, with the files that it names."""
         files = await attach_files(words.text, self.agent)
         for each in files.skipped:
             self.writer.write("Warning", each)
@@ -268,11 +268,25 @@ class Conversation:
             self.writer.write("Notice", "No queued message.")
 
     def continue_run(self) -> None:
-        """Continue the run when the command is done."""
-        self._continues = True
+        """Continue the run once the command has ended."""
+        self._goes_on = True
 
-    async def load(self, session_id: str) -> None:
-        """Switch to another session."""
+    async def until_ready(self) -> bool:
+        """Return False: commands are read once there is an agent."""
+        return False
+
+    def reset(self) -> None:
+        """Begin a new conversation in the same session file."""
+        self.agent.new_session(self.agent.session_id)
+        if self.assembly.store is not None:
+            self.assembly.store.restart()
+
+    def new_session(self) -> None:
+        self.assembly.start_session()
+        self.writer.write("Notice", f"New session: {self.agent.session_id}")
+
+    async def load_session(self, session_id: str) -> None:
+        """Open a session by its id."""
         loaded = await asyncio.to_thread(self.assembly.find, session_id)
         await self._resume(loaded)
 
@@ -285,7 +299,7 @@ class Conversation:
         self.show_end(messages)
 
     def show_end(self, messages: Sequence[Message]) -> None:
-        """Print the number of prompts, the last prompt and the last reply."""
+        """How much was said before, and the last of it."""
         prompts = self.agent.history.prompts()
         count = "1 prompt" if len(prompts) == 1 else f"{len(prompts)} prompts"
         self.writer.write("Notice", f"Session {self.agent.session_id} resumed after {count}.")
@@ -296,7 +310,7 @@ class Conversation:
             self.writer.write("Last reply", replies[-1].text.strip())
 
     def exit_text(self) -> str:
-        """Return how to resume the session; empty if it has no prompts or is not saved."""
+        """How to come back; empty where nothing was said or nothing is kept."""
         store = self._assembly.store if self._assembly else None
         if store is None or not self.agent.history.prompts():
             return ""

@@ -1,4 +1,4 @@
-"""Events of a run as lines."""
+"""What happens, as lines: each event that a person should know of, as it comes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ToolEvent: TypeAlias = ToolExecutionStart | ToolExecutionUpdate | ToolExecutionE
 LABELS = {"info": "Notice", "warning": "Warning", "error": "Error"}
 KINDS = {"text": "Assistant", "thinking": "Thinking"}
 QUESTIONS = ("ask_user", "submit_plan")
-"""Tools whose calls are shown as the question they ask."""
+"""Tools that are seen as the question they ask."""
 READING = "read_file"
 STEPS = "todo"
 MOST_CHANGED = 40
@@ -57,10 +57,10 @@ MOST_PRINTED = 200
 
 
 class LineRenderer:
-    """Event subscriber that prints lines. `shows_thinking` may be changed at any time."""
+    """Subscribe it to the agent's bus. `shows_thinking` may be changed at any time."""
 
-    def __init__(self, writer: LineWriter, agent: Agent, *, show_thinking: bool) -> None:
-        self._writer = writer
+    def __init__(self, paper: LineWriter, agent: Agent, *, show_thinking: bool) -> None:
+        self._paper = paper
         self._agent = agent
         self.shows_thinking = show_thinking
         self._began = 0.0
@@ -73,12 +73,12 @@ class LineRenderer:
         self._live: dict[str, LiveOutput] = {}
 
     def status_text(self) -> str:
-        """Describe the current activity and its duration."""
+        """What goes on now, and for how long, for one who hears nothing."""
         if not self._agent.is_running:
             return "Idle: the agent waits for your input."
         now = time.monotonic()
-        calls = [f"{label}, {in_words(now - self._since[each])}" for each, label in self._calls.items()]
-        return f"Running for {in_words(now - self._began)}: {'; '.join(calls) or 'waiting for the model'}."
+        calls = [f"{told}, {format_delay(now - self._since[each])}" for each, told in self._calls.items()]
+        return f"Running for {format_delay(now - self._began)}: {'; '.join(calls) or 'waiting for the model'}."
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -89,67 +89,67 @@ class LineRenderer:
                 self._since.clear()
                 self._forget_live()
             case MessageUpdate():
-                self._on_delta(event)
-            case MessageEnd(message=UserMessage() as message):
-                self._on_user_message(message)
+                self._hear(event)
+            case MessageEnd(message=UserMessage() as said):
+                self._heard(said)
             case MessageEnd(message=AssistantMessage() as reply):
-                self._on_reply(reply)
+                self._said(reply)
             case (
                 ToolExecutionStart() | ToolExecutionUpdate() | ToolExecutionEnd() | ToolApprovalRequested() | HookRan()
             ):
-                self._on_tool_event(event)
+                self._tell_tool(event)
             case SubagentEvent():
-                self._on_subagent_event(event)
+                self._tell_of_sub_agent(event)
             case AgentEnd():
-                self._on_end(event)
+                self._tell_end(event)
             case _:
-                self._on_other_event(event)
+                self._tell_aside(event)
 
-    def _on_subagent_event(self, event: SubagentEvent) -> None:
-        """Print the activity of a subagent, but not its results."""
+    def _tell_of_sub_agent(self, event: SubagentEvent) -> None:
+        """What it does, so that nobody takes it for dead; what comes of that is not told."""
         match event.event:
             case ToolExecutionStart(call=call, summary=summary):
                 whose = self._calls.get(event.call_id, "").partition(" ")[2]
-                self._writer.write("Subagent", f"{f'{whose}: ' * bool(whose)}{call.name} {one_line(summary)}".rstrip())
+                self._paper.write("Subagent", f"{f'{whose}: ' * bool(whose)}{call.name} {one_line(summary)}".rstrip())
             case RetryScheduled() | Notice() | SubagentEvent() as inner:
                 self(inner)
             case _:
                 pass
 
-    def _on_delta(self, event: MessageUpdate) -> None:
+    def _hear(self, event: MessageUpdate) -> None:
         label = KINDS.get(event.kind) if event.kind != "thinking" or self.shows_thinking else None
         match event.delta:
             case BlockStart() if label:
-                self._writer.begin(label)
+                self._paper.begin(label)
             case BlockDelta(text=text) if label:
-                self._writer.add(text)
+                self._paper.add(text)
             case BlockEnd() if label:
-                self._writer.end()
+                self._paper.end()
             case _:
                 pass
 
-    def _on_user_message(self, message: UserMessage) -> None:
-        if message.synthetic:
+    def _heard(self, said: UserMessage) -> None:
+        if said.synthetic:
             # The user has seen the output of their own commands.
-            if not is_report(message):
-                self._writer.write("Notice", message.text)
+            if not is_report(said):
+                self._paper.write("Notice", said.text)
         elif not self._is_first:
-            self._writer.write("You, delivered now", message.text)
-        self._is_first = self._is_first and message.synthetic
+            self._paper.write("You, delivered now", said.text)
+        self._is_first = self._is_first and said.synthetic
 
-    def _on_reply(self, reply: AssistantMessage) -> None:
-        self._writer.end()
+    def _said(self, reply: AssistantMessage) -> None:
+        self._paper.end()
         if sources := sources_of(reply.content):
-            self._writer.write_plain(sources_text(sources))
+            self._paper.write_plain(sources_text(sources))
         if reply.stop_reason == "error" and reply.error:
-            self._writer.write("Error", app_hints(reply.error))
+            self._paper.write("Error", app_hints(reply.error))
 
     def _show_live(self, call_id: str, view: TerminalView) -> None:
-        """Print live output of a command, with its name if several are running."""
+        """Print what a command prints, with its name when it is one of several."""
         if call_id not in self._live:
             name = self._calls.get(call_id, "")
             self._live[call_id] = LiveOutput(
-                self._writer, lambda: "Output" if len(self._live) == 1 else f"Output of {name}"
+                self._paper, lambda: "Output" if len(self._live) == 1 else f"Output of {name}"
             )
         self._live[call_id].update(view)
 
@@ -158,7 +158,7 @@ class LineRenderer:
             live.stop()
         self._live.clear()
 
-    def _on_tool_event(self, event: ToolEvent) -> None:
+    def _tell_tool(self, event: ToolEvent) -> None:
         match event:
             case ToolExecutionUpdate(call_id=call_id, view=TerminalView() as view):
                 self._show_live(call_id, view)
@@ -167,20 +167,20 @@ class LineRenderer:
             case ToolExecutionStart(call=call, summary=summary):
                 self._tools += 1
                 name = "" if call.name == STEPS else call.name
-                self._calls[call.id] = label = f"{name} {one_line(summary)}".strip()
+                self._calls[call.id] = told = f"{name} {one_line(summary)}".strip()
                 self._since[call.id] = time.monotonic()
                 if call.name not in (*QUESTIONS, STEPS):
-                    self._writer.write("Tool", label)
+                    self._paper.write("Tool", told)
             case ToolExecutionEnd(result=ToolResult(view=TodoView() as steps) as result):
-                self._writer.write("Steps", "\n".join([self._calls.pop(result.call_id, STEPS), *view_lines(steps)]))
+                self._paper.write("Steps", "\n".join([self._calls.pop(result.call_id, STEPS), *view_lines(steps)]))
             case ToolExecutionEnd(result=result, duration=duration):
-                self._on_result(result, duration)
+                self._tell_result(result, duration)
             case HookRan(result=ToolResult() as result):
-                self._writer.write("Result", f"{result.tool_name} was blocked: {result.text}")
+                self._paper.write("Result", f"{result.tool_name} was blocked: {result.text}")
             case _:
                 pass
 
-    def _on_result(self, result: ToolResult, duration: float) -> None:
+    def _tell_result(self, result: ToolResult, duration: float) -> None:
         # Calls that run together end in any order.
         call = self._calls.pop(result.call_id, result.tool_name)
         live = self._live.get(result.call_id)
@@ -188,9 +188,9 @@ class LineRenderer:
             live.finish(result.view)
             del self._live[result.call_id]
         if live is not None and live.has_printed:
-            self._writer.write("Result", f"{call}: {_ending(result, duration)}")
+            self._paper.write("Result", f"{call}: {_ending(result, duration)}")
         elif result.tool_name not in QUESTIONS or result.is_error:
-            self._writer.write("Result", f"{call}: {self._result(result, duration)}")
+            self._paper.write("Result", f"{call}: {self._result(result, duration)}")
 
     def _result(self, result: ToolResult, duration: float) -> str:
         took = f", {format_delay(duration)}" if duration >= 1 else ""
@@ -212,38 +212,37 @@ class LineRenderer:
         lines = view_lines(view) if view is not None else split_lines(result.text)
         return "\n".join([f"done{took}", *shorten(lines)])
 
-    def _on_end(self, event: AgentEnd) -> None:
-        self._writer.end()
+    def _tell_end(self, event: AgentEnd) -> None:
+        self._paper.end()
         if event.stop_reason == "length" and not event.limit:
-            self._writer.write(
+            self._paper.write(
                 "Warning", "The reply was cut off at the model's token limit; send “continue” to continue."
             )
         how = {"aborted": "Stopped", "error": "Failed"}.get(event.stop_reason, "Done")
-        self._writer.write(how, f"{self._figures()}{'. /retry retries.' if how == 'Failed' else ''}")
+        self._paper.write(how, f"{self._figures()}{'. /retry retries.' if how == 'Failed' else ''}")
 
     def _figures(self) -> str:
         usage, before = self._agent.state.usage, self._before
         read = usage.input + usage.cache_read + usage.cache_write
         read -= before.input + before.cache_read + before.cache_write
-        figures = [
-            in_words(time.monotonic() - self._began),
+        told = [
+            format_delay(time.monotonic() - self._began),
             f"{read:,} input tokens, {usage.output - before.output:,} output tokens",
         ]
         if self._tools:
-            figures.append("1 tool call" if self._tools == 1 else f"{self._tools} tool calls")
+            told.append("1 tool call" if self._tools == 1 else f"{self._tools} tool calls")
         if usage.cost and usage.cost.total:
-            figures.append(f"${usage.cost.total:.4f} in this session")
-        return ", ".join(figures)
+            told.append(f"${usage.cost.total:.4f} in this session")
+        return ", ".join(told)
 
-    def _on_other_event(self, event: Event) -> None:
-        """Print other notices about the run."""
-        notice = _notice_of(event)
-        if notice:
-            self._writer.write(*notice)
+    def _tell_aside(self, event: Event) -> None:
+        """What is about the work rather than of it."""
+        if labelled := _labelled(event):
+            self._paper.write(*labelled)
 
 
 def user_command_lines(output: ToolOutput, *, was_live: bool) -> list[str]:
-    """Return the output of the user's own command, unless it was printed live, and how the command ended."""
+    """The output of the user's own command, if it was not printed live, and how the command ended."""
     if not isinstance(output.view, TerminalView):
         return split_lines(output_text(output))
     how = "stopped" if output.view.exit_code is None else _status(output.view, {})
@@ -251,13 +250,13 @@ def user_command_lines(output: ToolOutput, *, was_live: bool) -> list[str]:
 
 
 def split_lines(text: str) -> list[str]:
-    """Return the lines of a text; none if it is blank."""
+    """Its lines; none where it is empty."""
     return text.rstrip("\n").split("\n") if text.strip() else []
 
 
 def _ending(result: ToolResult, duration: float) -> str:
-    """Describe how a command ended whose output was printed live."""
-    took, view = f", {in_words(duration)}" if duration >= 1 else "", result.view
+    """How a command ended whose output has been printed."""
+    took, view = f", {format_delay(duration)}" if duration >= 1 else "", result.view
     if was_interrupted(result):
         return f"interrupted{took}"
     if result.is_error or not isinstance(view, TerminalView):
@@ -273,27 +272,20 @@ def _status(view: TerminalView, details: Mapping[str, JsonValue]) -> str:
     return "ended" if not job else f"{job} is {details.get('state', 'running')}"
 
 
-def _notice_of(event: Event) -> tuple[str, str] | None:
+def _labelled(event: Event) -> tuple[str, str] | None:
+    """Return the label and text of an event about the work, rather than of it; None if it is not shown."""
+    if notice := notice_of(event):
+        return LABELS[notice[0]], notice[1]
     match event:
-        case Notice(text=text, level=level):
-            return LABELS[level], text
-        case RetryScheduled():
-            again = f"retrying in {in_words(event.delay)} ({event.attempt} of {event.max_retries})"
-            return "Warning", f"{event.error}; {again}"
         case MessageDiscarded(reason=reason):
             return "Notice", f"The last reply was discarded: {reason}"
         case ModeChanged(mode=mode):
             return "Notice", f"Plan mode is {'on' if mode == PLAN.name else 'off'}."
-        case _:
-            return _model_notice(event) or _limit_notice(event) or _job_notice(event)
-
-
-def _model_notice(event: Event) -> tuple[str, str] | None:
-    match event:
-        case ModelFallback(failed=failed, spec=spec, error=error):
-            return "Warning", f"{error}; falling back from {failed.name} to {spec.name}"
         case ModelRouted(spec=spec):
             return "Notice", f"Switched to {spec.name}."
+        case CompactionEnd():
+            text = compaction_text(event)
+            return ("Notice", text) if text else None
         case _:
             return _job_notice(event)
 
@@ -306,22 +298,5 @@ def _job_notice(event: Event) -> tuple[str, str] | None:
             return "Notice", f"{job_id} exited with code {exit_code}."
         case JobEnded(job_id=job_id, state=state):
             return "Notice", f"{job_id}: {state}."
-        case _:
-            return None
-
-
-def _limit_notice(event: Event) -> tuple[str, str] | None:
-    match event:
-        case InputRejected(reason=reason):
-            return "Warning", f"Message blocked: {reason}"
-        case LimitReached(message=message):
-            return "Warning", f"Stopped: {message}. Send “continue” to continue."
-        case ContextWarning(level="critical"):
-            return "Warning", "The context window is nearly full; /new starts a new session."
-        case CompactionEnd(reason="overflow", dropped=dropped) if dropped:
-            return (
-                "Notice",
-                f"The conversation is too long for the model: {dropped} older messages are no longer sent.",
-            )
         case _:
             return None

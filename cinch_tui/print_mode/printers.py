@@ -1,4 +1,4 @@
-"""Printers of the output formats on stdout, and progress messages on stderr."""
+"""What print mode writes to stdout in each format, and what it tells on stderr beside it."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def printer_for(output_format: OutputFormat, output: Output) -> Printer:
 
 
 class ProgressReporter:
-    """Prints warnings and errors on stderr; with `verbose`, each step too."""
+    """Tells on stderr what a person should know; with `verbose`, each step too."""
 
     def __init__(self, stream: TextIO, *, verbose: bool) -> None:
         self._stream = stream
@@ -120,15 +120,9 @@ class ProgressReporter:
 
     def __call__(self, event: Event) -> None:
         match event:
-            case Notice(text=text, level="warning" | "error"):
-                self.write(text)
-            case RetryScheduled():
-                again = f"retrying in {in_words(event.delay)} ({event.attempt}/{event.max_retries})"
-                self.write(f"{event.error}; {again}")
-            case ModelFallback(failed=failed, spec=spec, error=error):
-                self.write(f"{error}; falling back from {failed.name} to {spec.name}")
-            case InputRejected(reason=reason):
-                self.write(f"message blocked: {reason}")
+            case Notice(level="warning" | "error") | RetryScheduled() | ModelFallback() | InputRejected():
+                if notice := notice_of(event):
+                    self.write(notice[1])
             case _ if self._verbose:
                 self._report_step(event)
             case _:

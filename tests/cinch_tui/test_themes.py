@@ -37,7 +37,7 @@ def test_mono_has_no_hue(name: str):
 
 
 def test_unknown_theme_names_the_nearest():
-    with pytest.raises(ConfigError, match="did you mean solarized-dark"):
+    with pytest.raises(ConfigError, match="did you mean 'solarized-dark'"):
         load_theme("solarised-dark")
 
 
@@ -51,7 +51,7 @@ def test_own_folder_comes_first(tmp_path: Path):
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ('primry = "#ffffff"', "unknown key 'primry'; did you mean primary"),
+        ('primry = "#ffffff"', "unknown key 'primry'; did you mean 'primary'"),
         ('primary = "#gggggg"', "primary"),
         ("primary = 7", "primary must be a colour"),
         ("dark = 1", "dark must be true or false"),
@@ -60,7 +60,7 @@ def test_own_folder_comes_first(tmp_path: Path):
         ('variables = {scrolbar = "#ffffff"}', "variables: unknown name 'scrolbar'; did you mean scrollbar"),
         ('variables = {scrollbar = "#fffffg"}', "variables: scrollbar"),
         ("based_on = 4", "based_on must be the name of a theme"),
-        ('based_on = "cinch-drak"', "bad.toml: based_on: unknown theme 'cinch-drak'; did you mean cinch-dark"),
+        ('based_on = "cinch-drak"', "bad.toml: based_on: unknown theme 'cinch-drak'; did you mean 'cinch-dark'"),
         ('based_on = "bad"', "bad.toml: based_on: unknown theme 'bad'"),
     ],
 )

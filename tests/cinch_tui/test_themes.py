@@ -57,7 +57,7 @@ def test_own_folder_comes_first(tmp_path: Path):
         ("dark = 1", "dark must be true or false"),
         ("primary =", "bad.toml"),
         ("variables = 3", "variables must be a table"),
-        ('variables = {scrolbar = "#ffffff"}', "variables: unknown name 'scrolbar'; did you mean scrollbar"),
+        ('variables = {scrolbar = "#ffffff"}', "variables: unknown name 'scrolbar'; did you mean 'scrollbar'"),
         ('variables = {scrollbar = "#fffffg"}', "variables: scrollbar"),
         ("based_on = 4", "based_on must be the name of a theme"),
         ('based_on = "cinch-drak"', "bad.toml: based_on: unknown theme 'cinch-drak'; did you mean 'cinch-dark'"),

@@ -89,7 +89,7 @@ def test_commands_work_and_a_mistyped_one_is_confirmed(cinch):
     lines.see("Nothing has been used yet")
     lines.see("You: ")
     lines.enter("/parallel a/b c/d -- why?")
-    lines.see("needs the full-screen app")
+    lines.see("needs the (screen|full-screen app)")
     lines.see("You: ")
     lines.enter("/quit")
 

@@ -99,7 +99,7 @@ async def run_checks(request: CheckRequest, setup: Setup, report: OnFinding) -> 
 
 async def _named(request: CheckRequest, setup: Setup, report: OnFinding) -> list[Target]:
     _report_all(_without_service(request.names), report)
-    asked = [name for name in request.names if name.partition("/")[0] not in OURS]
+    asked = [name for name in request.names if name.partition("/")[0] not in BUILTIN]
     return await asyncio.to_thread(named_targets, asked, setup.keys, setup.chosen)
 
 

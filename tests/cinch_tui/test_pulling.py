@@ -174,7 +174,7 @@ def test_a_file_that_is_not_what_the_hub_says_is_removed(hub: OpenHub, home: Pat
         (f"{NAME}:Q3_K_S", "has no Q3_K_S; it has Q4_K_M, Q6_K, Q8_0"),
         (f"{NAME}/tiny-Q4_K.gguf", f"has no tiny-Q4_K.gguf; did you mean {Q4} or"),
         ("./model.gguf", "is a path; only models of a hub can be downloaded"),
-        ("qwen", "names no model: say a path"),
+        ("qwen", "is not a model name: use a path"),
         ("acme/../x", "names no model"),
     ],
 )

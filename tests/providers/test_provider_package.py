@@ -154,5 +154,5 @@ def test_a_key_for_a_preset_alone_chooses_it_when_no_other_is_there(tmp_path: Pa
     asked = cinch("-p", "Hello", cwd=tmp_path, installed=packages, ACME_API_KEY="k", CINCH_RETRY_MAX_RETRIES="0")
     nobody = cinch("-p", "Hello", cwd=tmp_path, installed=packages)
 
-    assert "nothing answers at http://127.0.0.1:9/v1" in asked.stderr
+    assert "cannot connect to http://127.0.0.1:9/v1" in asked.stderr
     assert "no model selected" in nobody.stderr

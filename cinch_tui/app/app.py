@@ -308,9 +308,9 @@ def run_app(options: Options, settings: Settings, frame: FirstFrame | None = Non
     with suppress(OSError, CinchError):
         message = app.fault or app.controller.refusal
         if message:
-            from cinch_tui.rendering.harmless import harmless
+            from harness.terminal_text import escape_controls
 
-            sys.stderr.write(f"cinch: {harmless(message)}\n")
+            sys.stderr.write(f"cinch: {escape_controls(message)}\n")
         from cinch_tui.app.exit_summary import print_exit_summary
 
         print_exit_summary(app.controller.assembly, with_exchange=app.controller.settings.ui.show_last_exchange)

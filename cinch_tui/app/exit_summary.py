@@ -26,7 +26,7 @@ def resume_hint(assembly: Assembly) -> str:
     if assembly.store is None or not assembly.agent.history.prompts():
         return ""
     if not assembly.store.is_saved:
-        return harmless(f"The end of this conversation could not be saved in {assembly.store.path}")
+        return escape_controls(f"The end of this conversation could not be saved in {assembly.store.path}")
     return f"Resume this session: cinch -r {assembly.agent.session_id}"
 
 
@@ -62,7 +62,7 @@ def last_exchange(messages: Sequence[Message], columns: int) -> str:
 
 def stopped_jobs(assembly: Assembly) -> str:
     """Return the background jobs that were stopped on exit; empty if there were none."""
-    titles = [harmless(job.spec.title) for job in assembly.agent.jobs.all if job.killer == "leaving"]
+    titles = [escape_controls(job.spec.title) for job in assembly.agent.jobs.all if job.killer == "leaving"]
     count = f"{len(titles)} background job{'' if len(titles) == 1 else 's'}"
     return f"Stopped {count}: {', '.join(titles)}" if titles else ""
 

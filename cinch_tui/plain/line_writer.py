@@ -37,7 +37,7 @@ class LineWriter:
 
     def write(self, label: str, text: str = "") -> None:
         """Write a labelled text; lines after the first are indented."""
-        first, *more = harmless(text).expandtabs(4).split("\n")
+        first, *more = escape_controls(text).expandtabs(4).split("\n")
         lines = [f"{label}: {first}".rstrip(), *(f"{INDENT}{line}".rstrip() for line in more)]
         with self._lock:
             self.end()
@@ -106,7 +106,7 @@ class LineWriter:
 
     def typed(self, line: str) -> None:
         """Echo a line from a pipe."""
-        self._put(harmless(line) + "\n")
+        self._put(escape_controls(line) + "\n")
 
     def echoed(self) -> None:
         """Note that the terminal has echoed Enter, so that a new line has begun."""

@@ -70,16 +70,11 @@ class Assembly:
     workspace: Workspace
     keys: KeyStore
     originals: Snapshots
-    """File contents from before the session."""
-
     store: SessionStore | None = None
     """Writer of the session file; None if the session is not saved."""
 
     loaded: LoadedSession | None = None
-    """The resumed session."""
-
     warnings: list[str] = field(default_factory=list[str])
-    """Warnings for the user."""
 
     instructions: str = ""
     """The part of the system prompt that comes from instruction files."""
@@ -222,9 +217,8 @@ def repaired_messages(loaded: LoadedSession) -> list[Message]:
 def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | None = None) -> Model:
     """Connect the model to use.
 
-    The order is: the named model, that of the session, the one chosen on the welcome screen, the default model of the
-    first provider with a key. Local servers and the demo are used only if the user chose them, and with a configured
-    LLM proxy, no other provider is used just because it has a key.
+    In order: the named model, that of the session, the one chosen on the welcome screen, that of the first provider with
+    a key. Local servers and the demo must be chosen, and with a configured LLM proxy a key alone selects no provider.
 
     Raises:
         NoModel: there is no model to use.

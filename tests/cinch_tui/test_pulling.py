@@ -175,7 +175,7 @@ def test_a_file_that_is_not_what_the_hub_says_is_removed(hub: OpenHub, home: Pat
         (f"{NAME}/tiny-Q4_K.gguf", f"has no tiny-Q4_K.gguf; did you mean {Q4} or"),
         ("./model.gguf", "is a path; only models of a hub can be downloaded"),
         ("qwen", "is not a model name: use a path"),
-        ("acme/../x", "names no model"),
+        ("acme/../x", "is not a model name"),
     ],
 )
 def test_a_wrong_name_is_told_with_what_there_is(hub: OpenHub, name: str, words: str) -> None:

@@ -71,8 +71,6 @@ class Assembly:
     keys: KeyStore
     originals: Snapshots
     store: SessionStore | None = None
-    """Writer of the session file; None if the session is not saved."""
-
     loaded: LoadedSession | None = None
     warnings: list[str] = field(default_factory=list[str])
 
@@ -217,8 +215,8 @@ def repaired_messages(loaded: LoadedSession) -> list[Message]:
 def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | None = None) -> Model:
     """Connect the model to use.
 
-    In order: the named model, that of the session, the one chosen on the welcome screen, that of the first provider with
-    a key. Local servers and the demo must be chosen, and with a configured LLM proxy a key alone selects no provider.
+    In order: the named model, that of the session, the one chosen on the welcome screen, that of the first provider
+    with a key. Local servers and the demo must be chosen; with a configured LLM proxy a key alone selects nothing.
 
     Raises:
         NoModel: there is no model to use.

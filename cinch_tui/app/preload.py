@@ -1,4 +1,4 @@
-"""Imports and lookups that run in the background after the first paint."""
+"""Preloading behind the first paint, before anyone waits for it."""
 
 from __future__ import annotations
 
@@ -30,33 +30,27 @@ NEEDED_NEXT = (
 )
 
 
-COMPILED_EARLY = (
-    "harness.events",
-    "harness.messages",
-    "harness.ports.provider",
-    "harness.agent.reply",
-    "harness.agent.run",
-)
-"""Modules of the classes that the first reply instantiates."""
+TOLD_OF = ("harness.events", "harness.messages", "harness.ports.provider", "harness.agent.reply", "harness.agent.run")
+"""Modules with the dataclasses of the first reply."""
 
 
 def load_next() -> None:
-    """Import the modules that an agent and the first command need. Blocking."""
+    """Import what an agent and the first command need; for a thread."""
     for name in NEEDED_NEXT:
         importlib.import_module(name)
 
 
 async def warm(state: State) -> None:
-    """Load what the first turn needs: building the HTTP client takes as long as a short reply, and highlighting the
-    first code block would block input."""
-    from cinch_tui.transcript.warm import warm_up
+    """Load what the first turn needs before it begins: building the HTTP client costs as much as a short reply, and the
+    first code on the screen would hold up whoever types meanwhile."""
+    from cinch_tui.transcript.preload import warm_up
     from tools import load
 
     build: Callable[[], None] | None = getattr(state.model.provider, "warm", None)
     if build:
         await asyncio.to_thread(build)
     await asyncio.to_thread(load, state.tools)
-    for name in COMPILED_EARLY:
+    for name in TOLD_OF:
         await asyncio.to_thread(compile_now, importlib.import_module(name))
     facts = state.model.info
     look_up: Callable[[], Awaitable[object]] = getattr(facts, "load_in_subprocess", facts.load)

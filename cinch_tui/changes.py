@@ -139,7 +139,7 @@ async def revert(workspace: Workspace, change: FileChange, refused: Sequence[int
         CinchError: the file has changed meanwhile, or cannot be written.
     """
     # Written on behalf of the user, so that the agent has to read the file again.
-    hand = workspace.for_another()
+    hand = workspace.for_subagent()
     view = change.view
     hunks = len(hunks_of(view)) if view else 1
     now = None if change.now is None else digest(change.now)

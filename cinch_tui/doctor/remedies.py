@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FORBIDDEN = 403
 NO_SUCH_PLACE = 404
-A_PAGE = "a web page answered"
+A_PAGE = "returned a web page"
 """Part of the error if a proxy or portal answers instead of the service."""
 
 

@@ -208,5 +208,5 @@ async def test_an_address_that_is_none_is_traced_to_its_variable(monkeypatch: py
     level, told = await only("anthropic")
 
     assert level == "bad"
-    assert "the base URL 'models.example' must begin with http:// or https://" in told
+    assert "the base URL 'models.example' must start with http:// or https://" in told
     assert "→ correct the base URL from ANTHROPIC_BASE_URL" in told

@@ -56,7 +56,7 @@ class ConnectOptions(TypedDict, total=False):
     `credentials`."""
 
     credentials: Credentials | None
-    """Where to look for the key: by default, in the preset's environment variables."""
+    """Source of the key; by default, the preset's environment variables."""
 
     thinking: ThinkingLevel
     """Thinking level, "off" by default."""

@@ -45,7 +45,7 @@ class Ended:
     """Result of a command."""
 
     exit_code: int
-    """As a shell reports it: 128 plus the number for a signal."""
+    """Exit status as a shell reports it: 128 plus the number for a signal."""
 
     duration: float
     """Seconds."""

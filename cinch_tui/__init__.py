@@ -1,9 +1,9 @@
-"""The terminal front of cinch: command line, print mode and app.
+"""Front ends of cinch: command line, print mode, plain mode and app.
 
 Importing it makes the import path safe. An agent is started inside other people's folders, and with `python -m` or
-`PYTHONPATH=.` Python would take a stranger's `tools/`, `harness/` or `json.py` from there and run it. So the current
-folder leaves the path, and the folder that holds this package goes first. A package that a person installed from the
-current folder (`pip install -e .`) stays: its place is behind Python's own modules and behind what is installed.
+`PYTHONPATH=.` Python would import a `tools/`, `harness/` or `json.py` from there. The current folder is therefore
+removed from the path, and the folder of this package goes first. A package that the user installed from the current
+folder (`pip install -e .`) stays: its place is behind Python's own modules and the installed packages.
 """
 
 from __future__ import annotations

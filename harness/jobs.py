@@ -67,17 +67,29 @@ class Job:
     """A command that is running or has ended; it has an `id` once it is in the background."""
 
     spec: JobSpec
+    """Command, title and output."""
     owner: Jobs
+    """Registry of the agent that started it."""
     task: asyncio.Task[int]
+    """Runs the command and returns its exit code."""
     moved: asyncio.Future[None]
+    """Done once the job is in the background."""
     id: str = ""
+    """Identifier in the background, such as `job-1`; empty in the foreground."""
     state: JobState = "running"
+    """Running, or how it ended."""
     exit_code: int | None = None
+    """Exit code; None while it runs or if it was killed."""
     problem: str = ""
+    """Error of a job that failed to run."""
     killer: Killer = ""
+    """Killed by the model, the user or at exit; empty if it was not killed."""
     waiting: int = 0
+    """Number of tool calls that wait for its end."""
     started: float = field(default_factory=time.monotonic)
+    """Start on the monotonic clock, in seconds."""
     ended: float = 0.0
+    """End on the monotonic clock, in seconds; 0 while it runs."""
 
     @property
     def seconds(self) -> float:
@@ -220,7 +232,7 @@ class Jobs:
         return bool(waiting)
 
     async def stop(self, job: Job, killer: Killer = "") -> None:
-        """Kill a job with all its processes, and wait for its end."""
+        """Kill a job with all its processes, and wait for its end. `killer` is reported as the one who ended it."""
         job.killer = job.killer or killer
         await cancel_tasks([job.task])
         await asyncio.sleep(0)

@@ -20,7 +20,7 @@ def _choices(host: CommandHost) -> tuple[Choice, ...]:
 
 @PARALLEL.command(
     "/parallel <model>… [-- prompt]",
-    "ask several models at once, or the next prompt; you pick the answer that goes on",
+    "ask several models at once, or the next prompt; you pick the answer to continue with",
     arguments=_choices,
 )
 async def parallel(host: CommandHost, argument: str) -> None:

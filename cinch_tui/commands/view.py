@@ -40,7 +40,7 @@ async def settings(host: CommandHost, argument: str) -> None:
     await host.show_settings()
 
 
-@VIEW.command("#clear", "empty the screen; the conversation goes on", while_running=False)
+@VIEW.command("#clear", "clear the screen; the conversation continues", while_running=False)
 async def clear(host: CommandHost, argument: str) -> None:
     del argument
     full_screen(host, "there is no screen to empty: these lines are the terminal's").clear_view()

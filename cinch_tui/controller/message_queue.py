@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from harness.messages import UserMessage
 
 AFTERWARDS = "afterwards"
-TOO_LATE = "The agent has heard that already."
+TOO_LATE = "The message was already delivered."
 
 
 @dataclass(frozen=True, slots=True)

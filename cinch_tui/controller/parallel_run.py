@@ -41,7 +41,7 @@ BESIDE_OTHERS = (
     "Several models answer this prompt at once, and the user picks one answer. Only tools that change nothing are at "
     "hand: look around as you need, then answer; where something is to be changed, say what and how."
 )
-WHICH = "Which answer goes on?"
+WHICH = "Continue with which answer?"
 READ_ON = "None is picked yet: /parallel pick asks again"
 
 

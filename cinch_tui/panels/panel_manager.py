@@ -111,7 +111,7 @@ class PanelManager:
         """Update what an event of the agent affects; subscribed to its bus."""
         self.sub_agents.receive(event)
         if isinstance(event, JobStarted):
-            self._controller.notice(f"{event.job_id} goes on in the background: {event.title}. /jobs shows it.")
+            self._controller.notice(f"{event.job_id} continues in the background: {event.title}. /jobs shows it.")
         elif isinstance(event, JobEnded):
             self._announce_end(event)
         if self._panel is not None and (self._panel.affected_by(event) or _changes_counts(event)):

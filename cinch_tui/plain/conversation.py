@@ -1,4 +1,4 @@
-"""What happens between the lines that are typed and the agent; lives in the agent's event loop."""
+"""Conversation of plain mode: typed lines to the agent. Runs in the agent's event loop."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ if TYPE_CHECKING:
 AS_IT_IS = "Send it to the model as a prompt"
 NOTHING = "Discard it"
 MOST_OWN_LINES = 50
-"""Lines that the user's own command prints in a second; of more, the last ones."""
+"""Lines of a user command printed per second; of more, the last ones."""
 NOT_READY = "cinch is still starting; try again in a moment"
 
 
 class Conversation:
-    """`status` is what the last run came to."""
+    """Agent of plain mode and the commands typed to it. `status` is the exit status of the last run."""
 
     def __init__(self, options: Options, settings: Settings, menus: Menus, *, is_at_terminal: bool) -> None:
         self.options = options
@@ -132,7 +132,7 @@ class Conversation:
             await choose_session(self._host)
 
     def _tell_freedom(self, agent: Agent) -> None:
-        """What a screen would have in sight all the time, where it is not as usual."""
+        """Print the mode and approval settings that differ from the defaults; the app shows them in its status bar."""
         if agent.state.mode is PLAN:
             self.writer.write("Notice", "Plan mode is on: the agent only reads until you accept its plan.")
         if agent.state.approval == "off":
@@ -155,11 +155,11 @@ class Conversation:
 
     @property
     def can_stop(self) -> bool:
-        """Whether `stop` is better than cancelling what `take` does."""
+        """Return True if `stop` has something to stop; otherwise the caller cancels `handle`."""
         return self.is_running or (self._own is not None and self._own.is_running)
 
     def stop(self) -> None:
-        """What is the person's own goes first: their command, the answer to a side question, else the run."""
+        """Stop the user's own command, else a side question, else the run."""
         if self._own is not None and self._own.stop():
             return
         if not self._host.side_questions.stop() and self.is_running:
@@ -186,7 +186,7 @@ class Conversation:
             await self.send(None)
 
     async def _asked_about_keys(self, text: str) -> str:
-        """The text, if the user wants it sent although there is a key in it; else empty."""
+        """Return the text if the user wants it sent although it contains a key; otherwise an empty string."""
         decision = await ask_about_keys(self._host, partial(keep_key, self._host), text)
         if decision.send:
             return decision.text
@@ -204,7 +204,7 @@ class Conversation:
                 await self._say_with_pictures(builtin_commands().literal(rest))
 
     async def _run(self, line: ShellLine) -> None:
-        """A command of the person's own, and what it prints."""
+        """Run a command that the user typed after `!`, and print its output."""
         self._own = self._own or UserShell(self.agent)
         live = LiveOutput(self.writer, lambda: "Output", most=MOST_OWN_LINES)
         output = await self._own.run(line, live.update)
@@ -214,12 +214,12 @@ class Conversation:
             self.writer.write("Notice", "The output is sent to the model with your next prompt.")
 
     def attach(self, shot: LoadedImage) -> None:
-        """Send this picture with what is said next."""
+        """Attach an image to the next prompt."""
         self._pictures += attachments([shot], first=len(self._pictures) + 1)
         self.writer.write("Notice", f"Attached to your next prompt: {_named(self._pictures)}.")
 
     async def _say_with_pictures(self, text: str) -> None:
-        """With those whose paths stand in the text, and those that were given before."""
+        """Send a prompt with the images whose paths it contains and those attached before."""
         words, refused = await with_pictures(text, self.assembly.workspace.root, first=len(self._pictures) + 1)
         for reason in refused:
             self.writer.write("Warning", reason)
@@ -231,7 +231,7 @@ class Conversation:
         await self.send(words)
 
     async def send(self, said: UserInputLike | None) -> None:
-        """To the agent, as a prompt, or as steering while it works; None lets it go on."""
+        """Send a prompt, or a steering message during a run; None continues without a new message."""
         self._is_warned = False
         if self._own is not None:
             self._own.add_reports_to_next_prompt()
@@ -252,7 +252,7 @@ class Conversation:
             unsubscribe()
 
     async def _with_files(self, words: UserInput) -> str | tuple[UserContent, ...]:
-        """The prompt, with the files that it names."""
+        """Return the prompt with the content of the files it names."""
         files = await attach_files(words.text, self.agent)
         for each in files.skipped:
             self.writer.write("Warning", each)
@@ -299,7 +299,7 @@ class Conversation:
         self.show_end(messages)
 
     def show_end(self, messages: Sequence[Message]) -> None:
-        """How much was said before, and the last of it."""
+        """Print the number of earlier messages and the last exchange."""
         prompts = self.agent.history.prompts()
         count = "1 prompt" if len(prompts) == 1 else f"{len(prompts)} prompts"
         self.writer.write("Notice", f"Session {self.agent.session_id} resumed after {count}.")
@@ -310,7 +310,7 @@ class Conversation:
             self.writer.write("Last reply", replies[-1].text.strip())
 
     def exit_text(self) -> str:
-        """How to come back; empty where nothing was said or nothing is kept."""
+        """Return the command that resumes the session; empty if there is nothing to resume."""
         store = self._assembly.store if self._assembly else None
         if store is None or not self.agent.history.prompts():
             return ""

@@ -1,4 +1,4 @@
-"""What happens, as lines: each event that a person should know of, as it comes."""
+"""Events as labelled lines, in the order they are published."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ToolEvent: TypeAlias = ToolExecutionStart | ToolExecutionUpdate | ToolExecutionE
 LABELS = {"info": "Notice", "warning": "Warning", "error": "Error"}
 KINDS = {"text": "Assistant", "thinking": "Thinking"}
 QUESTIONS = ("ask_user", "submit_plan")
-"""Tools that are seen as the question they ask."""
+"""Tools shown as the question they ask."""
 READING = "read_file"
 STEPS = "todo"
 MOST_CHANGED = 40
@@ -57,7 +57,7 @@ MOST_PRINTED = 200
 
 
 class LineRenderer:
-    """Subscribe it to the agent's bus. `shows_thinking` may be changed at any time."""
+    """Renders events; subscribe it to the agent's bus. `shows_thinking` may be changed at any time."""
 
     def __init__(self, paper: LineWriter, agent: Agent, *, show_thinking: bool) -> None:
         self._paper = paper
@@ -73,7 +73,7 @@ class LineRenderer:
         self._live: dict[str, LiveOutput] = {}
 
     def status_text(self) -> str:
-        """What goes on now, and for how long, for one who hears nothing."""
+        """Return the running calls with their durations, or that the agent is idle."""
         if not self._agent.is_running:
             return "Idle: the agent waits for your input."
         now = time.monotonic()
@@ -106,7 +106,7 @@ class LineRenderer:
                 self._tell_aside(event)
 
     def _tell_of_sub_agent(self, event: SubagentEvent) -> None:
-        """What it does, so that nobody takes it for dead; what comes of that is not told."""
+        """Print the calls of a subagent as a sign of progress; their results are not printed."""
         match event.event:
             case ToolExecutionStart(call=call, summary=summary):
                 whose = self._calls.get(event.call_id, "").partition(" ")[2]
@@ -236,13 +236,13 @@ class LineRenderer:
         return ", ".join(told)
 
     def _tell_aside(self, event: Event) -> None:
-        """What is about the work rather than of it."""
+        """Print notices, retries, limits and other events about the run."""
         if labelled := _labelled(event):
             self._paper.write(*labelled)
 
 
 def user_command_lines(output: ToolOutput, *, was_live: bool) -> list[str]:
-    """The output of the user's own command, if it was not printed live, and how the command ended."""
+    """Return the end of a user command, after its output if that was not printed live."""
     if not isinstance(output.view, TerminalView):
         return split_lines(output_text(output))
     how = "stopped" if output.view.exit_code is None else _status(output.view, {})
@@ -250,12 +250,12 @@ def user_command_lines(output: ToolOutput, *, was_live: bool) -> list[str]:
 
 
 def split_lines(text: str) -> list[str]:
-    """Its lines; none where it is empty."""
+    """Split a text into lines; a blank text has none."""
     return text.rstrip("\n").split("\n") if text.strip() else []
 
 
 def _ending(result: ToolResult, duration: float) -> str:
-    """How a command ended whose output has been printed."""
+    """Describe the end of a command whose output has been printed."""
     took, view = f", {format_delay(duration)}" if duration >= 1 else "", result.view
     if was_interrupted(result):
         return f"interrupted{took}"

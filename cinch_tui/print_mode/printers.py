@@ -1,4 +1,4 @@
-"""What print mode writes to stdout in each format, and what it tells on stderr beside it."""
+"""Output of print mode: each format on stdout, notices on stderr."""
 
 from __future__ import annotations
 

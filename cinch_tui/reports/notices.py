@@ -27,7 +27,7 @@ def notice_of(event: Event) -> tuple[Level, str] | None:
         case RetryScheduled():
             return "warning", retry_text(event)
         case ModelFallback(failed=failed, spec=spec, error=error):
-            return "warning", f"{sentence(error)} {spec.name} goes on in place of {failed.name}."
+            return "warning", f"{sentence(error)} {spec.name} replaces {failed.name}."
         case InputRejected(reason=reason):
             return "warning", f"Message blocked: {reason}"
         case LimitReached(message=message):

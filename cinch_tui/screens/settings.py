@@ -86,7 +86,7 @@ class SettingsScreen(Dialog[None]):
             yield ItemList(id="items")
             yield Static(id="about", markup=False)
             yield Input(id="value", compact=True)
-            yield Static(id="told", markup=False)
+            yield Static(id="message", markup=False)
 
     def opened(self) -> None:
         self.query_one("#value").display = False
@@ -276,6 +276,6 @@ class SettingsScreen(Dialog[None]):
         self.tell_about()
 
     def _tell(self, text: str, *, failed: bool = False) -> None:
-        told = self.query_one("#told", Static)
-        told.set_class(failed, "-failed")
-        told.update("\n".join(map(one_line, text.splitlines())))
+        message = self.query_one("#message", Static)
+        message.set_class(failed, "-failed")
+        message.update("\n".join(map(one_line, text.splitlines())))

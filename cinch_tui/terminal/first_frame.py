@@ -54,23 +54,23 @@ class Picture:
     Args:
         prompt: row and column of the prompt text, from 1, and its width in cells.
         folder: the same for the folder in the start banner, which is replaced by the current one.
-        told: status bar texts: model and branch.
+        status_texts: texts of the status bar: model and branch.
         colours: sequences for typed text, the cursor cell and the folder.
         body: the screen without them.
     """
 
-    def __init__(self, prompt: Place, folder: Place, told: tuple[str, str], colours: Colours, body: bytes):
+    def __init__(self, prompt: Place, folder: Place, status_texts: tuple[str, str], colours: Colours, body: bytes):
         self.prompt = prompt
         self.folder = folder
-        self.told = told
+        self.status_texts = status_texts
         self.colours = colours
         self.ink, self.cursor, self.muted = colours
         self.body = body
 
     def encoded(self) -> bytes:
         places = b"%d %d %d %d %d %d" % (*self.prompt, *self.folder)
-        told = "\t".join(self.told).encode()
-        return b"\n".join((f"cinch {__version__}".encode(), places, told, *self.colours, self.body))
+        status_texts = "\t".join(self.status_texts).encode()
+        return b"\n".join((f"cinch {__version__}".encode(), places, status_texts, *self.colours, self.body))
 
     def painted(self, folder: str) -> bytes:
         """Return the screen with this folder."""
@@ -96,7 +96,7 @@ class FirstFrame:
         self.guard = Guard()
         """Started before anything is painted."""
 
-        self.told = picture.told
+        self.status_texts = picture.status_texts
         """Model and branch shown in its status bar."""
 
         self._picture = picture
@@ -241,10 +241,10 @@ def read_picture(name: str) -> Picture | None:
     except OSError:
         return None
     try:
-        head, places, told, ink, cursor, muted, body = os.read(handle, LARGEST).split(b"\n", 6)
+        head, places, status_texts, ink, cursor, muted, body = os.read(handle, LARGEST).split(b"\n", 6)
         row, column, room, *folder = map(int, places.split())
         folder_row, folder_column, width = folder
-        model, branch = told.decode().split("\t")
+        model, branch = status_texts.decode().split("\t")
     except ValueError:
         return None
     finally:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from textual.message import Message
 
 LINES = 3
-"""Minimum number of lines: nobody types this many between two reads, even on a slow connection."""
+"""Minimum number of lines: more than a user types between two reads, even on a slow connection."""
 
 PATIENCE = 0.05
 """Seconds to wait for the rest of a paste."""

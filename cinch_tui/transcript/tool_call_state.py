@@ -26,7 +26,7 @@ class ToolCallState:
     """Arguments in one line."""
     status: ToolStatus = "waiting"
     view: View | None = None
-    """How the result is displayed; partial while the call runs."""
+    """View of the result; partial while the call runs."""
     text: str = ""
     """Text of the result, shown when there is no view and for errors."""
     duration: float | None = None

@@ -58,6 +58,10 @@ class Agent(AgentConversation):
 
         A reply that failed or was aborted is requested again.
 
+        Args:
+            continuation: Kind of continuation, recorded with the run.
+            metadata: Values of the program, recorded with the run and passed to the provider.
+
         Raises:
             AlreadyRunning: A run is active.
             NoMessages: The history is empty.
@@ -74,6 +78,10 @@ class Agent(AgentConversation):
         """Send a prompt, or continue, and iterate over the events of the run, up to and including `AgentEnd`.
 
         Leaving the iteration early aborts the run. `AlreadyRunning` is raised at the first event, not here.
+
+        Args:
+            prompt: Text, content or messages to send; or a `Continuation`, as in `continue_run`.
+            metadata: Values of the program, recorded with the run and passed to the provider.
         """
 
         def start() -> Awaitable[AgentResult]:
@@ -84,7 +92,10 @@ class Agent(AgentConversation):
         return RunStream(self, start)
 
     def prompt_sync(self, prompt: Prompt, *, metadata: JsonObject | None = None) -> AgentResult:
-        """Send a prompt and wait, with or without a running event loop. Ctrl+C aborts and raises KeyboardInterrupt."""
+        """Send a prompt and wait, with or without a running event loop.
+
+        Ctrl+C aborts and raises KeyboardInterrupt. `metadata` is that of `prompt`.
+        """
         return self.blocking(lambda: self.prompt(prompt, metadata=metadata))
 
     def continue_sync(self, continuation: Continuation = Continuation()) -> AgentResult:

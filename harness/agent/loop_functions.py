@@ -52,7 +52,7 @@ def agent_loop(
 def agent_loop_continue(context: AgentContext, model: Model, options: AgentOptions = AgentOptions()) -> RunStream:
     """Run the loop on the context without a new prompt: to retry, or to continue after tool results.
 
-    Arguments and return value are those of `agent_loop`.
+    `context`, `model`, `options` and the return value are those of `agent_loop`.
 
     Raises:
         ConfigError: Two tools have the same name.

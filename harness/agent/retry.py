@@ -23,7 +23,7 @@ class RetryStrategy(Protocol):
         ...
 
     def delay(self, error: ProviderError, attempt: int) -> float | None:
-        """Return the seconds to wait before the retry; None gives up. Called only if `should_retry` returned True."""
+        """Return the seconds to wait before the retry after `attempt`; None gives up. Called only if `should_retry` returned True."""
         ...
 
 
@@ -51,7 +51,10 @@ class RetryPolicy:
     """Source of random numbers between 0 and 1."""
 
     def should_retry(self, error: ProviderError, attempt: int) -> bool:
-        """Return True if the error is transient, retries are left, and the requested wait is not too long."""
+        """Return True if the error is transient, retries are left, and the requested wait is not too long.
+
+        `attempt` is the number of the failed attempt, from 1.
+        """
         if not error.retryable or attempt > self.max_retries:
             return False
         return error.retry_after is None or error.retry_after <= self.max_retry_after

@@ -83,7 +83,7 @@ class RunStream:
         self._state.stop(self._agent)
 
     def cancel_call(self, call_id: str, session_id: str = "") -> bool:
-        """Cancel one tool call. Return False if it was not running."""
+        """Cancel one tool call. Return False if it was not running. `session_id` names a subagent's session."""
         return self._agent.cancel_call(call_id, session_id)
 
     def __aiter__(self) -> RunStream:

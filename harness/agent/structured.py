@@ -90,7 +90,10 @@ def prompt_structured_sync(
 @overload
 def prompt_structured_sync(self: AgentCore, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object: ...
 def prompt_structured_sync(self: AgentCore, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object:
-    """Send a prompt and wait, like `prompt_structured` without an event loop."""
+    """Send a prompt and wait, like `prompt_structured` without an event loop.
+
+    `schema` and `max_attempts` are those of `prompt_structured`.
+    """
     return self.blocking(lambda: prompt_structured(self, prompt, schema, max_attempts=max_attempts))
 
 

@@ -87,6 +87,10 @@ def tool(
     nothing else stops it; after a cancellation its result is discarded. Calls run concurrently unless they are
     `exclusive`, or `paths` names parameters that contain paths and two calls use the same file.
 
+    Args:
+        function: Function or coroutine function with type hints.
+        about: Keyword arguments of `AboutFunction`, such as `name`, `label`, `risk` and `paths`.
+
     Raises:
         ConfigError: The function cannot be a tool; the text says why.
     """

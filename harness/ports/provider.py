@@ -193,7 +193,7 @@ class Model:
     """True if the provider can constrain the reply to an `OutputSchema`."""
 
     def heeds_thinking(self, level: ThinkingLevel, *, with_tools: bool = True) -> bool:
-        """Return True if the model supports this thinking level."""
+        """Return True if the model supports this thinking level; `with_tools` if the request offers tools."""
         if level == "off":
             return True
         known = self.info.now

@@ -100,6 +100,10 @@ class Workspace:
     def resolve(self, path: str | Path, *, writing: bool = False) -> Path:
         """Resolve a path, relative to the root, with `~` expanded.
 
+        Args:
+            path: File or folder, which need not exist.
+            writing: True if the file is to be changed: some paths may only be read.
+
         Raises:
             OutsideWorkspace: The path is not allowed.
         """

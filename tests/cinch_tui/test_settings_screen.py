@@ -147,7 +147,7 @@ async def test_what_does_not_fit_is_told_and_the_field_stays(bench: Bench):
     async with bench.app.run_test(size=(80, 24)) as pilot:
         await bench.find(pilot, "limits.max_duration_s")
         await bench.press(pilot, "enter", *["backspace"] * 3, *"soon", "enter")
-        told, field = bench.text("#told"), bench.screen.query_one("#value", Input)
+        told, field = bench.text("#message"), bench.screen.query_one("#value", Input)
         stays = field.has_focus and field.display
         await bench.press(pilot, "escape")
         gone = not field.display
@@ -185,7 +185,7 @@ async def test_what_something_else_overrides_is_kept_and_said(
         await bench.find(pilot, name)
         before = bench.text("#about")
         await bench.press(pilot, *keys.split())
-        after = bench.text("#told")
+        after = bench.text("#message")
 
     assert place in before
     assert after == f"saved, but overridden here: {told}"
@@ -218,7 +218,7 @@ async def test_a_broken_file_is_told_and_can_be_mended(tmp_path: Path):
 
     async with bench.app.run_test(size=(140, 24)) as pilot:
         await pilot.pause()
-        told, before = bench.text("#told"), bench.lines()
+        told, before = bench.text("#message"), bench.lines()
         await bench.press(pilot, "enter", "space", "delete")
         kept = bench.file.read_text()
         bench.edited = OWN

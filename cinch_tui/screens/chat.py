@@ -85,14 +85,14 @@ class ChatScreen(PanelledScreen):
         options, app = self._controller.options, self._controller.app
         if options.session_choice != "new" or options.prompt:
             return ""
-        self._banner = StartBanner(str(options.cwd), self._frame.told[0] if self._frame else "")
+        self._banner = StartBanner(str(options.cwd), self._frame.status_texts[0] if self._frame else "")
         # The width of the transcript, without its margin and scrollbar.
         return self._banner.content(app.size.width - 2)
 
     def on_mount(self) -> None:
         self.prompt.focus()
         if self._frame is not None:
-            model, branch = self._frame.told
+            model, branch = self._frame.status_texts
             self._status.status = Status(model=model, branch=branch)
             self.prompt.insert(self._frame.text)
         self.call_after_refresh(self._furnish)

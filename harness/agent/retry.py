@@ -23,7 +23,7 @@ class RetryStrategy(Protocol):
         ...
 
     def delay(self, error: ProviderError, attempt: int) -> float | None:
-        """Return the seconds to wait before the retry after `attempt`; None gives up. Called only if `should_retry` returned True."""
+        """Return the seconds to wait before the retry; None gives up. Called only if `should_retry` returned True."""
         ...
 
 

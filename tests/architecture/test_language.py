@@ -47,7 +47,7 @@ EVIDENT = {
     "attempt",
 }
 """Parameters whose name and type say everything."""
-ALLOWED = re.compile(r"Python Software|amend(?:s|ed|ing)?\b|stranger to", re.IGNORECASE)
+ALLOWED = re.compile(r"The person ran this command themselves|amend(?:s|ed|ing)?\b|stranger to", re.IGNORECASE)
 TEXTS = sorted(
     [
         *ROOT.glob("*.md"),

@@ -75,7 +75,7 @@ class KeyKeeper:
         if isinstance(await self.check(found.value), KeyRefused):
             self.assembly.keys.use_now(self.preset.name, secret)
             return (
-                f"The key in {variable} was refused, so this process uses the new one; "
+                f"The key in {variable} was rejected, so this process uses the new one; "
                 f"unset {variable} or correct it before the next start."
             )
         return f"{variable} is set in the environment and wins over the stored key; unset it to use the stored key."

@@ -223,4 +223,4 @@ def test_an_id_with_a_path_in_it_is_refused(run: Run):
     status, _, err = run("show", "../../secret")
 
     assert status == 1
-    assert "no session id" in err
+    assert "not a session id" in err

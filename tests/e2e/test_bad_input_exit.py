@@ -159,7 +159,7 @@ def test_internal_error_is_one_sentence_on_a_restored_terminal(terminal, own_hom
     (report,) = (own_home / "cinch" / "state").glob("crash-*.txt")
     told = cinch.raw[cinch.raw.rindex(b"\x1b[?1006l") :]
     assert status == 1
-    assert is_restored(cinch.raw[: cinch.raw.rindex(b"cinch: this is")])
+    assert is_restored(cinch.raw[: cinch.raw.rindex(b"cinch: internal error")])
     assert b"RuntimeError: [red]broken[/]. Crash report: " + bytes(report) in told
     assert b"Traceback" not in cinch.raw
     assert "in broken" in report.read_text()

@@ -279,7 +279,7 @@ def test_unanswered_question_times_out_and_a_single_choice_is_rejected(cinch):
     app.see("all done")
 
     assert "timed_out" in told(app)
-    assert "one choice is no choice" in told(app)
+    assert "one choice is not enough" in told(app)
 
 
 def test_question_times_out_at_once_without_a_user(printed, serve):

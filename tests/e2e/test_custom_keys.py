@@ -30,7 +30,7 @@ def app(terminal, serve, tmp_path):
 
 
 def test_configured_keys_replace_the_defaults(app):
-    app.see(r"chat\.help \(this help\)\s+cannot be Ctrl\+G, which is prompt\.open_editor")
+    app.see(r"chat\.help \(help\)\s+cannot be Ctrl\+G, which is prompt\.open_editor")
 
     app.type("one\rtwo")
     app.see("one *│?\n.*two")

@@ -23,7 +23,7 @@ def test_background_command_is_inspected_and_ends_with_the_program(terminal, ser
     app.see("listening on 4000.*F9 selects")
 
     app.type("\x1b[20~")
-    app.see("b runs in background")
+    app.see("b runs in the background")
     app.type("b")
 
     app.see("The server runs.")

@@ -48,9 +48,7 @@ def describe_key(name: str, own: Mapping[str, str]) -> Iterator[str]:
     """Yield the actions of a key, with the configuration lines that change them."""
     doing = [key for key in KEYS if name in own.get(key.id, key.keys).split(",")]
     if not doing:
-        yield (
-            "a letter: it is typed" if is_printable(name) else f'no key of cinch; to use it: "ID" = "{key_label(name)}"'
-        )
+        yield ("a letter: it is typed" if is_printable(name) else f'not bound; to bind it: "ID" = "{key_label(name)}"')
     for key in doing:
         change = "" if key.owner in FIXED else f"   {_change(key, own.get(key.id, key.keys), name)}"
         yield f"{PLACES[key.owner]}: {key.description} ({key.id}){change}"

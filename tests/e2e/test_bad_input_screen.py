@@ -90,7 +90,7 @@ def test_errors_are_one_message_each_and_the_conversation_continues(cinch):
     app.enter("hello")
     app.see("he key from environment variable ANTHROPIC_API_KEY was rejected")
     app.enter("say nothing")
-    app.see("empty response")
+    app.see("mpty response")
     app.enter("say something")
     app.see("at last")
 

@@ -27,7 +27,7 @@ def test_background_command_is_inspected_and_ends_with_the_program(terminal, ser
     app.type("b")
 
     app.see("The server runs.")
-    app.see("job-1 runs in the background")
+    app.see("job-1 continues in the background")
     app.enter("/jobs")
     app.see(r"‹Jobs 1›")
     app.type("\r")

@@ -30,7 +30,7 @@ def test_queued_messages_are_edited_moved_and_sent_in_that_order(terminal, serve
     app.type("d")
     app.miss("next: first")
     app.type("e")
-    app.see("Enter puts it back")
+    app.see("Enter saves")
     app.enter(" thoughts")
     app.see("next: second thoughts")
     app.type("\x1bq")

@@ -53,6 +53,8 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CinchApp]:
         yield chat(tmp_path / "shop")
 
 
+# The last row of a scroll bar behind a docked dialog is one of two, about once in twenty runs.
+@pytest.mark.flaky(reruns=2)
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
 async def test_a_screen_looks_as_it_did(app: CinchApp, stage: Stage, snapshot: SnapshotAssertion):
     async with app.run_test(size=SIZES[0]) as pilot:

@@ -108,8 +108,8 @@ class Conversation:
             loaded = await asyncio.to_thread(wanted_session, self.options)
         except NoSessionYet:
             news = "No session in this folder yet; starting a new one."
-        person = LineInteraction(self.menus)
-        self._assembly = assembly = await assemble(self.options, self.settings, person, loaded)
+        interaction = LineInteraction(self.menus)
+        self._assembly = assembly = await assemble(self.options, self.settings, interaction, loaded)
         collect_garbage()
         agent = assembly.agent
         agent.subscribe(ringing(self.menus, self.settings.ui, self.options.cwd.name))

@@ -112,7 +112,7 @@ def printer_for(output_format: OutputFormat, output: Output) -> Printer:
 
 
 class ProgressReporter:
-    """Tells on stderr what a person should know; with `verbose`, each step too."""
+    """Prints notices on stderr; with `verbose`, each step too."""
 
     def __init__(self, stream: TextIO, *, verbose: bool) -> None:
         self._stream = stream

@@ -296,7 +296,7 @@ class ChatScreen(PanelledScreen):
         if not miss.is_safe:
             choices.insert(0, (TO_THE_PROMPT, "to correct it"))
         title = as_sentence(f"{miss.reason}; what did you mean?")
-        chosen = await self._host.pick(title, [*choices, (AS_IT_IS, "to the model, as a prompt")])
+        chosen = await self._host.pick(title, [*choices, (AS_IT_IS, "to the model")])
         if chosen in (None, TO_THE_PROMPT):
             self.prompt.restore(words)
         elif chosen == AS_IT_IS:

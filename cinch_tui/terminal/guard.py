@@ -31,7 +31,7 @@ LEAVING = (
 SHELL = "/bin/sh"
 IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 
-# $1: original terminal attributes; $2: foreground process groups that mean nobody else uses the terminal: that of
+# $1: original terminal attributes; $2: foreground process groups under which no other program uses it: that of
 # cinch, or none; $3: process groups of the shell that started cinch. Any other program has set up the terminal itself.
 # So has such a shell if the attributes changed; it drew its prompt on the screen left here, and redraws it on WINCH.
 SCRIPT = r"""

@@ -134,7 +134,7 @@ async def tour(app: CinchApp) -> None:
         await until(pilot, asks(pilot, "receipt.py"))
         await draw(pilot, "approval")
         await pilot.press("ctrl+end", "y")
-        await until(pilot, asks(pilot, "once more"))
+        await until(pilot, asks(pilot, "again?"))
         await draw(pilot, "question")
         await pilot.press("1")
         await until(pilot, lambda: not app.controller.is_running)

@@ -236,7 +236,7 @@ class SessionController:
         from cinch_tui.assembly import TOUR
 
         if self.agent.state.model.spec.name == TOUR and not self.agent.history.messages:
-            self.notice("This is the tour. Say anything, and a scripted model shows you around on a scratch copy.")
+            self.notice("This is the tour: a scripted model and a scratch project. Type any message and press Enter.")
 
     # Leaving
 

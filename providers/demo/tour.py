@@ -29,11 +29,11 @@ def _welcome(request: Request) -> Reply:
     del request
     return Reply(
         (
-            Think("I am a script, so I do not really think; but this is where you would see a model do it."),
+            Think("I am a script and do not think. A model's reasoning would appear here."),
             Say(
-                "**This is a scripted tour.** No model is answering: I play a fixed script on a scratch copy of a "
-                "small project, with the real tools. Nothing of yours is read or changed.\n\n"
-                "First I look around. Reading and searching need no approval:"
+                "**This is a scripted tour.** No model is involved: a fixed script uses the real tools on a scratch "
+                "copy of a small project. Your own files are neither read nor changed.\n\n"
+                "First I explore the project. Reading and searching need no approval:"
             ),
             Call("list_files", {"path": "."}),
             Call("read_file", {"path": "till/receipt.py"}),
@@ -47,9 +47,9 @@ def _planned(request: Request) -> Reply:
     return Reply(
         (
             Say(
-                "Each call is one line above; `F2` opens and folds it, `Shift+←/→` walk from one to the next.\n\n"
-                "For longer work a model keeps a list, and runs what it wants to check. **Commands are asked about "
-                "first**: look at the command, then press `y` for once, `s` for this session, or `n`."
+                "Each tool call is one line above. `F2` unfolds and folds it; `Shift+←/→` move between calls.\n\n"
+                "For longer tasks a model keeps a list of steps and runs commands to check its work. **Commands need "
+                "your approval**: read the command, then press `y` (once), `s` (this session) or `n` (deny)."
             ),
             _steps("in_progress", "pending", "pending"),
             Call("bash", {"command": TEST_COMMAND}),
@@ -60,13 +60,13 @@ def _planned(request: Request) -> Reply:
 def _edit(request: Request) -> Reply:
     ran = _last_result(request, "bash")
     seen = (
-        "The test `test_ten_percent_off` fails: the discount is given in percent but used as a fraction."
+        "The test `test_ten_percent_off` fails: the discount is a percentage but is used as a fraction."
         if ran and not ran.is_error
-        else "You did not let me run the tests; that is what `n` is for. I can read: it is used as a fraction."
+        else "You denied the command, so the tests did not run. Reading shows it: a percentage is used as a fraction."
     )
     return Reply(
         (
-            Say(f"{seen}\n\nNow a change. You see it as a diff **before** anything is written:"),
+            Say(f"{seen}\n\nNow an edit. You see the diff **before** the file is changed:"),
             _steps("completed", "in_progress", "pending"),
             Call("edit_file", {"path": "till/receipt.py", "old_string": FIX[0], "new_string": FIX[1]}),
         )
@@ -75,16 +75,18 @@ def _edit(request: Request) -> Reply:
 
 def _ask(request: Request) -> Reply:
     edited = _last_result(request, "edit_file")
-    status = "The file is changed." if edited and not edited.is_error else "The file is as it was: you said no."
+    status = (
+        "The file is edited." if edited and not edited.is_error else "You denied the edit, so the file is unchanged."
+    )
     return Reply(
         (
-            Say(f"{status} A model may also ask you something, when only you can know it:"),
+            Say(f"{status} A model can also ask you a question:"),
             _steps("completed", "completed", "in_progress"),
             Call(
                 "ask_user",
                 {
-                    "prompt": "Shall I run the tests once more?",
-                    "choices": ["Yes, run them", "No, that is enough"],
+                    "prompt": "Run the tests again?",
+                    "choices": ["Yes, run them", "No, stop here"],
                 },
             ),
         )
@@ -94,26 +96,26 @@ def _ask(request: Request) -> Reply:
 def _check(request: Request) -> Reply:
     answer = _last_result(request, "ask_user")
     if answer and "Yes" not in answer.text:
-        return Reply((Say("Then I leave it at that."),), stop_reason="stop")
+        return Reply((Say("The tour ends here."),), stop_reason="stop")
     steps = _steps("completed", "completed", "completed")
-    return Reply((Say("Here they are again:"), Call("bash", {"command": TEST_COMMAND}), steps))
+    return Reply((Say("Running the tests again:"), Call("bash", {"command": TEST_COMMAND}), steps))
 
 
 def _end(request: Request) -> Reply:
     ran = _last_result(request, "bash")
     passed = bool(ran and "\nOK" in ran.text)
-    verdict = "The tests pass." if passed else "The tests do not pass, since not everything was allowed."
+    verdict = "The tests pass." if passed else "The tests still fail because a call was denied."
     return Reply(
         (
             Say(
-                f"{verdict} That was the whole path: read, search, ask, edit, run.\n\n"
-                "| to do this | press or type |\n|---|---|\n"
-                "| plan without changing anything | `Shift+Tab` |\n"
-                "| interrupt me while I work | just type and press `Enter` |\n"
-                "| queue something for afterwards | `Alt+Enter` |\n"
-                "| write in your editor | `Ctrl+G` |\n"
-                "| use a real model | `/model`, or `#key anthropic` |\n"
-                "| see everything else | `F1` |\n"
+                f"{verdict} That is a complete run: read, search, edit, ask, test.\n\n"
+                "| To do this | Press or type |\n|---|---|\n"
+                "| Plan without changing anything | `Shift+Tab` |\n"
+                "| Steer the agent during a run | type and press `Enter` |\n"
+                "| Queue a follow-up message | `Alt+Enter` |\n"
+                "| Write the prompt in your editor | `Ctrl+G` |\n"
+                "| Use a real model | `/model`, or `#key anthropic` |\n"
+                "| See all keys | `F1` |\n"
             ),
         )
     )
@@ -123,15 +125,15 @@ def _over() -> Reply:
     return Reply(
         (
             Say(
-                "The scripted tour is over; there is no model here that could answer you. "
-                "Choose a real one with `/model`, or start the tour again with `/new`."
+                "The scripted tour is over, and no model is connected. "
+                "Choose one with `/model`, or restart the tour with `/new`."
             ),
         )
     )
 
 
 def _steps(*status: str) -> Call:
-    contents = ("See which test fails", "Fix the discount", "Run the tests again")
+    contents = ("Find the failing test", "Fix the discount", "Run the tests again")
     todos: list[JsonValue] = [
         {"content": content, "status": now} for content, now in zip(contents, status, strict=True)
     ]

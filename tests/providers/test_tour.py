@@ -27,7 +27,7 @@ def visitor(folder: Path, person: ScriptedPerson) -> Agent:
     return Agent(model, builtin_tools(), "", options)
 
 
-async def test_the_tour_mends_the_sample_with_the_real_tools(tmp_path):
+async def test_the_tour_fixes_the_sample_with_the_real_tools(tmp_path):
     person = ScriptedPerson()
     person.answers = [Answer("selected", "Yes, run them", 0)]
 
@@ -38,7 +38,7 @@ async def test_the_tour_mends_the_sample_with_the_real_tools(tmp_path):
     assert [request.call.name for request in person.asked] == ["bash", "edit_file", "bash"]
 
 
-async def test_the_tour_says_what_was_not_allowed(tmp_path):
+async def test_the_tour_reports_denied_calls(tmp_path):
     person = ScriptedPerson()
     person.approvals = [Denied(), Denied(), Denied()]
     person.answers = [Answer("selected", "Yes, run them", 0)]
@@ -46,10 +46,10 @@ async def test_the_tour_says_what_was_not_allowed(tmp_path):
     result = await visitor(tmp_path, person).prompt("hello")
 
     assert (tmp_path / "till/receipt.py").read_text() == SAMPLE["till/receipt.py"]
-    assert result.text.startswith("The tests do not pass")
+    assert result.text.startswith("The tests still fail")
 
 
-async def test_the_tour_says_that_it_is_scripted_first_and_when_it_is_over(tmp_path):
+async def test_the_tour_states_that_it_is_scripted_at_both_ends(tmp_path):
     person = ScriptedPerson()
     agent = visitor(tmp_path, person)
 

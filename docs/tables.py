@@ -14,8 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from cinch_tui.commands.builtin import builtin_commands  # noqa: E402  the path comes first
-from cinch_tui.commands.installed import installed_groups  # noqa: E402
+from cinch_tui.commands.builtin import builtin_commands, installed_groups  # noqa: E402  the path comes first
 from cinch_tui.commands.registry import Command  # noqa: E402
 from cinch_tui.config.names import Key, keys, open_tables  # noqa: E402
 from cinch_tui.config.text import shown_value  # noqa: E402

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
-from cinch_tui.app.hints import app_hints
 from cinch_tui.models.connecting import connect, endpoint_of
+from cinch_tui.reports.formatting import app_hints
 from harness.deltas import Done
 from harness.errors import (
     AuthenticationFailed,

@@ -17,7 +17,7 @@ from textual.screen import Screen
 from textual.theme import Theme
 from textual.worker import WorkerFailed
 
-from cinch_tui.app.theme_switch import ThemeSwitch
+from cinch_tui.app.themes import ThemeSwitch
 from cinch_tui.command_host.chat import ChatCommandHost
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings

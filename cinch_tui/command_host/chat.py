@@ -123,7 +123,7 @@ class ChatCommandHost:
     # Input
 
     async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
-        from cinch_tui.user_dialogs.pickers import pick
+        from cinch_tui.user_dialogs.interaction import pick
 
         return await pick(self._app, title, choices, current)
 
@@ -227,7 +227,7 @@ class ChatCommandHost:
         return theme_switch_of(self._app).names()
 
     async def choose_theme(self, name: str) -> None:
-        from cinch_tui.app.theme_switch import pick_theme
+        from cinch_tui.app.themes import pick_theme
         from cinch_tui.config.edit import set_in_file
         from cinch_tui.screens.setting_effects import theme_switch_of
         from cinch_tui.terminal.first_picture import forget_pictures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cinch_tui.app.theme_switch import AUTO, ThemeSwitch
+from cinch_tui.app.themes import AUTO, ThemeSwitch
 
 MONO = ("mono-white", "mono-black")
 

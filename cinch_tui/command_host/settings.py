@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
-from cinch_tui.app.theme_switch import pick_theme
+from cinch_tui.app.themes import pick_theme
 from cinch_tui.config.private_file import write_private
 from cinch_tui.config.store import SettingStore
 from cinch_tui.config.text import example_text

@@ -1,17 +1,20 @@
-"""Commands that choose the model and configure it."""
+"""Commands that choose and configure the model, ask side questions, and ask several models at once."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 
-from cinch_tui.commands.host import CommandHost
+from cinch_tui.commands.host import CommandHost, full_screen
 from cinch_tui.commands.keys import provider_choices
-from cinch_tui.commands.registry import Choice, CommandGroup
+from cinch_tui.commands.registry import Choice, CommandGroup, unavailable_while_running
 from cinch_tui.fuzzy_match import did_you_mean
 from harness.errors import CinchError
 from harness.thinking_level import THINKING_LEVELS, ThinkingLevel
 
 MODEL = CommandGroup("Model")
+SIDE_QUESTIONS = CommandGroup("Beside the work")
+PARALLEL = CommandGroup("Several models at once")
 
 _LEVELS: dict[str, ThinkingLevel] = {level: level for level in THINKING_LEVELS}
 
@@ -115,3 +118,48 @@ async def system(host: CommandHost, argument: str) -> None:
         return
     agent.set_system_prompt(argument)
     host.notice("the system prompt is replaced for this session")
+
+
+def _choices(host: CommandHost) -> tuple[Choice, ...]:
+    del host
+    return (Choice("off", "stop the answer"),)
+
+
+@SIDE_QUESTIONS.command("/btw <question>", "ask beside the work; leaves no trace in it", arguments=_choices)
+async def btw(host: CommandHost, argument: str) -> None:
+    if argument != "off":
+        await host.answer_side_question(argument)
+    elif not host.side_questions.stop():
+        host.notice("no side question is being answered", "warning")
+
+
+_DASHES = re.compile(r"(?:^|\s)--(?:\s+|$)")
+
+
+def _parallel_choices(host: CommandHost) -> tuple[Choice, ...]:
+    verbs = (Choice("pick", "choose between the answers"), Choice("off", "the next prompt goes to the session's model"))
+    return (*model_choices(host), *verbs)
+
+
+@PARALLEL.command(
+    "/parallel <model>… [-- prompt]",
+    "ask several models at once, or the next prompt; you pick the answer to continue with",
+    arguments=_parallel_choices,
+)
+async def parallel(host: CommandHost, argument: str) -> None:
+    named, *prompt = _DASHES.split(argument, maxsplit=1)
+    match named.split():
+        case ["pick"]:
+            full_screen(host, "there are no answers to pick from").pick_answer()
+        case _ if host.session.is_running:
+            host.notice(unavailable_while_running("/parallel", host), "warning")
+        case ["off"]:
+            if host.full_screen is not None:
+                host.full_screen.ask_one()
+            host.notice(f"The next prompt goes to {host.session.agent.state.model.spec.name}.")
+        case models:
+            screen = full_screen(
+                host,
+                "/parallel needs the screen, where answers stand side by side; start cinch without --plain",
+            )
+            await screen.ask_several(models, " ".join(prompt).strip())

@@ -1,7 +1,12 @@
-"""Agent options of the harness, built from settings."""
+"""Agent options of the harness, built from settings, and changed with them."""
 
 from __future__ import annotations
 
+from collections.abc import Set
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cinch_tui.config.effect_time import NEXT_PROMPT, effect_time
 from cinch_tui.config.settings import (
     LimitSettings,
     PromptCacheSettings,
@@ -16,6 +21,9 @@ from harness.agent.retry import RetryPolicy
 from harness.approval.modes import EXECUTE, PLAN, Planning
 from harness.execution.context import Concurrency, Execution
 from harness.ports.provider import NO_CACHE, CacheStrategy
+
+if TYPE_CHECKING:
+    from harness.agent.agent import Agent
 
 
 def agent_options(settings: Settings, *, headless: bool) -> AgentOptions:
@@ -82,3 +90,29 @@ def subagents_of(settings: SubagentSettings) -> Subagents:
 def _concurrency(settings: ToolSettings) -> Concurrency:
     batched = settings.concurrency == "parallel" and settings.batch_size > 0
     return settings.batch_size if batched else settings.concurrency
+
+
+def apply_to_agent(agent: Agent, settings: Settings, changed: Set[str]) -> None:
+    """Apply the settings with these names; what a run reads applies from the next run on."""
+    if "model.thinking" in changed:
+        agent.set_thinking(settings.model.thinking)
+    if "approval.mode" in changed:
+        agent.state.approval = settings.approval.mode
+    if any(effect_time(name) == NEXT_PROMPT for name in changed):
+        _configure_runs(agent, settings)
+
+
+def _configure_runs(agent: Agent, settings: Settings) -> None:
+    wanted = agent_options(settings, headless=False)
+    agent.options = replace(
+        agent.options,
+        limits=wanted.limits,
+        retry=wanted.retry,
+        cache=wanted.cache,
+        steering_mode=wanted.steering_mode,
+        execution=wanted.execution,
+        subagents=wanted.subagents,
+    )
+    agent.state.max_tokens = wanted.max_tokens
+    agent.inbox.steering.mode = wanted.steering
+    agent.inbox.follow_up.mode = wanted.follow_up

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from cinch_tui.app.hints import app_hints
 from cinch_tui.controller.retry_notice import RetryNotice
+from cinch_tui.reports.formatting import app_hints
 from cinch_tui.reports.notices import compaction_text, notice_of
 from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.history_blocks import said_blocks, show_result

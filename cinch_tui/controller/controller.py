@@ -163,7 +163,7 @@ class SessionController:
 
     def grace(self) -> float:
         """Return the seconds for which keys still go to the prompt when a dialog opens unasked."""
-        from cinch_tui.user_dialogs.pickers import grace
+        from cinch_tui.user_dialogs.interaction import grace
 
         return grace(is_typing=bool(self.view.prompt.text.strip()) and self.presence.is_composing)
 
@@ -299,7 +299,7 @@ class SessionController:
         Raises:
             CinchError: One of them cannot be applied.
         """
-        from cinch_tui.controller.agent_settings import apply_to_agent
+        from cinch_tui.config.agent_options import apply_to_agent
 
         self.settings = settings
         apply_to_agent(self.agent, settings, changed)

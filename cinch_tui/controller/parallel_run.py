@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.keys.keymap import hint
 from cinch_tui.transcript.variant_block import VariantBlock
-from cinch_tui.user_dialogs.pickers import pick_index
+from cinch_tui.user_dialogs.interaction import pick_index
 from harness.context.citations import sources_markdown, sources_of
 from harness.deltas import BlockDelta, BlockStart
 from harness.errors import CinchError

@@ -1,20 +1,143 @@
-"""Sending to the agent: a prompt, a steering message, or a follow-up message."""
+"""Prompts, steering and follow-up messages for the agent, and the queue of those not delivered yet."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
 
-from cinch_tui.controller.message_queue import MessageQueue
-from cinch_tui.user_input import UserInput
+from cinch_tui.user_input import UserInput, join_inputs, user_input_of
 from harness.errors import CinchError
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cinch_tui.controller.parallel_run import ParallelRun
     from cinch_tui.controller.view import ControllerContext
-    from harness.messages import UserContent
+    from cinch_tui.widgets.queue_line import QueueLine
+    from harness.events import Event
+    from harness.inbox import Queue
+    from harness.messages import UserContent, UserMessage
+
+AFTERWARDS = "afterwards"
+TOO_LATE = "The message was already delivered."
+
+
+@dataclass(frozen=True, slots=True)
+class EditedMessage:
+    """A queued message that is being edited in the prompt."""
+
+    message: UserMessage
+    queue: Queue
+    place: int
+    """Its index in the queue."""
+
+
+class MessageQueue:
+    def __init__(self, controller: ControllerContext) -> None:
+        self._controller = controller
+        self._edited: EditedMessage | None = None
+
+    def receive(self, event: Event) -> None:
+        """Show the queue after events that may have changed it; subscribed to the agent's bus."""
+        from harness.events import AgentEnd, MessageEnd
+        from harness.messages import UserMessage
+
+        is_delivered = isinstance(event, MessageEnd) and isinstance(event.message, UserMessage)
+        if is_delivered or isinstance(event, AgentEnd):
+            self.show()
+
+    def show(self) -> None:
+        from cinch_tui.widgets.queue_line import NEXT, WaitingRow
+
+        rows = [
+            WaitingRow(message.id, kind, user_input_of(message).text)
+            for kind, queue in self._queues().items()
+            for message in queue.messages
+        ]
+        view = self._controller.view
+        view.widgets.queue.show(rows)
+        view.prompt.something_waits = bool(rows)
+        view.prompt.steering_waits = any(row.kind == NEXT for row in rows)
+
+    def take_back(self) -> bool:
+        """Move all queued messages back into the prompt; return True if there were any."""
+        drained = self._controller.agent.drain_queues()
+        if drained:
+            self._controller.view.prompt.restore(join_inputs([user_input_of(message) for message in drained]))
+        self.show()
+        return bool(drained)
+
+    def apply(self, request: QueueLine.Asked) -> None:
+        """Edit, remove or move a queued message, as the user asked in the queue line."""
+        for queue in self._queues().values():
+            if queue.place(request.id) is not None:
+                self._change(queue, request)
+                self.show()
+                return
+        self._controller.app.notify(TOO_LATE)
+        self.show()
+
+    def _change(self, queue: Queue, request: QueueLine.Asked) -> None:
+        match request.wish:
+            case "edit":
+                self._edit(queue, request.id)
+            case "remove":
+                if message := queue.remove(request.id):
+                    self._controller.add_to_history(user_input_of(message))
+            case "earlier":
+                queue.move(request.id, -1)
+            case "later":
+                queue.move(request.id, 1)
+            case "switch":
+                self._switch(queue, request.id)
+
+    def _switch(self, queue: Queue, message_id: str) -> None:
+        """Turn a steering message into a follow-up, or the other way round."""
+        inbox = self._controller.agent.inbox
+        if message := queue.remove(message_id):
+            (inbox.follow_up if queue is inbox.steering else inbox.steering).put(message)
+
+    def _edit(self, queue: Queue, message_id: str) -> None:
+        """Move a message to the prompt; out of the queue, so that a half-edited one is never delivered."""
+        self.cancel_edit()
+        place = queue.place(message_id)
+        message = queue.remove(message_id)
+        if message is not None:
+            self._edited = EditedMessage(message, queue, place or 0)
+            self._controller.view.prompt.revise(user_input_of(message))
+
+    def finish_edit(self, words: UserInput) -> None:
+        """Put the edited message back in its place, or send it if the run has ended."""
+        from harness.agent.prompt import user_messages
+
+        edited, self._edited = self._edited, None
+        if edited is None:
+            return
+        if not words.text.strip():
+            self._controller.add_to_history(user_input_of(edited.message))
+        elif self._controller.is_running:
+            for message in user_messages(words.prompt):
+                edited.queue.put(message, edited.place)
+        else:
+            self._controller.view.send(words)
+        self.show()
+
+    def cancel_edit(self) -> None:
+        edited, self._edited = self._edited, None
+        if edited is None:
+            return
+        if self._controller.is_running:
+            edited.queue.put(edited.message, edited.place)
+        else:
+            self._controller.view.prompt.restore(user_input_of(edited.message))
+        self.show()
+
+    def _queues(self) -> dict[str, Queue]:
+        from cinch_tui.widgets.queue_line import NEXT
+
+        inbox = self._controller.agent.inbox
+        return {NEXT: inbox.steering, AFTERWARDS: inbox.follow_up}
 
 
 class PromptSender:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Unpack
 
 import providers
-from cinch_tui.app.hints import app_hints
+from cinch_tui.reports.formatting import app_hints
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from cinch_tui.app.hints import app_hints
+from cinch_tui.reports.formatting import app_hints
 from harness.errors import AuthenticationFailed, CinchError, QuotaExhausted
 from harness.lazy_dataclass import dataclass
 from providers.gguf.store import models_folder, pulled_models

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.host import SessionControls
+from cinch_tui.commands.registry import Command
 from cinch_tui.commands.side_questions import SideQuestions
 from cinch_tui.models.offers import ProviderOffers, ask_local_servers, ask_providers, pulled_offers, ready_providers
-from cinch_tui.plain.menus import Menus, Option
-from cinch_tui.plain.showing import strip_markdown, view_lines
+from cinch_tui.plain.menus import InputClosed, Menus, Option
+from cinch_tui.plain.view_lines import strip_markdown, view_lines
 from cinch_tui.reports.session_export import when
 from cinch_tui.reports.summaries import agent_settings, context_report, model_names
 from harness.errors import CinchError
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 LISTING_TIMEOUT_S = 5.0
 """Seconds that providers have to list their models."""
+STORE_KEY = Option("Store it anyway")
+RETRY_KEY = Option("Enter another key")
 LABELS = {"info": "Notice", "warning": "Warning", "error": "Error"}
 
 
@@ -75,9 +79,6 @@ class PlainCommandHost:
         """Do nothing: there is no status line."""
 
     def show_help(self) -> None:
-        # Imported late: few users need it.
-        from cinch_tui.plain.help import help_lines
-
         self.show("Help", "\n".join(help_lines()))
 
     async def show_settings(self) -> None:
@@ -148,15 +149,34 @@ class PlainCommandHost:
     async def ask_key(
         self, title: str, note: str, check: Callable[[str], Awaitable[KeyCheck]]
     ) -> tuple[str, KeyCheck] | None:
-        # Imported late: few users start without a key.
-        from cinch_tui.plain.key_entry import ask_key
-
         async with self._menus.lock:
-            return await ask_key(self._menus, f"{title}. {note}".rstrip(), check)
+            self._writer.write("Question", f"{title}. {note}".rstrip())
+            try:
+                return await self._ask_key(check)
+            except InputClosed:
+                return None
+
+    async def _ask_key(self, check: Callable[[str], Awaitable[KeyCheck]]) -> tuple[str, KeyCheck] | None:
+        # Imported late: few users start without a key.
+        from cinch_tui.api_keys.check import KeyAccepted, KeyRefused
+
+        while secret := await self._menus.hidden_line("Key (not shown; empty to cancel): "):
+            self._writer.write("Notice", "Checking the key.")
+            match verdict := await check(secret):
+                case KeyAccepted():
+                    return secret, verdict
+                case KeyRefused(reason):
+                    self._writer.write("Error", f"Refused: {reason}")
+                case _:
+                    self._writer.write("Warning", f"The key could not be checked: {verdict.reason}")
+                    chosen = await self._menus.number([STORE_KEY, RETRY_KEY, Option("Cancel")])
+                    if chosen != 1:
+                        return (secret, verdict) if chosen == 0 else None
+        return None
 
     async def pick_session(self) -> str | None:
         # Imported late: few starts need it.
-        from cinch_tui.reports.session_list import place_of
+        from cinch_tui.reports.formatting import place_of
         from harness.session.index import list_sessions
 
         options, current = self.session.options, self.session.agent.session_id
@@ -203,6 +223,40 @@ class PlainCommandHost:
         if found.picture is None:
             raise CinchError("no image in the clipboard; paste text with the terminal")
         self.session.attach(await shot_of(found.picture, "clipboard"))
+
+
+KEYS = (
+    "Enter sends a line; a backslash at its end continues it; a line of ``` begins and ends several lines.",
+    "Enter during a run opens a line for a steering message; output is held back until you send it.",
+    "Ctrl+C stops the agent; pressed again, it quits. Ctrl+D quits.",
+    "? shows the current activity and its duration.",
+    "Answer a question with a number; ? lists the choices again.",
+    "!command runs a shell command and sends its output to the model with your next prompt; !! does not send it.",
+)
+OF_THE_SCREEN = ("/parallel", "/panel", "/agents", "/changes", "#clear", "/timestamps", "/theme", "/editor", "/vim")
+"""Commands that need the screen."""
+_OTHERWISE = {
+    "#help": "show this help",
+    "#copy": "print the last reply without labels; or the n-th last, all, or its code",
+    "/diff": "show changed files",
+    "/settings": "list all settings",
+    "/logs": "print the path of the log file",
+    "/paste": "attach the image in the clipboard to your next prompt",
+}
+
+
+def help_lines() -> Iterator[str]:
+    yield from KEYS
+    for group in builtin_commands().groups:
+        if commands := [each for each in group.commands if each.name not in OF_THE_SCREEN]:
+            yield f"{group.title}:"
+            yield from map(_line, commands)
+    yield f"Only in the full-screen app: {', '.join(OF_THE_SCREEN)}"
+
+
+def _line(command: Command) -> str:
+    also = f" (also {', '.join(command.aliases)})" if command.aliases else ""
+    return f"  {command.usage}: {_OTHERWISE.get(command.name, command.summary)}{also}"
 
 
 if TYPE_CHECKING:

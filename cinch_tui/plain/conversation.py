@@ -24,9 +24,8 @@ from cinch_tui.images.paste_handler import with_pictures
 from cinch_tui.plain.command_host import PlainCommandHost
 from cinch_tui.plain.interaction import LineInteraction
 from cinch_tui.plain.line_renderer import LineRenderer, user_command_lines
-from cinch_tui.plain.live import LiveOutput
-from cinch_tui.plain.menus import AGAIN, Menus, Option
-from cinch_tui.plain.questions import InputClosed
+from cinch_tui.plain.line_writer import LiveOutput
+from cinch_tui.plain.menus import AGAIN, InputClosed, Menus, Option
 from cinch_tui.plain.ringing import ringing
 from cinch_tui.print_mode.outcome import ExitStatus, Outcome, RunStats
 from cinch_tui.shell_line import ShellLine, UserShell, shell_line

@@ -1,4 +1,4 @@
-"""Line input from a terminal, with line editing, or from a pipe.
+"""Line input from a terminal, with line editing and completion, or from a pipe.
 
 Belongs to the main thread: only there can a signal interrupt a line that is waited for.
 """
@@ -8,10 +8,14 @@ from __future__ import annotations
 import os
 import select
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TextIO
 
+from cinch_tui.commands import SIGILS
+from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.plain.line_writer import LineWriter
+from cinch_tui.widgets.prompt.path_completion import names_in
 
 PASTED = 0.05
 """Maximum time between the lines of one paste, in seconds."""
@@ -146,3 +150,70 @@ class Keyboard:
 
 def _text(line: bytes) -> str:
     return line.removesuffix(b"\r").decode("utf-8", "replace")
+
+
+FENCE = "```"
+MORE = "\\"
+
+
+def is_complete(lines: Sequence[str]) -> bool:
+    """Return True if the prompt needs no more lines."""
+    if sum(line.lstrip().startswith(FENCE) for line in lines) % 2:
+        return False
+    return not lines[-1].endswith(MORE) if lines else False
+
+
+def join_lines(lines: Sequence[str]) -> str:
+    """Join the lines of a prompt without continuation backslashes; a fence around the whole prompt is removed."""
+    if len(lines) > 1 and lines[0].strip() == FENCE and lines[-1].strip() == FENCE:
+        return "\n".join(lines[1:-1])
+    *body, last = lines
+    kept: list[str] = []
+    is_fenced = False
+    for line in body:
+        is_fenced ^= line.lstrip().startswith(FENCE)
+        kept.append(line if is_fenced else line.removesuffix(MORE))
+    return "\n".join([*kept, last])
+
+
+class Completer:
+    """Completer for readline, which calls it with 0, 1, 2… for one match after the other."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._found: list[str] = []
+
+    def __call__(self, word: str, number: int) -> str | None:
+        # Few starts have a line that is edited.
+        import readline
+
+        if number == 0:
+            before = readline.get_line_buffer()[: readline.get_begidx()]
+            self._found = completions(before, word, self._root)
+            if not self._found:
+                # A paste may hold tabs.
+                readline.insert_text("\t")
+        return self._found[number] if number < len(self._found) else None
+
+
+def completions(before: str, word: str, root: Path) -> list[str]:
+    """Return the completions of a word, given the text before it."""
+    if not before and word.startswith(tuple(SIGILS)):
+        return sorted(f"{name} " for name in _commands() if name.startswith(word.lower()))
+    if word.startswith("@"):
+        return [f"@{path}" for path in _paths(word[1:], root)]
+    if not before and word.startswith("!"):
+        sigil = word[: len(word) - len(word.lstrip("!"))]
+        return [f"{sigil}{path}" for path in _paths(word[len(sigil) :], root)]
+    return _paths(word, root) if before.startswith("!") else []
+
+
+def _commands() -> Iterator[str]:
+    yield from (name for name, _ in builtin_commands().named)
+
+
+def _paths(typed: str, root: Path) -> list[str]:
+    folder, slash, name = typed.rpartition("/")
+    found = names_in(root, folder or slash or ".", name)
+    # A blank would end the path where it stands unquoted.
+    return [f"{folder}{slash}{each}{'' if each.endswith('/') else ' '}" for each in found if " " not in each]

@@ -6,6 +6,7 @@ message; output is held back until that line is complete.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import select
 import signal
@@ -15,21 +16,46 @@ from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
-from cinch_tui.plain.completing import Completer
-from cinch_tui.plain.composing import is_complete, join_lines
 from cinch_tui.plain.conversation import Conversation
-from cinch_tui.plain.engine import AgentThread
-from cinch_tui.plain.keyboard import Keyboard
+from cinch_tui.plain.keyboard import Completer, Keyboard, is_complete, join_lines
 from cinch_tui.plain.line_writer import LineWriter
-from cinch_tui.plain.menus import Menus
-from cinch_tui.plain.questions import InputClosed, LineRequest, Questions
+from cinch_tui.plain.menus import InputClosed, LineRequest, Menus, Questions
 from cinch_tui.widgets.prompt.history import PromptHistory
 from harness.errors import ConfigError
 from harness.session.paths import project_dir
+
+T = TypeVar("T")
+
+
+class AgentThread:
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        # A thread that hangs must not keep the process.
+        self._thread = threading.Thread(target=self._turn, name="agent", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run a coroutine in the thread; callable from any thread."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Call a function in the thread; callable from any thread."""
+        self._loop.call_soon_threadsafe(function)
+
+    def stop(self) -> None:
+        self.call(self._loop.stop)
+        self._thread.join(timeout=1)
+
+    def _turn(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+
 
 KILLED = 128
 INTERRUPTED = 130

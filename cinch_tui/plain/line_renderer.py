@@ -6,11 +6,10 @@ import time
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from cinch_tui.app.hints import app_hints
-from cinch_tui.plain.line_writer import LineWriter
-from cinch_tui.plain.live import LiveOutput
-from cinch_tui.plain.showing import line_count, shorten, view_lines
+from cinch_tui.plain.line_writer import LineWriter, LiveOutput
+from cinch_tui.plain.view_lines import line_count, shorten, view_lines
 from cinch_tui.rendering.safe_text import one_line
+from cinch_tui.reports.formatting import app_hints
 from cinch_tui.reports.notices import compaction_text, notice_of
 from cinch_tui.shell_line import is_report, output_text
 from harness.agent.agent import Agent

@@ -1,18 +1,71 @@
-"""Numbered choices: written as lines, answered by a number."""
+"""Dialogs of plain mode: requests for lines, answered by the thread that reads the input, and numbered choices."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import field
 
 from cinch_tui.notifications.presence import Presence
 from cinch_tui.plain.line_writer import LineWriter
-from cinch_tui.plain.questions import InputClosed, Questions
 from harness.lazy_dataclass import dataclass
 
 PAGE = 20
 AGAIN = "?"
 """Typed instead of a number, lists the choices again."""
+
+
+class InputClosed(Exception):
+    """The input has ended."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LineRequest:
+    """Request for a line."""
+
+    prompt: str
+    opens: bool
+    """True for a new question: lines typed before do not answer it."""
+
+    hidden: bool = False
+    """True to read without echo."""
+
+    answer: Future[str] = field(default_factory=lambda: Future())
+
+
+class Questions:
+    """Queue of requests; `wake` notifies the reading thread, `withdraw` aborts the line it is reading."""
+
+    def __init__(self, wake: Callable[[], None], withdraw: Callable[[], None]) -> None:
+        self._wake = wake
+        self._withdraw = withdraw
+        self._waiting: deque[LineRequest] = deque()
+
+    async def line(self, prompt: str, *, opens: bool = False, hidden: bool = False) -> str:
+        """Request a line from the user.
+
+        Raises:
+            InputClosed: the input has ended.
+        """
+        asked = LineRequest(prompt, opens, hidden)
+        self._waiting.append(asked)
+        self._wake()
+        try:
+            return await asyncio.wrap_future(asked.answer)
+        except asyncio.CancelledError:
+            asked.answer.cancel()
+            self._withdraw()
+            raise
+
+    def next(self) -> LineRequest | None:
+        """Return the next request that was not cancelled; called by the reading thread."""
+        while self._waiting:
+            asked = self._waiting.popleft()
+            if not asked.answer.cancelled():
+                return asked
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import time
 from dataclasses import field
 from enum import IntEnum
 
-from cinch_tui.app.hints import app_hints
+from cinch_tui.reports.formatting import app_hints
 from harness.agent.result import AgentResult
 from harness.events import (
     AgentEnd,

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from cinch_tui.cost_text import format_cost
+from cinch_tui.reports.formatting import format_cost
 from harness.approval.rules import notation
 from harness.context.citations import text_with_sources
 from harness.messages import AssistantMessage, Message, Usage, UserMessage

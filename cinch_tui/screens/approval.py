@@ -19,8 +19,7 @@ from cinch_tui.rendering.diff import diff_stat
 from cinch_tui.rendering.safe_text import one_line, reveal
 from cinch_tui.screens.dialog import GRACE, stylesheets
 from cinch_tui.screens.docked import CONVERSATION_HINT, DialogFrame, DockedDialog
-from cinch_tui.user_dialogs.call_text import why
-from cinch_tui.user_dialogs.pending_calls import WaitingCalls
+from cinch_tui.user_dialogs.approval_options import WaitingCalls, why
 from cinch_tui.widgets.answer_bar import Answer, AnswerBar
 from cinch_tui.widgets.diff_view import ViewPane
 from cinch_tui.widgets.review_pane import ReviewPane

@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 from cinch_tui.keys.keymap import bindings, hint, label_of
 from cinch_tui.screens.dialog import GRACE, stylesheets
 from cinch_tui.screens.docked import CONVERSATION_HINT, DialogFrame, DockedDialog
-from cinch_tui.user_dialogs.call_text import PLAN_ANSWERS
+from cinch_tui.user_dialogs.approval_options import PLAN_ANSWERS
 from cinch_tui.widgets.answer_bar import Answer, AnswerBar
 from cinch_tui.widgets.markdown_text import MarkdownText
 from harness.user_requests import PlanDecision

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinch_tui.reports.session_list import ago, place_of
+from cinch_tui.reports.formatting import ago, place_of
 from cinch_tui.screens.picker import Item, Picker
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from textual.app import App
 
-    from cinch_tui.app.theme_switch import ThemeSwitch
+    from cinch_tui.app.themes import ThemeSwitch
     from cinch_tui.config.options import Options
     from cinch_tui.config.settings import Settings
     from cinch_tui.controller.view import ChatView
@@ -91,7 +91,7 @@ def theme_switch_of(app: App[object]) -> ThemeSwitch:
     Raises:
         CinchError: The app has none.
     """
-    from cinch_tui.app.theme_switch import Themed
+    from cinch_tui.app.themes import Themed
     from harness.errors import CinchError
 
     if not isinstance(app, Themed):

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from cinch_tui.app.hints import app_hints
 from cinch_tui.attached_files import attached_names, without_attached
+from cinch_tui.reports.formatting import app_hints
 from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import NoticeBlock, UserBlock

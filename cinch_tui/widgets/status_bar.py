@@ -16,8 +16,8 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from cinch_tui.config.settings import StatusItem
-from cinch_tui.cost_text import format_cost
 from cinch_tui.rendering.safe_text import one_line
+from cinch_tui.reports.formatting import format_cost
 from cinch_tui.widgets.context_gauge import ContextGauge
 from harness.lazy_dataclass import dataclass
 from harness.terminal_text import escape_controls

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.app.hints import app_hints
 from cinch_tui.models.connecting import connect
+from cinch_tui.reports.formatting import app_hints
 from harness.errors import ConfigError
 from providers.catalog import EnvironmentCredentials
 

@@ -11,7 +11,7 @@ from fakes.talk import written
 
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Choice
-from cinch_tui.commands.session_choices import SessionChoices
+from cinch_tui.commands.session import SessionChoices
 from cinch_tui.user_input import UserInput
 from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, CommandCompletion, Completion, best
 from cinch_tui.widgets.prompt.history import PromptHistory

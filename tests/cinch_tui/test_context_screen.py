@@ -7,7 +7,7 @@ from fakes.dialogs import Host
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from cinch_tui.app.theming import BUILTIN_FOLDER, load_theme
+from cinch_tui.app.themes import BUILTIN_FOLDER, load_theme
 from cinch_tui.reports.context import report, whole_text
 from cinch_tui.screens.context import ContextScreen, texts_of
 from cinch_tui.widgets.diff_view import ViewPane

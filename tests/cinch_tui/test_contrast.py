@@ -10,7 +10,7 @@ import pytest
 from fakes.widget_app import STYLES
 from textual.color import Color
 
-from cinch_tui.app.theming import load_theme, theme_names
+from cinch_tui.app.themes import load_theme, theme_names
 
 COLOURED = tuple(name for name in theme_names() if not name.startswith("ansi"))
 """What the colours of a terminal are is known to its owner alone."""

@@ -10,7 +10,7 @@ from textual.app import App
 from textual.widgets import Static
 
 from cinch_tui.fuzzy_match import match_spans, rank_matches
-from cinch_tui.reports.session_list import DAY, ago
+from cinch_tui.reports.formatting import DAY, ago
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.sessions import SessionPicker, pick_session
 from cinch_tui.widgets.item_list import ItemList

@@ -8,7 +8,7 @@ from fakes.dialogs import Host
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from cinch_tui.app.theming import BUILTIN_FOLDER, load_theme
+from cinch_tui.app.themes import BUILTIN_FOLDER, load_theme
 from cinch_tui.config.layers import Sources
 from cinch_tui.config.names import value_of
 from cinch_tui.config.settings import Settings, Value

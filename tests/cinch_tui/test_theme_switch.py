@@ -7,7 +7,7 @@ import pytest
 from fakes.chat import chat, ready, until
 from textual.events import AppFocus
 
-from cinch_tui.app.theme_switch import TerminalColours
+from cinch_tui.app.themes import TerminalColours
 from cinch_tui.config.paths import find_paths
 from cinch_tui.screens.picker import Picker
 from cinch_tui.terminal.background import TerminalBackground

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from textual.color import Color
 
-from cinch_tui.app.theming import BUILTIN_FOLDER, DEFAULT_THEME, load_theme, theme_names
+from cinch_tui.app.themes import BUILTIN_FOLDER, DEFAULT_THEME, load_theme, theme_names
 from harness.errors import ConfigError
 
 BUILTIN = (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.app.theming import load_theme
+from cinch_tui.app.themes import load_theme
 from cinch_tui.config.file import read_config_file
 from cinch_tui.config.layers import Config, Sources, load_config
 from cinch_tui.config.trust import TrustStore

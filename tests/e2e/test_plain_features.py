@@ -11,7 +11,7 @@ from e2e.lines import Lines
 from fakes.script import Failure, Reply
 
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.plain.help import OF_THE_SCREEN
+from cinch_tui.plain.command_host import OF_THE_SCREEN
 
 pytestmark = pytest.mark.pty
 

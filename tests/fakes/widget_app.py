@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from cinch_tui.app.theming import DEFAULT_THEME, load_theme
+from cinch_tui.app.themes import DEFAULT_THEME, load_theme
 
 STYLES = Path(__file__).resolve().parents[2] / "cinch_tui" / "styles"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.plain.completing import completions
+from cinch_tui.plain.keyboard import completions
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cinch_tui.plain.composing import is_complete, join_lines
+from cinch_tui.plain.keyboard import is_complete, join_lines
 
 
 @pytest.mark.parametrize(

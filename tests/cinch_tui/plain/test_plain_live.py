@@ -3,8 +3,7 @@ from __future__ import annotations
 import asyncio
 import io
 
-from cinch_tui.plain.line_writer import LineWriter
-from cinch_tui.plain.live import LiveOutput
+from cinch_tui.plain.line_writer import LineWriter, LiveOutput
 from harness.views import TerminalView
 
 MOST = 5

@@ -6,7 +6,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 
-from cinch_tui.app.theming import load_theme
+from cinch_tui.app.themes import load_theme
 from cinch_tui.rendering.few_colours import FewColours, nearest
 
 

@@ -1,12 +1,35 @@
-"""Details of a session in a list: its age, and where it is open."""
+"""Short texts for all front ends: costs, ages, hints in errors."""
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from harness.session.index import SessionSummary
+
+
+def format_cost(cost: float | None) -> str:
+    """Format a cost in US dollars with four decimals, or as "free" or "cost unknown"."""
+    if cost is None:
+        return "cost unknown"
+    return f"${cost:.4f}" if cost else "free"
+
+
+_HINTS = (
+    (re.compile(r"pass api_key= to connect\(\) for ([\w.-]+)"), r"enter it with #key \1"),
+    (re.compile(r"pass base_url= to connect\(\)"), "start cinch with --base-url"),
+    (re.compile(r'list_models\("([\w.-]+)"\) lists'), r"cinch models \1 lists"),
+)
+
+
+def app_hints(text: str) -> str:
+    """An error text of the library, with commands and options of the app instead of Python arguments."""
+    for pattern, hint in _HINTS:
+        text = pattern.sub(hint, text)
+    return text
+
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 

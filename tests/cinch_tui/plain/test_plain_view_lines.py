@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cinch_tui.plain.showing import diff_lines, shorten, view_lines
+from cinch_tui.plain.view_lines import diff_lines, shorten, view_lines
 from harness.views import DiffView, ListingView, TerminalView, TodoItem, TodoView
 
 OLD = "".join(f"line {number}\n" for number in range(1, 21))

@@ -17,7 +17,7 @@ from harness.workspace.disk import read_regular
 from harness.workspace.file_text import digest, file_text
 from harness.workspace.hunks import applied, hunks_of
 from harness.workspace.workspace import MAX_EDITABLE, Workspace
-from tools.git_environment import git_environment
+from tools.environment import git_environment
 
 MOST_FILES = 500
 SECONDS = 20.0

@@ -21,19 +21,17 @@ def builtin_tools(*, secrets: Callable[[], Iterable[str]] = tuple) -> list[Tool]
     """Return every built-in tool, in the order a model sees them; each is imported when it is first called.
 
     Args:
-        secrets: Returns the names of environment variables that are hidden from commands, in addition to the keys of
-            known
-            model services; called when the first command runs.
+        secrets: Returns the names of environment variables that are hidden from commands, in addition to the keys
+            of known model services; called when the first command runs.
     """
-    from tools.builtin import loaders
-    from tools.lazy import LazyTool
+    from tools.builtin import CLASSES, LazyTool
 
-    return [LazyTool(name, build) for name, build in loaders(secrets).items()]
+    return [LazyTool(name, secrets) for name in CLASSES]
 
 
 def load(tools: Iterable[Tool]) -> None:
     """Import the built-in tools among `tools`, instead of with their first call; meant for a thread."""
-    from tools.lazy import LazyTool
+    from tools.builtin import LazyTool
 
     for tool in tools:
         if isinstance(tool, LazyTool):

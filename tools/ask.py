@@ -10,7 +10,6 @@ from pydantic import Field, field_validator, model_validator
 from harness.messages import JsonObject, JsonValue
 from harness.ports.interaction import ask_all
 from harness.ports.tool import Tool, ToolContext, ToolOutput
-from harness.risk import Risk
 from harness.user_requests import Answer, Choice, Question
 from harness.views import TextView
 from tools.typed import Parameters, TypedTool
@@ -72,6 +71,7 @@ class AskArguments(AskQuestion):
 class AskTool(TypedTool[AskArguments]):
     name = "ask_user"
     label = "Question"
+    risk_level = "none"
     Arguments = AskArguments
 
     def summary(self, arguments: JsonObject) -> str:
@@ -83,10 +83,6 @@ class AskTool(TypedTool[AskArguments]):
                 return " ".join(prompt.split())
             case _:
                 return ""
-
-    def risk_of(self, arguments: AskArguments) -> Risk:
-        del arguments
-        return Risk("none")
 
     async def execute(self, arguments: AskArguments, context: ToolContext) -> ToolOutput:
         questions = [_question(each, arguments.timeout_s) for each in arguments.all]

@@ -19,10 +19,9 @@ from harness.messages import JsonObject, new_id
 from harness.ports.tool import Revisable, Tool, ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import TerminalView, View
-from tools.git_environment import git_environment
-from tools.model_keys import without_model_keys
+from tools.environment import command_environment, git_environment
 from tools.output import LARGEST_FILE, CapturedOutput, for_model
-from tools.process import Command, Ended, quiet_environment, run_command
+from tools.shell_command import CommandResult, ShellCommand, run_command
 from tools.shell_git import folders_of_git, use_of_git
 from tools.shell_risk import assess, only_reads
 from tools.typed import Parameters, TypedTool
@@ -120,52 +119,50 @@ class BashTool(TypedTool[BashArguments]):
         finally:
             execution.live.stop()
 
-    async def _command(self, arguments: BashArguments, context: ToolContext) -> Command:
-        environment = quiet_environment(without_model_keys(os.environ, self._secrets))
+    async def _command(self, arguments: BashArguments, context: ToolContext) -> ShellCommand:
+        environment = command_environment(os.environ, self._secrets)
         folder, use = context.workspace.root, use_of_git(arguments.command)
         folders = folders_of_git(arguments.command, folder)
         # Looking for drivers may run git itself.
         environment = await asyncio.to_thread(git_environment, environment, folders, use)
-        return Command(arguments.command, folder, environment, is_users=context.by_user)
+        return ShellCommand(arguments.command, folder, environment, is_users=context.by_user)
 
 
 class _Execution:
     """A running command: its output, its job and its result."""
 
-    def __init__(self, command: Command, context: ToolContext) -> None:
+    def __init__(self, command: ShellCommand, context: ToolContext) -> None:
         self._command = command
         self._jobs = context.jobs or Jobs()
         self._call_id = context.call_id
         # Some models reuse call ids: a later command must not overwrite the output file of a job.
         spill = spill_name("bash", f"{context.call_id[:60]}-{new_id()[:8]}")
         self._captured = CapturedOutput(context.output_limit(LIMIT), context.spill_dir / spill)
-        self._ended: Ended | None = None
+        self._result: CommandResult | None = None
         self._job: Job | None = None
         self._is_warned = False
-        self.live = _Throttle(
-            lambda: context.update(_view(command, self._captured, self._captured.latest(_SHOWN_LIVE)))
-        )
+        self.live = _Throttle(lambda: context.update(self._view(self._captured.latest(_SHOWN_LIVE))))
 
     def output_so_far(self) -> ToolOutput:
         """Return the output so far, for a call that is interrupted."""
         output = self._captured.full_text()
-        return ToolOutput.text(for_model(output, ""), view=_view(self._command, self._captured, output))
+        return ToolOutput.text(for_model(output, ""), view=self._view(output))
 
     async def run(self, seconds: float) -> ToolOutput:
         job = self._start()
         match await self._jobs.wait(job, seconds):
             case "over":
-                return self._report(job)
+                return self._final_result(job)
             case "moved":
                 return self._in_background_result(job, MOVED_TO_BACKGROUND)
             case "late":
                 await self._jobs.stop(job)
-                return _timed_out(self._command, self._captured, seconds)
+                return self._timeout_result(seconds)
 
     async def in_background(self) -> ToolOutput:
         job = self._start()
         if await self._jobs.wait(job, _QUICK_END_SECONDS) == "over":
-            return self._report(job)
+            return self._final_result(job)
         self._jobs.to_background(job)
         return self._in_background_result(job, "Running in the background")
 
@@ -177,10 +174,10 @@ class _Execution:
 
     async def _work(self) -> int:
         try:
-            self._ended = await run_command(self._command, self._on_output)
+            self._result = await run_command(self._command, self._on_output)
         finally:
             self._captured.close()
-        return self._ended.exit_code
+        return self._result.exit_code
 
     def _on_output(self, data: bytes) -> None:
         self._captured.feed(data)
@@ -189,16 +186,34 @@ class _Execution:
             self._is_warned = True
             self._jobs.warn(self._job, EXCESSIVE_OUTPUT)
 
-    def _report(self, job: Job) -> ToolOutput:
+    def _final_result(self, job: Job) -> ToolOutput:
         job.task.result()
-        assert self._ended is not None
-        return _report(self._command, self._captured, self._ended)
+        assert self._result is not None
+        code, output = self._result.exit_code, self._captured.text()
+        text = f"Exit code: {code}{_signal_name(code)}\n{for_model(output, '(no output)')}"
+        details: JsonObject = {"exit_code": code, "duration": round(self._result.duration, 3)}
+        view = replace(self._view(output), exit_code=code)
+        return ToolOutput.text(text + _left_running_note(self._result.left_running), view=view, details=details)
+
+    def _timeout_result(self, seconds: float) -> ToolOutput:
+        output = self._captured.text()
+        text = (
+            f"Timed out after {seconds:g} s: the command and every process it started were killed. "
+            f"Output until then:\n{for_model(output, '(no output)')}"
+        )
+        details: JsonObject = {"exit_code": None, "duration": round(seconds, 3)}
+        view = replace(self._view(output), note=f"timed out after {seconds:g} s")
+        return ToolOutput.failure(text, view=view, details=details)
 
     def _in_background_result(self, job: Job, how: str) -> ToolOutput:
         printed = self._captured.new_text()
         text = f"{how} as {job.id}. {BACKGROUND_HINT}\nOutput so far:\n{for_model(printed, '(nothing)')}"
-        view = _view(self._command, self._captured, printed)
-        return ToolOutput.text(text, view=view, details={"job_id": job.id})
+        return ToolOutput.text(text, view=self._view(printed), details={"job_id": job.id})
+
+    def _view(self, output: str) -> TerminalView:
+        """Return a view of `output` with the number of characters that were left out of it."""
+        left_out = max(0, self._captured.length - len(output)) or None
+        return TerminalView(self._command.text, output, left_out=left_out)
 
 
 class _Throttle:
@@ -241,31 +256,6 @@ def _reason(error: OSError | ValueError, folder: Path) -> str:
     return str(error)
 
 
-def _report(command: Command, captured: CapturedOutput, ended: Ended) -> ToolOutput:
-    output = captured.text()
-    headline = f"Exit code: {ended.exit_code}{_signal_name(ended.exit_code)}"
-    text = f"{headline}\n{for_model(output, '(no output)')}{_left_running_note(ended)}"
-    details: JsonObject = {"exit_code": ended.exit_code, "duration": round(ended.duration, 3)}
-    view = replace(_view(command, captured, output), exit_code=ended.exit_code)
-    return ToolOutput.text(text, view=view, details=details)
-
-
-def _view(command: Command, captured: CapturedOutput, output: str) -> TerminalView:
-    """Return a view of `output` with the number of characters that were left out of it."""
-    return TerminalView(command.text, output, left_out=max(0, captured.length - len(output)) or None)
-
-
-def _timed_out(command: Command, captured: CapturedOutput, seconds: float) -> ToolOutput:
-    output = captured.text()
-    text = (
-        f"Timed out after {seconds:g} s: the command and every process it started were killed. "
-        f"Output until then:\n{for_model(output, '(no output)')}"
-    )
-    details: JsonObject = {"exit_code": None, "duration": round(seconds, 3)}
-    view = replace(_view(command, captured, output), note=f"timed out after {seconds:g} s")
-    return ToolOutput.failure(text, view=view, details=details)
-
-
 def _signal_name(exit_code: int) -> str:
     """Return the name of the signal that probably ended a command, which shells report as 128 plus its number.
 
@@ -275,11 +265,11 @@ def _signal_name(exit_code: int) -> str:
     return f" ({name})" if name else ""
 
 
-def _left_running_note(ended: Ended) -> str:
-    if ended.left_running is None:
+def _left_running_note(group: int | None) -> str:
+    if group is None:
         return ""
     return (
-        f"\n[It left processes running in the background; stop them with: kill -- -{ended.left_running}. "
+        f"\n[It left processes running in the background; stop them with: kill -- -{group}. "
         "Their output is lost from now on unless it goes to a file.]"
     )
 

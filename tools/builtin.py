@@ -1,107 +1,124 @@
-"""Loaders of the built-in tools, in the order a model sees them."""
+"""Table of the built-in tools; each is imported when it is first called.
+
+Importing pydantic and a tool's own dependencies takes longer than a short answer, and most runs call few tools. Until
+then `manifest.json` supplies label and schema; `make snapshots` generates it, and a test compares it with the tools.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from harness.ports.tool import Revisable
 
 if TYPE_CHECKING:
-    from harness.ports.tool import Tool
+    from harness.messages import JsonObject
+    from harness.ports.tool import Tool, ToolContext, ToolOutput
+    from harness.risk import Risk
+    from harness.views import View
+    from tools.typed import TypedTool
+
+FOLDER = Path(__file__).parent
+MANIFEST = FOLDER / "manifest.json"
+
+CLASSES = {
+    "read_file": "tools.read:ReadTool",
+    "write_file": "tools.write:WriteTool",
+    "edit_file": "tools.edit:EditTool",
+    "list_files": "tools.list:ListTool",
+    "find_files": "tools.find:FindTool",
+    "grep": "tools.grep:GrepTool",
+    "bash": "tools.bash:BashTool",
+    "job_output": "tools.jobs:JobOutputTool",
+    "job_kill": "tools.jobs:JobKillTool",
+    "todo": "tools.todo:TodoTool",
+    "ask_user": "tools.ask:AskTool",
+    "delegate_sub_agent": "tools.delegate:DelegateTool",
+    "submit_plan": "tools.plan:PlanTool",
+}
+"""Module and class of each tool, in the order a model sees them."""
 
 
-def loaders(secrets: Callable[[], Iterable[str]] = tuple) -> dict[str, Callable[[], Tool]]:
-    """Return a loader for each tool name: pydantic is imported only for tools that are called."""
-    return {
-        "read_file": _read,
-        "write_file": _write,
-        "edit_file": _edit,
-        "list_files": _list,
-        "find_files": _find,
-        "grep": _grep,
-        "bash": partial(_bash, secrets),
-        "job_output": _job_output,
-        "job_kill": _job_kill,
-        "todo": _todo,
-        "ask_user": _ask,
-        "delegate_sub_agent": _delegate,
-        "submit_plan": _plan,
-    }
+def create_tool(name: str, secrets: Callable[[], Iterable[str]] = tuple) -> TypedTool[Any]:
+    """Import a tool and create it; `secrets` as in `tools.builtin_tools`."""
+    from pkgutil import resolve_name  # not needed before the first call
+
+    tool_class: Callable[..., TypedTool[Any]] = resolve_name(CLASSES[name])
+    return tool_class(secrets()) if name == "bash" else tool_class()
 
 
-def _read() -> Tool:
-    from tools.read import ReadTool
+class LazyTool:
+    """Proxy of a built-in tool."""
 
-    return ReadTool()
+    def __init__(self, name: str, secrets: Callable[[], Iterable[str]] = tuple) -> None:
+        manifest = _manifests()[name]
+        self.name = name
+        self.label = manifest.label
+        self.mutates = manifest.mutates
+        self.parameters = manifest.parameters
+        self._secrets = secrets
+        self._loaded: TypedTool[Any] | None = None
 
+    @property
+    def description(self) -> str:
+        return description_of(self.name)
 
-def _write() -> Tool:
-    from tools.write import WriteTool
+    def load(self) -> TypedTool[Any]:
+        """Return the tool itself; may be called from any thread."""
+        if self._loaded is None:
+            self._loaded = create_tool(self.name, self._secrets)
+        return self._loaded
 
-    return WriteTool()
+    def validate(self, arguments: JsonObject) -> JsonObject:
+        return self.load().validate_with_schema(self.parameters, arguments)
 
+    def summary(self, arguments: JsonObject) -> str:
+        return self.load().summary(arguments)
 
-def _edit() -> Tool:
-    from tools.edit import EditTool
+    def risk(self, arguments: JsonObject) -> Risk:
+        return self.load().risk(arguments)
 
-    return EditTool()
+    async def preview(self, arguments: JsonObject, context: ToolContext) -> View | ToolOutput | None:
+        return await self.load().preview(arguments, context)
 
+    async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        return await self.load().run(arguments, context)
 
-def _list() -> Tool:
-    from tools.list import ListTool
-
-    return ListTool()
-
-
-def _find() -> Tool:
-    from tools.find import FindTool
-
-    return FindTool()
-
-
-def _grep() -> Tool:
-    from tools.grep import GrepTool
-
-    return GrepTool()
-
-
-def _bash(secrets: Callable[[], Iterable[str]]) -> Tool:
-    from tools.bash import BashTool
-
-    return BashTool(secrets())
-
-
-def _job_output() -> Tool:
-    from tools.jobs import JobOutputTool
-
-    return JobOutputTool()
+    def revised(self, arguments: JsonObject, view: View, text: str) -> JsonObject | None:
+        tool = self.load()
+        return tool.revised(arguments, view, text) if isinstance(tool, Revisable) else None
 
 
-def _job_kill() -> Tool:
-    from tools.jobs import JobKillTool
-
-    return JobKillTool()
-
-
-def _todo() -> Tool:
-    from tools.todo import TodoTool
-
-    return TodoTool()
+@cache
+def description_of(name: str) -> str:
+    """Return the description of a tool for the model."""
+    return (FOLDER / "descriptions" / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
-def _ask() -> Tool:
-    from tools.ask import AskTool
-
-    return AskTool()
-
-
-def _delegate() -> Tool:
-    from tools.delegate import DelegateTool
-
-    return DelegateTool()
+class _ToolManifest(NamedTuple):
+    label: str
+    mutates: bool
+    parameters: JsonObject
 
 
-def _plan() -> Tool:
-    from tools.plan import PlanTool
+@cache
+def _manifests() -> dict[str, _ToolManifest]:
+    return {name: _ToolManifest(**fields) for name, fields in json.loads(MANIFEST.read_text(encoding="utf-8")).items()}
 
-    return PlanTool()
+
+def manifest_text() -> str:
+    """Return the content of `manifest.json` for the tools as they are."""
+    tools = map(create_tool, CLASSES)
+    manifests = {tool.name: _ToolManifest(tool.label, tool.mutates, tool.parameters)._asdict() for tool in tools}
+    return json.dumps(manifests, ensure_ascii=False, indent=1) + "\n"
+
+
+if TYPE_CHECKING:
+    _: type[Tool] = LazyTool
+    _revisable: type[Revisable] = LazyTool
+
+if __name__ == "__main__":
+    MANIFEST.write_text(manifest_text(), encoding="utf-8")

@@ -8,7 +8,6 @@ from pydantic import Field
 
 from harness.messages import JsonObject
 from harness.ports.tool import SubagentTask, Tool, ToolContext, ToolOutput
-from harness.risk import Risk
 from tools.typed import Parameters, TypedTool
 
 
@@ -27,6 +26,7 @@ class DelegateTool(TypedTool[DelegateArguments]):
 
     name = "delegate_sub_agent"
     label = "Sub-agent"
+    risk_level = "none"
     Arguments = DelegateArguments
 
     def summary(self, arguments: JsonObject) -> str:
@@ -34,10 +34,6 @@ class DelegateTool(TypedTool[DelegateArguments]):
         if isinstance(name, str) and name.strip():
             return name.strip()
         return next(iter(task.strip().splitlines()), "") if isinstance(task, str) else ""
-
-    def risk_of(self, arguments: DelegateArguments) -> Risk:
-        del arguments
-        return Risk("none")
 
     async def execute(self, arguments: DelegateArguments, context: ToolContext) -> ToolOutput:
         if context.delegate is None:

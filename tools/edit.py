@@ -13,8 +13,8 @@ from harness.risk import Risk
 from harness.views import DiffView, View
 from harness.workspace.file_text import FileText
 from harness.workspace.workspace import Change
+from tools.edits import AppliedEdits, Edit, RejectedEdits, apply_edits, edits_for
 from tools.protected_paths import check_resolved_path, risk_of_change
-from tools.text.edits import Edit, Edited, Refused, apply_edits, edits_for
 from tools.typed import Parameters, TypedTool
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class EditTool(TypedTool[EditParameters]):
         return risk_of_change(arguments.path)
 
     async def preview_of(self, arguments: EditParameters, context: ToolContext) -> View | ToolOutput | None:
-        attempt = _Attempt(arguments.all_edits)
+        attempt = _PendingEdits(arguments.all_edits)
         try:
             check_resolved_path(context.workspace, arguments.path)
             change = await context.workspace.preview_splice(arguments.path, attempt)
@@ -90,30 +90,30 @@ class EditTool(TypedTool[EditParameters]):
 
     async def execute(self, arguments: EditParameters, context: ToolContext) -> ToolOutput:
         check_resolved_path(context.workspace, arguments.path)
-        attempt = _Attempt(arguments.all_edits)
+        attempt = _PendingEdits(arguments.all_edits)
         change = await context.workspace.splice(arguments.path, attempt)
         return _output(context.workspace.display(change.path), attempt, change)
 
 
-class _Attempt:
+class _PendingEdits:
     """Edits with their outcome; a file they do not match is left unchanged."""
 
     def __init__(self, edits: list[Edit]) -> None:
         self._edits = edits
-        self.outcome: Edited | Refused = Refused("The edits were not applied.")
+        self.outcome: AppliedEdits | RejectedEdits = RejectedEdits("The edits were not applied.")
 
     def __call__(self, file: FileText) -> FileText:
         self.outcome = apply_edits(file, self._edits)
-        return self.outcome.file if isinstance(self.outcome, Edited) else file
+        return self.outcome.file if isinstance(self.outcome, AppliedEdits) else file
 
 
-def _output(path: str, attempt: _Attempt, change: Change) -> ToolOutput:
+def _output(path: str, attempt: _PendingEdits, change: Change) -> ToolOutput:
     match attempt.outcome:
-        case Refused(reason):
+        case RejectedEdits(reason):
             return ToolOutput.failure(f"{path}: {reason}")
-        case Edited() if change.old == change.new:
+        case AppliedEdits() if change.old == change.new:
             return ToolOutput.failure(f"{path}: the edits leave the file as it is. Nothing was changed.")
-        case Edited(_, regions, places, notes):
+        case AppliedEdits(_, regions, places, notes):
             where = f"{places} places" if places > 1 else "1 place"
             lines = ", ".join(f"{first}–{last}" if first != last else f"{first}" for first, last in regions[:10])
             noun = "line" if len(regions) == 1 and regions[0][0] == regions[0][1] else "lines"

@@ -9,10 +9,11 @@ from pydantic import AliasChoices, Field
 from harness.jobs import Job, Jobs
 from harness.messages import JsonObject
 from harness.ports.tool import Tool, ToolContext, ToolOutput
-from harness.risk import Risk
 from harness.views import TerminalView
 from tools.output import for_model
 from tools.typed import Parameters, TypedTool
+
+LONGEST_WAIT = 600
 
 
 class JobArguments(Parameters):
@@ -24,33 +25,29 @@ class JobArguments(Parameters):
     )
 
 
+class JobOutputArguments(JobArguments):
+    wait_s: float = Field(default=0, ge=0, le=LONGEST_WAIT, description="Seconds to wait for its end.")
+
+
 ArgumentsT = TypeVar("ArgumentsT", bound=JobArguments)
 
 
 class JobTool(TypedTool[ArgumentsT]):
     """Needs no approval: the command was approved when it started."""
 
-    def risk_of(self, arguments: ArgumentsT) -> Risk:
-        del arguments
-        return Risk("none")
+    risk_level = "none"
 
+    async def execute(self, arguments: ArgumentsT, context: ToolContext) -> ToolOutput:
+        jobs = context.jobs
+        job = jobs.find(arguments.job_id) if jobs else None
+        if jobs is None or job is None:
+            known = ", ".join(f"{job.id} ({job.spec.title})" for job in jobs.all) if jobs else ""
+            hint = f"Known jobs: {known}." if known else "Nothing runs in the background."
+            return ToolOutput.failure(f"There is no job {arguments.job_id!r}. {hint}")
+        return await self.use(job, jobs, arguments)
 
-def no_such_job(job_id: str, jobs: Jobs | None) -> str:
-    """Return the error for an unknown job id, with the known ones."""
-    known = ", ".join(f"{job.id} ({job.spec.title})" for job in jobs.all) if jobs else ""
-    return f"There is no job {job_id!r}. " + (f"Known jobs: {known}." if known else "Nothing runs in the background.")
-
-
-def state_of(job: Job) -> JsonObject:
-    """Return the state and exit code, for programs."""
-    return {"state": job.state, "exit_code": job.exit_code}
-
-
-LONGEST_WAIT = 600
-
-
-class JobOutputArguments(JobArguments):
-    wait_s: float = Field(default=0, ge=0, le=LONGEST_WAIT, description="Seconds to wait for its end.")
+    async def use(self, job: Job, jobs: Jobs, arguments: ArgumentsT) -> ToolOutput:
+        raise NotImplementedError
 
 
 class JobOutputTool(JobTool[JobOutputArguments]):
@@ -58,16 +55,10 @@ class JobOutputTool(JobTool[JobOutputArguments]):
     label = "Job output"
     Arguments = JobOutputArguments
 
-    async def execute(self, arguments: JobOutputArguments, context: ToolContext) -> ToolOutput:
-        job = context.jobs.find(arguments.job_id) if context.jobs else None
-        if context.jobs is None or job is None:
-            return ToolOutput.failure(no_such_job(arguments.job_id, context.jobs))
+    async def use(self, job: Job, jobs: Jobs, arguments: JobOutputArguments) -> ToolOutput:
         if arguments.wait_s and job.state == "running":
-            await context.jobs.wait_in_background(job, arguments.wait_s)
-        printed = job.spec.output.new_text()
-        text = f"{job.id} ({job.spec.title}): {job.status_text}.\n{for_model(printed, '(nothing new)')}"
-        view = TerminalView(job.spec.title, printed, job.exit_code)
-        return ToolOutput.text(text, view=view, details={"job_id": job.id, **state_of(job)})
+            await jobs.wait_in_background(job, arguments.wait_s)
+        return _new_output(job)
 
 
 class JobKillTool(JobTool[JobArguments]):
@@ -76,17 +67,18 @@ class JobKillTool(JobTool[JobArguments]):
     mutates = True
     Arguments = JobArguments
 
-    async def execute(self, arguments: JobArguments, context: ToolContext) -> ToolOutput:
-        job = context.jobs.find(arguments.job_id) if context.jobs else None
-        if context.jobs is None or job is None:
-            return ToolOutput.failure(no_such_job(arguments.job_id, context.jobs))
+    async def use(self, job: Job, jobs: Jobs, arguments: JobArguments) -> ToolOutput:
         if job.state != "running":
             return ToolOutput.text(f"{job.id} had already ended: {job.status_text}.")
-        await context.jobs.stop(job, "model")
-        printed = job.spec.output.new_text()
-        text = f"{job.id} ({job.spec.title}): {job.status_text}.\nLast output:\n{for_model(printed, '(nothing new)')}"
-        view = TerminalView(job.spec.title, printed)
-        return ToolOutput.text(text, view=view, details={"job_id": job.id, **state_of(job)})
+        await jobs.stop(job, "model")
+        return _new_output(job, "Last output:\n")
+
+
+def _new_output(job: Job, heading: str = "") -> ToolOutput:
+    printed = job.spec.output.new_text()
+    text = f"{job.id} ({job.spec.title}): {job.status_text}.\n{heading}{for_model(printed, '(nothing new)')}"
+    details: JsonObject = {"job_id": job.id, "state": job.state, "exit_code": job.exit_code}
+    return ToolOutput.text(text, view=TerminalView(job.spec.title, printed, job.exit_code), details=details)
 
 
 if TYPE_CHECKING:

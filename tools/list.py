@@ -52,11 +52,11 @@ class _Folder:
     path: Path
     level: int
     ignored: list[tuple[Path, GitIgnoreSpec]]
-    entries: list[_Entry] = field(default_factory=list["_Entry"])
+    entries: list[_TreeEntry] = field(default_factory=list["_TreeEntry"])
 
 
 @dataclass(slots=True)
-class _Entry:
+class _TreeEntry:
     name: str
     folder: _Folder | None = None
     is_shown: bool = False
@@ -118,7 +118,7 @@ def _walk(top: Path, depth: int, limit: int) -> _Tree:
     return tree
 
 
-def _entries(folder: _Folder, tree: _Tree) -> Iterator[_Entry]:
+def _entries(folder: _Folder, tree: _Tree) -> Iterator[_TreeEntry]:
     try:
         with os.scandir(folder.path) as scan:
             found = sorted(scan, key=lambda each: (not each.is_dir(follow_symlinks=False), each.name))
@@ -134,11 +134,11 @@ def _entries(folder: _Folder, tree: _Tree) -> Iterator[_Entry]:
         if _is_ignored(Path(each.path), rules, is_folder=is_folder):
             tree.ignored += 1
         elif is_folder:
-            yield _Entry(f"{each.name}/", _Folder(Path(each.path), folder.level + 1, rules))
+            yield _TreeEntry(f"{each.name}/", _Folder(Path(each.path), folder.level + 1, rules))
         elif each.is_symlink():
-            yield _Entry(f"{each.name} -> {Path(each.path).readlink()}")
+            yield _TreeEntry(f"{each.name} -> {Path(each.path).readlink()}")
         else:
-            yield _Entry(each.name)
+            yield _TreeEntry(each.name)
 
 
 def _is_ignored(path: Path, rules: list[tuple[Path, GitIgnoreSpec]], *, is_folder: bool) -> bool:

@@ -8,7 +8,6 @@ from pydantic import Field
 
 from harness.messages import JsonObject, Text
 from harness.ports.tool import Tool, ToolContext, ToolOutput
-from harness.risk import Risk
 from harness.user_requests import PlanDecision
 from harness.views import TextView
 from tools.typed import Parameters, TypedTool
@@ -23,16 +22,13 @@ class PlanArguments(Parameters):
 class PlanTool(TypedTool[PlanArguments]):
     name = "submit_plan"
     label = "Plan"
+    risk_level = "none"
     Arguments = PlanArguments
 
     def summary(self, arguments: JsonObject) -> str:
         plan = arguments.get("plan")
         lines = plan.strip().splitlines() if isinstance(plan, str) else []
         return lines[0].lstrip("# ") if lines else ""
-
-    def risk_of(self, arguments: PlanArguments) -> Risk:
-        del arguments
-        return Risk("none")
 
     async def execute(self, arguments: PlanArguments, context: ToolContext) -> ToolOutput:
         decision = await context.propose_plan(arguments.plan)

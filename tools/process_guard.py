@@ -1,17 +1,29 @@
-"""Small shell process that ends our commands' processes after this program has ended, for whatever reason.
+"""Guard process and tags, with which no process of a command outlives this program, however it ends.
 
-It waits for the end of a pipe that only this program holds open, which arrives even after SIGKILL.
+The guard is a small shell process. It waits for the end of a pipe that only this program holds open, which arrives even
+after SIGKILL.
+
+A tag is passed on to all descendants of a process, and neither `setsid` nor a cleared environment removes it: it is
+the soft limit on the CPU time of real-time processes (`RLIMIT_RTTIME`, in microseconds), inherited like every limit,
+visible in `/proc/PID/limits`, and without effect, since the value amounts to thousands of years. Linux only.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
+import random
+import resource
 import signal
-from contextlib import suppress
+import sys
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 
-from tools.process_tag import SERIAL_DIGITS, ProcessTags, tagged
-
+_SERIAL_DIGITS = 6
+_LARGEST = 10**18
+_LOCK = threading.Lock()
 _SHELL = "/bin/sh"
 _IGNORED = (
     signal.SIGINT,
@@ -66,9 +78,14 @@ class ProcessGuard:
     """The guard process: started by the first command, and again if it was killed."""
 
     def __init__(self) -> None:
-        self.tags = ProcessTags()
+        # All tags of this program begin with it, so that they can be found together.
+        self._tag_prefix = random.SystemRandom().randrange(10**11, 10**12)
+        self._serials = itertools.count()
         self._pipe = -1
         self.pid = 0
+
+    def new_tag(self) -> int:
+        return self._tag_prefix * 10**_SERIAL_DIGITS + next(self._serials) % 10**_SERIAL_DIGITS
 
     def start(self) -> None:
         """Start the guard if it is not running; on a system where it cannot be started there is none."""
@@ -98,7 +115,7 @@ class ProcessGuard:
         reading, writing = os.pipe()
         null = (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
         actions = [(os.POSIX_SPAWN_DUP2, reading, 0), null, (os.POSIX_SPAWN_DUP2, 1, 2)]
-        pattern = f"{self.tags.prefix}[0-9]\\{{{SERIAL_DIGITS}\\}}"
+        pattern = f"{self._tag_prefix}[0-9]\\{{{_SERIAL_DIGITS}\\}}"
         try:
             # Without the tag of a program that runs us, whose guard would end this one too early.
             with tagged(None):
@@ -129,3 +146,60 @@ class ProcessGuard:
 def process_guard() -> ProcessGuard:
     """Return the guard of this program: one is enough for all its agents."""
     return ProcessGuard()
+
+
+@cache
+def tags_are_supported() -> bool:
+    if not sys.platform.startswith("linux"):
+        return False
+    hard = resource.getrlimit(resource.RLIMIT_RTTIME)[1]
+    return (hard == resource.RLIM_INFINITY or hard > _LARGEST) and os.access("/proc/self/limits", os.R_OK)
+
+
+@contextmanager
+def tagged(tag: int | None) -> Generator[None]:
+    """Give the tag to processes started inside; None removes the tag that this process may have itself."""
+    if not tags_are_supported():
+        yield
+        return
+    with _LOCK:
+        before = resource.getrlimit(resource.RLIMIT_RTTIME)
+        resource.setrlimit(resource.RLIMIT_RTTIME, (before[1] if tag is None else tag, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_RTTIME, before)
+
+
+def tagged_pids(tag: int) -> Iterator[int]:
+    """Yield the live processes with a tag."""
+    wanted = b" %d " % tag
+    for name in os.listdir("/proc") if tags_are_supported() else ():  # noqa: PTH208  names are wanted, not paths
+        if name.isdecimal() and wanted in _content(f"/proc/{name}/limits") and not _is_dead(name):
+            yield int(name)
+
+
+def untag(tag: int) -> None:
+    """Remove the tag from all processes that have it."""
+    for pid in tagged_pids(tag):
+        with suppress(OSError):
+            hard = resource.prlimit(pid, resource.RLIMIT_RTTIME)[1]
+            resource.prlimit(pid, resource.RLIMIT_RTTIME, (hard, hard))
+
+
+def _is_dead(pid: str) -> bool:
+    """Return True if a process has ended but was not reaped, as in containers without init."""
+    return _content(f"/proc/{pid}/stat").rpartition(b")")[2][:3] in (b"", b" Z ", b" X ")
+
+
+def _content(path: str) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)

@@ -1,20 +1,23 @@
-"""ripgrep as a child process: lookup, streaming and stopping."""
+"""ripgrep as a child process: lookup, streaming and stopping, also if an ignore file is a pipe or a device."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import shutil
 import signal
+import stat
 import sys
 import sysconfig
-from collections.abc import AsyncGenerator, Sequence
+import threading
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
 
+from harness.concurrency.cancellation import cancel_tasks
+from harness.errors import NotAFile
 from harness.lazy_dataclass import dataclass
-from tools.ignore_files import skip_special_ignore_files
 from tools.process_guard import process_guard
 
 _CHUNK = 256 * 1024
@@ -22,6 +25,10 @@ _TIMEOUT = 30.0
 _ERROR_BYTES = 4000
 # .gitignore applies outside repositories too; the user's ripgrep configuration must not change our results.
 _ALWAYS = ("--no-config", "--hidden", "--no-require-git", "--no-messages", "--glob=!.git", "--color=never")
+_IGNORE_FILES = frozenset({".gitignore", ".ignore", ".rgignore"})
+_EXCLUDE = ".git/info/exclude"
+_SLOW_SECONDS = 0.3
+_RELEASE_SECONDS = 0.02
 
 
 class RipgrepMissing(RuntimeError):
@@ -84,7 +91,7 @@ async def _until(deadline: float, stream: asyncio.StreamReader) -> bytes:
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     # asyncio does not consider a process ended while its pipes are unread.
     await process.communicate()
@@ -111,3 +118,70 @@ def ripgrep_path() -> str:
         if os.access(candidate, os.X_OK):
             return str(candidate)
     raise RipgrepMissing("ripgrep (rg) was not found, neither on PATH nor next to this Python. Install ripgrep.")
+
+
+@asynccontextmanager
+async def skip_special_ignore_files(folder: Path, process: asyncio.subprocess.Process) -> AsyncGenerator[None]:
+    """Keep a search of `folder` from blocking: pipes are opened for it, and it is killed if it reads a device.
+
+    Raises:
+        NotAFile: At the end, if the search was killed.
+    """
+    passing = asyncio.create_task(_unblock_when_slow(folder, process))
+    try:
+        yield
+    finally:
+        passing.cancel()
+        await cancel_tasks([passing])
+    if not passing.cancelled():
+        passing.result()
+
+
+async def _unblock_when_slow(folder: Path, process: asyncio.subprocess.Process) -> None:
+    # Only a slow search may be blocked: looking for such files takes longer than most searches.
+    await asyncio.sleep(_SLOW_SECONDS)
+    stop = threading.Event()
+    try:
+        pipes = await asyncio.to_thread(_pipes, folder, stop)
+        while pipes:
+            for pipe in pipes:
+                _release(pipe)
+            await asyncio.sleep(_RELEASE_SECONDS)
+    except NotAFile:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
+        raise
+    finally:
+        stop.set()
+
+
+def _pipes(folder: Path, stop: threading.Event) -> list[str]:
+    found: list[str] = []
+    for path in _ignore_files(folder, stop):
+        with suppress(OSError):
+            # Links are followed, as in ripgrep.
+            mode = os.stat(path).st_mode  # noqa: PTH116  strings are cheaper than paths, and this runs for each folder
+            if stat.S_ISFIFO(mode):
+                found.append(path)
+            elif stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+                raise NotAFile(f"{path} is a device, so the ignored files cannot be determined. Remove it.")
+    return found
+
+
+def _ignore_files(folder: Path, stop: threading.Event) -> Iterator[str]:
+    """Yield the paths of ignore files that a search of `folder` may read, including those of its parents."""
+    for parent in folder.parents:
+        yield from (f"{parent}/{name}" for name in (*_IGNORE_FILES, _EXCLUDE))
+    for path, folders, files in os.walk(folder):
+        if stop.is_set():
+            return
+        yield from (f"{path}/{name}" for name in _IGNORE_FILES.intersection(files))
+        if ".git" in folders:
+            folders.remove(".git")
+            yield f"{path}/{_EXCLUDE}"
+
+
+def _release(pipe: str) -> None:
+    """Open a pipe for writing and close it, so that its reader gets an end of file."""
+    with suppress(OSError):
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))

@@ -36,7 +36,7 @@ class _Data(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MatchedLine:
     number: int
     text: str
     is_match: bool
@@ -47,7 +47,7 @@ class FileMatches:
     """Matching lines of a file, as far as they are kept; `count` is the number of matching lines."""
 
     name: str
-    lines: list[Line] = field(default_factory=list[Line])
+    lines: list[MatchedLine] = field(default_factory=list[MatchedLine])
     count: int = 0
 
 
@@ -129,29 +129,29 @@ def _text(text: _Text) -> str:
     return base64.b64decode(text.get("bytes", "")).decode("cp1252", "replace")
 
 
-def _matching_lines(record: bytes) -> list[Line]:
+def _matching_lines(record: bytes) -> list[MatchedLine]:
     """Return the line of a match, cut around it; several if the match spans line ends."""
     try:
         data = _data(record)
     except ValueError:
         number = _NUMBER.search(record)
-        return [Line(int(number[1]) if number else 0, "[a line too long to show]", is_match=True)]
+        return [MatchedLine(int(number[1]) if number else 0, "[a line too long to show]", is_match=True)]
     text = _text(data["lines"])
     first = data["submatches"][0]["start"] if data["submatches"] else 0
     at = len(text.encode("utf-8", "surrogatepass")[:first].decode("utf-8", "ignore"))
     lines = text.rstrip("\r\n").split("\n")
     if len(lines) == 1:
-        return [Line(data["line_number"], _windowed(lines[0], at), is_match=True)]
+        return [MatchedLine(data["line_number"], _windowed(lines[0], at), is_match=True)]
     number = data["line_number"]
-    return [Line(number + offset, _windowed(line, 0), is_match=offset == 0) for offset, line in enumerate(lines)]
+    return [MatchedLine(number + offset, _windowed(line, 0), is_match=offset == 0) for offset, line in enumerate(lines)]
 
 
-def _context_line(record: bytes) -> list[Line]:
+def _context_line(record: bytes) -> list[MatchedLine]:
     try:
         data = _data(record)
     except ValueError:
         return []
-    return [Line(data["line_number"], _windowed(_text(data["lines"]), 0), is_match=False)]
+    return [MatchedLine(data["line_number"], _windowed(_text(data["lines"]), 0), is_match=False)]
 
 
 def _windowed(line: str, at: int) -> str:

@@ -8,86 +8,52 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from harness.risk import Risk
-from tools.git_environment import GitUse
+from tools.environment import GitUse
 from tools.shell_syntax import has_option, parse
 
-_VALUED = {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"}
+_GLOBAL_OPTIONS_WITH_VALUE = {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"}
 _UNCOMMITTED = "it discards uncommitted changes"
 
 
 def git_risks(arguments: list[str]) -> Iterator[Risk]:
     """Yield the risks of `git <arguments>` that need approval."""
-    rest = _after_global_options(arguments)
-    if not rest:
-        return
-    verb, options = rest[0], rest[1:]
-    rule = _RULES.get(verb)
-    if rule and rule[0](options):
-        yield Risk("dangerous", rule[1])
-
-
-def _after_global_options(arguments: list[str]) -> list[str]:
     rest = list(arguments)
     while rest and rest[0].startswith("-"):
-        if rest.pop(0) in _VALUED:
+        if rest.pop(0) in _GLOBAL_OPTIONS_WITH_VALUE:
             del rest[:1]
-    return rest
-
-
-def _always(options: list[str]) -> bool:
-    del options
-    return True
-
-
-def _forces_push(options: list[str]) -> bool:
-    rewrites = has_option(options, "fd", "--force", "--force-with-lease", "--delete", "--mirror", "--prune")
-    return rewrites or any(word.startswith(("+", ":")) for word in options)
-
-
-def _resets_files(options: list[str]) -> bool:
-    return has_option(options, "", "--hard", "--merge")
-
-
-def _cleans(options: list[str]) -> bool:
-    return not has_option(options, "n", "--dry-run")
-
-
-def _checks_out_files(options: list[str]) -> bool:
-    return has_option(options, "f", "--force") or bool({"--", "."} & set(options))
-
-
-def _restores_files(options: list[str]) -> bool:
-    return not has_option(options, "S", "--staged") or has_option(options, "W", "--worktree")
-
-
-def _switches_by_force(options: list[str]) -> bool:
-    return has_option(options, "f", "--force", "--discard-changes")
-
-
-def _deletes_branch(options: list[str]) -> bool:
-    return has_option(options, "D", "--delete") and has_option(options, "Df", "--force")
-
-
-def _drops_stash(options: list[str]) -> bool:
-    return bool({"drop", "clear"} & set(options[:1]))
-
-
-def _expires_reflog(options: list[str]) -> bool:
-    return bool({"expire", "delete"} & set(options[:1]))
+    verb, *options = rest or [""]
+    applies, reason = _RULES.get(verb, (None, ""))
+    if applies and applies(options):
+        yield Risk("dangerous", reason)
 
 
 _RULES: dict[str, tuple[Callable[[list[str]], bool], str]] = {
-    "push": (_forces_push, "it overwrites or deletes commits that others have"),
-    "reset": (_resets_files, _UNCOMMITTED),
-    "clean": (_cleans, "it deletes untracked files"),
-    "checkout": (_checks_out_files, _UNCOMMITTED),
-    "restore": (_restores_files, _UNCOMMITTED),
-    "switch": (_switches_by_force, _UNCOMMITTED),
-    "branch": (_deletes_branch, "it deletes a branch that may not be merged"),
-    "stash": (_drops_stash, "it deletes stashed changes"),
-    "reflog": (_expires_reflog, "it deletes the references to lost commits"),
-    "filter-branch": (_always, "it rewrites the history"),
-    "filter-repo": (_always, "it rewrites the history"),
+    "push": (
+        lambda options: (
+            has_option(options, "fd", "--force", "--force-with-lease", "--delete", "--mirror", "--prune")
+            or any(word.startswith(("+", ":")) for word in options)
+        ),
+        "it overwrites or deletes commits that others have",
+    ),
+    "reset": (lambda options: has_option(options, "", "--hard", "--merge"), _UNCOMMITTED),
+    "clean": (lambda options: not has_option(options, "n", "--dry-run"), "it deletes untracked files"),
+    "checkout": (
+        lambda options: has_option(options, "f", "--force") or not {"--", "."}.isdisjoint(options),
+        _UNCOMMITTED,
+    ),
+    "restore": (
+        lambda options: not has_option(options, "S", "--staged") or has_option(options, "W", "--worktree"),
+        _UNCOMMITTED,
+    ),
+    "switch": (lambda options: has_option(options, "f", "--force", "--discard-changes"), _UNCOMMITTED),
+    "branch": (
+        lambda options: has_option(options, "D", "--delete") and has_option(options, "Df", "--force"),
+        "it deletes a branch that may not be merged",
+    ),
+    "stash": (lambda options: options[:1] in (["drop"], ["clear"]), "it deletes stashed changes"),
+    "reflog": (lambda options: options[:1] in (["expire"], ["delete"]), "it deletes the references to lost commits"),
+    "filter-branch": (lambda _: True, "it rewrites the history"),
+    "filter-repo": (lambda _: True, "it rewrites the history"),
 }
 
 

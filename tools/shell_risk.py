@@ -15,8 +15,8 @@ from harness.lazy_dataclass import dataclass
 from harness.risk import Risk
 from tools.protected_paths import risk_of_change
 from tools.shell_git import git_risks
-from tools.shell_scope import INTERPRETERS, SHELLS, scope_of, scopes_of
-from tools.shell_syntax import Command, Pipe, Script, has_option, parse
+from tools.shell_scope import INTERPRETERS, SHELLS, scope_of, scopes_of, words_of
+from tools.shell_syntax import ParsedCommand, Pipe, Script, has_option, parse
 
 _DEEPEST = 4
 _FETCHERS = {"curl", "wget", "fetch", "aria2c"}
@@ -116,7 +116,7 @@ def _findings(script: Script, depth: int) -> Iterator[Risk]:
         yield from _risks(command, depth)
 
 
-def _risks(command: Command, depth: int) -> Iterator[Risk]:
+def _risks(command: ParsedCommand, depth: int) -> Iterator[Risk]:
     words, wrappers = _unwrap(command.words)
     if _PRIVILEGE_COMMANDS & {*wrappers, *(_name(word) for word in words[:1])}:
         yield Risk("dangerous", "it runs with the privileges of another user")
@@ -125,7 +125,7 @@ def _risks(command: Command, depth: int) -> Iterator[Risk]:
     yield from _command_risks(_name(words[0]), list(words[1:]), command, depth)
 
 
-def _command_risks(name: str, arguments: list[str], command: Command, depth: int) -> Iterator[Risk]:
+def _command_risks(name: str, arguments: list[str], command: ParsedCommand, depth: int) -> Iterator[Risk]:
     yield from _phrase_risks((name, *arguments))
     if name in SHELLS or name in ("eval", "source", "."):
         yield from _shell_risks(name, arguments, command, depth)
@@ -150,7 +150,7 @@ def _phrase_risks(words: tuple[str, ...]) -> Iterator[Risk]:
             yield Risk("dangerous", reason)
 
 
-def _shell_risks(name: str, arguments: list[str], command: Command, depth: int) -> Iterator[Risk]:
+def _shell_risks(name: str, arguments: list[str], command: ParsedCommand, depth: int) -> Iterator[Risk]:
     text = " ".join(arguments) if name == "eval" else _inline_script(arguments)
     fetched = (*command.reads, *(command.expands if text else ()))
     if any(_is(_FETCHERS, inner) for inner in fetched):
@@ -215,7 +215,7 @@ def _find_risks(arguments: list[str], depth: int) -> Iterator[Risk]:
         yield Risk("dangerous", "it deletes files for good")
     for index, argument in enumerate(arguments):
         if argument in ("-exec", "-execdir", "-ok", "-okdir"):
-            yield from _risks(Command(tuple(arguments[index + 1 :])), depth)
+            yield from _risks(ParsedCommand(tuple(arguments[index + 1 :])), depth)
 
 
 def _disk_risks(name: str, arguments: list[str]) -> Iterator[Risk]:
@@ -271,7 +271,7 @@ def _after_wrapper(words: list[str], wrapper: Wrapper) -> list[str]:
     return rest[wrapper.operands :]
 
 
-def _is(names: set[str], command: Command) -> bool:
+def _is(names: set[str], command: ParsedCommand) -> bool:
     words, _ = _unwrap(command.words)
     return bool(words) and _name(words[0]) in names
 
@@ -280,16 +280,12 @@ def _name(word: str) -> str:
     return posixpath.basename(word)
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_READERS = _words("""
+_READERS = words_of("""
     basename cat cd cmp comm cut df diff dirname du echo false file grep egrep fgrep head id ls md5sum nl od paste
     printf ps pwd readlink realpath rg sha1sum sha256sum sleep sort stat tac tail test [ tr tree true type uname wc
     whereis which whoami
 """)
-_GIT_READERS = _words("blame cat-file describe diff grep log ls-files ls-tree rev-parse shortlog show status")
+_GIT_READERS = words_of("blame cat-file describe diff grep log ls-files ls-tree rev-parse shortlog show status")
 _MAY_WRITE = frozenset({"sort", "rg", "tree"})
 _WRITING_OPTIONS = ("-o", "--o", "--pre", "--ext", "-O")
 
@@ -301,7 +297,7 @@ def only_reads(command: str) -> bool:
     return bool(script.commands) and not writes and all(map(_is_reader, script.commands))
 
 
-def _is_reader(command: Command) -> bool:
+def _is_reader(command: ParsedCommand) -> bool:
     name, *arguments = command.words or ("",)
     if name == "git":
         return command.plain and arguments[:1] != [] and arguments[0] in _GIT_READERS and not _may_write(arguments)

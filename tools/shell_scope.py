@@ -17,11 +17,11 @@ SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish", "ash"})
 _WORD = re.compile(r"[A-Za-z0-9_./@:][A-Za-z0-9_./@:+=,-]*")
 
 
-def _words(text: str) -> frozenset[str]:
+def words_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_WITH_VERB = _words("""
+_WITH_VERB = words_of("""
     git npm pnpm yarn bun deno cargo go make just docker podman kubectl helm terraform pip pip3 uv poetry pipx conda
     brew apt apt-get systemctl gh mvn gradle gradlew dotnet rake bundle composer mix tox nox hatch pdm invoke ninja
     cmake cd pushd
@@ -61,13 +61,13 @@ _RUNNERS = (
     ("python", "-m"),
     ("python3", "-m"),
 )
-_RUN_ANYTHING = _words("""
+_RUN_ANYTHING = words_of("""
     sudo doas su pkexec env nice ionice nohup time timeout stdbuf xargs parallel watch setsid command builtin exec
     eval source . ssh awk gawk mawk sed trap alias busybox script screen tmux strace gdb
     less more man vi vim nvim view ed ex emacs
 """)
 # Builtins that change how the commands after them are found or read.
-_CHANGE_THE_SHELL = _words("""
+_CHANGE_THE_SHELL = words_of("""
     hash enable set shopt read mapfile readarray getopts let bind complete unset umask ulimit export declare typeset
     local readonly return exit break continue shift
 """)

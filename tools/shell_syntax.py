@@ -45,17 +45,17 @@ _SEPARATORS = re.compile(r"[;&|\n(){}`]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ParsedCommand:
     """One program with its words, without quotes."""
 
     words: tuple[str, ...]
     plain: bool = True
     """True if every word is literal and nothing else is attached."""
 
-    reads: tuple[Command, ...] = ()
+    reads: tuple[ParsedCommand, ...] = ()
     """Commands inside `<(…)`."""
 
-    expands: tuple[Command, ...] = ()
+    expands: tuple[ParsedCommand, ...] = ()
     """Commands inside `$(…)`."""
 
     stdin: str = ""
@@ -66,21 +66,21 @@ class Command:
 class Pipe:
     """A command and those whose output reaches it."""
 
-    sources: tuple[Command, ...]
-    sink: Command
+    sources: tuple[ParsedCommand, ...]
+    sink: ParsedCommand
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
     """Everything that a command line may run."""
 
-    commands: tuple[Command, ...] = ()
+    commands: tuple[ParsedCommand, ...] = ()
     pipes: tuple[Pipe, ...] = ()
     writes: tuple[str, ...] = ()
     simple: bool = False
     """True if it is one plain command and nothing else."""
 
-    joined: tuple[Command, ...] = ()
+    joined: tuple[ParsedCommand, ...] = ()
     """Commands of a line that consists only of plain commands joined by `&&`, `||`, `;` or `|`; otherwise empty."""
 
     bombs: bool = False
@@ -144,9 +144,9 @@ def _is_single(root: Node) -> bool:
     return [child.type for child in root.children] == ["command"]
 
 
-def _joined(root: Node, commands: dict[int, Command]) -> tuple[Command, ...]:
+def _joined(root: Node, commands: dict[int, ParsedCommand]) -> tuple[ParsedCommand, ...]:
     """Return the commands of a line that consists only of plain commands; empty if there is anything else in it."""
-    found: list[Command] = []
+    found: list[ParsedCommand] = []
     pending = list(root.children)
     while pending:
         node = pending.pop(0)
@@ -166,14 +166,14 @@ def _touches_no_file(node: Node) -> bool:
     return is_output and all(path == "/dev/null" for path in _written(node))
 
 
-def _command(node: Node) -> Command:
+def _command(node: Node) -> ParsedCommand:
     parts = [_unwrapped(child) for child in node.children]
     words = [_resolve(part) for part in parts if part.type in _WORDS]
     attached = _redirects_of(node)
     words += [_resolve(word) for redirect in attached for word in _destinations(redirect)[1:]]
     only_words = all(part.type in _WORDS for part in parts) and all(_touches_no_file(each) for each in attached)
     inner = [child for part in parts for child in _within(part)]
-    return Command(
+    return ParsedCommand(
         tuple(text for text, _ in words),
         plain=only_words and all(plain for _, plain in words),
         reads=_substituted(inner, "process_substitution"),
@@ -186,9 +186,9 @@ def _unwrapped(node: Node) -> Node:
     return node.children[0] if node.type == "command_name" and node.children else node
 
 
-def _substituted(nodes: list[Node], kind: str) -> tuple[Command, ...]:
+def _substituted(nodes: list[Node], kind: str) -> tuple[ParsedCommand, ...]:
     return tuple(
-        Command(words=_plain_words(inner))
+        ParsedCommand(words=_plain_words(inner))
         for node in nodes
         if node.type == kind
         for inner in _within(node)
@@ -230,8 +230,8 @@ def _here_text(node: Node) -> str:
     return "\n".join(_source(body) for body in bodies)
 
 
-def _pipes(pipeline: Node, commands: dict[int, Command]) -> Iterator[Pipe]:
-    sources: tuple[Command, ...] = ()
+def _pipes(pipeline: Node, commands: dict[int, ParsedCommand]) -> Iterator[Pipe]:
+    sources: tuple[ParsedCommand, ...] = ()
     for piece in pipeline.named_children:
         inside = tuple(commands[node.id] for node in _within(piece) if node.id in commands)
         if sources:
@@ -239,7 +239,7 @@ def _pipes(pipeline: Node, commands: dict[int, Command]) -> Iterator[Pipe]:
         sources += inside
 
 
-def _doubles_itself(function: Node, commands: dict[int, Command]) -> bool:
+def _doubles_itself(function: Node, commands: dict[int, ParsedCommand]) -> bool:
     name = function.child_by_field_name("name")
     calls = [commands[node.id].words[:1] for node in _within(function) if node.id in commands]
     return name is not None and calls.count((_source(name),)) >= 2
@@ -274,7 +274,7 @@ def _source(node: Node) -> str:
 def _guess(text: str) -> Script:
     """Return what a line that does not parse may run: each part between operators, as if all were piped together."""
     pieces = (_split(piece) for piece in _SEPARATORS.split(text))
-    commands = tuple(Command(words, plain=False) for words in pieces if words)
+    commands = tuple(ParsedCommand(words, plain=False) for words in pieces if words)
     pipes = tuple(Pipe((source,), sink) for source, sink in pairwise(commands)) if "|" in text else ()
     return Script(commands, pipes)
 

@@ -8,7 +8,6 @@ from pydantic import Field
 
 from harness.messages import JsonObject
 from harness.ports.tool import Tool, ToolContext, ToolOutput
-from harness.risk import Risk
 from harness.views import TodoItem, TodoView
 from tools.typed import Parameters, TypedTool
 
@@ -25,6 +24,7 @@ class TodoArguments(Parameters):
 class TodoTool(TypedTool[TodoArguments]):
     name = "todo"
     label = "Steps"
+    risk_level = "none"
     Arguments = TodoArguments
 
     def summary(self, arguments: JsonObject) -> str:
@@ -34,10 +34,6 @@ class TodoTool(TypedTool[TodoArguments]):
         current = next((entry.get("content") for entry in entries if entry.get("status") == "in_progress"), None)
         count = f"{done} of {len(entries)} done"
         return f"{count}, now: {current}" if isinstance(current, str) else count
-
-    def risk_of(self, arguments: TodoArguments) -> Risk:
-        del arguments
-        return Risk("none")
 
     async def execute(self, arguments: TodoArguments, context: ToolContext) -> ToolOutput:
         del context

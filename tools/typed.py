@@ -12,9 +12,9 @@ from harness.function_tools.typed_arguments import problems_in, shown_schema, un
 from harness.function_tools.validation_errors import validation_message
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
-from harness.risk import Risk
+from harness.risk import Risk, RiskLevel
 from harness.views import View
-from tools.manifest import description_of
+from tools.builtin import description_of
 
 
 class Parameters(BaseModel):
@@ -30,13 +30,15 @@ class TypedTool(Generic[P]):
     """A tool whose arguments are a pydantic model.
 
     A subclass sets `Arguments` and the class variables and implements `execute`; `risk_of`, `preview_of` and `summary`
-    if the
-    defaults do not fit. The description for the model is `descriptions/<name>.md`.
+    if the defaults do not fit. The description for the model is `descriptions/<name>.md`.
     """
 
     name: ClassVar[str]
     label: ClassVar[str]
     mutates: bool = False
+    risk_level: ClassVar[RiskLevel | None] = None
+    """Risk of a call that depends on no argument; None: "edit" if the tool mutates, else "read"."""
+
     Arguments: type[P]
 
     @property
@@ -72,7 +74,7 @@ class TypedTool(Generic[P]):
 
     def risk_of(self, arguments: P) -> Risk:
         del arguments
-        return Risk("edit" if self.mutates else "read")
+        return Risk(self.risk_level or ("edit" if self.mutates else "read"))
 
     async def preview_of(self, arguments: P, context: ToolContext) -> View | ToolOutput | None:
         del arguments, context

@@ -13,7 +13,7 @@ from harness.risk import Risk
 from harness.views import DiffView
 from harness.workspace.file_text import file_text
 from tools.edit import EditTool
-from tools.text.edits import Edit, Edited, Refused, apply_edits
+from tools.edits import AppliedEdits, Edit, RejectedEdits, apply_edits
 
 EDIT = EditTool()
 CODE = "class A:\n    def f(self):\n        return 1\n\n    def g(self):\n        return 2\n"
@@ -116,7 +116,7 @@ def test_files_that_run_code_are_asked_about_always(path: str):
     )
 
 
-def edited(data: bytes, old: str, new: str) -> Edited | Refused:
+def edited(data: bytes, old: str, new: str) -> AppliedEdits | RejectedEdits:
     return apply_edits(file_text(data), [Edit(old, new)])
 
 
@@ -145,7 +145,7 @@ def test_differences_without_meaning_are_overlooked_and_told(
 ):
     outcome = edited(data, old, new)
 
-    assert isinstance(outcome, Edited)
+    assert isinstance(outcome, AppliedEdits)
     assert outcome.file.data == result
     assert ignoring in outcome.notes[0]
 
@@ -168,14 +168,14 @@ def test_differences_without_meaning_are_overlooked_and_told(
 def test_refusal_says_what_differs_and_what_to_do(data: bytes, old: str, new: str, said: str):
     outcome = edited(data, old, new)
 
-    assert isinstance(outcome, Refused)
+    assert isinstance(outcome, RejectedEdits)
     assert said in outcome.reason
 
 
 def test_empty_file_is_filled():
     outcome = edited(b"", "", "hi\n")
 
-    assert isinstance(outcome, Edited)
+    assert isinstance(outcome, AppliedEdits)
     assert outcome.file.data == b"hi\n"
 
 
@@ -184,7 +184,7 @@ def test_far_places_of_a_long_file_are_found_quickly():
 
     outcome = edited(text.encode(), "value_49999 = compute(thing_49999)", "x")
 
-    assert isinstance(outcome, Refused)
+    assert isinstance(outcome, RejectedEdits)
     assert "line 50000 differs" in outcome.reason
 
 
@@ -211,6 +211,6 @@ def test_an_edit_changes_only_its_own_bytes(encoding: str, ending: str, above: l
 
     outcome = edited(data, old, old.replace("two", "three"))
 
-    assert isinstance(outcome, Edited)
+    assert isinstance(outcome, AppliedEdits)
     wanted = f"{before}{here}{after}".replace("TARGET two", "TARGET three")
     assert outcome.file.data == wanted.encode(encoding)

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 from fakes.processes import is_alive
 
-from tools.process import Command, run_command
-from tools.process_guard import ProcessGuard
-from tools.process_tag import are_supported, tagged_pids
+from tools.process_guard import ProcessGuard, tagged_pids, tags_are_supported
+from tools.shell_command import ShellCommand, run_command
 
 ENDS = [signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1, signal.SIGHUP, signal.SIGKILL]
 ESCAPED = 'env -i setsid sh -c \'trap "" TERM; sh -c "echo \\$\\$ > pid{0}; exec sleep 300" &\''
@@ -24,21 +23,22 @@ LEADER = "sleep 300 & echo $! > pid{0}"
 PROGRAM = """
 import asyncio, os, sys
 from pathlib import Path
-from tools import process_tag
-from tools.process import Command, run_command
+from tools import process_guard
+from tools.shell_command import ShellCommand, run_command
 
 async def main():
     for text, is_users in {commands!r}:
-        await run_command(Command(text, Path.cwd(), os.environ, is_users=is_users), lambda data: Path("read").touch())
+        command = ShellCommand(text, Path.cwd(), os.environ, is_users=is_users)
+        await run_command(command, lambda data: Path("read").touch())
 
 if {without_tags}:
-    process_tag.are_supported = lambda: False
+    process_guard.tags_are_supported = lambda: False
 asyncio.run(main())
 Path("done").touch()
 {ending}
 """
 
-needs_tags = pytest.mark.skipif(not are_supported(), reason="only Linux shows the limits of processes")
+needs_tags = pytest.mark.skipif(not tags_are_supported(), reason="only Linux shows the limits of processes")
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ async def test_guard_that_was_killed_is_started_again_by_the_next_command(tmp_pa
 
 @needs_tags
 async def test_other_programs_are_started_without_a_tag(tmp_path: Path):
-    command = Command("grep realtime.timeout /proc/self/limits > tagged; sleep 300", tmp_path, os.environ)
+    command = ShellCommand("grep realtime.timeout /proc/self/limits > tagged; sleep 300", tmp_path, os.environ)
     running = asyncio.create_task(run_command(command, lambda data: None))
     while not (tmp_path / "tagged").exists() or not (tmp_path / "tagged").read_text():
         await asyncio.sleep(0.01)

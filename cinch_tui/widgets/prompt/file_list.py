@@ -59,7 +59,7 @@ async def paths_at_work(root: Path) -> list[str]:
     if git is None:
         return []
     # Late: files are listed after the first paint, which needs nothing of the tools.
-    from tools.git_environment import git_environment
+    from tools.environment import git_environment
 
     environment = await asyncio.to_thread(git_environment, os.environ, [root], "read")
     found: dict[str, None] = {}
@@ -87,7 +87,7 @@ async def _names(
 ) -> AsyncGenerator[str, None]:
     """Yield the NUL-separated output of a command; the process is killed when iteration stops."""
     # Late: files are listed after the first paint, which needs nothing of the tools.
-    from tools.ignore_files import skip_special_ignore_files
+    from tools.ripgrep import skip_special_ignore_files
 
     try:
         process = await asyncio.create_subprocess_exec(

@@ -12,8 +12,7 @@ from harness.lazy_dataclass import dataclass
 from harness.views import DiffView
 from harness.workspace.file_text import FileText, Splice, difference, occurrences
 from harness.workspace.hunks import Hunk, hunks_of, lines_of
-from tools.text.fuzzy import nearest_block
-from tools.text.matching import Found, Hit, find
+from tools.edit_matching import Hit, TextMatches, find, nearest_block
 
 _NUMBERED = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
 _LISTED = 20
@@ -29,7 +28,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
+class AppliedEdits:
     """Result of successful edits."""
 
     file: FileText
@@ -46,13 +45,13 @@ class Edited:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RejectedEdits:
     """Reason why nothing was changed, and what to do."""
 
     reason: str
 
 
-def apply_edits(file: FileText, edits: Sequence[Edit]) -> Edited | Refused:
+def apply_edits(file: FileText, edits: Sequence[Edit]) -> AppliedEdits | RejectedEdits:
     """Apply the edits in order, each to the result of the previous one."""
     regions: list[tuple[int, int]] = []
     notes: list[str] = []
@@ -60,7 +59,7 @@ def apply_edits(file: FileText, edits: Sequence[Edit]) -> Edited | Refused:
     for number, edit in enumerate(edits, 1):
         name = "old_string" if len(edits) == 1 else f"old_string of edit {number}"
         found = _place(file, edit, name)
-        if isinstance(found, Refused):
+        if isinstance(found, RejectedEdits):
             return found
         hits = found.hits
         regions = _moved(regions, hits)
@@ -68,35 +67,35 @@ def apply_edits(file: FileText, edits: Sequence[Edit]) -> Edited | Refused:
         if found.ignoring:
             notes.append(f"{name} matched ignoring {found.ignoring}")
         file = file.spliced([splice for hit in hits for splice in _splices(file, hit)])
-    return Edited(file, _line_ranges(file.text, regions), places, tuple(notes))
+    return AppliedEdits(file, _line_ranges(file.text, regions), places, tuple(notes))
 
 
-def _place(file: FileText, edit: Edit, name: str) -> Found | Refused:
+def _place(file: FileText, edit: Edit, name: str) -> TextMatches | RejectedEdits:
     if not edit.old:
         return _whole(file, edit, name)
     edit = replace(edit, new=file.normalised(edit.new))
     if edit.old == edit.new:
-        return Refused(f"{name} and its new text are identical, so there is nothing to change.")
+        return RejectedEdits(f"{name} and its new text are identical, so there is nothing to change.")
     found = find(file, edit.old, edit.new)
     if not found.hits and (bare := _without_numbers(edit)) is not None:
         found = find(file, bare.old, bare.new)
         ignoring = " and ".join(part for part in ("copied line numbers", found.ignoring) if part)
         found = replace(found, ignoring=ignoring)
     if not found.hits:
-        return Refused(_missed(file, edit, name))
+        return RejectedEdits(_missed(file, edit, name))
     lines = _ambiguous(file, found)
     if len(lines) > 1 and not edit.replace_all:
-        return Refused(_several(lines, name))
+        return RejectedEdits(_several(lines, name))
     return found
 
 
-def _whole(file: FileText, edit: Edit, name: str) -> Found | Refused:
+def _whole(file: FileText, edit: Edit, name: str) -> TextMatches | RejectedEdits:
     if file.text:
-        return Refused(
+        return RejectedEdits(
             f"{name} is empty, but the file is not. Give the text to replace; to insert, give a line near the place as "
             "old_string and repeat it in new_string."
         )
-    return Found((Hit(0, 0, edit.new),))
+    return TextMatches((Hit(0, 0, edit.new),))
 
 
 def _without_numbers(edit: Edit) -> Edit | None:
@@ -107,7 +106,7 @@ def _without_numbers(edit: Edit) -> Edit | None:
     return replace(edit, old=_NUMBERED.sub("", edit.old), new=_NUMBERED.sub("", edit.new))
 
 
-def _ambiguous(file: FileText, found: Found) -> list[int]:
+def _ambiguous(file: FileText, found: TextMatches) -> list[int]:
     """Return the lines of all hits, including a second one that overlaps a single hit."""
     starts = [hit.start for hit in found.hits]
     if len(starts) == 1:

@@ -13,7 +13,7 @@ from harness.ports.tool import Tool
 from harness.workspace.workspace import Workspace
 from tools.bash import BashTool
 from tools.edit import EditTool
-from tools.git_environment import GitUse, git_environment
+from tools.environment import GitUse, git_environment
 from tools.shell_git import use_of_git
 from tools.write import WriteTool
 

@@ -1,4 +1,6 @@
-"""Environment in which git does not run programs that a repository configures.
+"""Environment of commands: no API keys of model services, no paging, no colors, and safe git settings.
+
+Only keys of model services are removed: the user's other tokens, such as one for GitHub, keep working.
 
 A repository's `config` may name programs that git runs even for `git status`. The user's own configuration
 (`~/.gitconfig`) still applies. Configuration in the environment takes precedence over every file.
@@ -9,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice, product
 from pathlib import Path
@@ -21,6 +23,19 @@ from harness.workspace.disk import is_folder, is_there, read_beginning
 GitUse: TypeAlias = Literal["none", "any", "read"]
 """none: the command does not name git, though a program it runs may · any: it does · read: it consists of git commands
 that only read, which need no hook, editor, filter or credential helper."""
+
+_SERVICES = (
+    "AI21|AI_GATEWAY|ANTHROPIC|ANTHROPIC_FOUNDRY|AZURE_AI|AZURE_OPENAI|CEREBRAS|CINCH|CLAUDE|CLAUDE_CODE|CO|"
+    "CODEX|COHERE|DASHSCOPE|DEEPINFRA|DEEPSEEK|FIREWORKS|FIREWORKS_AI|GEMINI|GOOGLE|GOOGLE_GENAI|GROK|GROQ|"
+    "HYPERBOLIC|KIMI|LITELLM|LLM|LM_STUDIO|MINIMAX|MISTRAL|MOONSHOT|NEBIUS|NOVITA|NVIDIA|NVIDIA_NIM|OLLAMA|"
+    "OPENAI|OPENROUTER|PERPLEXITY|PPLX|QWEN|REPLICATE|SAMBANOVA|SILICONFLOW|TOGETHER|TOGETHERAI|TOGETHER_AI|"
+    "VERCEL_AI_GATEWAY|VLLM|VOYAGE|XAI|ZAI|ZHIPU|ZHIPUAI"
+)
+_KEY = re.compile(
+    rf"({_SERVICES})_(API_?KEYS?|API_TOKEN|AUTH_TOKEN|OAUTH_TOKEN|ACCESS_TOKEN|ADMIN_KEY|KEY)(_\w+)?"
+    "|AWS_BEARER_TOKEN_BEDROCK",
+    re.IGNORECASE,
+)
 
 _ALWAYS = {"core.fsmonitor": "false"}
 # Only folders with `.git` are repositories; one that merely looks like a bare repository is not. Commands that do not
@@ -57,6 +72,16 @@ _MAY_NAME_DRIVERS = re.compile(rb"\[\s*(diff|filter|include)", re.IGNORECASE)
 _LARGEST_CONFIG = 1_000_000
 _MOST_MODULES = 500
 _PATIENCE_SECONDS = 5.0
+
+
+def command_environment(base: Mapping[str, str], secrets: Iterable[str] = ()) -> dict[str, str]:
+    """Return `base` without the keys of model services and the variables in `secrets`; paging and colors are disabled.
+
+    `git_environment` does the same for git.
+    """
+    hidden = set(secrets)
+    kept = {name: value for name, value in base.items() if name not in hidden and _KEY.fullmatch(name) is None}
+    return {**kept, "TERM": "dumb", "PAGER": "cat"}
 
 
 def git_environment(base: Mapping[str, str], folders: Sequence[Path], use: GitUse) -> dict[str, str]:

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from fakes.processes import is_alive
 
-from tools.model_keys import without_model_keys
-from tools.process import PAUSE_EVERY_BYTES, PAUSE_SECONDS, Command, Ended, quiet_environment, run_command
+from tools.environment import command_environment
+from tools.shell_command import PAUSE_EVERY_BYTES, PAUSE_SECONDS, CommandResult, ShellCommand, run_command
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Callable[..., asyncio.Task[Ended]]:
+def run(tmp_path: Path) -> Callable[..., asyncio.Task[CommandResult]]:
     """Starts a command in `tmp_path`; what it prints ends in `run.printed`."""
 
-    def start(text: str, sink: Callable[[bytes], None] = lambda data: None, **how: int) -> asyncio.Task[Ended]:
-        command = Command(text, tmp_path, quiet_environment(os.environ))
+    def start(text: str, sink: Callable[[bytes], None] = lambda data: None, **how: int) -> asyncio.Task[CommandResult]:
+        command = ShellCommand(text, tmp_path, command_environment(os.environ))
         return asyncio.create_task(run_command(command, sink, **how))
 
     return start
@@ -86,7 +86,7 @@ async def test_exit_codes_are_those_of_a_shell(text: str, code: int, run: Callab
     assert (await run(text)).exit_code == code
 
 
-async def stop(task: asyncio.Task[Ended]) -> None:
+async def stop(task: asyncio.Task[CommandResult]) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -203,6 +203,6 @@ def test_only_keys_of_model_services_are_kept_from_a_command() -> None:
     hidden = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "anthropic_auth_token", "OPENROUTER_API_KEY", "MY_PROXY_KEY"]
     kept = ["GITHUB_TOKEN", "STRIPE_API_KEY", "OPENAI_BASE_URL", "PATH", "AWS_SECRET_ACCESS_KEY"]
 
-    environment = without_model_keys(dict.fromkeys([*hidden, *kept], "x"), ["MY_PROXY_KEY"])
+    environment = command_environment(dict.fromkeys([*hidden, *kept], "x"), ["MY_PROXY_KEY"])
 
-    assert list(environment) == kept
+    assert list(environment) == [*kept, "TERM", "PAGER"]

@@ -1,13 +1,15 @@
-"""Search for an edit's old text in a file: exact, then ignoring differences without meaning.
+"""Search for an edit's old text in a file: exact, then ignoring differences without meaning; else the nearest place.
 
 Four strategies, each used only if the one before found nothing. None of them scores similarity: a place matches up to
-line endings, trailing spaces and typographic characters, or indentation, or it does not match.
+line endings, trailing spaces and typographic characters, or indentation, or it does not match. The nearest place, which
+does score similarity, only explains to the model why nothing matched.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 
@@ -22,6 +24,11 @@ _TYPOGRAPHY = str.maketrans(
 )
 _TRAILING = re.compile(r"[ \t\r]+(?=\n|\Z)")
 _COMPARED_LINES = 2000
+_COMMON = 50
+_RATED = 60
+_ALIKE = 0.6
+_WORD = re.compile(r"\w{2,}")
+_QUOTED = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +41,20 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TextMatches:
     """Hits, and what was ignored to find them; empty for an exact match."""
 
     hits: tuple[Hit, ...]
     ignoring: str = ""
 
 
-def find(file: FileText, old: str, new: str) -> Found:
+def find(file: FileText, old: str, new: str) -> TextMatches:
     """Return all places for an edit, from the first strategy that finds any."""
     for ignoring, strategy in _STRATEGIES:
         hits = strategy(file, old, new)
         if hits:
-            return Found(tuple(hits), ignoring)
-    return Found(())
+            return TextMatches(tuple(hits), ignoring)
+    return TextMatches(())
 
 
 def _exact(file: FileText, old: str, new: str) -> list[Hit]:
@@ -180,3 +187,93 @@ def _line_bounds(text: str) -> list[tuple[int, int]]:
 
 def _line_feeds(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """Lines from number `first` on; `reason` describes the first difference in one line."""
+
+    first: int
+    lines: tuple[str, ...]
+    reason: str
+
+
+def nearest_block(text: str, wanted: str) -> Nearest | None:
+    """Return the block of lines most similar to `wanted`, if any is similar enough."""
+    lines = text.split("\n")
+    asked = wanted.strip("\n").split("\n")
+    start = _voted(lines, asked)
+    if start is None:
+        start = _alike(lines, asked)
+    if start is None:
+        return None
+    start = max(start, 0)
+    here = lines[start : start + len(asked)]
+    return Nearest(start + 1, tuple(here), _reason(here, asked, start))
+
+
+def _voted(lines: Sequence[str], asked: Sequence[str]) -> int | None:
+    """Return the line at which most requested lines match, ignoring indentation; rare lines count more."""
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for number, line in enumerate(lines):
+        places[line.strip()].append(number)
+    votes: Counter[int] = Counter()
+    for offset, line in enumerate(asked):
+        found = places.get(line.strip(), []) if line.strip() else []
+        if len(found) <= _COMMON:
+            for number in found:
+                votes[number - offset] += 60 // len(found)
+    return max(votes, key=lambda start: (votes[start], -start)) if votes else None
+
+
+def _alike(lines: Sequence[str], asked: Sequence[str]) -> int | None:
+    """Return the position at which the longest requested line has its best match."""
+    offset, anchor = max(enumerate(asked), key=lambda each: len(each[1].strip()))
+    words = set(_WORD.findall(anchor.lower()))
+    shared = Counter(
+        {
+            number: count
+            for number, line in enumerate(lines)
+            if (count := len(words.intersection(_WORD.findall(line[:500].lower()))))
+        }
+    )
+    best, best_ratio = None, _ALIKE
+    for number, _ in shared.most_common(_RATED):
+        ratio = SequenceMatcher(None, lines[number].strip()[:500], anchor.strip()[:500]).ratio()
+        if ratio > best_ratio:
+            best, best_ratio = number - offset, ratio
+    return best
+
+
+def _reason(here: Sequence[str], asked: Sequence[str], start: int) -> str:
+    for offset, line in enumerate(asked):
+        actual = here[offset] if offset < len(here) else None
+        if actual is None:
+            return f"the file ends after line {start + offset}, {len(asked) - offset} lines before old_string does"
+        if actual != line:
+            return f"line {start + offset + 1} {_difference(actual, line)}"
+    return "only the lines' borders differ"
+
+
+def _difference(actual: str, asked: str) -> str:
+    if actual.strip() == asked.strip():
+        if actual.rstrip() == asked.rstrip():
+            return "differs in spaces at its end"
+        return f"differs in indentation: the file has {_indent(actual)}, old_string has {_indent(asked)}"
+    if actual.lower() == asked.lower():
+        return "differs in upper and lower case"
+    if "".join(actual.split()) == "".join(asked.split()):
+        return "differs in spaces inside the line"
+    return f"differs: the file has {_quoted(actual)}, old_string has {_quoted(asked)}"
+
+
+def _indent(line: str) -> str:
+    space = line[: len(line) - len(line.lstrip())]
+    tabs, spaces = space.count("\t"), space.count(" ")
+    parts = [f"{count} {name}{'s' if count > 1 else ''}" for count, name in ((tabs, "tab"), (spaces, "space")) if count]
+    return " and ".join(parts) or "none"
+
+
+def _quoted(line: str) -> str:
+    line = line.strip()
+    return repr(line if len(line) <= _QUOTED else line[: _QUOTED - 1] + "…")

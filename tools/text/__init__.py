@@ -1,1 +1,0 @@
-"""Finding and replacing text for edit_file."""

@@ -10,16 +10,15 @@ import json
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from harness.ports.tool import Revisable
+from harness.ports.tool import Revisable, Tool
 
 if TYPE_CHECKING:
     from harness.messages import JsonObject
-    from harness.ports.tool import Tool, ToolContext, ToolOutput
+    from harness.ports.tool import ToolContext, ToolOutput
     from harness.risk import Risk
     from harness.views import View
-    from tools.typed import TypedTool
 
 FOLDER = Path(__file__).parent
 MANIFEST = FOLDER / "manifest.json"
@@ -42,11 +41,17 @@ CLASSES = {
 """Module and class of each tool, in the order a model sees them."""
 
 
-def create_tool(name: str, secrets: Callable[[], Iterable[str]] = tuple) -> TypedTool[Any]:
+class BuiltinTool(Tool, Protocol):
+    """A tool that validates with the schema of the manifest: generating one takes longer than a first call."""
+
+    def validate_with_schema(self, schema: JsonObject, arguments: JsonObject) -> JsonObject: ...
+
+
+def create_tool(name: str, secrets: Callable[[], Iterable[str]] = tuple) -> BuiltinTool:
     """Import a tool and create it; `secrets` as in `tools.builtin_tools`."""
     from pkgutil import resolve_name  # not needed before the first call
 
-    tool_class: Callable[..., TypedTool[Any]] = resolve_name(CLASSES[name])
+    tool_class: Callable[..., BuiltinTool] = resolve_name(CLASSES[name])
     return tool_class(secrets()) if name == "bash" else tool_class()
 
 
@@ -60,13 +65,13 @@ class LazyTool:
         self.mutates = manifest.mutates
         self.parameters = manifest.parameters
         self._secrets = secrets
-        self._loaded: TypedTool[Any] | None = None
+        self._loaded: BuiltinTool | None = None
 
     @property
     def description(self) -> str:
         return description_of(self.name)
 
-    def load(self) -> TypedTool[Any]:
+    def load(self) -> BuiltinTool:
         """Return the tool itself; may be called from any thread."""
         if self._loaded is None:
             self._loaded = create_tool(self.name, self._secrets)

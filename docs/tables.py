@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 from cinch_tui.commands.builtin import builtin_commands, installed_groups  # noqa: E402  the path comes first
 from cinch_tui.commands.registry import Command  # noqa: E402
 from cinch_tui.config.names import Key, keys, open_tables  # noqa: E402
-from cinch_tui.config.text import shown_value  # noqa: E402
+from cinch_tui.config.store import shown_value  # noqa: E402
 from cinch_tui.keys.listing import rows_of  # noqa: E402
 from cinch_tui.keys.table import KEYS, PLACES  # noqa: E402
 

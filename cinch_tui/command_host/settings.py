@@ -10,8 +10,7 @@ from textual.app import SuspendNotSupported
 
 from cinch_tui.app.themes import pick_theme
 from cinch_tui.config.private_file import write_private
-from cinch_tui.config.store import SettingStore
-from cinch_tui.config.text import example_text
+from cinch_tui.config.store import SettingStore, example_text
 from cinch_tui.models.model_catalog import ModelCatalog, pick_model, used_in
 from cinch_tui.reports.summaries import agent_settings
 from cinch_tui.screens.setting_effects import theme_switch_of

@@ -6,20 +6,13 @@ from collections.abc import Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cinch_tui.config.effect_time import NEXT_PROMPT, effect_time
-from cinch_tui.config.settings import (
-    LimitSettings,
-    PromptCacheSettings,
-    RetrySettings,
-    Settings,
-    SubagentSettings,
-    ToolSettings,
-)
+from cinch_tui.config.names import NEXT_PROMPT, effect_time
+from cinch_tui.config.settings import PromptCacheSettings, Settings
 from harness.agent.limits import Limits
 from harness.agent.options import AgentOptions, Subagents
 from harness.agent.retry import RetryPolicy
 from harness.approval.modes import EXECUTE, PLAN, Planning
-from harness.execution.context import Concurrency, Execution
+from harness.execution.context import Execution
 from harness.ports.provider import NO_CACHE, CacheStrategy
 
 if TYPE_CHECKING:
@@ -28,36 +21,42 @@ if TYPE_CHECKING:
 
 def agent_options(settings: Settings, *, headless: bool) -> AgentOptions:
     """Return the options that come from settings; the caller adds the workspace and the user interaction."""
+    limits, tools, subagents = settings.limits, settings.tools, settings.subagents
+    is_batched = tools.concurrency == "parallel" and tools.batch_size > 0
     return AgentOptions(
         approval=settings.approval.mode,
         mode=PLAN if settings.plan.enabled else EXECUTE,
         planning=Planning(max_turns=settings.plan.max_turns),
-        limits=limits_of(settings.limits, headless=headless),
-        retry=retry_of(settings.retry),
-        cache=cache_of(settings.prompt_cache),
+        limits=Limits(
+            max_turns=limits.max_turns_headless if headless else limits.max_turns,
+            max_tokens=limits.max_tokens,
+            max_seconds=limits.max_duration_s,
+            max_cost=limits.max_cost_usd,
+        ),
+        retry=RetryPolicy(max_retries=settings.retry.max_retries, max_retry_after=settings.retry.max_retry_after_s),
+        cache=_cache_strategy(settings.prompt_cache),
         steering=settings.steering.queue,
         follow_up=settings.steering.follow_up,
         steering_mode=settings.steering.mode,
-        execution=execution_of(settings.tools),
-        subagents=subagents_of(settings.subagents),
+        execution=Execution(
+            concurrency=tools.batch_size if is_batched else tools.concurrency,
+            timeout=tools.timeout_s or None,
+            max_result_chars=tools.max_result_chars,
+            cache_entries=tools.cache_entries,
+            cache_turns=tools.cache_ttl_turns,
+        ),
+        subagents=Subagents(
+            max_depth=subagents.max_depth,
+            max_concurrent=subagents.max_concurrent,
+            max_turns=subagents.max_turns,
+            token_budget=subagents.max_tokens,
+            result_chars=subagents.result_chars,
+        ),
         max_tokens=settings.model.max_tokens or None,
     )
 
 
-def limits_of(settings: LimitSettings, *, headless: bool) -> Limits:
-    return Limits(
-        max_turns=settings.max_turns_headless if headless else settings.max_turns,
-        max_tokens=settings.max_tokens,
-        max_seconds=settings.max_duration_s,
-        max_cost=settings.max_cost_usd,
-    )
-
-
-def retry_of(settings: RetrySettings) -> RetryPolicy:
-    return RetryPolicy(max_retries=settings.max_retries, max_retry_after=settings.max_retry_after_s)
-
-
-def cache_of(settings: PromptCacheSettings) -> CacheStrategy:
+def _cache_strategy(settings: PromptCacheSettings) -> CacheStrategy:
     match settings.strategy:
         case "auto":
             return CacheStrategy(lifetime=settings.lifetime)
@@ -65,31 +64,6 @@ def cache_of(settings: PromptCacheSettings) -> CacheStrategy:
             return CacheStrategy(settings.tools, settings.system, settings.messages, settings.lifetime)
         case "off":
             return NO_CACHE
-
-
-def execution_of(settings: ToolSettings) -> Execution:
-    return Execution(
-        concurrency=_concurrency(settings),
-        timeout=settings.timeout_s or None,
-        max_result_chars=settings.max_result_chars,
-        cache_entries=settings.cache_entries,
-        cache_turns=settings.cache_ttl_turns,
-    )
-
-
-def subagents_of(settings: SubagentSettings) -> Subagents:
-    return Subagents(
-        max_depth=settings.max_depth,
-        max_concurrent=settings.max_concurrent,
-        max_turns=settings.max_turns,
-        token_budget=settings.max_tokens,
-        result_chars=settings.result_chars,
-    )
-
-
-def _concurrency(settings: ToolSettings) -> Concurrency:
-    batched = settings.concurrency == "parallel" and settings.batch_size > 0
-    return settings.batch_size if batched else settings.concurrency
 
 
 def apply_to_agent(agent: Agent, settings: Settings, changed: Set[str]) -> None:

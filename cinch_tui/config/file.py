@@ -1,15 +1,18 @@
-"""Configuration files as dotted keys with line numbers.
+"""Configuration files as dotted keys with line numbers, and the trust in those of projects.
 
 tomllib reports no line numbers for keys, so the text is scanned a second time for error messages.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from cinch_tui.config.private_file import write_private
 from harness.errors import ConfigError, NotAFile
 from harness.lazy_dataclass import dataclass
 from harness.workspace.disk import read_small_text
@@ -146,3 +149,38 @@ def _line_of(name: str, lines: dict[str, int]) -> int:
     while name and name not in lines:
         name = name.rpartition(".")[0]
     return lines.get(name, 1)
+
+
+class TrustStore:
+    """Hashes of trusted files by path: a changed or copied file is not trusted."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def trusts(self, file: ConfigFile) -> bool:
+        return self._read().get(_place(file)) == _hash(file)
+
+    def trust(self, file: ConfigFile) -> None:
+        """Store the file's content as trusted.
+
+        Raises:
+            OSError: the store could not be written.
+        """
+        known = self._read() | {_place(file): _hash(file)}
+        write_private(self._path, json.dumps(known, indent=2) + "\n")
+
+    def _read(self) -> dict[str, str]:
+        try:
+            known: object = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            # With an unreadable store nothing is trusted.
+            return {}
+        return {str(place): str(digest) for place, digest in known.items()} if isinstance(known, dict) else {}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] converted to strings here
+
+
+def _place(file: ConfigFile) -> str:
+    return str(file.path.resolve())
+
+
+def _hash(file: ConfigFile) -> str:
+    return hashlib.sha256(file.text.encode()).hexdigest()

@@ -2,14 +2,14 @@
 
 A later layer wins; lists are concatenated. An unknown key or an invalid value in a file is an error: a setting that
 silently has no effect is worse than none. Keys that an untrusted project must not set are held back, see
-`cinch_tui.config.trust`.
+`cinch_tui.config.file.TrustStore`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -125,7 +125,7 @@ def _add_files(layers: _Layers, sources: Sources) -> None:
         layers.add_file(_read(own), "file")
     # Path.resolve() fails for a link to itself before Python 3.13.
     if project and os.path.realpath(project) != os.path.realpath(own):
-        from cinch_tui.config.trust import TrustStore  # as below
+        from cinch_tui.config.file import TrustStore  # as below
 
         file = _read(project)
         layers.add_file(file, "project", trusted=TrustStore(sources.trust_file).trusts(file))
@@ -256,16 +256,8 @@ def expand_variables(value: object, environ: Mapping[str, str]) -> object:
 
 
 def _names_variable(value: object) -> bool:
-    return any(VARIABLE.search(text) for text in _texts_in(value))
-
-
-def _texts_in(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        items: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] only texts are looked at
-        for item in items:
-            yield from _texts_in(item)
+    """Return True if a text, or one in a list, contains a variable."""
+    return VARIABLE.search(str(value)) is not None
 
 
 def _renamed(former: str, current: str, *, is_ignored: bool) -> str:

@@ -1,9 +1,9 @@
-"""Settings by dotted name: type, bounds, parsing, and which files may set them."""
+"""Settings by dotted name: type, bounds, parsing, which files may set them, and when a change applies."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from math import isfinite
 from operator import attrgetter
@@ -93,6 +93,26 @@ KIND_NAMES: dict[type, str] = {
     tuple: "a list of texts",
 }
 
+AT_ONCE = "at once"
+NEXT_PROMPT = "from the next prompt"
+NEXT_START = "from the next start"
+
+APPLIED_BY_AGENT = frozenset({"model.thinking", "approval.mode"})
+APPLIED_BY_VIEW = frozenset(
+    {
+        "ui.theme",
+        "ui.motion",
+        "ui.status",
+        "ui.status_command",
+        "ui.timestamps",
+        "ui.vim",
+        "ui.side_by_side_min_columns",
+        "ui.show_thinking",
+    }
+)
+_READ_WHEN_NEEDED = frozenset({"ui.editor", "ui.show_last_exchange", "ui.status_interval_s"})
+_READ_BY_A_RUN = ("limits.", "retry.", "prompt_cache.", "subagents.", "steering.")
+_READ_BY_TOOLS = frozenset({"tools.concurrency", "tools.batch_size", "tools.timeout_s", "tools.max_result_chars"})
 
 RENAMED = {
     "limits.max_seconds": "limits.max_duration_s",
@@ -124,10 +144,20 @@ def former_names(name: str) -> tuple[str, ...]:
     return tuple(former for former, current in RENAMED.items() if current == name)
 
 
+def effect_time(name: str) -> str:
+    """Return when a change of this setting applies, in words."""
+    if name in APPLIED_BY_AGENT or name in APPLIED_BY_VIEW or name in _READ_WHEN_NEEDED:
+        return AT_ONCE
+    if name in _READ_BY_TOOLS or name == "model.max_tokens" or name.startswith(_READ_BY_A_RUN):
+        return NEXT_PROMPT
+    return NEXT_START
+
+
 @cache
 def keys() -> dict[str, Key]:
     """Return every key, in the order of the example file."""
-    return {key.name: key for key in _keys_of(Settings, "")}
+    groups = {table: group for table, group in get_type_hints(Settings).items() if table not in open_tables()}
+    return {key.name: key for table, group in groups.items() for key in _keys_of(table, group)}
 
 
 @cache
@@ -147,9 +177,18 @@ def find_key(name: str) -> Key | None:
 
 def build(values: Mapping[str, Value]) -> Settings:
     """Return settings with these values, which were checked before, and defaults for the rest."""
-    built = _build(Settings, "", values)
-    assert isinstance(built, Settings)
-    return built
+    tables: dict[str, dict[str, Value]] = {}
+    for name, value in values.items():
+        table, _, key = name.partition(".")
+        tables.setdefault(table, {})[key] = value
+    defaults = Settings()
+    return dataclasses.replace(
+        defaults,
+        **{
+            table: chosen if table in open_tables() else dataclasses.replace(getattr(defaults, table), **chosen)
+            for table, chosen in tables.items()
+        },
+    )
 
 
 def value_of(settings: Settings, name: str) -> Value:
@@ -158,45 +197,20 @@ def value_of(settings: Settings, name: str) -> Value:
     return found
 
 
-def _keys_of(group: type, prefix: str) -> list[Key]:
-    hints = get_type_hints(group)
-    found: list[Key] = []
+def _keys_of(table: str, group: type) -> Iterator[Key]:
+    hints, defaults = get_type_hints(group), group()
     for item in dataclasses.fields(group):
-        name, hint = prefix + item.name, hints[item.name]
-        if "example" in item.metadata:
-            continue
-        if dataclasses.is_dataclass(hint):
-            found.extend(_keys_of(hints[item.name], name + "."))
-            continue
+        hint = hints[item.name]
         origin = get_origin(hint)
-        found.append(
-            Key(
-                name=name,
-                kind=str if origin is Literal else origin or hint,
-                default=_default(item),
-                doc=item.metadata["doc"],
-                guard=item.metadata["guard"],
-                choices=_choices(hint),
-                minimum=item.metadata["minimum"],
-            )
+        yield Key(
+            name=f"{table}.{item.name}",
+            kind=str if origin is Literal else origin or hint,
+            default=getattr(defaults, item.name),
+            doc=item.metadata["doc"],
+            guard=item.metadata["guard"],
+            choices=_choices(hint),
+            minimum=item.metadata["minimum"],
         )
-    return found
-
-
-def _build(group: type, prefix: str, values: Mapping[str, Value]) -> object:
-    hints = get_type_hints(group)
-    chosen: dict[str, object] = {}
-    for item in dataclasses.fields(group):
-        name = prefix + item.name
-        if dataclasses.is_dataclass(hints[item.name]):
-            chosen[item.name] = _build(hints[item.name], name + ".", values)
-        elif "example" in item.metadata:
-            chosen[item.name] = {
-                key.removeprefix(f"{name}."): value for key, value in values.items() if key.startswith(f"{name}.")
-            }
-        elif name in values:
-            chosen[item.name] = values[name]
-    return group(**chosen)
 
 
 def _choices(hint: type) -> tuple[str, ...]:
@@ -204,11 +218,6 @@ def _choices(hint: type) -> tuple[str, ...]:
     if get_origin(hint) is tuple:
         return _choices(get_args(hint)[0])
     return get_args(hint) if get_origin(hint) is Literal else ()
-
-
-def _default(item: dataclasses.Field[Value]) -> Value:
-    assert item.default is not dataclasses.MISSING
-    return item.default
 
 
 def _is_as_strict(value: Value, below: Value) -> bool:

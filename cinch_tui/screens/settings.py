@@ -15,8 +15,7 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
-from cinch_tui.config.effect_time import effect_time
-from cinch_tui.config.names import Key, value_of
+from cinch_tui.config.names import Key, effect_time, value_of
 from cinch_tui.config.settings import Settings
 from cinch_tui.config.store import Overview, SettingState, SettingStore
 from cinch_tui.keys.keymap import bindings, hint

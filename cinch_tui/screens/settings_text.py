@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
-from cinch_tui.config.effect_time import effect_time
-from cinch_tui.config.store import SettingState
-from cinch_tui.config.text import shown_value
+from cinch_tui.config.names import effect_time
+from cinch_tui.config.store import SettingState, shown_value
 from cinch_tui.fuzzy_match import rank_matches
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.widgets.item_list import ItemRow

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cinch_tui.cli.start import config_sources
-from cinch_tui.config.file import read_config_file
+from cinch_tui.config.file import TrustStore, read_config_file
 from cinch_tui.config.layers import load_config
 from cinch_tui.config.paths import find_paths, project_config_file
-from cinch_tui.config.text import effective_text, example_text
-from cinch_tui.config.trust import TrustStore
+from cinch_tui.config.store import effective_text, example_text
 from cinch_tui.print_mode.output import Output
 from harness.errors import ConfigError
 

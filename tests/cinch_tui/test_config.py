@@ -10,7 +10,7 @@ from cinch_tui.config.edit import toml_of
 from cinch_tui.config.layers import Config, Sources, load_config
 from cinch_tui.config.names import RENAMED, value_of, variable_of
 from cinch_tui.config.settings import Settings, Value
-from cinch_tui.config.text import effective_text
+from cinch_tui.config.store import effective_text
 from harness.errors import ConfigError
 
 

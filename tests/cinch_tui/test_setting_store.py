@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.config.effect_time import AT_ONCE, NEXT_PROMPT, NEXT_START, effect_time
 from cinch_tui.config.layers import Sources
-from cinch_tui.config.names import keys
+from cinch_tui.config.names import AT_ONCE, NEXT_PROMPT, NEXT_START, effect_time, keys
 from cinch_tui.config.settings import Value
 from cinch_tui.config.store import SettingState, SettingStore, settings_text
 from harness.errors import ConfigError

@@ -7,7 +7,7 @@ import pytest
 
 from cinch_tui.config.names import Key, build, keys
 from cinch_tui.config.settings import Settings, Value
-from cinch_tui.config.text import example_text
+from cinch_tui.config.store import example_text
 
 ROOT = Path(__file__).parents[2]
 

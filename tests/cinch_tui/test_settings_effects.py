@@ -9,8 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from cinch_tui.app.app import CinchApp
-from cinch_tui.config.effect_time import APPLIED_BY_VIEW, AT_ONCE, NEXT_PROMPT, NEXT_START, effect_time
-from cinch_tui.config.names import build, keys
+from cinch_tui.config.names import APPLIED_BY_VIEW, AT_ONCE, NEXT_PROMPT, NEXT_START, build, effect_time, keys
 from cinch_tui.config.settings import Value
 from cinch_tui.rendering.styles import diff_styles
 from cinch_tui.screens.context import ContextScreen

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from cinch_tui.app.themes import load_theme
-from cinch_tui.config.file import read_config_file
+from cinch_tui.config.file import TrustStore, read_config_file
 from cinch_tui.config.layers import Config, Sources, load_config
-from cinch_tui.config.trust import TrustStore
 from harness.errors import ConfigError
 
 STRANGER = """\

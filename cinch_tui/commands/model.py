@@ -98,7 +98,7 @@ def _set_thinking(host: CommandHost, argument: str) -> None:
 
 @MODEL.command("/doctor [provider]…", "ask the services: what works, what to do", arguments=provider_choices)
 async def doctor(host: CommandHost, argument: str) -> None:
-    from cinch_tui.doctor.report import report_block
+    from cinch_tui.doctor.checks import report_block
     from cinch_tui.models.last_choice import ModelChoice
 
     options, spec = host.session.options, host.session.agent.state.model.spec

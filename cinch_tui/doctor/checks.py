@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import os
+import platform
+import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeAlias
 
+from cinch_tui import __version__
 from cinch_tui.api_keys.credentials import KeyStore
 from cinch_tui.assembly import full_name
 from cinch_tui.cli.start import config_sources
 from cinch_tui.config.layers import Config, load_config
 from cinch_tui.config.paths import Paths
-from cinch_tui.doctor.findings import Finding
-from cinch_tui.doctor.machine import machine_findings
+from cinch_tui.doctor.findings import Finding, lines
 from cinch_tui.doctor.service import Timeouts, check_service, check_setup
 from cinch_tui.doctor.targets import Target, configured_targets, named_targets
 from cinch_tui.models.last_choice import ModelChoice, load_choice
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
+from harness.workspace.disk import is_there
 from providers.installed import BUILTIN, all_presets, preset_for, problems
 from providers.model_catalog.local_servers import find_local_servers
+from tools.ripgrep import RipgrepMissing, ripgrep_path
+
+BLOCK_WIDTH = 74
+"""Fits into 80 columns together with the margin of a block."""
 
 OnFinding: TypeAlias = Callable[[Finding], None]
 
@@ -97,6 +106,20 @@ async def run_checks(request: CheckRequest, setup: Setup, report: OnFinding) -> 
             _report_all(await running, report)
 
 
+async def report_block(names: Sequence[str], paths: Paths, cwd: Path, in_use: ModelChoice) -> str:
+    """Check everything, or the named services, and return the findings as Markdown for the conversation.
+
+    Raises:
+        ConfigError: a name is not that of a provider.
+    """
+    found: list[Finding] = []
+    setup = await asyncio.to_thread(setup_for, paths, cwd, in_use)
+    await run_checks(CheckRequest(names), setup, found.append)
+    text = "\n".join(line for finding in found for line in lines(finding, BLOCK_WIDTH))
+    # No line can close the block: each begins with a level or is indented.
+    return f"```text\n{text}\n```"
+
+
 async def _named(request: CheckRequest, setup: Setup, report: OnFinding) -> list[Target]:
     _report_all(_without_service(request.names), report)
     asked = [name for name in request.names if name.partition("/")[0] not in BUILTIN]
@@ -104,7 +127,7 @@ async def _named(request: CheckRequest, setup: Setup, report: OnFinding) -> list
 
 
 async def _set_up(request: CheckRequest, setup: Setup, report: OnFinding) -> list[Target]:
-    _report_all(machine_findings(setup.keys, setup.config), report)
+    _report_all(_machine_findings(setup), report)
     local = [] if request.is_offline else await find_local_servers()
     targets = await asyncio.to_thread(configured_targets, setup.keys, setup.chosen, local)
     _report_all(_overview(setup, targets, request), report)
@@ -141,3 +164,69 @@ def _without_service(names: Iterable[str]) -> Iterator[Finding]:
     for name in names:
         if name.partition("/")[0] in BUILTIN:
             yield Finding("ok", "model", f"{name} needs no service")
+
+
+def _machine_findings(setup: Setup) -> Iterator[Finding]:
+    """Check programs, the terminal, the configuration, the folders and the stored keys, without network access."""
+    yield from _programs()
+    yield from _terminal()
+    yield from _configuration(setup)
+    yield from _folders(setup.keys.paths)
+    try:
+        # Any lookup detects a damaged file.
+        setup.keys.find("", ())
+    except ConfigError as error:
+        yield Finding("bad", "keys", str(error))
+
+
+def _programs() -> Iterator[Finding]:
+    yield Finding("ok", "cinch", f"{__version__} in {Path(__file__).parents[1]}")
+    yield Finding("ok", "python", f"{platform.python_version()} in {sys.executable}")
+    for name in ("textual", "httpx", "pydantic"):
+        try:
+            yield Finding("ok", name, version(name))
+        except PackageNotFoundError:
+            yield Finding("bad", name, "is not installed", "reinstall cinch")
+    try:
+        yield Finding("ok", "ripgrep", ripgrep_path())
+    except RipgrepMissing as error:
+        yield Finding("bad", "ripgrep", str(error))
+    git = shutil.which("git")
+    yield Finding(
+        "ok" if git else "note", "git", git or "not found: the branch and /diff against git are not available"
+    )
+
+
+def _terminal() -> Iterator[Finding]:
+    term = os.environ.get("TERM", "")
+    size = shutil.get_terminal_size()
+    if term in ("", "dumb"):
+        message = f"TERM is {term or 'not set'}: the app needs a full-screen terminal; use cinch --plain"
+        yield Finding("note", "terminal", message)
+    else:
+        colours = os.environ.get("COLORTERM", "") or "256 colors or fewer"
+        yield Finding("ok", "terminal", f"{term}, {colours}, {size.columns}x{size.lines}")
+    # Textual replaces sys.stdout while the app runs.
+    encoding = sys.__stdout__.encoding if sys.__stdout__ else "utf-8"
+    is_utf8 = encoding.lower().replace("-", "") == "utf8"
+    yield Finding("ok" if is_utf8 else "note", "encoding", encoding, "" if is_utf8 else "set LANG to a UTF-8 locale")
+
+
+def _configuration(setup: Setup) -> Iterator[Finding]:
+    if isinstance(setup.config, ConfigError):
+        yield Finding("bad", "configuration", str(setup.config), "fix it with: cinch config edit")
+        return
+    file = setup.keys.paths.config_file
+    yield Finding("ok", "configuration", f"{file}{'' if file.exists() else ' (does not exist: defaults apply)'}")
+    for notice in setup.config.notices:
+        yield Finding("note", "configuration", notice)
+
+
+def _folders(paths: Paths) -> Iterator[Finding]:
+    for name, folder in (("data", paths.data), ("state", paths.state), ("cache", paths.cache)):
+        nearest = next(each for each in (folder, *folder.parents) if is_there(each))
+        if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
+            yield Finding("ok", name, str(folder))
+        else:
+            remedy = f"change the permissions of {nearest}, or set CINCH_HOME to another folder"
+            yield Finding("bad", name, f"{folder} is not writable", remedy)

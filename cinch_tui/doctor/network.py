@@ -12,23 +12,23 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
-from cinch_tui.doctor.diagnosis import diagnose_connection, diagnose_dns, diagnose_proxy, diagnose_tls
+from cinch_tui.doctor.connection import Connection, ProxyRefusal, ServiceRoute, pass_proxy, server_date
 from cinch_tui.doctor.findings import Finding
-from cinch_tui.doctor.hops import Connection, pass_proxy, server_date
-from cinch_tui.doctor.route import Route
 from harness.lazy_dataclass import dataclass
+from providers.net.tls import explain_rejection
 
 SECONDS = 5.0
 TOLERABLE = timedelta(minutes=5)
 # Certificate errors of OpenSSL.
 NOT_YET_VALID, EXPIRED = 9, 10
+CHECK_NETWORK = "check the address and your network; if you need a proxy: export HTTPS_PROXY=http://HOST:PORT"
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionCheck:
     """Check of one route."""
 
-    route: Route
+    route: ServiceRoute
     trust: ssl.SSLContext
     """The TLS context that requests use."""
 
@@ -38,10 +38,23 @@ class ConnectionCheck:
     async def findings(self) -> list[Finding]:
         """Run the steps in order, up to the first that fails."""
         found: list[Finding] = []
-        for step in (self._name, self._connection, self._proxy, self._tls):
-            found.extend(await step())
-            if any(finding.level == "bad" for finding in found):
-                break
+        for name, step, diagnose in (
+            ("name", self._look_up, self._diagnose_name),
+            ("connection", self._connect, self._diagnose_connection),
+            ("proxy", self._pass_proxy, self._diagnose_proxy),
+            ("TLS", self._start_tls, self._diagnose_tls),
+        ):
+            try:
+                async with asyncio.timeout(self.seconds):
+                    message = await step()
+            except ProxyRefusal as refusal:
+                return [*found, Finding("bad", "", refusal.message, refusal.remedy, name)]
+            except OSError as error:
+                if name == "TLS" and getattr(error, "verify_code", 0) in (NOT_YET_VALID, EXPIRED):
+                    found += await self.clock()
+                return [*found, Finding("bad", "", *diagnose(error), name)]
+            if message:
+                found.append(Finding("ok", "", message, step=name))
         return found
 
     async def clock(self) -> list[Finding]:
@@ -51,54 +64,74 @@ class ConnectionCheck:
                 if self.route.is_encrypted:
                     await line.secure(self.route.host, _believing_all())
                 server_time = await server_date(line, self.route.host)
-        except OSError:
+        except (OSError, ProxyRefusal):
             return []
         return [] if server_time is None else _skew(server_time)
 
-    async def _name(self) -> list[Finding]:
+    async def _look_up(self) -> str:
         host, port = self.route.next_hop
-        try:
-            async with asyncio.timeout(self.seconds):
-                found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except OSError as error:
-            return [diagnose_dns(self.route, error)]
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
         # An IP address needs no lookup.
-        named = f"{host} resolves to {', '.join(addresses[:2])}"
-        return [] if addresses == [host] else [Finding("ok", "", named, step="name")]
+        return "" if addresses == [host] else f"{host} resolves to {', '.join(addresses[:2])}"
 
-    async def _connection(self) -> list[Finding]:
-        try:
-            async with asyncio.timeout(self.seconds):
-                await (await Connection.to(*self.route.next_hop)).close()
-        except OSError as error:
-            return [diagnose_connection(self.route, error, self.seconds)]
+    def _diagnose_name(self, error: OSError) -> tuple[str, str]:
+        if proxy := self.route.proxy:
+            message = f"DNS lookup failed for the proxy {proxy.address}, from {proxy.source}"
+            return message, f"correct or unset {proxy.source}"
+        is_silent = isinstance(error, TimeoutError) or error.errno == socket.EAI_AGAIN
+        reason = "no answer from a name server" if is_silent else "unknown host"
+        return f"DNS lookup failed for {self.route.host}: {reason}", CHECK_NETWORK
+
+    async def _connect(self) -> str:
+        await (await Connection.to(*self.route.next_hop)).close()
+        return f"{self.route.next_hop_text} accepts connections"
+
+    def _diagnose_connection(self, error: OSError) -> tuple[str, str]:
+        target, proxy = self.route.next_hop_text, self.route.proxy
+        if isinstance(error, TimeoutError):
+            message = f"connecting to {target} timed out after {self.seconds:g} s; a firewall may block it"
+        elif isinstance(error, ConnectionRefusedError):
+            message = f"connection refused by {target}"
+        else:
+            message = f"{target} is unreachable: {error.strerror or type(error).__name__}"
+        return message, f"start the proxy, or correct or unset {proxy.source}" if proxy else CHECK_NETWORK
+
+    async def _pass_proxy(self) -> str:
+        if not (self.route.proxy and self.route.is_tunnelled):
+            return ""
+        async with self._to_next_hop() as line:
+            return await pass_proxy(line, self.route, self.route.proxy)
+
+    def _diagnose_proxy(self, error: OSError) -> tuple[str, str]:
         proxy = self.route.proxy
-        target = f"the proxy {proxy.address} (from {proxy.source})" if proxy else self.route.address
-        return [Finding("ok", "", f"{target} accepts connections", step="connection")]
+        assert proxy is not None
+        if isinstance(error, ssl.SSLError):
+            message = f"TLS handshake with the proxy {proxy.address} failed: {_reason(error)}"
+            return message, f"most proxies use unencrypted HTTP: export {proxy.variable}=http://{proxy.address}"
+        waited = f"does not answer within {self.seconds:g} s" if isinstance(error, TimeoutError) else "closes it"
+        message = f"{proxy.address} accepts the connection and {waited}"
+        return message, f"check {proxy.source}, or ask the administrator of the proxy"
 
-    async def _proxy(self) -> list[Finding]:
-        proxy = self.route.proxy
-        if proxy is None or not self.route.is_tunnelled:
-            return []
-        try:
-            async with asyncio.timeout(self.seconds), self._to_next_hop() as line:
-                return [await pass_proxy(line, self.route, proxy)]
-        except OSError as error:
-            return [diagnose_proxy(proxy, error, self.seconds)]
-
-    async def _tls(self) -> list[Finding]:
+    async def _start_tls(self) -> str:
         if not self.route.is_encrypted:
-            return []
-        try:
-            async with asyncio.timeout(self.seconds), self._line() as line:
-                await line.secure(self.route.host, self.trust)
-        except ssl.SSLCertVerificationError as error:
-            is_of_dates = error.verify_code in (NOT_YET_VALID, EXPIRED)
-            return [*(await self.clock() if is_of_dates else []), diagnose_tls(self.route, error, self.seconds)]
-        except OSError as error:
-            return [diagnose_tls(self.route, error, self.seconds)]
-        return [Finding("ok", "", f"certificate of {self.route.host} is valid", step="TLS")]
+            return ""
+        async with self._line() as line:
+            await line.secure(self.route.host, self.trust)
+        return f"certificate of {self.route.host} is valid"
+
+    def _diagnose_tls(self, error: OSError) -> tuple[str, str]:
+        address = self.route.address
+        if isinstance(error, ssl.SSLCertVerificationError):
+            message, _, remedy = explain_rejection(error, self.route.host).partition("; ")
+            return message, remedy
+        if isinstance(error, TimeoutError):
+            message = f"TLS handshake with {address} timed out after {self.seconds:g} s"
+        elif isinstance(error, ssl.SSLError):
+            message = f"TLS handshake with {address} failed: {_reason(error)}"
+        else:
+            message = f"{address} closes the connection during the TLS handshake"
+        return message, "a firewall may interfere; for a server without encryption, use an address with http://"
 
     @asynccontextmanager
     async def _line(self) -> AsyncGenerator[Connection]:
@@ -117,6 +150,10 @@ class ConnectionCheck:
             yield line
         finally:
             await line.close()
+
+
+def _reason(error: ssl.SSLError) -> str:
+    return (error.reason or "unknown reason").lower().replace("_", " ")
 
 
 def _believing_all() -> ssl.SSLContext:

@@ -1,4 +1,4 @@
-"""Check of one service: a minimal request, and a connection check if it fails."""
+"""Check of one service: a minimal request; if it fails, a connection check and remedies."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cinch_tui.api_keys.check import smallest_request
+from cinch_tui.doctor.connection import route_to
 from cinch_tui.doctor.findings import Finding
 from cinch_tui.doctor.network import SECONDS, ConnectionCheck
-from cinch_tui.doctor.remedies import remedy_for
-from cinch_tui.doctor.route import route_to
 from cinch_tui.models.connecting import connect, endpoint_of
 from harness.agent.cost import with_price
 from harness.errors import (
     AuthenticationFailed,
     ConfigError,
+    ContextWindowOverflow,
     ModelNotFound,
     ModelOverloaded,
     ModelThrottled,
@@ -25,6 +25,7 @@ from harness.errors import (
     ProviderError,
     QuotaExhausted,
     RequestRejected,
+    StreamError,
 )
 from harness.lazy_dataclass import dataclass
 from providers import list_models
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
 
 UNLISTED = (404, 405, 501)
 """Status codes of services that do not list their models."""
+FORBIDDEN = 403
+NO_SUCH_PLACE = 404
+A_PAGE = "returned a web page"
+"""Part of the error if a proxy or portal answers instead of the service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,24 +197,35 @@ def _refusal(target: Target, error: ProviderError) -> Finding:
         return Finding("note", "", f"the service does not list its models: {error}", _model_hint(target), "models")
     is_passing = isinstance(error, ModelThrottled | ModelOverloaded)
     is_our_choice = isinstance(error, ModelNotFound) and target.is_own_default
-    level = "note" if is_passing or is_our_choice else "bad"
-    return Finding(level, "", str(error), remedy_for(error, target), _step(error))
+    step, remedy = _step_and_remedy(error, target)
+    return Finding("note" if is_passing or is_our_choice else "bad", "", str(error), remedy, step)
 
 
 def _model_hint(target: Target) -> str:
     return f"to check a model: cinch doctor {target.preset.name}/NAME"
 
 
-def _step(error: ProviderError) -> str:
+def _step_and_remedy(error: ProviderError, target: Target) -> tuple[str, str]:
+    """Return the step that failed and what to do about it; the remedy is empty if the error message says it."""
     match error:
         case AuthenticationFailed():
-            return "key"
+            return "key", _key_remedy(error, target)
         case QuotaExhausted():
-            return "account"
+            label = target.preset.label
+            return "account", f"add credit or raise the limit of your account with {label}, or use another provider"
         case ModelNotFound():
-            return "model"
+            return "model", _model_remedy(target)
+        case ModelThrottled() | ModelOverloaded():
+            wait = f"in {error.retry_after:,.0f} s" if error.retry_after else "in a minute"
+            return "answer", f"connection and key are valid; try again {wait}"
+        case NetworkError():
+            return "answer", _network_remedy(target)
+        case ContextWindowOverflow():
+            return "answer", "the context window is too small: use another model"
+        case RequestRejected() | StreamError():
+            return "answer", _request_remedy(error, target)
         case _:
-            return "answer"
+            return "answer", ""
 
 
 def _setup_remedy(error: ConfigError, target: Target) -> str:
@@ -230,3 +246,41 @@ def _route_text(endpoint: Endpoint) -> str:
 
 def _ms(seconds: float) -> str:
     return f"{seconds * 1000:,.0f} ms"
+
+
+def _key_remedy(error: AuthenticationFailed, target: Target) -> str:
+    own = target.preset.remedies.get("rights", "")
+    if error.status == FORBIDDEN and own:
+        return own
+    variable = target.secret.variable if target.secret else ""
+    if variable:
+        return f"set another: export {variable}=…, or unset it to use the key stored with #key {target.preset.name}"
+    if target.secret is None and not target.preset.key_required:
+        return ""
+    return f"type #key {target.preset.name} in the app, or: export {target.preset.key_variables[0]}=…"
+
+
+def _model_remedy(target: Target) -> str:
+    own = target.preset.remedies.get("model", "").replace("MODEL", target.model_id)
+    listing = f"cinch models {target.preset.name} lists what it serves"
+    return f"{own}; {listing}" if own else f"{listing}; then: cinch doctor {target.preset.name}/NAME"
+
+
+def _network_remedy(target: Target) -> str:
+    if target.preset.is_local:
+        return "loading a large model takes time: try again, or check the log of its server"
+    return "the connection works, so the service has a problem or a proxy drops responses: try again later"
+
+
+def _request_remedy(error: RequestRejected | StreamError, target: Target) -> str:
+    if isinstance(error, RequestRejected) and error.status is None:
+        # Rejected before anything was sent.
+        return "correct the value, or unset the variable"
+    if A_PAGE in str(error):
+        return f"ask the administrator of your network to allow {target.preset.label}; a browser shows the whole page"
+    if not target.address_source:
+        return f"to report a bug, record the request: cinch -p hi -m {target.name} --record bug.jsonl"
+    if error.status in (None, NO_SUCH_PLACE):
+        usual = f"; the default is {target.preset.base_url}" if target.preset.base_url else ""
+        return f"check the base URL{target.address_from}{usual}"
+    return f"check that the server at the base URL{target.address_from} supports the API of {target.preset.label}"

@@ -68,7 +68,7 @@ def _run(arguments: Arguments, out: Output) -> int:
         case "reset-terminal":
             return _reset(argv)
         case _:
-            from cinch_tui.doctor.command import run_doctor
+            from cinch_tui.subcommands.doctor import run_doctor
 
             return run_doctor(argv, cwd=cwd, out=out)
 

@@ -30,7 +30,7 @@ def loaded_by(code: str, **environment: str) -> set[str]:
     return set(done.stderr.splitlines())
 
 
-@pytest.mark.parametrize("module", ["cli.main", "print_mode.run", "assembly", "config", "doctor.command"])
+@pytest.mark.parametrize("module", ["cli.main", "print_mode.run", "assembly", "config", "subcommands.doctor"])
 def test_print_mode_loads_no_screen(module: str) -> None:
     loaded = loaded_by(f"import cinch_tui.{module}")
 

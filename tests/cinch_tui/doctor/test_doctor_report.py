@@ -8,7 +8,7 @@ from pathlib import Path
 from fakes.model_server import ModelServer, Reply
 
 from cinch_tui.config.paths import find_paths
-from cinch_tui.doctor.report import WIDTH, report_block
+from cinch_tui.doctor.checks import BLOCK_WIDTH, report_block
 from cinch_tui.models.last_choice import ModelChoice
 
 
@@ -21,4 +21,4 @@ async def test_the_app_tells_of_the_model_in_use_in_one_block(tmp_path: Path) ->
     assert (first, last) == ("```text", "```")
     assert any(line.startswith("ok   openai-chat     answer: qwen answered: first token after ") for line in lines)
     assert any(line.startswith("ok   cinch ") for line in lines)
-    assert all(len(line) <= WIDTH or len(line.split()) <= 3 for line in lines)
+    assert all(len(line) <= BLOCK_WIDTH or len(line.split()) <= 3 for line in lines)

@@ -16,8 +16,8 @@ from fakes.model_server import ModelServer, Reply
 from fakes.patients import HURRIED, examined, report
 from fakes.relays import HttpProxy, Relay, SocksProxy
 
+from cinch_tui.doctor.connection import ServiceRoute
 from cinch_tui.doctor.network import ConnectionCheck
-from cinch_tui.doctor.route import Route
 from providers.net.tls import ssl_context, unused_context
 
 HOST = "models.example"
@@ -74,7 +74,7 @@ async def test_an_address_where_nobody_listens_is_named(monkeypatch: pytest.Monk
 
 
 async def test_a_server_that_begins_no_tls_is_named(silent: int) -> None:
-    walk = ConnectionCheck(Route("127.0.0.1", silent, is_encrypted=True), ssl_context({}), seconds=0.3)
+    walk = ConnectionCheck(ServiceRoute("127.0.0.1", silent, is_encrypted=True), ssl_context({}), seconds=0.3)
 
     connection, tls = await walk.findings()
 
@@ -228,7 +228,7 @@ async def test_a_clock_that_is_far_off_is_told(minutes: int, told: str) -> None:
 
     async with await asyncio.start_server(tell_the_time, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        found = await ConnectionCheck(Route("127.0.0.1", port, is_encrypted=False), unused_context()).clock()
+        found = await ConnectionCheck(ServiceRoute("127.0.0.1", port, is_encrypted=False), unused_context()).clock()
 
     assert "".join(finding.message for finding in found) == (
         f"this machine's clock is {told} the service's" if told else ""

@@ -18,8 +18,8 @@ from cinch_tui.commands.builtin import builtin_commands, installed_groups  # noq
 from cinch_tui.commands.registry import Command  # noqa: E402
 from cinch_tui.config.names import Key, keys, open_tables  # noqa: E402
 from cinch_tui.config.store import shown_value  # noqa: E402
-from cinch_tui.keys.listing import rows_of  # noqa: E402
-from cinch_tui.keys.table import KEYS, PLACES  # noqa: E402
+from cinch_tui.keybindings.table import KEYS, PLACES  # noqa: E402
+from cinch_tui.keybindings.user_keys import rows_of  # noqa: E402
 
 PAGES = tuple(ROOT / "docs" / name for name in ("commands-and-keys.md", "configuration.md", "keys.md"))
 MARKED = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)

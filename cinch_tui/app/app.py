@@ -23,7 +23,7 @@ from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
 from cinch_tui.controller.controller import SessionController
 from cinch_tui.images.image_store import ImageStore
-from cinch_tui.keys.keymap import bindings, label_of, set_user_keys
+from cinch_tui.keybindings.keymap import bindings, label_of, set_user_keys
 from cinch_tui.rendering.background_cache import remember_backgrounds_by_colour
 from cinch_tui.rendering.colourless import Colourless
 from cinch_tui.screens.chat import ChatScreen

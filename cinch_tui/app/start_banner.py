@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cinch_tui import __version__
-from cinch_tui.keys.keymap import hint
+from cinch_tui.keybindings.keymap import hint
 from cinch_tui.terminal.first_frame import shown_folder
 from harness.lazy_dataclass import dataclass
 

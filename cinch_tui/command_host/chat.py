@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cinch_tui.commands.side_questions import SideQuestions
-from cinch_tui.keys.keymap import label_of
+from cinch_tui.keybindings.keymap import label_of
 from harness.errors import CinchError, ConfigError
 
 if TYPE_CHECKING:

@@ -190,7 +190,7 @@ class _Layers:
         Invalid keys are only warned about: a key without effect is noticed at once.
         """
         # Without keys of the user's own, the table is not needed.
-        from cinch_tui.keys.own import KeySetting, resolve_user_keys
+        from cinch_tui.keybindings.user_keys import KeySetting, resolve_user_keys
 
         written = {name: KeySetting(text, self.origins[f"keys.{name}"].place) for name, text in settings.keys.items()}
         own = resolve_user_keys(written)

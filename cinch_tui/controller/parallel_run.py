@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cinch_tui.keys.keymap import hint
+from cinch_tui.keybindings.keymap import hint
 from cinch_tui.transcript.variant_block import VariantBlock
 from cinch_tui.user_dialogs.interaction import pick_index
 from harness.context.citations import sources_markdown, sources_of

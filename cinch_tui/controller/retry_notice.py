@@ -6,7 +6,7 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from cinch_tui.keys.keymap import hint
+from cinch_tui.keybindings.keymap import hint
 from cinch_tui.reports.notices import retry_text, sentence
 
 if TYPE_CHECKING:

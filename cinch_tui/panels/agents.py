@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cinch_tui.keys.keymap import hint
+from cinch_tui.keybindings.keymap import hint
 from cinch_tui.panels.panel import StaticPanel
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.widgets.item_list import ItemRow

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cinch_tui.changes import FileChange, SessionChanges
-from cinch_tui.keys.keymap import hint
+from cinch_tui.keybindings.keymap import hint
 from cinch_tui.panels.panel import StaticPanel
 from cinch_tui.rendering.diff import diff_stat
 from cinch_tui.rendering.safe_text import one_line

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from cinch_tui.cli.log import RecentRecords, recent_records
-from cinch_tui.keys.keymap import hint
+from cinch_tui.keybindings.keymap import hint
 from cinch_tui.panels.panel import StaticPanel
 from cinch_tui.rendering.safe_text import one_line, plain_output
 from cinch_tui.widgets.item_list import ItemRow

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
-from cinch_tui.keys.keymap import bindings, hint, label_of
+from cinch_tui.keybindings.keymap import bindings, hint, label_of
 from cinch_tui.rendering.diff import diff_stat
 from cinch_tui.rendering.safe_text import one_line, reveal
 from cinch_tui.screens.dialog import GRACE, stylesheets

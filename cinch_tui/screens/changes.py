@@ -16,7 +16,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from cinch_tui.changes import Base, FileChange, SessionChanges
-from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.rendering.diff import diff_stat
 from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.safe_text import one_line

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from cinch_tui.app.start_banner import StartBanner
-from cinch_tui.keys.keymap import bindings, label_of
+from cinch_tui.keybindings.keymap import bindings, label_of
 from cinch_tui.screens.dialog_messages import Interrupted
 from cinch_tui.screens.panelled import PanelledScreen
 from cinch_tui.terminal.first_frame import INTERRUPTED

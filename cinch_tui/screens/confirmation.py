@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Static
 
-from cinch_tui.keys.keymap import bindings, hint, label_of
+from cinch_tui.keybindings.keymap import bindings, hint, label_of
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.widgets.answer_bar import Answer, AnswerBar

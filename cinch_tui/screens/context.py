@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Static
 
-from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.reports.context import LEGEND, line_of, place_of, section_sizes, share, summary, whole_text
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.widgets.diff_view import ViewPane

@@ -17,7 +17,7 @@ from textual.screen import ModalScreen, Screen
 from textual.timer import Timer
 from textual.widgets import Input, OptionList, TextArea
 
-from cinch_tui.keys.keymap import bindings
+from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.screens.dialog_messages import Interrupted, TypedAhead
 from cinch_tui.screens.selection_screen import SelectingScreen
 from cinch_tui.widgets.answer_bar import AnswerBar

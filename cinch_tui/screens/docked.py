@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.events import MouseScrollDown, MouseScrollUp, Resize
 from textual.message import Message
 
-from cinch_tui.keys.keymap import bindings
+from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.screens.dialog import Dialog, ResultT
 from cinch_tui.screens.dialog_messages import Covered, ScrollConversation
 

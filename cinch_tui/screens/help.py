@@ -15,9 +15,23 @@ from textual.containers import Vertical, VerticalScroll
 from textual.reactive import var
 from textual.widgets import Input, Static
 
-from cinch_tui.keys.keymap import bindings, hint, user_keys
+from cinch_tui.keybindings.keymap import bindings, hint, label_of, user_keys
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from harness.lazy_dataclass import dataclass
+
+_TYPED = (
+    ("@", "attach a file or folder of the project"),
+    ("!", "run a shell command; its output is sent with your next prompt (!! keeps it private)"),
+    ("/", "run a command; Tab completes it"),
+)
+_PRESSED = (
+    (("prompt.submit",), "send; during a run: steer the agent"),
+    (("prompt.follow_up",), "queue a follow-up message for the end of the run"),
+    (("chat.abort",), "stop the agent"),
+    (("approval.once", "approval.deny"), "allow or deny a call"),
+    (("chat.toggle_plan",), "plan mode on or off: read-only until you accept a plan"),
+    (("chat.leave",), "twice in an empty prompt: quit"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +124,8 @@ def _parts(sections: Sequence[Section]) -> Iterator[RenderableType]:
 def help_screen() -> HelpScreen:
     """Return the help screen: essentials, all keys with the user's bindings, and all commands."""
     from cinch_tui.commands.builtin import builtin_commands
-    from cinch_tui.keys.essentials import essentials
-    from cinch_tui.keys.listing import rows_of
-    from cinch_tui.keys.table import KEYS, PLACES
+    from cinch_tui.keybindings.table import KEYS, PLACES
+    from cinch_tui.keybindings.user_keys import rows_of
 
     own = user_keys()
     keys = (
@@ -126,5 +139,13 @@ def help_screen() -> HelpScreen:
         Section(group.title, tuple((command.usage, command.summary) for command in group.commands))
         for group in builtin_commands().groups
     )
-    first = Section("The essentials", tuple(essentials()))
+    first = Section("The essentials", tuple(_essentials()))
     return HelpScreen([first, *(section for section in keys if section.rows), *families])
+
+
+def _essentials() -> Iterator[tuple[str, str]]:
+    """Yield the most important inputs and keys with their descriptions."""
+    yield from _TYPED
+    for ids, description in _PRESSED:
+        if label := " / ".join(filter(None, map(label_of, ids))):
+            yield label, description

@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Static
 
-from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.widgets.key_field import CheckKey, KeyField
 

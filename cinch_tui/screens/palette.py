@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from cinch_tui.keys.keymap import label_of
-from cinch_tui.keys.table import KEYS
+from cinch_tui.keybindings.keymap import label_of
+from cinch_tui.keybindings.table import KEYS
 from cinch_tui.screens.picker import Item, Picker
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from cinch_tui.fuzzy_match import rank_matches
-from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.widgets.item_list import ItemList, ItemRow

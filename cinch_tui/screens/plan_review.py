@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
-from cinch_tui.keys.keymap import bindings, hint, label_of
+from cinch_tui.keybindings.keymap import bindings, hint, label_of
 from cinch_tui.screens.dialog import GRACE, stylesheets
 from cinch_tui.screens.docked import CONVERSATION_HINT, DialogFrame, DockedDialog
 from cinch_tui.user_dialogs.approval_options import PLAN_ANSWERS

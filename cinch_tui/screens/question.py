@@ -18,7 +18,7 @@ from textual.reactive import var
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from cinch_tui.keys.keymap import bindings, hint, label_of, user_keys
+from cinch_tui.keybindings.keymap import bindings, hint, label_of, user_keys
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import GRACE, stylesheets
 from cinch_tui.screens.docked import DialogFrame, DockedDialog

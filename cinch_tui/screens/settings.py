@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from cinch_tui.config.names import Key, effect_time, value_of
 from cinch_tui.config.settings import Settings
 from cinch_tui.config.store import Overview, SettingState, SettingStore
-from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.screens.settings_text import about, lines_of, rows_of

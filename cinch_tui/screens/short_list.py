@@ -12,7 +12,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
-from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import Dialog, stylesheets
 

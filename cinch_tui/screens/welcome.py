@@ -16,7 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from cinch_tui import __version__
-from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
 from cinch_tui.screens.picker import Item, Picker

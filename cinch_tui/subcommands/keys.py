@@ -16,7 +16,7 @@ from typing import TextIO
 from cinch_tui.cli.start import config_sources
 from cinch_tui.config.layers import Config, load_config
 from cinch_tui.config.paths import find_paths
-from cinch_tui.keys.listing import describe_key, key_list_lines
+from cinch_tui.keybindings.user_keys import describe_key, key_list_lines
 from cinch_tui.print_mode.output import Output
 from cinch_tui.terminal.key_modes import is_in_konsole
 from cinch_tui.terminal.legacy_keys import spelled_anew
@@ -97,7 +97,7 @@ def _describe_presses(terminal: int, out: TextIO, own: Mapping[str, str]) -> Non
     # Not needed for the list.
     from textual._xterm_parser import XTermParser
 
-    from cinch_tui.keys.keymap import recognize_alt_keys
+    from cinch_tui.keybindings.keymap import recognize_alt_keys
 
     recognize_alt_keys()
     parser, decoder = XTermParser(), getincrementaldecoder("utf-8")("replace")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cinch_tui.keys.keymap import hint
+from cinch_tui.keybindings.keymap import hint
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.block import Block

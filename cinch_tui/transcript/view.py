@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
-from cinch_tui.keys.keymap import bindings, bindings_for_key
+from cinch_tui.keybindings.keymap import bindings, bindings_for_key
 from cinch_tui.transcript.banner_list import BanneredSheet
 from cinch_tui.transcript.blocks import UserBlock
 from cinch_tui.transcript.copying import code_of

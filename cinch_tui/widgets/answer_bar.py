@@ -14,7 +14,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
-from cinch_tui.keys.keymap import bindings
+from cinch_tui.keybindings.keymap import bindings
 from harness.lazy_dataclass import dataclass
 
 MOST_LINES = 3

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from cinch_tui.keys.keymap import bindings
+from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.rendering.code import CodeLayout, Lines, lexer_for_language
 from cinch_tui.rendering.diff import CHANGES, WHOLE, DiffLayout, Shape, diff_layout
 from cinch_tui.rendering.side_by_side import SideBySide

@@ -11,8 +11,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.keys.keymap import hint
-from cinch_tui.keys.table import KEYS
+from cinch_tui.keybindings.keymap import hint
+from cinch_tui.keybindings.table import KEYS
 
 if TYPE_CHECKING:
     from textual.screen import Screen

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, TypeAlias
 from textual.binding import BindingType
 from textual.message import Message
 
-from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.widgets.item_list import ItemList, ItemRow
 from cinch_tui.widgets.panel_keys import PanelKeys
 from harness.lazy_dataclass import dataclass

@@ -6,7 +6,7 @@ from textual import events
 from textual.message import Message
 from textual.widget import Widget
 
-from cinch_tui.keys.keymap import bindings_for_key
+from cinch_tui.keybindings.keymap import bindings_for_key
 from harness.lazy_dataclass import dataclass
 
 

@@ -12,7 +12,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import var
 
-from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.widgets.panel_keys import PanelKeys, PanelLeft
 from harness.lazy_dataclass import dataclass
 from harness.terminal_text import escape_controls

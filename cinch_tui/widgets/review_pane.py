@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.message import Message
 
-from cinch_tui.keys.keymap import bindings
+from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.rendering.diff import DiffLayout, Shape
 from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.side_by_side import SideBySide

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.reactive import var
 from textual.widgets import Input, Static
 
-from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.keybindings.keymap import bindings, hint
 from harness.lazy_dataclass import dataclass
 
 LONGEST = 300

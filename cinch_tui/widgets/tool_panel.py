@@ -15,7 +15,7 @@ from textual.reactive import var
 from textual.style import Style
 from textual.timer import Timer
 
-from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.widgets.panel_keys import PanelKeys, PanelLeft
 from cinch_tui.widgets.status_bar import format_elapsed
 from harness.lazy_dataclass import dataclass

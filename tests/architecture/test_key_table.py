@@ -9,7 +9,7 @@ from textual.dom import DOMNode
 from textual.widgets import OptionList
 
 import cinch_tui
-from cinch_tui.keys.table import KEYS, PLACES
+from cinch_tui.keybindings.table import KEYS, PLACES
 
 
 def widgets(parent: type[DOMNode] = DOMNode) -> Iterator[type[DOMNode]]:

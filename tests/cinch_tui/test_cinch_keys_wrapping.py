@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cinch_tui.keys.listing import describe_key
+from cinch_tui.keybindings.user_keys import describe_key
 from cinch_tui.subcommands.keys import INTRODUCTION, wrap_line
 
 

@@ -7,9 +7,9 @@ from fakes.dialogs import Host
 from textual.widgets import Static
 
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.keys.keymap import set_user_keys
-from cinch_tui.keys.listing import rows_of
-from cinch_tui.keys.table import KEYS
+from cinch_tui.keybindings.keymap import set_user_keys
+from cinch_tui.keybindings.table import KEYS
+from cinch_tui.keybindings.user_keys import rows_of
 from cinch_tui.screens.help import HelpScreen, Section, help_screen
 
 SECTIONS = [

@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from cinch_tui.config.layers import Sources
 from cinch_tui.config.store import SettingStore
-from cinch_tui.keys.keymap import set_user_keys
+from cinch_tui.keybindings.keymap import set_user_keys
 from cinch_tui.screens.question import QuestionScreen
 from cinch_tui.screens.settings import Hands, SettingsScreen
 from harness.user_requests import Choice, Question

@@ -4,7 +4,7 @@ import pytest
 from textual._xterm_parser import XTermParser
 from textual.events import Key as KeyEvent
 
-from cinch_tui.keys.keymap import recognize_alt_keys
+from cinch_tui.keybindings.keymap import recognize_alt_keys
 from cinch_tui.terminal.legacy_keys import spelled_anew
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from textual.binding import BindingsMap
 
-from cinch_tui.keys.keymap import bindings, bindings_for_key, hint, label_of, set_user_keys, user_keys
-from cinch_tui.keys.names import key_label
-from cinch_tui.keys.table import KEYS, Key
+from cinch_tui.keybindings.keymap import bindings, bindings_for_key, hint, label_of, set_user_keys, user_keys
+from cinch_tui.keybindings.names import key_label
+from cinch_tui.keybindings.table import KEYS, Key
 
 
 def test_every_key_has_its_own_id_a_description_and_an_action():

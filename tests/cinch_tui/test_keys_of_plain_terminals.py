@@ -5,8 +5,8 @@ from string import ascii_lowercase
 import pytest
 
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.keys.names import is_printable
-from cinch_tui.keys.table import FIXED, KEYS, Key
+from cinch_tui.keybindings.names import is_printable
+from cinch_tui.keybindings.table import FIXED, KEYS, Key
 
 SENT = {
     *("enter", "tab", "escape", "backspace", "up", "down", "left", "right", "f1", "f2", "f3", "f4"),

@@ -6,9 +6,9 @@ import pytest
 from textual.keys import _character_to_key
 
 from cinch_tui.config.names import open_tables
-from cinch_tui.keys.names import SIGNS, key_label, read_key
-from cinch_tui.keys.own import KeySetting, UserKeys, resolve_user_keys
-from cinch_tui.keys.table import KEYS, key_scopes
+from cinch_tui.keybindings.names import SIGNS, key_label, read_key
+from cinch_tui.keybindings.table import KEYS, key_scopes
+from cinch_tui.keybindings.user_keys import KeySetting, UserKeys, resolve_user_keys
 
 
 def wished(**wishes: str) -> UserKeys:

@@ -7,7 +7,7 @@ from fakes.prompt_app import PromptApp, type_text
 from textual._xterm_parser import XTermParser
 from textual.events import Key, Paste
 
-from cinch_tui.keys.keymap import recognize_alt_keys
+from cinch_tui.keybindings.keymap import recognize_alt_keys
 
 # `|` is the cursor, before and after; each key is one that shells know.
 EDITS = [

@@ -9,7 +9,7 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 
 import cinch_tui
-from cinch_tui.keys.keymap import bindings
+from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import ReplyBlock
 from cinch_tui.transcript.view import Transcript

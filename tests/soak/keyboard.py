@@ -10,7 +10,7 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 import cinch_tui.screens
-from cinch_tui.keys.keymap import KEYS
+from cinch_tui.keybindings.keymap import KEYS
 
 SPOKEN = {"enter": "\r", "tab": "\t", "escape": "\x1b", "space": " ", "backspace": "\x7f"}
 CODES = {"enter": 13, "tab": 9, "escape": 27, "space": 32, "backspace": 127, "minus": 45, "slash": 47, "underscore": 95}

@@ -7,7 +7,7 @@ from textual.actions import SkipAction
 from textual.containers import Vertical
 from textual.reactive import var
 
-from cinch_tui.keys.keymap import bindings_for_key
+from cinch_tui.keybindings.keymap import bindings_for_key
 from cinch_tui.user_input import UserInputLike, as_user_input
 from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
 from cinch_tui.widgets.prompt.completion_popup import CompletionPopup

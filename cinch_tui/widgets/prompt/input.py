@@ -12,7 +12,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
-from cinch_tui.keys.keymap import bindings_for_key
+from cinch_tui.keybindings.keymap import bindings_for_key
 from cinch_tui.user_input import UserInput, UserInputLike, as_user_input
 from cinch_tui.widgets.prompt.line_input import LineInput
 from cinch_tui.widgets.prompt.pastes import Pastes, is_large, typeable

@@ -9,7 +9,7 @@ from textual.actions import SkipAction
 from textual.binding import BindingType
 from textual.widgets import TextArea
 
-from cinch_tui.keys.keymap import bindings
+from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.widgets.prompt.kill_ring import KillRing
 from cinch_tui.widgets.prompt.line_edits import (
     Change,

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.reactive import var
 from textual.widgets import TextArea
 
-from cinch_tui.keys.keymap import bindings, hint, recognize_alt_keys
+from cinch_tui.keybindings.keymap import bindings, hint, recognize_alt_keys
 from cinch_tui.user_input import UserInput, UserInputLike, as_user_input, join_inputs
 from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
 from cinch_tui.widgets.prompt.draft import Draft

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.widgets.text_area import Selection
 
-from cinch_tui.keys.table import KEYS
+from cinch_tui.keybindings.table import KEYS
 from cinch_tui.widgets.prompt.line_edits import Change
 from cinch_tui.widgets.prompt.vim.motions import resting
 from cinch_tui.widgets.prompt.vim.state_machine import Outcome, Vim

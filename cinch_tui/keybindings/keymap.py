@@ -10,8 +10,8 @@ from typing import cast
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS  # pyright: ignore[reportPrivateUsage]
 from textual.binding import Binding, BindingsMap
 
-from cinch_tui.keys.names import key_label
-from cinch_tui.keys.table import KEYS
+from cinch_tui.keybindings.names import key_label
+from cinch_tui.keybindings.table import KEYS
 from harness.lazy_dataclass import dataclass
 
 _BY_ID = {key.id: key for key in KEYS}

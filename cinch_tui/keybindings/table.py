@@ -5,7 +5,7 @@ The part of an id before the dot is the owner. Ids are stable, since users' conf
 
 from __future__ import annotations
 
-from cinch_tui.keys.names import key_label
+from cinch_tui.keybindings.names import key_label
 from harness.lazy_dataclass import dataclass
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from cinch_tui.agent_session import resume_hint
 from harness.events import Event, RequestStart
 from harness.messages import AssistantMessage, Message, UserMessage
 from harness.terminal_text import escape_controls
@@ -21,22 +22,13 @@ LINES = 20
 """Lines of the reply; the end is shown, since it has the conclusion."""
 
 
-def resume_hint(assembly: Assembly) -> str:
-    """Return how to resume the session, on one line; empty if it has no prompts or is not saved."""
-    if assembly.store is None or not assembly.agent.history.prompts():
-        return ""
-    if not assembly.store.is_saved:
-        return escape_controls(f"The end of this conversation could not be saved in {assembly.store.path}")
-    return f"Resume this session: cinch -r {assembly.agent.session_id}"
-
-
 def follow_resume_hint(assembly: Assembly, on_hint: Callable[[str], None]) -> Callable[[Event], None]:
     """Pass the resume hint to `on_hint` now and with each request, before which the session is saved."""
-    on_hint(resume_hint(assembly))
+    on_hint(escape_controls(resume_hint(assembly)))
 
     def follow(event: Event) -> None:
         if isinstance(event, RequestStart):
-            on_hint(resume_hint(assembly))
+            on_hint(escape_controls(resume_hint(assembly)))
 
     return follow
 
@@ -76,7 +68,9 @@ def print_exit_summary(assembly: Assembly, *, with_exchange: bool) -> None:
     exchange = ""
     if with_exchange:
         exchange = last_exchange(assembly.agent.history.messages, shutil.get_terminal_size().columns)
-    text = "\n\n".join(part for part in (exchange, stopped_jobs(assembly), resume_hint(assembly)) if part)
+    text = "\n\n".join(
+        part for part in (exchange, stopped_jobs(assembly), escape_controls(resume_hint(assembly))) if part
+    )
     if text:
         encoding = sys.stdout.encoding or "utf-8"
         sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from cinch_tui.commands.host import DiffBase, FullScreenCommands, FullScreenHost
     from cinch_tui.controller.controller import SessionController
     from cinch_tui.models.model_catalog import ModelCatalog
+    from cinch_tui.reports.notices import NoticeLevel
     from cinch_tui.screens.chat import ChatScreen
-    from cinch_tui.transcript.blocks import NoticeLevel
     from cinch_tui.widgets.key_field import CheckKey
 
 

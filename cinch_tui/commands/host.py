@@ -13,51 +13,14 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
+    from cinch_tui.agent_session import AgentSession
     from cinch_tui.api_keys.check import KeyCheck
-    from cinch_tui.assembly import Assembly
     from cinch_tui.changes import SessionChanges
     from cinch_tui.commands.side_questions import SideQuestions
-    from cinch_tui.config.options import Options
-    from harness.agent.agent import Agent
+    from cinch_tui.reports.notices import NoticeLevel
 
 ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
 DiffBase: TypeAlias = Literal["session", "git"]
-NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
-
-
-class SessionControls(Protocol):
-    """The conversation that commands act on, with its agent."""
-
-    options: Options
-
-    @property
-    def assembly(self) -> Assembly:
-        """Raises `CinchError` until the agent exists."""
-        ...
-
-    @property
-    def agent(self) -> Agent:
-        """Raises `CinchError` until it exists."""
-        ...
-
-    @property
-    def is_running(self) -> bool: ...
-
-    async def until_ready(self) -> bool:
-        """Wait until the agent exists; return True if it did not before."""
-        ...
-
-    def reset(self) -> None:
-        """Begin a new conversation in the same session file."""
-        ...
-
-    def new_session(self) -> None: ...
-
-    async def load_session(self, session_id: str) -> None: ...
-
-    def leave(self, again: str) -> None:
-        """Quit; if that would stop background jobs, warn first. `again` is the key or command that confirms."""
-        ...
 
 
 class FullScreenCommands(Protocol):
@@ -106,7 +69,7 @@ class CommandHost(Protocol):
     """A front end, as commands use it."""
 
     @property
-    def session(self) -> SessionControls: ...
+    def session(self) -> AgentSession: ...
 
     @property
     def side_questions(self) -> SideQuestions: ...

@@ -16,12 +16,13 @@ KEYS = CommandGroup("API keys")
 DISCARD_KEY, KEEP_KEY = "Do not store it", "Store it anyway"
 
 
-@KEYS.command("#keys", "which providers have a key, and where it comes from")
-async def keys(host: CommandHost, argument: str) -> None:
+async def _show_keys(host: CommandHost) -> None:
     from cinch_tui.reports.summaries import key_summary
 
-    del argument
     host.show("API keys", await asyncio.to_thread(key_summary, host.session.assembly.keys))
+
+
+KEYS.action("#keys", "which providers have a key, and where it comes from", _show_keys)
 
 
 def provider_choices(host: CommandHost) -> tuple[Choice, ...]:

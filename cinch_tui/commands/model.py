@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import suppress
 
 from cinch_tui.commands.host import CommandHost, full_screen
 from cinch_tui.commands.keys import provider_choices
@@ -16,6 +17,8 @@ MODEL = CommandGroup("Model")
 SIDE_QUESTIONS = CommandGroup("Beside the work")
 PARALLEL = CommandGroup("Several models at once")
 
+ENDING_S = 0.5
+"""Seconds that `/retry` waits for the end of a run, whose error is shown a moment before it."""
 _LEVELS: dict[str, ThinkingLevel] = {level: level for level in THINKING_LEVELS}
 
 
@@ -45,14 +48,18 @@ async def set_model(host: CommandHost, name: str) -> None:
     host.notice(f"The model is {model.spec.name} from the next reply on.")
 
 
-@MODEL.command("/retry", "ask the model again, without waiting")
-async def retry(host: CommandHost, argument: str) -> None:
-    del argument
+async def _retry(host: CommandHost) -> None:
     if host.session.agent.retry_now():
         return
+    with suppress(TimeoutError):
+        async with asyncio.timeout(ENDING_S):
+            await host.session.agent.wait_until_idle()
     if host.session.is_running:
         raise CinchError("the model is at work: there is no wait to cut short")
     host.continue_run()
+
+
+MODEL.action("/retry", "ask the model again, without waiting", _retry)
 
 
 def _thinking(host: CommandHost) -> ThinkingLevel:

@@ -93,6 +93,25 @@ class CommandGroup:
 
         return register
 
+    def action(
+        self,
+        usage: str,
+        summary: str,
+        run: Callable[[CommandHost], Awaitable[None] | None],
+        *,
+        aliases: tuple[str, ...] = (),
+        while_running: bool = True,
+    ) -> None:
+        """Add a command that takes no argument."""
+
+        async def handler(host: CommandHost, argument: str) -> None:
+            del argument
+            waiting = run(host)
+            if waiting is not None:
+                await waiting
+
+        self.commands.append(Command(usage, summary, handler, aliases, while_running))
+
 
 @dataclass(frozen=True, slots=True)
 class Invocation:

@@ -118,16 +118,13 @@ def _accept_plan(host: CommandHost) -> None:
     host.continue_run()
 
 
-@SESSION.command("/new", "start a new session; the old one is kept", aliases=("/clear",), while_running=False)
-async def new(host: CommandHost, argument: str) -> None:
-    del argument
-    host.session.new_session()
-
-
-@SESSION.command("/resume", "go on with an earlier session", aliases=("#sessions",), while_running=False)
-async def resume(host: CommandHost, argument: str) -> None:
-    del argument
-    await choose_session(host)
+SESSION.action(
+    "/new",
+    "start a new session; the old one is kept",
+    lambda host: host.session.new_session(),
+    aliases=("/clear",),
+    while_running=False,
+)
 
 
 async def choose_session(host: CommandHost) -> None:
@@ -141,8 +138,10 @@ async def choose_session(host: CommandHost) -> None:
         await host.session.load_session(chosen)
 
 
-def _session_choices(host: CommandHost) -> tuple[Choice, ...]:
+SESSION.action("/resume", "go on with an earlier session", choose_session, aliases=("#sessions",), while_running=False)
 
+
+def _session_choices(host: CommandHost) -> tuple[Choice, ...]:
     options = host.session.options
     return session_choices(options.paths.data, options.cwd).newest_first(host.session.agent.session_id)
 
@@ -152,9 +151,7 @@ async def load(host: CommandHost, argument: str) -> None:
     await host.session.load_session(argument)
 
 
-@SESSION.command("#save", "make sure that all is on disk, and say where", while_running=False)
-async def save(host: CommandHost, argument: str) -> None:
-    del argument
+async def _save(host: CommandHost) -> None:
     store = host.session.assembly.store
     if store is None:
         host.notice("This conversation is not saved (--no-session).")
@@ -163,34 +160,29 @@ async def save(host: CommandHost, argument: str) -> None:
     host.notice(f"Saved in {store.path}")
 
 
-@SESSION.command("#info", "what this session is")
-async def info(host: CommandHost, argument: str) -> None:
+def _show_session(host: CommandHost) -> None:
     from cinch_tui.reports.summaries import session_summary
 
-    del argument
     host.show("Session", session_summary(host.session.assembly))
 
 
-@SESSION.command("/usage", "tokens and cost, turn by turn")
-async def usage(host: CommandHost, argument: str) -> None:
+def _show_usage(host: CommandHost) -> None:
     # Imported as a module: the tests of crashes replace the function.
     from cinch_tui.reports import summaries
 
-    del argument
     host.show("Usage", summaries.usage_report(host.session.agent))
 
 
-@SESSION.command("/context", "what fills the model's window, message by message")
-async def context(host: CommandHost, argument: str) -> None:
-    del argument
-    await host.show_context()
-
-
-@SESSION.command("/reset", "make the agent forget this conversation", while_running=False)
-async def reset(host: CommandHost, argument: str) -> None:
-    del argument
+def _reset(host: CommandHost) -> None:
     host.session.reset()
     host.notice("the agent has forgotten this conversation; the session file still has it")
+
+
+SESSION.action("#save", "make sure that all is on disk, and say where", _save, while_running=False)
+SESSION.action("#info", "what this session is", _show_session)
+SESSION.action("/usage", "tokens and cost, turn by turn", _show_usage)
+SESSION.action("/context", "what fills the model's window, message by message", lambda host: host.show_context())
+SESSION.action("/reset", "make the agent forget this conversation", _reset, while_running=False)
 
 
 def _bases(host: CommandHost) -> tuple[Choice, ...]:

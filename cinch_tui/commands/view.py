@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from cinch_tui.commands.host import CommandHost, FullScreenCommands, full_screen
 from cinch_tui.commands.registry import Choice, CommandGroup
 from harness.errors import CinchError
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.reports.summaries import TranscriptPart
@@ -56,66 +55,45 @@ def _kill(host: CommandHost, job_id: str) -> None:
         raise CinchError(f"no job {job_id!r} is running; {f'these are: {running}' if running else 'none is'}")
 
 
-@PANELS.command("/agents", "sub-agents: what they did, stop one")
-async def agents(host: CommandHost, argument: str) -> None:
-    del argument
-    host.open_panel("agents")
+PANELS.action("/agents", "sub-agents: what they did, stop one", lambda host: host.open_panel("agents"))
+PANELS.action(
+    "/changes", "the files this session changed, beside the conversation", lambda host: host.open_panel("changes")
+)
+PANELS.action("/logs", "what this program notes of itself", lambda host: host.open_panel("logs"))
 
 
-@PANELS.command("/changes", "the files this session changed, beside the conversation")
-async def changes(host: CommandHost, argument: str) -> None:
-    del argument
-    host.open_panel("changes")
-
-
-@PANELS.command("/logs", "what this program notes of itself")
-async def logs(host: CommandHost, argument: str) -> None:
-    del argument
-    host.open_panel("logs")
-
-
-@dataclass(frozen=True, slots=True)
-class _Copy:
-    part: TranscriptPart
-    description: str
-    missing: str
-
-
-_COPIES = {
-    "": _Copy("reply", "the last reply", "there is no reply to copy yet"),
-    "all": _Copy("all", "the whole conversation", "there is nothing to copy yet"),
-    "code": _Copy("code", "the code of the last reply", "the last reply has no code"),
+_COPIES: dict[str, tuple[TranscriptPart, str, str]] = {
+    "": ("reply", "the last reply", "there is no reply to copy yet"),
+    "all": ("all", "the whole conversation", "there is nothing to copy yet"),
+    "code": ("code", "the code of the last reply", "the last reply has no code"),
 }
+"""Arguments of #copy: the part, its description, and the error if it is empty."""
 
-
-@VIEW.command("#help", "show keys and commands beside the conversation, or no more")
-async def show_help(host: CommandHost, argument: str) -> None:
-    del argument
-    host.show_help()
-
-
-@VIEW.command("/settings", "look at all settings, and change them", aliases=("/config",))
-async def settings(host: CommandHost, argument: str) -> None:
-    del argument
-    await host.show_settings()
-
-
-@VIEW.command("#clear", "clear the screen; the conversation continues", while_running=False)
-async def clear(host: CommandHost, argument: str) -> None:
-    del argument
-    full_screen(host, "there is no screen to empty: these lines are the terminal's").clear_view()
-
-
-@VIEW.command("/timestamps", "show when things were said, or hide it", aliases=("#timestamps",))
-async def timestamps(host: CommandHost, argument: str) -> None:
-    del argument
-    reason = "what stands on these lines already cannot get a time; the times are in the session's file"
-    full_screen(host, reason).toggle_timestamps()
+VIEW.action("#help", "show keys and commands beside the conversation, or no more", lambda host: host.show_help())
+VIEW.action(
+    "/settings",
+    "look at all settings, and change them",
+    lambda host: host.show_settings(),
+    aliases=("/config",),
+)
+VIEW.action(
+    "#clear",
+    "clear the screen; the conversation continues",
+    lambda host: full_screen(host, "there is no screen to empty: these lines are the terminal's").clear_view(),
+    while_running=False,
+)
+NO_TIMES = "what stands on these lines already cannot get a time; the times are in the session's file"
+VIEW.action(
+    "/timestamps",
+    "show when things were said, or hide it",
+    lambda host: full_screen(host, NO_TIMES).toggle_timestamps(),
+    aliases=("#timestamps",),
+)
 
 
 def _copy_choices(host: CommandHost) -> tuple[Choice, ...]:
     del host
-    return tuple(Choice(value, each.description) for value, each in _COPIES.items() if value)
+    return tuple(Choice(value, description) for value, (_, description, _) in _COPIES.items() if value)
 
 
 @VIEW.command(
@@ -130,10 +108,10 @@ async def copy(host: CommandHost, argument: str) -> None:
     if (argument not in _COPIES and not argument.isdecimal()) or number < 1:
         host.notice(f"#copy takes all, code or a number from 1, not {argument!r}", "warning")
         return
-    part: TranscriptPart = _COPIES[argument].part if argument in _COPIES else "reply"
+    part, _, missing = _COPIES.get(argument, ("reply", "", f"there is no reply {number}"))
     source = summaries.source(host.session.agent.history.messages, part, number)
     if not source:
-        host.notice(_COPIES[argument].missing if argument in _COPIES else f"there is no reply {number}", "warning")
+        host.notice(missing, "warning")
         return
     host.copy(source)
 
@@ -148,27 +126,13 @@ async def theme(host: CommandHost, argument: str) -> None:
     await full_screen(host, reason).choose_theme(argument)
 
 
-@VIEW.command("/editor", "write the prompt in $EDITOR")
-async def editor(host: CommandHost, argument: str) -> None:
-    del argument
-    reason = "/editor needs the screen; here a line of ``` begins and ends a text of several lines"
-    await full_screen(host, reason).open_editor()
-
-
-@VIEW.command("/paste", "paste from the system's clipboard, pictures too")
-async def paste(host: CommandHost, argument: str) -> None:
-    del argument
-    await host.paste()
-
-
-@VIEW.command("/vim", "edit the prompt with the keys of vi, or with those of a shell again")
-async def vim(host: CommandHost, argument: str) -> None:
-    del argument
-    reason = "/vim needs the screen; here the line is edited as ~/.inputrc says (set editing-mode vi)"
-    await full_screen(host, reason).toggle_vim()
-
-
-@VIEW.command("/quit", "leave; the session is kept", aliases=("/q", "/exit"))
-async def leave(host: CommandHost, argument: str) -> None:
-    del argument
-    host.session.leave("/quit")
+NO_EDITOR = "/editor needs the screen; here a line of ``` begins and ends a text of several lines"
+NO_VIM = "/vim needs the screen; here the line is edited as ~/.inputrc says (set editing-mode vi)"
+VIEW.action("/editor", "write the prompt in $EDITOR", lambda host: full_screen(host, NO_EDITOR).open_editor())
+VIEW.action("/paste", "paste from the system's clipboard, pictures too", lambda host: host.paste())
+VIEW.action(
+    "/vim",
+    "edit the prompt with the keys of vi, or with those of a shell again",
+    lambda host: full_screen(host, NO_VIM).toggle_vim(),
+)
+VIEW.action("/quit", "leave; the session is kept", lambda host: host.session.leave("/quit"), aliases=("/q", "/exit"))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.controller.retry_notice import RetryNotice
 from cinch_tui.reports.formatting import app_hints
-from cinch_tui.reports.notices import compaction_text, notice_of
+from cinch_tui.reports.notices import compaction_text, end_notice, notice_of
 from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.history_blocks import said_blocks, show_result
 from cinch_tui.transcript.plan_marks import PLANNED
@@ -22,7 +22,7 @@ from cinch_tui.widgets.status_bar import AgentState
 from harness.approval.modes import PLAN
 from harness.context.citations import sources_of
 from harness.deltas import BlockDelta, BlockEnd, BlockStart
-from harness.errors import ContextWindowOverflow, InvalidReply, ModelOverloaded, ModelThrottled, NetworkError
+from harness.errors import InvalidReply, ModelOverloaded, ModelThrottled, NetworkError
 from harness.events import (
     AgentEnd,
     AgentStart,
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from cinch_tui.widgets.chat_widgets import ChatWidgets
 
 
-PLAN_HINT = "Plan mode is on; /plan accept carries out the plan in this reply."
 SHOWN_ELSEWHERE = ("todo", "ask_user", "submit_plan")
 """Tools with their own panel or dialog."""
 QUESTIONS = ("ask_user", "submit_plan")
@@ -135,14 +134,11 @@ class Bridge:
         self._retry.drop()
         if event.stop_reason == "aborted":
             self._widgets.notice("Stopped.", "warning")
-        elif event.error_type == ContextWindowOverflow.__name__:
-            self._widgets.notice("Start afresh with /new, or /reset; nothing of this conversation is lost.")
         elif event.error_type in _PASSING:
             self._widgets.notice("/retry asks again.")
-        elif event.stop_reason == "length" and not event.limit:
-            self._widgets.notice("The reply ended at the model's token limit; say “go on” to continue.", "warning")
-        elif event.stop_reason == "stop" and not event.limit and self._widgets.status.status.plan:
-            self._widgets.notice(PLAN_HINT)
+        elif notice := end_notice(event, is_planning=self._widgets.status.status.plan):
+            level, text = notice
+            self._widgets.notice(text, level)
 
     def _message_started(self, event: MessageStart) -> None:
         if event.role == "assistant":

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING, TypeAlias
 
+from cinch_tui.agent_session import NOT_READY, AgentSession
 from cinch_tui.app.preload import load_next, warm
 from cinch_tui.cli.start import collect_garbage
 from cinch_tui.config.options import Options, Resume
@@ -27,9 +28,8 @@ if TYPE_CHECKING:
     from cinch_tui.assembly import Assembly
     from cinch_tui.controller.bridge import Bridge
     from cinch_tui.controller.view import ChatView, ControllerContext
-    from cinch_tui.transcript.blocks import NoticeLevel
+    from cinch_tui.reports.notices import NoticeLevel
     from cinch_tui.widgets.prompt.history import PromptHistory
-    from harness.agent.agent import Agent
     from harness.events import Event
     from harness.messages import Message
     from harness.ports.provider import Model
@@ -37,13 +37,12 @@ if TYPE_CHECKING:
 
 QUIT_CONFIRMATION_S = 8.0
 """Seconds in which a repeated quit is taken as confirmation, if quitting would stop background jobs."""
-NOT_READY = "cinch is still starting; try again in a moment"
 
 SettingsSubscriber: TypeAlias = Callable[[Settings, Set[str]], None]
 """Called with the new settings and the names of those that changed; raises `CinchError` if one cannot be applied."""
 
 
-class SessionController:
+class SessionController(AgentSession):
     """Owns the agent and the conversation; shows them through a view.
 
     Events of the agent are published on its own bus, changed settings to `subscribe_to_settings`.
@@ -61,9 +60,8 @@ class SessionController:
 
         `on_ready` is called once the agent exists, before the first prompt is sent.
         """
+        super().__init__(options, settings)
         self.app = app
-        self.options = options
-        self.settings = settings
         self.refusal = ""
         """Reason why the session could not be opened; empty if it could."""
         self.presence = Presence()
@@ -71,7 +69,6 @@ class SessionController:
         self._prompt_history = history
         self._on_ready = on_ready
         self._view: ChatView | None = None
-        self._assembly: Assembly | None = None
         self._bridge: Bridge | None = None
         self._loaded: LoadedSession | None = None
         self._shown_end: list[Message] = []
@@ -86,23 +83,7 @@ class SessionController:
             raise CinchError(NOT_READY)
         return self._view
 
-    @property
-    def assembly(self) -> Assembly:
-        """Raises `CinchError` until the agent exists."""
-        if self._assembly is None:
-            raise CinchError(NOT_READY)
-        return self._assembly
-
-    @property
-    def agent(self) -> Agent:
-        return self.assembly.agent
-
-    @property
-    def is_running(self) -> bool:
-        return self._assembly is not None and self._assembly.agent.is_running
-
     async def until_ready(self) -> bool:
-        """Wait until the agent exists; return True if it did not before."""
         was_ready = self.sender.is_ready
         await self.sender.until_ready()
         return not was_ready
@@ -243,11 +224,10 @@ class SessionController:
     @property
     def cost_of_leaving(self) -> str:
         """Background jobs that quitting would stop, as the end of a sentence; empty for none."""
-        jobs = len(self._assembly.agent.jobs.running) if self._assembly else 0
+        jobs = len(self.running_jobs)
         return f" and stops {jobs} background job{'' if jobs == 1 else 's'}" if jobs else ""
 
     def leave(self, again: str) -> None:
-        """Quit; if that would stop background jobs, warn first. `again` is the key or command that confirms."""
         if not self.cost_of_leaving or time.monotonic() - self._warned_at < QUIT_CONFIRMATION_S:
             self.quit()
             return
@@ -260,21 +240,7 @@ class SessionController:
         self.abort()
         self.app.exit(return_code=status)
 
-    async def close(self) -> None:
-        """Stop what runs, write what is pending, close connections."""
-        if self._assembly is not None:
-            await self._assembly.agent.close()
-            await asyncio.to_thread(self._assembly.close)
-
     # The run
-
-    def abort(self) -> None:
-        if self.is_running:
-            self.agent.abort()
-
-    def send_now(self) -> bool:
-        """Interrupt the turn to deliver a queued steering message; return False when there is none to deliver."""
-        return self.is_running and bool(self.agent.inbox.steering) and self.agent.interrupt()
 
     def send_now_or_abort(self) -> None:
         if not self.send_now():
@@ -350,33 +316,6 @@ class SessionController:
         from cinch_tui.app.start_banner import StartBanner
 
         return StartBanner(str(self.assembly.workspace.root), self.agent.state.model.spec.name)
-
-    def reset(self) -> None:
-        """Begin a new conversation in the same session file."""
-        self.agent.new_session(self.agent.session_id)
-        if self.assembly.store is not None:
-            self.assembly.store.restart()
-        self._show_history(())
-
-    def new_session(self) -> None:
-        self.assembly.start_session()
-        self._show_history(())
-
-    async def load_session(self, session_id: str) -> None:
-        """Open a session by its id.
-
-        Raises:
-            SessionError: There is no such session, or it cannot be read.
-        """
-        from cinch_tui.assembly import repaired_messages
-
-        loaded = await asyncio.to_thread(self.assembly.find, session_id)
-        messages = await asyncio.to_thread(repaired_messages, loaded)
-        self.assembly.warnings.clear()
-        self.assembly.resume(loaded, messages)
-        self._show_history(messages)
-        for warning in (*loaded.warnings, *self.assembly.warnings):
-            self.notice(warning, "warning")
 
     def _show_history(self, messages: Sequence[Message]) -> None:
         self.view.widgets.transcript.banner = self.banner

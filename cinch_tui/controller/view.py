@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from textual.app import App
 
+    from cinch_tui.reports.notices import NoticeLevel
     from cinch_tui.transcript.block import Block
-    from cinch_tui.transcript.blocks import NoticeLevel
     from cinch_tui.user_input import UserInputLike
     from cinch_tui.widgets.chat_widgets import ChatWidgets
     from cinch_tui.widgets.prompt.prompt import Prompt

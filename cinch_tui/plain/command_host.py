@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.commands.host import SessionControls
 from cinch_tui.commands.registry import Command
 from cinch_tui.commands.side_questions import SideQuestions
 from cinch_tui.models.offers import ProviderOffers, ask_local_servers, ask_providers, pulled_offers, ready_providers
-from cinch_tui.plain.menus import InputClosed, Menus, Option
+from cinch_tui.plain.menus import InputClosed, Option
 from cinch_tui.plain.view_lines import strip_markdown, view_lines
 from cinch_tui.reports.session_export import when
 from cinch_tui.reports.summaries import agent_settings, context_report, model_names
@@ -23,31 +22,14 @@ if TYPE_CHECKING:
 
     from cinch_tui.api_keys.check import KeyCheck
     from cinch_tui.changes import SessionChanges
-    from cinch_tui.commands.host import CommandHost, DiffBase, NoticeLevel
-    from cinch_tui.images.image_loader import LoadedImage
-    from cinch_tui.plain.line_renderer import LineRenderer
-    from cinch_tui.plain.line_writer import LineWriter
+    from cinch_tui.commands.host import CommandHost, DiffBase
+    from cinch_tui.plain.session import PlainSession
     from providers.model_catalog.offers import Offer
 
 LISTING_TIMEOUT_S = 5.0
 """Seconds that providers have to list their models."""
 STORE_KEY = Option("Store it anyway")
 RETRY_KEY = Option("Enter another key")
-LABELS = {"info": "Notice", "warning": "Warning", "error": "Error"}
-
-
-class PlainSession(SessionControls, Protocol):
-    """The conversation that the commands are typed into."""
-
-    writer: LineWriter
-    menus: Menus
-
-    @property
-    def renderer(self) -> LineRenderer: ...
-
-    def continue_run(self) -> None: ...
-
-    def attach(self, shot: LoadedImage) -> None: ...
 
 
 class PlainCommandHost:
@@ -57,16 +39,16 @@ class PlainCommandHost:
     def __init__(self, session: PlainSession) -> None:
         self.session = session
         self.side_questions = SideQuestions()
+        self.notice = session.notice
+        self.wants_run = False
+        """Set by `continue_run`; the caller of the command starts the run."""
         self._writer = session.writer
         self._menus = session.menus
 
     def continue_run(self) -> None:
-        self.session.continue_run()
+        self.wants_run = True
 
     # Output
-
-    def notice(self, text: str, level: NoticeLevel = "info") -> None:
-        self._writer.write(LABELS[level], text)
 
     def show(self, title: str, text: str) -> None:
         self._writer.write(title, f"\n{strip_markdown(text)}")
@@ -161,14 +143,14 @@ class PlainCommandHost:
         from cinch_tui.api_keys.check import KeyAccepted, KeyRefused
 
         while secret := await self._menus.hidden_line("Key (not shown; empty to cancel): "):
-            self._writer.write("Notice", "Checking the key.")
+            self._writer.notice("Checking the key.")
             match verdict := await check(secret):
                 case KeyAccepted():
                     return secret, verdict
                 case KeyRefused(reason):
-                    self._writer.write("Error", f"Refused: {reason}")
+                    self._writer.notice(f"Refused: {reason}", "error")
                 case _:
-                    self._writer.write("Warning", f"The key could not be checked: {verdict.reason}")
+                    self._writer.notice(f"The key could not be checked: {verdict.reason}", "warning")
                     chosen = await self._menus.number([STORE_KEY, RETRY_KEY, Option("Cancel")])
                     if chosen != 1:
                         return (secret, verdict) if chosen == 0 else None

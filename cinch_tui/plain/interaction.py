@@ -86,7 +86,7 @@ class LineInteraction:
                         limit = _limit(seconds, len(questions)) if number == 1 else ""
                         answers.append(await self._inquiry.ask(question, place, limit))
             except TimeoutError:
-                self._writer.write("Notice", "The question timed out.")
+                self._writer.notice("The question timed out.")
             except InputClosed:
                 pass
         return (*answers, *[Answer("timed_out")] * (len(questions) - len(answers)))
@@ -269,7 +269,7 @@ class QuestionDialog:
                 break
             if most is None or len(text) <= most:
                 return Answer("edited", text, index)
-            self._writer.write("Notice", f"Too long: {len(text)} characters; the maximum is {most}.")
+            self._writer.notice(f"Too long: {len(text)} characters; the maximum is {most}.")
         return Answer("selected", choice.label, index)
 
 

@@ -24,11 +24,22 @@ from cinch_tui.plain.conversation import Conversation
 from cinch_tui.plain.keyboard import Completer, Keyboard, is_complete, join_lines
 from cinch_tui.plain.line_writer import LineWriter
 from cinch_tui.plain.menus import InputClosed, LineRequest, Menus, Questions
+from cinch_tui.plain.session import PlainSession
 from cinch_tui.widgets.prompt.history import PromptHistory
 from harness.errors import ConfigError
 from harness.session.paths import project_dir
 
 T = TypeVar("T")
+
+
+KILLED = 128
+INTERRUPTED = 130
+CLOSING = 5.0
+"""Time limit for closing, in seconds."""
+RECALLED = 500
+"""Number of earlier prompts that the Up key recalls."""
+
+Handler = Callable[[int, FrameType | None], None]
 
 
 class AgentThread:
@@ -55,16 +66,6 @@ class AgentThread:
     def _turn(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
-
-
-KILLED = 128
-INTERRUPTED = 130
-CLOSING = 5.0
-"""Time limit for closing, in seconds."""
-RECALLED = 500
-"""Number of earlier prompts that the Up key recalls."""
-
-Handler = Callable[[int, FrameType | None], None]
 
 
 class UserLeft(Exception):
@@ -97,7 +98,8 @@ class LineApp:
         self._engine = AgentThread()
         menus = Menus(self._writer, Questions(self._wake, self._withdraw))
         self._questions = menus.questions
-        self._session = Conversation(options, settings, menus, is_at_terminal=self._keyboard.is_terminal)
+        self._session = PlainSession(options, settings, menus, is_at_terminal=self._keyboard.is_terminal)
+        self._conversation = Conversation(self._session)
         self._history = PromptHistory(project_dir(options.paths.state, options.cwd) / "history.jsonl")
         self._works: list[Future[None]] = []
         self._asked: LineRequest | None = None
@@ -111,7 +113,7 @@ class LineApp:
         self._engine.start()
         with self._signals():
             try:
-                self._do(self._session.open())
+                self._do(self._conversation.open())
                 self._converse()
             except UserLeft:
                 pass
@@ -166,27 +168,27 @@ class LineApp:
                     self._is_interrupted = self._session.is_leaving
                     return ""
                 has_interrupted, lines = True, []
-                self._writer.write("Notice", "Input cleared. Press Ctrl+C again or Ctrl+D to quit.")
+                self._writer.notice("Input cleared. Press Ctrl+C again or Ctrl+D to quit.")
         return join_lines(lines)
 
     def _send(self, text: str) -> None:
         if text.strip():
             self._history.add(text)
             self._keyboard.remember([entry for entry in self._history.entries[-1:] if entry == text])
-            self._do(self._session.handle(text))
+            self._do(self._conversation.handle(text))
 
     def _steer(self, line: str) -> None:
         """Handle a line typed during a run; an empty one opens an undisturbed line for steering."""
         try:
             text = line if line.strip() else self._keyboard.line("steer> ")
         except (EOFError, KeyboardInterrupt):
-            self._writer.write("Notice", "Nothing sent.")
+            self._writer.notice("Nothing sent.")
             return
         if text.strip():
             self._history.add(text)
-            self._begin(self._session.handle(text))
+            self._begin(self._conversation.handle(text))
         else:
-            self._engine.call(self._session.send_now)
+            self._engine.call(self._session.send_now_or_explain)
 
     # Runs
 
@@ -228,9 +230,9 @@ class LineApp:
 
     def _stop(self, pending: list[Future[None]]) -> None:
         self._is_stopping = True
-        self._writer.write("Notice", "Stopping. Press Ctrl+C again to quit.")
-        if self._session.can_stop:
-            self._engine.call(self._session.stop)
+        self._writer.notice("Stopping. Press Ctrl+C again to quit.")
+        if self._conversation.can_stop:
+            self._engine.call(self._conversation.stop)
         else:
             for work in pending:
                 work.cancel()

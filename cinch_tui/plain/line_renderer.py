@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import TypeAlias
 
 from cinch_tui.plain.line_writer import LineWriter, LiveOutput
 from cinch_tui.plain.view_lines import line_count, shorten, view_lines
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.reports.formatting import app_hints
-from cinch_tui.reports.notices import compaction_text, notice_of
+from cinch_tui.reports.notices import NoticeLevel, compaction_text, end_notice, notice_of
 from cinch_tui.shell_line import is_report, output_text
 from harness.agent.agent import Agent
 from harness.agent.retry import format_delay
@@ -43,32 +42,30 @@ from harness.messages import AssistantMessage, JsonValue, ToolResult, Usage, Use
 from harness.ports.tool import ToolOutput
 from harness.views import DiffView, TerminalView, TextView, TodoView
 
-ToolEvent: TypeAlias = ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd | ToolApprovalRequested | HookRan
-
-LABELS = {"info": "Notice", "warning": "Warning", "error": "Error"}
 KINDS = {"text": "Assistant", "thinking": "Thinking"}
 QUESTIONS = ("ask_user", "submit_plan")
 """Tools shown as the question they ask."""
-READING = "read_file"
-STEPS = "todo"
-MOST_CHANGED = 40
-MOST_PRINTED = 200
+READ_FILE = "read_file"
+TODO = "todo"
+MAX_CHANGED_LINES = 40
+MAX_SHELL_LINES = 200
 
 
 class LineRenderer:
     """Renders events; subscribe it to the agent's bus. `shows_thinking` may be changed at any time."""
 
-    def __init__(self, paper: LineWriter, agent: Agent, *, show_thinking: bool) -> None:
-        self._paper = paper
-        self._agent = agent
+    def __init__(self, writer: LineWriter, agent: Agent, *, show_thinking: bool) -> None:
         self.shows_thinking = show_thinking
-        self._began = 0.0
-        self._before = Usage()
-        self._tools = 0
+        self._writer = writer
+        self._agent = agent
+        self._started = 0.0
+        self._usage_before = Usage()
+        self._tool_calls = 0
         self._is_first = False
-        self._shown: set[str] = set()
-        self._calls: dict[str, str] = {}
-        self._since: dict[str, float] = {}
+        self._approved: set[str] = set()
+        """Calls whose proposal was printed for approval."""
+        self._running: dict[str, tuple[str, float]] = {}
+        """Name and start of each running call."""
         self._live: dict[str, LiveOutput] = {}
 
     def status_text(self) -> str:
@@ -76,168 +73,174 @@ class LineRenderer:
         if not self._agent.is_running:
             return "Idle: the agent waits for your input."
         now = time.monotonic()
-        calls = [f"{told}, {format_delay(now - self._since[each])}" for each, told in self._calls.items()]
-        return f"Running for {format_delay(now - self._began)}: {'; '.join(calls) or 'waiting for the model'}."
+        calls = [f"{name}, {format_delay(now - start)}" for name, start in self._running.values()]
+        return f"Running for {format_delay(now - self._started)}: {'; '.join(calls) or 'waiting for the model'}."
 
     def __call__(self, event: Event) -> None:
         match event:
             case AgentStart():
-                self._began, self._before = time.monotonic(), self._agent.state.usage
-                self._tools, self._is_first = 0, True
-                self._calls.clear()
-                self._since.clear()
-                self._forget_live()
+                self._start_run()
             case MessageUpdate():
-                self._hear(event)
-            case MessageEnd(message=UserMessage() as said):
-                self._heard(said)
+                self._stream(event)
+            case MessageEnd(message=UserMessage() as message):
+                self._show_user_message(message)
             case MessageEnd(message=AssistantMessage() as reply):
-                self._said(reply)
-            case (
-                ToolExecutionStart() | ToolExecutionUpdate() | ToolExecutionEnd() | ToolApprovalRequested() | HookRan()
-            ):
-                self._tell_tool(event)
+                self._end_reply(reply)
             case SubagentEvent():
-                self._tell_of_sub_agent(event)
+                self._show_subagent(event)
             case AgentEnd():
-                self._tell_end(event)
+                self._end_run(event)
+            case _ if notice := notice_of(event) or _news(event):
+                level, text = notice
+                self._writer.notice(text, level)
             case _:
-                self._tell_aside(event)
+                self._show_tool(event)
 
-    def _tell_of_sub_agent(self, event: SubagentEvent) -> None:
+    def _start_run(self) -> None:
+        self._started, self._usage_before = time.monotonic(), self._agent.state.usage
+        self._tool_calls, self._is_first = 0, True
+        self._running.clear()
+        for live in self._live.values():
+            live.stop()
+        self._live.clear()
+
+    def _name(self, call_id: str, default: str = "") -> str:
+        return self._running[call_id][0] if call_id in self._running else default
+
+    def _show_subagent(self, event: SubagentEvent) -> None:
         """Print the calls of a subagent as a sign of progress; their results are not printed."""
         match event.event:
             case ToolExecutionStart(call=call, summary=summary):
-                whose = self._calls.get(event.call_id, "").partition(" ")[2]
-                self._paper.write("Subagent", f"{f'{whose}: ' * bool(whose)}{call.name} {one_line(summary)}".rstrip())
+                name = self._name(event.call_id).partition(" ")[2]
+                self._writer.write("Subagent", f"{f'{name}: ' * bool(name)}{call.name} {one_line(summary)}".rstrip())
             case RetryScheduled() | Notice() | SubagentEvent() as inner:
                 self(inner)
             case _:
                 pass
 
-    def _hear(self, event: MessageUpdate) -> None:
-        label = KINDS.get(event.kind) if event.kind != "thinking" or self.shows_thinking else None
+    def _stream(self, event: MessageUpdate) -> None:
+        label = KINDS.get(event.kind)
+        if label is None or (event.kind == "thinking" and not self.shows_thinking):
+            return
         match event.delta:
-            case BlockStart() if label:
-                self._paper.begin(label)
-            case BlockDelta(text=text) if label:
-                self._paper.add(text)
-            case BlockEnd() if label:
-                self._paper.end()
+            case BlockStart():
+                self._writer.begin(label)
+            case BlockDelta(text=text):
+                self._writer.add(text)
+            case BlockEnd():
+                self._writer.end()
             case _:
                 pass
 
-    def _heard(self, said: UserMessage) -> None:
-        if said.synthetic:
+    def _show_user_message(self, message: UserMessage) -> None:
+        if message.synthetic:
             # The user has seen the output of their own commands.
-            if not is_report(said):
-                self._paper.write("Notice", said.text)
+            if not is_report(message):
+                self._writer.notice(message.text)
         elif not self._is_first:
-            self._paper.write("You, delivered now", said.text)
-        self._is_first = self._is_first and said.synthetic
+            self._writer.write("You, delivered now", message.text)
+        self._is_first = self._is_first and message.synthetic
 
-    def _said(self, reply: AssistantMessage) -> None:
-        self._paper.end()
+    def _end_reply(self, reply: AssistantMessage) -> None:
+        self._writer.end()
         if sources := sources_of(reply.content):
-            self._paper.write_plain(sources_text(sources))
+            self._writer.write_plain(sources_text(sources))
         if reply.stop_reason == "error" and reply.error:
-            self._paper.write("Error", app_hints(reply.error))
+            self._writer.notice(app_hints(reply.error), "error")
 
     def _show_live(self, call_id: str, view: TerminalView) -> None:
         """Print what a command prints, with its name when it is one of several."""
         if call_id not in self._live:
-            name = self._calls.get(call_id, "")
+            name = self._name(call_id)
             self._live[call_id] = LiveOutput(
-                self._paper, lambda: "Output" if len(self._live) == 1 else f"Output of {name}"
+                self._writer, lambda: "Output" if len(self._live) == 1 else f"Output of {name}"
             )
         self._live[call_id].update(view)
 
-    def _forget_live(self) -> None:
-        for live in self._live.values():
-            live.stop()
-        self._live.clear()
-
-    def _tell_tool(self, event: ToolEvent) -> None:
+    def _show_tool(self, event: Event) -> None:
         match event:
             case ToolExecutionUpdate(call_id=call_id, view=TerminalView() as view):
                 self._show_live(call_id, view)
             case ToolApprovalRequested(call=call):
-                self._shown.add(call.id)
+                self._approved.add(call.id)
             case ToolExecutionStart(call=call, summary=summary):
-                self._tools += 1
-                name = "" if call.name == STEPS else call.name
-                self._calls[call.id] = told = f"{name} {one_line(summary)}".strip()
-                self._since[call.id] = time.monotonic()
-                if call.name not in (*QUESTIONS, STEPS):
-                    self._paper.write("Tool", told)
-            case ToolExecutionEnd(result=ToolResult(view=TodoView() as steps) as result):
-                self._paper.write("Steps", "\n".join([self._calls.pop(result.call_id, STEPS), *view_lines(steps)]))
+                self._tool_calls += 1
+                name = f"{'' if call.name == TODO else call.name} {one_line(summary)}".strip()
+                self._running[call.id] = name, time.monotonic()
+                if call.name not in (*QUESTIONS, TODO):
+                    self._writer.write("Tool", name)
             case ToolExecutionEnd(result=result, duration=duration):
-                self._tell_result(result, duration)
+                self._show_result(result, duration)
             case HookRan(result=ToolResult() as result):
-                self._paper.write("Result", f"{result.tool_name} was blocked: {result.text}")
+                self._writer.write("Result", f"{result.tool_name} was blocked: {result.text}")
             case _:
                 pass
 
-    def _tell_result(self, result: ToolResult, duration: float) -> None:
+    def _show_result(self, result: ToolResult, duration: float) -> None:
         # Calls that run together end in any order.
-        call = self._calls.pop(result.call_id, result.tool_name)
-        live = self._live.get(result.call_id)
+        name, _ = self._running.pop(result.call_id, (result.tool_name, 0.0))
+        if isinstance(result.view, TodoView):
+            self._writer.write("Steps", "\n".join([name, *view_lines(result.view)]))
+            return
+        live = self._live.pop(result.call_id, None)
         if live is not None:
             live.finish(result.view)
-            del self._live[result.call_id]
         if live is not None and live.has_printed:
-            self._paper.write("Result", f"{call}: {_ending(result, duration)}")
+            self._writer.write("Result", f"{name}: {_ending(result, duration)}")
         elif result.tool_name not in QUESTIONS or result.is_error:
-            self._paper.write("Result", f"{call}: {self._result(result, duration)}")
+            self._writer.write("Result", f"{name}: {self._result(result, duration)}")
 
     def _result(self, result: ToolResult, duration: float) -> str:
-        took = f", {format_delay(duration)}" if duration >= 1 else ""
         view, details = result.view, result.details or {}
         if details.get("denied"):
             return "denied"
-        if was_interrupted(result):
-            return "\n".join([f"interrupted{took}", *shorten(split_lines(result.text))])
+        took = _took(duration)
         if result.is_error:
-            return "\n".join([f"failed{took}", *shorten(split_lines(result.text))])
+            how = "interrupted" if was_interrupted(result) else "failed"
+            return "\n".join([f"{how}{took}", *shorten(split_lines(result.text))])
         if isinstance(view, TerminalView):
             return "\n".join([f"{_status(view, details)}{took}", *shorten(split_lines(view.output))])
-        if isinstance(view, TextView) and result.tool_name == READING:
+        if isinstance(view, TextView) and result.tool_name == READ_FILE:
             # File contents are not printed: a screen reader would read them out.
             return f"done{took}, {line_count(split_lines(view.text))}"
         if isinstance(view, DiffView):
-            changed = [] if result.call_id in self._shown else shorten(view_lines(view), MOST_CHANGED)
+            changed = [] if result.call_id in self._approved else shorten(view_lines(view), MAX_CHANGED_LINES)
             return "\n".join([f"done{took}", *changed])
         lines = view_lines(view) if view is not None else split_lines(result.text)
         return "\n".join([f"done{took}", *shorten(lines)])
 
-    def _tell_end(self, event: AgentEnd) -> None:
-        self._paper.end()
-        if event.stop_reason == "length" and not event.limit:
-            self._paper.write(
-                "Warning", "The reply was cut off at the model's token limit; send “continue” to continue."
-            )
-        how = {"aborted": "Stopped", "error": "Failed"}.get(event.stop_reason, "Done")
-        self._paper.write(how, f"{self._figures()}{'. /retry retries.' if how == 'Failed' else ''}")
+    def _end_run(self, event: AgentEnd) -> None:
+        self._writer.end()
+        if notice := end_notice(event, is_planning=self._agent.state.mode is PLAN):
+            level, text = notice
+            self._writer.notice(text, level)
+        label = {"aborted": "Stopped", "error": "Failed"}.get(event.stop_reason, "Done")
+        self._writer.write(label, f"{self._summary()}{'. /retry retries.' if label == 'Failed' else ''}")
 
-    def _figures(self) -> str:
-        usage, before = self._agent.state.usage, self._before
-        read = usage.input + usage.cache_read + usage.cache_write
-        read -= before.input + before.cache_read + before.cache_write
-        told = [
-            format_delay(time.monotonic() - self._began),
-            f"{read:,} input tokens, {usage.output - before.output:,} output tokens",
+    def _summary(self) -> str:
+        """Return the duration of the run, its tokens and tool calls, and the cost of the session."""
+        usage = self._agent.state.usage
+        read, output = (
+            _input_tokens(usage) - _input_tokens(self._usage_before),
+            usage.output - self._usage_before.output,
+        )
+        parts = [
+            format_delay(time.monotonic() - self._started),
+            f"{read:,} input tokens, {output:,} output tokens",
         ]
-        if self._tools:
-            told.append("1 tool call" if self._tools == 1 else f"{self._tools} tool calls")
+        if self._tool_calls:
+            parts.append("1 tool call" if self._tool_calls == 1 else f"{self._tool_calls} tool calls")
         if usage.cost and usage.cost.total:
-            told.append(f"${usage.cost.total:.4f} in this session")
-        return ", ".join(told)
+            parts.append(f"${usage.cost.total:.4f} in this session")
+        return ", ".join(parts)
 
-    def _tell_aside(self, event: Event) -> None:
-        """Print notices, retries, limits and other events about the run."""
-        if labelled := _labelled(event):
-            self._paper.write(*labelled)
+
+def _input_tokens(usage: Usage) -> int:
+    return usage.input + usage.cache_read + usage.cache_write
+
+
+def _took(duration: float) -> str:
+    return f", {format_delay(duration)}" if duration >= 1 else ""
 
 
 def user_command_lines(output: ToolOutput, *, was_live: bool) -> list[str]:
@@ -245,7 +248,7 @@ def user_command_lines(output: ToolOutput, *, was_live: bool) -> list[str]:
     if not isinstance(output.view, TerminalView):
         return split_lines(output_text(output))
     how = "stopped" if output.view.exit_code is None else _status(output.view, {})
-    return [*([] if was_live else shorten(split_lines(output.view.output), MOST_PRINTED)), f"[{how}]"]
+    return [*([] if was_live else shorten(split_lines(output.view.output), MAX_SHELL_LINES)), f"[{how}]"]
 
 
 def split_lines(text: str) -> list[str]:
@@ -255,7 +258,7 @@ def split_lines(text: str) -> list[str]:
 
 def _ending(result: ToolResult, duration: float) -> str:
     """Describe the end of a command whose output has been printed."""
-    took, view = f", {format_delay(duration)}" if duration >= 1 else "", result.view
+    took, view = _took(duration), result.view
     if was_interrupted(result):
         return f"interrupted{took}"
     if result.is_error or not isinstance(view, TerminalView):
@@ -271,31 +274,21 @@ def _status(view: TerminalView, details: Mapping[str, JsonValue]) -> str:
     return "ended" if not job else f"{job} is {details.get('state', 'running')}"
 
 
-def _labelled(event: Event) -> tuple[str, str] | None:
-    """Return the label and text of an event about the work, rather than of it; None if it is not shown."""
-    if notice := notice_of(event):
-        return LABELS[notice[0]], notice[1]
+def _news(event: Event) -> tuple[NoticeLevel, str] | None:
+    """Return a notice of an event that the app shows in another way; None if it is not shown."""
     match event:
         case MessageDiscarded(reason=reason):
-            return "Notice", f"The last reply was discarded: {reason}"
+            text = f"The last reply was discarded: {reason}"
         case ModeChanged(mode=mode):
-            return "Notice", f"Plan mode is {'on' if mode == PLAN.name else 'off'}."
+            text = f"Plan mode is {'on' if mode == PLAN.name else 'off'}."
         case ModelRouted(spec=spec):
-            return "Notice", f"Switched to {spec.name}."
+            text = f"Switched to {spec.name}."
         case CompactionEnd():
             text = compaction_text(event)
-            return ("Notice", text) if text else None
-        case _:
-            return _job_notice(event)
-
-
-def _job_notice(event: Event) -> tuple[str, str] | None:
-    match event:
         case JobStarted(job_id=job_id, title=title):
-            return "Notice", f"{job_id} runs in the background: {title}. /jobs lists background jobs."
-        case JobEnded(job_id=job_id, state="ended", exit_code=exit_code):
-            return "Notice", f"{job_id} exited with code {exit_code}."
-        case JobEnded(job_id=job_id, state=state):
-            return "Notice", f"{job_id}: {state}."
+            text = f"{job_id} runs in the background: {title}. /jobs lists background jobs."
+        case JobEnded(job_id=job_id, state=state, exit_code=code):
+            text = f"{job_id} exited with code {code}." if state == "ended" else f"{job_id}: {state}."
         case _:
             return None
+    return ("info", text) if text else None

@@ -8,13 +8,17 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from cinch_tui.notifications.channels import BELL
 from harness.terminal_text import escape_controls
 from harness.views import TerminalView, View
 
+if TYPE_CHECKING:
+    from cinch_tui.reports.notices import NoticeLevel
+
 INDENT = "  "
+_LABELS: dict[NoticeLevel, str] = {"info": "Notice", "warning": "Warning", "error": "Error"}
 _LINE_BEGINS = re.compile(r"\n(?=[^\n])")
 
 
@@ -44,6 +48,9 @@ class LineWriter:
         with self._lock:
             self.end()
             self._write("\n".join(lines) + "\n")
+
+    def notice(self, text: str, level: NoticeLevel = "info") -> None:
+        self.write(_LABELS[level], text)
 
     def write_plain(self, text: str) -> None:
         """Write a text without a label."""

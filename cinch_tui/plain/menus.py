@@ -116,7 +116,7 @@ class Menus:
             if typed == AGAIN:
                 self._list_by_letters(options)
             else:
-                self.writer.write("Notice", f"Type one of {', '.join(keys)}, or {AGAIN} to list them again.")
+                self.writer.notice(f"Type one of {', '.join(keys)}, or {AGAIN} to list them again.")
             typed = await self.line(prompt, opens=opens)
             opens = False
         return typed
@@ -149,7 +149,7 @@ class Menus:
                 return None if index is None else shown[index]
             found = shown if typed == AGAIN else _matching(typed, options)
             if typed != AGAIN:
-                self.writer.write("Notice", f"{len(found)} of {len(options)} match.")
+                self.writer.notice(f"{len(found)} of {len(options)} match.")
             if found:
                 shown = found
                 self._list_page(options, shown)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from harness.agent.retry import format_delay
+from harness.errors import ContextWindowOverflow
 from harness.events import (
+    AgentEnd,
     CompactionEnd,
     ContextWarning,
     Event,
@@ -16,10 +18,10 @@ from harness.events import (
     RetryScheduled,
 )
 
-Level: TypeAlias = Literal["info", "warning", "error"]
+NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
 
 
-def notice_of(event: Event) -> tuple[Level, str] | None:
+def notice_of(event: Event) -> tuple[NoticeLevel, str] | None:
     """Return the level and text of a notice; None if the event is none."""
     match event:
         case Notice(text=text, level=level):
@@ -36,6 +38,19 @@ def notice_of(event: Event) -> tuple[Level, str] | None:
             return "warning", "The context window is nearly full; /new starts afresh."
         case _:
             return None
+
+
+def end_notice(event: AgentEnd, *, is_planning: bool) -> tuple[NoticeLevel, str] | None:
+    """Return what the user can do after a run with this end; None for nothing in particular."""
+    if event.error_type == ContextWindowOverflow.__name__:
+        return "info", "Start afresh with /new, or /reset; nothing of this conversation is lost."
+    if event.limit:
+        return None
+    if event.stop_reason == "length":
+        return "warning", "The reply ended at the model's token limit; say “go on” to continue."
+    if event.stop_reason == "stop" and is_planning:
+        return "info", "Plan mode is on; /plan accept carries out the plan in this reply."
+    return None
 
 
 def retry_text(event: RetryScheduled) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from cinch_tui.rendering.safe_text import expand_tabs
 from cinch_tui.transcript.block import Block, Part, guess_height
@@ -13,11 +13,10 @@ from cinch_tui.transcript.tool_block import ToolBlock
 from harness.terminal_text import escape_controls
 
 if TYPE_CHECKING:
+    from cinch_tui.reports.notices import NoticeLevel
     from cinch_tui.transcript.styles import BlockStyles
 
-__all__ = ["Block", "NoticeBlock", "NoticeLevel", "ReplyBlock", "ThinkingBlock", "ToolBlock", "UserBlock"]
-
-NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
+__all__ = ["Block", "NoticeBlock", "ReplyBlock", "ThinkingBlock", "ToolBlock", "UserBlock"]
 
 LONGEST_PROMPT = 20
 """Longer user messages are folded, in lines."""

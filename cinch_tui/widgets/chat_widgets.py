@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from cinch_tui.transcript.blocks import NoticeBlock, NoticeLevel
+from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.view import Transcript
 from cinch_tui.widgets.queue_line import QueueLine
 from cinch_tui.widgets.stage import Stage
@@ -19,6 +19,7 @@ from harness.views import TodoView
 if TYPE_CHECKING:
     from textual.widget import Widget
 
+    from cinch_tui.reports.notices import NoticeLevel
     from cinch_tui.transcript.block import Block, Channel
     from harness.messages import Usage
 

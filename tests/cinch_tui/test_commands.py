@@ -80,6 +80,27 @@ async def test_other_commands_work_during_a_run(host: RecordingHost, text: str):
     assert not any("is not available" in text for _, text in host.notices)
 
 
+async def test_retry_waits_for_the_end_of_a_run_that_is_ending(host: RecordingHost, monkeypatch: pytest.MonkeyPatch):
+    host.session.is_running = True
+
+    async def end() -> None:
+        host.session.is_running = False
+
+    monkeypatch.setattr(host.agent, "wait_until_idle", end)
+    await run("/retry", host)
+
+    assert (host.calls, host.notices) == ([("continue_run",)], [])
+
+
+async def test_retry_is_refused_while_the_model_is_at_work(host: RecordingHost):
+    host.session.is_running = True
+
+    await run("/retry", host)
+
+    assert host.calls == []
+    assert host.notices == [("error", "the model is at work: there is no wait to cut short")]
+
+
 async def test_load_without_an_id_says_what_it_needs(host: RecordingHost):
     await run("#load", host)
 

@@ -8,7 +8,6 @@ from fakes.model_server import ModelServer
 from fakes.panels import say
 from fakes.script import Reply
 
-from cinch_tui.controller.bridge import PLAN_HINT
 from cinch_tui.transcript.blocks import NoticeBlock
 from harness.approval.modes import EXECUTE, PLAN
 from harness.messages import UserMessage
@@ -32,5 +31,5 @@ async def test_plan_written_as_a_reply_is_accepted_and_carried_out(tmp_path: Pat
 
             sent = [each.text for each in agent.history.messages if isinstance(each, UserMessage)]
             assert agent.state.mode is EXECUTE
-            assert PLAN_HINT in hints
+            assert "Plan mode is on; /plan accept carries out the plan in this reply." in hints
             assert sent[-1].endswith("1. Change a.py")

@@ -256,6 +256,17 @@ def test_unusual_state_is_printed_at_the_start(cinch):
     assert "Warning: Approval is off" in lines.said
 
 
+def test_plan_mode_explains_how_to_accept_the_plan(cinch):
+    lines = cinch([Reply("1. Change the till."), Reply("Changed.")], "--plan")
+    lines.enter("plan it")
+    lines.see("Notice: Plan mode is on; /plan accept carries out the plan in this reply")
+    lines.see("You: ")
+
+    lines.enter("/plan accept")
+
+    lines.see("Changed")
+
+
 def test_failed_run_explains_how_to_retry(cinch):
     lines = cinch([Failure(400), Reply("Now it works.")])
     lines.enter("go")

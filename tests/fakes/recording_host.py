@@ -8,14 +8,17 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+from cinch_tui.agent_session import AgentSession
 from cinch_tui.api_keys.check import KeyCheck
 from cinch_tui.changes import SessionChanges
-from cinch_tui.commands.host import DiffBase, FullScreenCommands, FullScreenHost, NoticeLevel
+from cinch_tui.commands.host import DiffBase, FullScreenCommands, FullScreenHost
 from cinch_tui.commands.side_questions import SideQuestions
 from cinch_tui.config.options import Options
+from cinch_tui.reports.notices import NoticeLevel
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
 from harness.errors import ConfigError, SessionMissing
+from harness.messages import Message
 from harness.ports.provider import Model, ModelSpec
 from harness.thinking_level import ThinkingLevel
 from harness.workspace.workspace import Workspace
@@ -33,16 +36,17 @@ class FussyProvider(DemoProvider):
         return False
 
 
-class RecordingSession:
+class RecordingSession(AgentSession):
+    is_running = False
+
     def __init__(self, calls: list[tuple[str, ...]]) -> None:
         self._calls = calls
-        self.is_running = False
         self.options: Options = SimpleNamespace(  # type: ignore[assignment] what commands read
             cwd=Path("/nowhere"), paths=SimpleNamespace(data=Path("/nowhere/data"))
         )
-        self.agent = Agent(scripted(), builtin_tools(), "You are cinch.", AgentOptions(workspace=Workspace(Path.cwd())))
-        self.assembly = SimpleNamespace(
-            agent=self.agent,
+        agent = Agent(scripted(), builtin_tools(), "You are cinch.", AgentOptions(workspace=Workspace(Path.cwd())))
+        self._assembly = SimpleNamespace(
+            agent=agent,
             connect=self._connect,
             instructions="",
             keys=SimpleNamespace(find=lambda name, variables: None, environ={}),
@@ -62,8 +66,11 @@ class RecordingSession:
         model = self.agent.state.model
         self.agent.set_model(replace(model, provider=FussyProvider(())))
 
-    async def until_ready(self) -> bool:
-        return False
+    def notice(self, text: str, level: NoticeLevel = "info") -> None:
+        self._calls.append(("notice", text, level))
+
+    def _show_history(self, messages: Sequence[Message]) -> None:
+        self._calls.append(("show_history", str(len(messages))))
 
     def reset(self) -> None:
         self._calls.append(("reset",))

@@ -1,0 +1,117 @@
+"""An agent with its session, as commands and both interactive front ends control it."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from harness.errors import CinchError
+
+if TYPE_CHECKING:
+    from cinch_tui.assembly import Assembly
+    from cinch_tui.config.options import Options
+    from cinch_tui.config.settings import Settings
+    from cinch_tui.reports.notices import NoticeLevel
+    from harness.agent.agent import Agent
+    from harness.jobs import Job
+    from harness.messages import Message
+
+NOT_READY = "cinch is still starting; try again in a moment"
+
+
+class AgentSession(ABC):
+    """The conversation that commands act on, with its agent; a front end opens it and shows it in its own way."""
+
+    def __init__(self, options: Options, settings: Settings) -> None:
+        self.options = options
+        self.settings = settings
+        self._assembly: Assembly | None = None
+
+    @property
+    def assembly(self) -> Assembly:
+        """Raises `CinchError` until the agent exists."""
+        if self._assembly is None:
+            raise CinchError(NOT_READY)
+        return self._assembly
+
+    @property
+    def agent(self) -> Agent:
+        """Raises `CinchError` until it exists."""
+        return self.assembly.agent
+
+    @property
+    def is_running(self) -> bool:
+        return self._assembly is not None and self._assembly.agent.is_running
+
+    @property
+    def running_jobs(self) -> Sequence[Job]:
+        """Background jobs, which quitting would stop."""
+        return self._assembly.agent.jobs.running if self._assembly else ()
+
+    async def until_ready(self) -> bool:
+        """Wait until the agent exists; return True if it did not before."""
+        return False
+
+    @abstractmethod
+    def notice(self, text: str, level: NoticeLevel = "info") -> None:
+        """Show one or two lines to the user."""
+
+    @abstractmethod
+    def leave(self, again: str) -> None:
+        """Quit; if that would stop background jobs, warn first. `again` is the key or command that confirms."""
+
+    @abstractmethod
+    def _show_history(self, messages: Sequence[Message]) -> None:
+        """Show another conversation, which may be empty."""
+
+    def abort(self) -> None:
+        if self.is_running:
+            self.agent.abort()
+
+    def send_now(self) -> bool:
+        """Interrupt the turn to deliver a queued steering message; return False when there is none to deliver."""
+        return self.is_running and bool(self.agent.inbox.steering) and self.agent.interrupt()
+
+    def reset(self) -> None:
+        """Begin a new conversation in the same session file."""
+        self.agent.new_session(self.agent.session_id)
+        if self.assembly.store is not None:
+            self.assembly.store.restart()
+        self._show_history(())
+
+    def new_session(self) -> None:
+        self.assembly.start_session()
+        self._show_history(())
+
+    async def load_session(self, session_id: str) -> None:
+        """Open a session by its id.
+
+        Raises:
+            SessionError: There is no such session, or it cannot be read.
+        """
+        from cinch_tui.assembly import repaired_messages  # not before the first paint
+
+        loaded = await asyncio.to_thread(self.assembly.find, session_id)
+        messages = await asyncio.to_thread(repaired_messages, loaded)
+        self.assembly.warnings.clear()
+        self.assembly.resume(loaded, messages)
+        self._show_history(messages)
+        for warning in (*loaded.warnings, *self.assembly.warnings):
+            self.notice(warning, "warning")
+
+    async def close(self) -> None:
+        """Stop what runs, write what is pending, close connections."""
+        if self._assembly is not None:
+            await self._assembly.agent.close()
+            await asyncio.to_thread(self._assembly.close)
+
+
+def resume_hint(assembly: Assembly, options: str = "") -> str:
+    """Return how to resume the session with these options; empty if it has no prompts or is not saved."""
+    if assembly.store is None or not assembly.agent.history.prompts():
+        return ""
+    if not assembly.store.is_saved:
+        return f"The end of this conversation could not be saved in {assembly.store.path}"
+    return f"Resume this session: cinch {options}-r {assembly.agent.session_id}"

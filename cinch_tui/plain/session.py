@@ -1,0 +1,203 @@
+"""Session of plain mode: its agent, prompts with their images and files, and the notices about them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cinch_tui import __version__
+from cinch_tui.agent_session import NOT_READY, AgentSession, resume_hint
+from cinch_tui.assembly import assemble, wanted_session
+from cinch_tui.attached_files import attach_files
+from cinch_tui.cli.start import collect_garbage
+from cinch_tui.config.options import Options
+from cinch_tui.config.settings import Settings
+from cinch_tui.images.image_loader import attachments
+from cinch_tui.images.paste_handler import with_pictures
+from cinch_tui.notifications.channels import Notification, show_on_desktop
+from cinch_tui.notifications.watch import Notifications
+from cinch_tui.plain.interaction import LineInteraction
+from cinch_tui.plain.line_renderer import LineRenderer
+from cinch_tui.plain.menus import Menus
+from cinch_tui.print_mode.outcome import ExitStatus, Outcome, RunStats
+from cinch_tui.shell_line import UserShell
+from cinch_tui.user_input import Attachment, UserInput, append_marks, image_name, user_input_of
+from harness.agent.result import AgentResult
+from harness.approval.modes import PLAN
+from harness.errors import CinchError, NoSessionYet
+from harness.messages import AssistantMessage, Message
+
+if TYPE_CHECKING:
+    from cinch_tui.images.image_loader import LoadedImage
+    from cinch_tui.reports.notices import NoticeLevel
+    from harness.agent.agent import Agent
+    from harness.messages import UserContent
+
+
+class PlainSession(AgentSession):
+    """Agent of plain mode. `status` is the exit status of the last run."""
+
+    def __init__(self, options: Options, settings: Settings, menus: Menus, *, is_at_terminal: bool) -> None:
+        super().__init__(options, settings)
+        self.menus = menus
+        self.writer = menus.writer
+        self.status = ExitStatus.DONE
+        self.is_leaving = False
+        self._is_at_terminal = is_at_terminal
+        self._has_warned = False
+        self.shell: UserShell | None = None
+        """Shell for commands of the user, once there was one."""
+        self._renderer: LineRenderer | None = None
+        self._images = list(options.images)
+
+    @property
+    def renderer(self) -> LineRenderer:
+        if self._renderer is None:
+            raise CinchError(NOT_READY)
+        return self._renderer
+
+    def notice(self, text: str, level: NoticeLevel = "info") -> None:
+        self.writer.notice(text, level)
+
+    async def open(self) -> None:
+        """Create the agent.
+
+        Raises:
+            ConfigError, SessionError: the agent cannot be created.
+        """
+        loaded, news = None, ""
+        try:
+            loaded = await asyncio.to_thread(wanted_session, self.options)
+        except NoSessionYet:
+            news = "No session in this folder yet; starting a new one."
+        self._assembly = assembly = await assemble(self.options, self.settings, LineInteraction(self.menus), loaded)
+        collect_garbage()
+        agent = assembly.agent
+        agent.subscribe(Notifications(self.menus.presence, self._call_user, self.settings.ui.notify_after_s).receive)
+        self._renderer = LineRenderer(self.writer, agent, show_thinking=self.settings.ui.show_thinking)
+        agent.subscribe(self._renderer)
+        for warning in (*self.options.notices, *assembly.warnings):
+            self.notice(warning, "warning")
+        self.notice(f"cinch {__version__} with {agent.state.model.spec.name} in {assembly.workspace.root}")
+        self._show_permissions(agent)
+        if news:
+            self.notice(news)
+        self.notice("#help lists commands; Ctrl+D quits.")
+        if loaded is not None:
+            self._show_history(agent.history.messages)
+        if self._images and not self.options.prompt:
+            self._show_attached()
+
+    def _call_user(self, text: str) -> None:
+        """Notify the user, who is away: ring the bell and send a desktop notification, as the settings say."""
+        wanted = self.settings.ui.notify
+        if "off" in wanted:
+            return
+        if any(kind != "desktop" for kind in wanted):
+            self.writer.bell()
+        if "desktop" in wanted:
+            show_on_desktop(Notification.about(self.options.cwd.name, text))
+
+    def _show_permissions(self, agent: Agent) -> None:
+        """Print the mode and approval settings that differ from the defaults; the app shows them in its status bar."""
+        if agent.state.mode is PLAN:
+            self.notice("Plan mode is on: the agent only reads until you accept its plan.")
+        if agent.state.approval == "off":
+            self.notice("Approval is off: all calls run without asking.", "warning")
+
+    def _show_attached(self) -> None:
+        self.notice(f"Attached to your next prompt: {_names(self._images)}.")
+
+    def leave(self, again: str) -> None:
+        if not self.running_jobs or self._has_warned or not self._is_at_terminal:
+            self.is_leaving = True
+            return
+        self._has_warned = True
+        named = ", ".join(f"{job.id} ({job.spec.title})" for job in self.running_jobs)
+        self.notice(f"Quitting stops {named}. {again} again to quit.", "warning")
+
+    def exit_text(self) -> str:
+        """Return the command that resumes the session; empty if there is nothing to resume."""
+        return resume_hint(self._assembly, "--plain ") if self._assembly else ""
+
+    # Prompts
+
+    def attach(self, image: LoadedImage) -> None:
+        """Attach an image to the next prompt."""
+        self._images += attachments([image], first=len(self._images) + 1)
+        self._show_attached()
+
+    async def send_with_images(self, text: str) -> None:
+        """Send a prompt with the images whose paths it contains and those attached before."""
+        found, refused = await with_pictures(text, self.assembly.workspace.root, first=len(self._images) + 1)
+        for reason in refused:
+            self.notice(reason, "warning")
+        marked = append_marks(found.text, self._images)
+        self._images.clear()
+        prompt = UserInput(marked.text, (*found.images, *marked.images))
+        if prompt.images:
+            self.notice(f"Images sent: {_names(prompt.images)}.")
+        await self.send(prompt)
+
+    async def send(self, user_input: UserInput | None) -> None:
+        """Send a prompt, or a steering message during a run; None continues without a new message."""
+        self._has_warned = False
+        if self.shell is not None:
+            self.shell.add_reports_to_next_prompt()
+        prompt = None if user_input is None else await self._with_files(user_input)
+        if prompt is not None and self.is_running:
+            self.agent.steer(prompt)
+            self.notice("Queued for the next step of the agent; press Enter twice to send it now.")
+            return
+        stats = RunStats()
+        unsubscribe = self.agent.subscribe(stats)
+        try:
+            self._settle(await (self.agent.continue_run() if prompt is None else self.agent.prompt(prompt)), stats)
+        except CinchError as error:
+            self.status = ExitStatus.FAILED
+            self.notice(str(error), "error")
+        finally:
+            unsubscribe()
+
+    async def _with_files(self, user_input: UserInput) -> str | tuple[UserContent, ...]:
+        """Return the prompt with the content of the files it names."""
+        files = await attach_files(user_input.text, self.agent)
+        for each in files.skipped:
+            self.notice(each, "warning")
+        if files.attached:
+            self.notice(f"Attached {', '.join(files.attached)}.")
+        return user_input.followed_by(files.content)
+
+    def _settle(self, result: AgentResult, stats: RunStats) -> None:
+        self.status = Outcome(result, stats, self.agent.session_id, self.agent.state.model.spec.name).status
+        waiting = "\n".join(message.text for message in self.agent.drain_queues())
+        if waiting:
+            self.notice(f"Not sent, since the run has ended:\n{waiting}")
+
+    def send_now_or_explain(self) -> None:
+        """Deliver a queued steering message now."""
+        self.notice("Interrupting the agent to send your message." if self.send_now() else "No queued message.")
+
+    # Sessions
+
+    def new_session(self) -> None:
+        super().new_session()
+        self.notice(f"New session: {self.agent.session_id}")
+
+    def _show_history(self, messages: Sequence[Message]) -> None:
+        """Print the number of earlier messages and the last exchange."""
+        if not messages:
+            return
+        prompts = self.agent.history.prompts()
+        count = "1 prompt" if len(prompts) == 1 else f"{len(prompts)} prompts"
+        self.notice(f"Session {self.agent.session_id} resumed after {count}.")
+        if prompts:
+            self.writer.write("Your last prompt", user_input_of(prompts[-1]).text)
+        replies = [each for each in messages if isinstance(each, AssistantMessage) and each.text]
+        if replies:
+            self.writer.write("Last reply", replies[-1].text.strip())
+
+
+def _names(images: Sequence[Attachment]) -> str:
+    return ", ".join(image_name(each.mark) for each in images)

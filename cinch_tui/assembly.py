@@ -11,13 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinch_tui.api_keys.credentials import KeyStore
+from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.config.agent_options import agent_options
 from cinch_tui.config.options import Continue, Options, Resume
 from cinch_tui.config.paths import Paths
 from cinch_tui.config.settings import Settings
-from cinch_tui.models.connecting import connect
-from cinch_tui.models.last_choice import load_choice
+from cinch_tui.models.connecting import connect, load_choice
 from harness.agent.agent import Agent
 from harness.approval.modes import EXECUTE, MODES, PLAN
 from harness.approval.rules import Grants
@@ -256,7 +255,7 @@ def full_name(name: str, keys: KeyStore) -> str:
     if name in BUILTIN or find_preset(name.partition("/")[0]) or name.startswith(tuple(f"{each}/" for each in BUILTIN)):
         return name
     # Only needed for names without a provider.
-    from cinch_tui.models.resolving import resolve_model
+    from cinch_tui.models.offers import resolve_model
 
     return resolve_model(name, keys)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 NEEDED_NEXT = (
     "cinch_tui.commands.builtin",
-    "cinch_tui.commands.secrets",
+    "cinch_tui.api_keys.leak_check",
     "harness.agent.guardrails",
     "cinch_tui.widgets.prompt.history_file",
     "cinch_tui.transcript.blocks",

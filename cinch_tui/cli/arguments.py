@@ -4,19 +4,74 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
-from typing import NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 from cinch_tui import __version__
-from cinch_tui.subcommands.finding import split_at_command, suggest_command
 
+COMMANDS = ("sessions", "config", "models", "doctor", "keys", "reset-terminal")
+_VERBS = {
+    "sessions": ("list", "show", "search", "export", "import", "rename", "rm", "doctor"),
+    "config": ("show", "path", "edit", "trust"),
+}
 IMAGE_FLAGS = ("-i", "--image")
-_WITH_VALUE = "-i -m --image --model --base-url --thinking --system --approve --allow --max-turns --max-cost"
-WITH_VALUE = frozenset(f"{_WITH_VALUE} --output-format --cwd --add-dir --config --record".split())
-"""Flags whose value is the next argument."""
 FOR_COMMANDS = ("--cwd", "--verbose", "-h", "--help")
 """Flags that are accepted before a subcommand."""
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+
+_FLAG: dict[str, Any] = {"action": "store_true"}
+_SETTING: dict[str, Any] = {"action": "store_true", "default": None}
+_LIST: dict[str, Any] = {"action": "append", "default": []}
+_TEXT: dict[str, Any] = {"default": ""}
+OPTIONS: dict[str, dict[str, Any]] = {  # Any: each argument of `add_argument` has a type of its own
+    "-i --image": {
+        **_LIST,
+        "dest": "images",
+        "metavar": "FILE",
+        "help": "attach an image to the prompt: PNG, JPEG, GIF or WebP; repeatable",
+    },
+    "--plain": {**_SETTING, "help": "plain line output instead of the full-screen app, for screen readers"},
+    "-p --print": {
+        **_FLAG,
+        "dest": "print_mode",
+        "help": "print mode: print the answer and exit; stdin is appended to the prompt",
+    },
+    "--output-format": {
+        "choices": ("text", "json", "stream-json", "events"),
+        "default": "text",
+        "help": "output of print mode: text, a JSON object, JSON lines in the format of Claude Code, or cinch events",
+    },
+    "-m --model": {"metavar": "MODEL", "help": "model as provider/model, or an unambiguous part of its name"},
+    "--base-url": {"metavar": "URL", "help": "API base URL"},
+    "--thinking": {"metavar": "LEVEL", "help": "thinking level: off, minimal, low, medium, high, extra-high"},
+    "--system": {**_TEXT, "metavar": "TEXT", "help": "replace the system prompt"},
+    "--plan": {**_SETTING, "help": "start in plan mode: read-only until you accept a plan"},
+    "--approve": {
+        "metavar": "on|smart|off",
+        "help": "on: ask before every call; smart: do not ask before reading; off: never ask",
+    },
+    "--allow": {**_LIST, "metavar": "TOOL[:PREFIX]", "help": "allow without asking; repeatable"},
+    "--max-turns": {"type": int, "metavar": "N", "help": "stop a run after N turns"},
+    "--max-cost": {"type": float, "metavar": "USD", "help": "stop a run at this cost in US dollars"},
+    "-c --continue": {**_FLAG, "dest": "continue_last", "help": "continue the latest session in this folder"},
+    "-r --resume": {"nargs": "?", "const": "", "metavar": "ID", "help": "resume a session; without an ID, pick one"},
+    "--fork": {**_FLAG, "help": "with -c or -r: continue in a copy"},
+    "--no-session": {"dest": "keep_session", "action": "store_false", "help": "do not save the session"},
+    "--cwd": {**_TEXT, "metavar": "DIR", "help": "work in DIR instead of the current folder"},
+    "--add-dir": {**_LIST, "metavar": "DIR", "help": "allow the agent to use another folder; repeatable"},
+    "--config": {**_TEXT, "metavar": "FILE", "help": "use FILE instead of the user configuration file"},
+    "--record": {**_TEXT, "metavar": "FILE", "help": "record requests and responses to FILE (keys are redacted)"},
+    "--verbose": {**_FLAG, "help": "log debug messages; in print mode, report each step on stderr"},
+    "-V --version": {"action": "version", "version": f"cinch {__version__}", "help": "show the version and exit"},
+}
+"""Flags with the arguments of `add_argument`."""
+FLAGS_WITH_VALUE = frozenset(
+    flag
+    for flags, options in OPTIONS.items()
+    for flag in flags.split()
+    if options.get("action", "append") == "append" and "nargs" not in options
+)
+"""Flags whose value is the next argument."""
 
 EPILOG = """\
 commands:
@@ -34,6 +89,21 @@ exit status: 0 success · 1 the run failed · 2 usage or configuration error
              3 limit reached · 4 approval required, but no user to ask
              130 interrupted
 """
+
+
+SUBCOMMAND_HELP = {
+    "config": """\
+cinch config show     print the effective settings and their origins
+cinch config path     print the files and folders of cinch
+cinch config edit     edit the user file in $EDITOR or $VISUAL
+cinch config trust    trust this project's .cinch/config.toml""",
+    "keys": """\
+cinch keys            show what a key press sends and does
+  --list              list all key bindings; a star marks those you changed""",
+    "reset-terminal": """\
+cinch reset-terminal  reset the terminal after a program has crashed""",
+}
+"""Help of the subcommands without an argument parser of their own."""
 
 
 class UsageError(Exception):
@@ -74,7 +144,7 @@ class Arguments(argparse.Namespace):
         return " ".join(self.words)
 
 
-class _Parser(argparse.ArgumentParser):
+class _CommandLineParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see cinch --help")
 
@@ -86,7 +156,7 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         UsageError: the arguments are invalid or contradict each other.
         SystemExit: help or the version was requested and has been printed.
     """
-    flags, command, rest = split_at_command(argv, WITH_VALUE)
+    flags, command, rest = _split_at_command(argv)
     if command and "-p" not in flags and "--print" not in flags:
         _check_flags_of_command(command, flags)
         return _parse(flags, command=command, rest=rest)
@@ -94,9 +164,34 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     at = list(argv).index("--") if "--" in argv else len(argv)
     arguments = _parse(repeat_image_flag(argv[:at]), words=argv[at + 1 :])
     # Everything after two dashes is a prompt.
-    if at == len(argv) and not arguments.print_mode and (suggestion := suggest_command(arguments.words)):
+    if at == len(argv) and not arguments.print_mode and (suggestion := _suggest_command(arguments.words)):
         raise UsageError(f'did you mean "{suggestion}"? To send it as a prompt: cinch -- {arguments.prompt}')
     return arguments
+
+
+def _split_at_command(argv: Sequence[str]) -> tuple[list[str], str, list[str]]:
+    """Return the options before a subcommand, its name, and its own arguments; the name is empty without one."""
+    index = 0
+    while index < len(argv) and argv[index].startswith("-") and argv[index] != "--":
+        index += 2 if argv[index] in FLAGS_WITH_VALUE else 1
+    if index < len(argv) and argv[index] in COMMANDS:
+        return list(argv[:index]), argv[index], list(argv[index + 1 :])
+    return list(argv), "", []
+
+
+def _suggest_command(words: Sequence[str]) -> str:
+    """Return the command that `words` is probably a misspelling of; empty for a prompt."""
+    if not words or not words[0].replace("-", "").isalpha() or not words[0].islower():
+        return ""
+    # Imported here because few prompts are a single word per argument.
+    from cinch_tui.fuzzy_match import nearest_names
+
+    for name in nearest_names(words[0], COMMANDS, cutoff=0.8):
+        if len(words) == 1:
+            return f"cinch {name}"
+        for verb in nearest_names(words[1], _VERBS.get(name, ()), cutoff=0.75):
+            return f"cinch {name} {verb}"
+    return ""
 
 
 def _check_flags_of_command(command: str, flags: Sequence[str]) -> None:
@@ -143,8 +238,8 @@ def _check(arguments: Arguments) -> None:
         raise UsageError("--output-format requires print mode; add -p")
 
 
-def _parser() -> _Parser:
-    parser = _Parser(
+def _parser() -> _CommandLineParser:
+    parser = _CommandLineParser(
         prog="cinch",
         description="A coding agent in the terminal.",
         epilog=EPILOG,
@@ -154,86 +249,6 @@ def _parser() -> _Parser:
     parser.add_argument(
         "words", nargs="*", metavar="prompt", help="initial prompt; without one, the app waits for input"
     )
-    for group in (_add_prompt, _add_front, _add_model, _add_safety, _add_session, _add_place):
-        group(parser.add_argument)
-    parser.add_argument(
-        "--verbose", action="store_true", help="log debug messages; in print mode, report each step on stderr"
-    )
-    parser.add_argument(
-        "-V", "--version", action="version", version=f"cinch {__version__}", help="show the version and exit"
-    )
+    for flags, options in OPTIONS.items():
+        parser.add_argument(*flags.split(), **options)
     return parser
-
-
-def _add_prompt(add: Callable[..., object]) -> None:
-    add(
-        *IMAGE_FLAGS,
-        action="append",
-        dest="images",
-        default=[],
-        metavar="FILE",
-        help="attach an image to the prompt: PNG, JPEG, GIF or WebP; repeatable",
-    )
-
-
-def _add_front(add: Callable[..., object]) -> None:
-    add(
-        "--plain",
-        action="store_true",
-        default=None,
-        help="plain line output instead of the full-screen app, for screen readers",
-    )
-    add(
-        "-p",
-        "--print",
-        dest="print_mode",
-        action="store_true",
-        help="print mode: print the answer and exit; stdin is appended to the prompt",
-    )
-    add(
-        "--output-format",
-        choices=("text", "json", "stream-json", "events"),
-        default="text",
-        help="output of print mode: text, a JSON object, JSON lines in the format of Claude Code, or cinch events",
-    )
-
-
-def _add_model(add: Callable[..., object]) -> None:
-    add("-m", "--model", metavar="MODEL", help="model as provider/model, or an unambiguous part of its name")
-    add("--base-url", metavar="URL", help="API base URL")
-    add("--thinking", metavar="LEVEL", help="thinking level: off, minimal, low, medium, high, extra-high")
-    add("--system", default="", metavar="TEXT", help="replace the system prompt")
-
-
-def _add_safety(add: Callable[..., object]) -> None:
-    add("--plan", action="store_true", default=None, help="start in plan mode: read-only until you accept a plan")
-    add(
-        "--approve",
-        metavar="on|smart|off",
-        help="on: ask before every call; smart: do not ask before reading; off: never ask",
-    )
-    add("--allow", action="append", default=[], metavar="TOOL[:PREFIX]", help="allow without asking; repeatable")
-    add("--max-turns", type=int, metavar="N", help="stop a run after N turns")
-    add("--max-cost", type=float, metavar="USD", help="stop a run at this cost in US dollars")
-
-
-def _add_session(add: Callable[..., object]) -> None:
-    add(
-        "-c", "--continue", dest="continue_last", action="store_true", help="continue the latest session in this folder"
-    )
-    add("-r", "--resume", nargs="?", const="", metavar="ID", help="resume a session; without an ID, pick one")
-    add("--fork", action="store_true", help="with -c or -r: continue in a copy")
-    add("--no-session", dest="keep_session", action="store_false", help="do not save the session")
-
-
-def _add_place(add: Callable[..., object]) -> None:
-    add("--cwd", default="", metavar="DIR", help="work in DIR instead of the current folder")
-    add(
-        "--add-dir",
-        action="append",
-        default=[],
-        metavar="DIR",
-        help="allow the agent to use another folder; repeatable",
-    )
-    add("--config", default="", metavar="FILE", help="use FILE instead of the user configuration file")
-    add("--record", default="", metavar="FILE", help="record requests and responses to FILE (keys are redacted)")

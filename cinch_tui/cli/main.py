@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 from cinch_tui import __version__
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cinch_tui.cli.arguments import Arguments
     from cinch_tui.config.options import Options
     from cinch_tui.config.settings import Settings
+    from cinch_tui.print_mode.output import Output
     from cinch_tui.terminal.first_frame import FirstFrame
 
 FAILED = 1
@@ -89,13 +92,64 @@ def _run(argv: list[str], frame: FirstFrame | None) -> int:
 
 def _front(arguments: Arguments, frame: FirstFrame | None) -> Callable[[Arguments], int]:
     if arguments.command:
-        from cinch_tui.subcommands.table import run_subcommand
-
-        return run_subcommand
+        return _subcommand
     # Imports create many long-lived objects and no garbage: collecting takes a tenth of the startup time. The front
     # ends call `collect_garbage` once they have started.
     gc.disable()
     return _print if arguments.print_mode else partial(_app, frame)
+
+
+def _subcommand(arguments: Arguments) -> int:
+    from cinch_tui.cli.start import working_folder
+    from cinch_tui.print_mode.output import Output
+    from harness.errors import ConfigError
+
+    out = Output(sys.stdout)
+    status = _run_subcommand(arguments.command, arguments.rest, working_folder(arguments.cwd, "--cwd"), out)
+    if out.problem:
+        raise ConfigError(out.problem)
+    return status
+
+
+def _run_subcommand(name: str, argv: list[str], cwd: Path, out: Output) -> int:
+    from cinch_tui.cli.arguments import SUBCOMMAND_HELP
+
+    if argv in (["--help"], ["-h"]) and name in SUBCOMMAND_HELP:
+        out.write_text(SUBCOMMAND_HELP[name])
+        return 0
+    match name:
+        case "sessions":
+            from cinch_tui.subcommands.sessions import run_sessions
+
+            return run_sessions(argv, cwd=cwd, out=out)
+        case "config":
+            from cinch_tui.subcommands.config import run_config
+
+            return run_config(argv, cwd=cwd, out=out)
+        case "models":
+            from cinch_tui.subcommands.models import run_models
+
+            return run_models(argv, out=out)
+        case "keys":
+            from cinch_tui.subcommands.keys import run_keys
+
+            return run_keys(argv, cwd=cwd, out=out)
+        case "doctor":
+            from cinch_tui.subcommands.doctor import run_doctor
+
+            return run_doctor(argv, cwd=cwd, out=out)
+        case _:
+            return _reset_terminal(argv)
+
+
+def _reset_terminal(argv: list[str]) -> int:
+    from cinch_tui.terminal.raw_mode import reset_terminal
+    from harness.errors import ConfigError
+
+    if argv:
+        raise ConfigError(f"cinch reset-terminal takes no arguments, not {argv[0]!r}")
+    reset_terminal()
+    return 0
 
 
 def _print(arguments: Arguments) -> int:

@@ -11,7 +11,7 @@ from cinch_tui.keybindings.keymap import label_of
 from harness.errors import CinchError, ConfigError
 
 if TYPE_CHECKING:
-    from cinch_tui.api_keys.check import KeyCheck
+    from cinch_tui.api_keys.provider_key import KeyCheck
     from cinch_tui.changes import SessionChanges
     from cinch_tui.command_host.cycles import ModelCycle, ThemeCycle
     from cinch_tui.commands.host import DiffBase, FullScreenCommands, FullScreenHost

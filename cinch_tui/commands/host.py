@@ -14,7 +14,7 @@ from harness.errors import CinchError
 
 if TYPE_CHECKING:
     from cinch_tui.agent_session import AgentSession
-    from cinch_tui.api_keys.check import KeyCheck
+    from cinch_tui.api_keys.provider_key import KeyCheck
     from cinch_tui.changes import SessionChanges
     from cinch_tui.commands.side_questions import SideQuestions
     from cinch_tui.reports.notices import NoticeLevel

@@ -1,6 +1,6 @@
 """Commands about API keys. A key is never shown, and never reaches the prompt history.
 
-`#key provider key` in one line is taken out of the text before it is parsed, see `cinch_tui.commands.secrets`.
+`#key provider key` in one line is taken out of the text before it is parsed, see `cinch_tui.api_keys.leak_check`.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ async def key(host: CommandHost, argument: str) -> None:
 
 
 async def _enter_key(host: CommandHost, provider: str) -> None:
-    from cinch_tui.api_keys.keeper import KeyKeeper, keyed_preset
+    from cinch_tui.api_keys.provider_key import provider_key
 
-    keeper = KeyKeeper(host.session.assembly, keyed_preset(provider))
-    entered = await host.ask_key(f"API key for {keeper.preset.label}", keeper.note, keeper.check)
+    key = provider_key(host.session.assembly, provider)
+    entered = await host.ask_key(f"API key for {key.preset.label}", key.note, key.check)
     if entered is not None:
-        host.notice(await keeper.keep(*entered))
+        host.notice(await key.store(*entered))
 
 
 async def keep_key(host: CommandHost, provider: str, secret: str) -> None:
@@ -64,11 +64,10 @@ async def keep_key(host: CommandHost, provider: str, secret: str) -> None:
 
 
 async def _store_key(host: CommandHost, provider: str, secret: str) -> None:
-    from cinch_tui.api_keys.check import KeyRefused, KeyUnchecked
-    from cinch_tui.api_keys.keeper import KeyKeeper, keyed_preset
+    from cinch_tui.api_keys.provider_key import KeyRefused, KeyUnchecked, provider_key
 
-    keeper = KeyKeeper(host.session.assembly, keyed_preset(provider))
-    match verdict := await keeper.check(secret):
+    key = provider_key(host.session.assembly, provider)
+    match verdict := await key.check(secret):
         case KeyRefused(reason):
             raise ConfigError(f"the key is not stored: {reason}")
         case KeyUnchecked(reason):
@@ -78,4 +77,4 @@ async def _store_key(host: CommandHost, provider: str, secret: str) -> None:
                 return
         case _:
             pass
-    host.notice(await keeper.keep(secret, verdict))
+    host.notice(await key.store(secret, verdict))

@@ -106,7 +106,7 @@ def _set_thinking(host: CommandHost, argument: str) -> None:
 @MODEL.command("/doctor [provider]…", "ask the services: what works, what to do", arguments=provider_choices)
 async def doctor(host: CommandHost, argument: str) -> None:
     from cinch_tui.doctor.checks import report_block
-    from cinch_tui.models.last_choice import ModelChoice
+    from cinch_tui.models.connecting import ModelChoice
 
     options, spec = host.session.options, host.session.agent.state.model.spec
     host.show_progress("asking services…")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from cinch_tui import __version__
-from cinch_tui.api_keys.credentials import KeyStore
+from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.assembly import full_name
 from cinch_tui.cli.start import config_sources
 from cinch_tui.config.layers import Config, load_config
@@ -22,7 +22,7 @@ from cinch_tui.config.paths import Paths
 from cinch_tui.doctor.findings import Finding, lines
 from cinch_tui.doctor.service import Timeouts, check_service, check_setup
 from cinch_tui.doctor.targets import Target, configured_targets, named_targets
-from cinch_tui.models.last_choice import ModelChoice, load_choice
+from cinch_tui.models.connecting import ModelChoice, load_choice
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
 from harness.workspace.disk import is_there

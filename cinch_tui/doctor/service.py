@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cinch_tui.api_keys.check import smallest_request
+from cinch_tui.api_keys.provider_key import smallest_request
 from cinch_tui.doctor.connection import route_to
 from cinch_tui.doctor.findings import Finding
 from cinch_tui.doctor.network import SECONDS, ConnectionCheck

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cinch_tui.models.last_choice import ModelChoice
+from cinch_tui.models.connecting import ModelChoice
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
 from providers.catalog import Preset, Secret

@@ -1,20 +1,28 @@
-"""`connect` and `endpoint_of` of the providers package, with error hints for users of the app."""
+"""Connecting a model, with error hints for users of the app, and the model chosen on the welcome screen."""
 
 from __future__ import annotations
 
+import json
+import logging
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import providers
+from cinch_tui.config.private_file import write_private
 from cinch_tui.reports.formatting import app_hints
 from harness.errors import ConfigError
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from harness.ports.provider import Model
     from providers import ConnectOptions, Credentials
     from providers.catalog import Preset
     from providers.endpoint import Endpoint
+
+
+logger = logging.getLogger(__name__)
 
 
 def connect(name: str, **options: Unpack[ConnectOptions]) -> Model:
@@ -44,3 +52,32 @@ def with_app_hints() -> Generator[None]:
         yield
     except ConfigError as error:
         raise ConfigError(app_hints(str(error))) from error
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A model, and the base URL of its service if it is not the default."""
+
+    name: str
+    base_url: str = ""
+
+
+def save_choice(file: Path, choice: ModelChoice) -> None:
+    """Store the choice; an error is only logged."""
+    try:
+        write_private(file, json.dumps({"name": choice.name, "base_url": choice.base_url}) + "\n")
+    except OSError as error:
+        logger.warning("the chosen model cannot be stored: %s", error)
+
+
+def load_choice(file: Path) -> ModelChoice | None:
+    """Return the stored choice; None if there is none or it is unreadable."""
+    try:
+        data: object = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    match data:
+        case {"name": str(name), "base_url": str(base_url)}:
+            return ModelChoice(name, base_url)
+        case _:
+            return None

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from cinch_tui.models.offer_text import summary
 from cinch_tui.models.offers import (
     ProviderOffers,
     ask_local_servers,
@@ -15,6 +14,7 @@ from cinch_tui.models.offers import (
     offers_of,
     pulled_offers,
     ready_providers,
+    summary,
 )
 from cinch_tui.screens.picker import Item, Picker
 from harness.errors import CinchError
@@ -26,7 +26,7 @@ from providers.model_catalog.offers import Offer, priced_offers
 if TYPE_CHECKING:
     from textual.app import App
 
-    from cinch_tui.api_keys.credentials import KeyStore
+    from cinch_tui.api_keys.key_store import KeyStore
     from harness.messages import Message, ModelSpec
     from providers.catalog import Preset
 

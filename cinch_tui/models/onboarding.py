@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from cinch_tui.api_keys.check import EnteredKey, KeyAccepted, check_key
-from cinch_tui.api_keys.credentials import KeyStore
+from cinch_tui.api_keys.key_store import KeyStore
+from cinch_tui.api_keys.provider_key import EnteredKey, KeyAccepted, check_key
 from cinch_tui.config.options import Options
-from cinch_tui.models.connecting import connect
-from cinch_tui.models.last_choice import ModelChoice, save_choice
+from cinch_tui.models.connecting import ModelChoice, connect, save_choice
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.welcome import NO_MODEL, Leave, TakeTour, UseKey, UseLocal, WelcomeScreen
 from cinch_tui.transcript.blocks import as_sentence
@@ -20,7 +19,7 @@ from providers.model_catalog.local_servers import find_local_servers
 if TYPE_CHECKING:
     from textual.app import App
 
-    from cinch_tui.api_keys.check import KeyCheck
+    from cinch_tui.api_keys.provider_key import KeyCheck
     from harness.ports.provider import Model
 
 

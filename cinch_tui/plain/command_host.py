@@ -20,7 +20,7 @@ from harness.errors import CinchError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from cinch_tui.api_keys.check import KeyCheck
+    from cinch_tui.api_keys.provider_key import KeyCheck
     from cinch_tui.changes import SessionChanges
     from cinch_tui.commands.host import CommandHost, DiffBase
     from cinch_tui.plain.session import PlainSession
@@ -140,7 +140,7 @@ class PlainCommandHost:
 
     async def _ask_key(self, check: Callable[[str], Awaitable[KeyCheck]]) -> tuple[str, KeyCheck] | None:
         # Imported late: few users start without a key.
-        from cinch_tui.api_keys.check import KeyAccepted, KeyRefused
+        from cinch_tui.api_keys.provider_key import KeyAccepted, KeyRefused
 
         while secret := await self._menus.hidden_line("Key (not shown; empty to cancel): "):
             self._writer.notice("Checking the key.")

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from cinch_tui.api_keys.guard import ask_about_keys
+from cinch_tui.api_keys.leak_check import ask_about_keys, take_keys, without_keys
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.keys import keep_key
 from cinch_tui.commands.registry import Invocation, UnknownCommand
-from cinch_tui.commands.secrets import take_keys, without_keys
 from cinch_tui.commands.session import choose_session
 from cinch_tui.config.options import Resume
 from cinch_tui.plain.command_host import PlainCommandHost

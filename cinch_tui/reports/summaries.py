@@ -14,7 +14,7 @@ from harness.messages import AssistantMessage, Message, Usage, UserMessage
 from providers.installed import each_preset
 
 if TYPE_CHECKING:
-    from cinch_tui.api_keys.credentials import KeyStore
+    from cinch_tui.api_keys.key_store import KeyStore
     from cinch_tui.assembly import Assembly
     from harness.agent.agent import Agent
     from harness.thinking_level import ThinkingLevel

@@ -210,7 +210,7 @@ class ChatScreen(PanelledScreen):
     def take(self, said: UserInputLike) -> None:
         """Process user input: store a key, run a command, or send a prompt."""
         # Preloaded, see `cinch_tui.app.preload`.
-        from cinch_tui.commands.secrets import take_keys
+        from cinch_tui.api_keys.leak_check import take_keys
 
         # The user wants to see the effect of their input.
         self.widgets.transcript.follow()
@@ -233,7 +233,7 @@ class ChatScreen(PanelledScreen):
 
     @work(group="command")
     async def _ask_about_keys(self, words: UserInput, send: Callable[[UserInput], None]) -> None:
-        from cinch_tui.api_keys.guard import ask_about_keys
+        from cinch_tui.api_keys.leak_check import ask_about_keys
 
         await self._controller.until_ready()
         from cinch_tui.commands.keys import keep_key

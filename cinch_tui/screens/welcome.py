@@ -24,7 +24,7 @@ from cinch_tui.widgets.key_field import KeyField
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from cinch_tui.api_keys.check import KeyCheck
+    from cinch_tui.api_keys.provider_key import KeyCheck
     from providers.model_catalog.local_servers import LocalServer
 
 

@@ -34,7 +34,7 @@ class _Arguments(argparse.Namespace):
     json: bool
 
 
-class _Parser(argparse.ArgumentParser):
+class _DoctorParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise ConfigError(f"{message}; usage: {USAGE}")
 
@@ -64,8 +64,8 @@ def run_doctor(argv: Sequence[str], *, cwd: Path, out: Output) -> int:
     return 1 if any(finding.level == "bad" for finding in found) else 0
 
 
-def _parser() -> _Parser:
-    parser = _Parser(
+def _parser() -> _DoctorParser:
+    parser = _DoctorParser(
         prog="cinch doctor",
         usage=USAGE,
         description="Check configuration, connections and keys.",

@@ -8,7 +8,7 @@ import select
 import shutil
 import textwrap
 from codecs import getincrementaldecoder
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
@@ -111,13 +111,8 @@ def _describe_presses(terminal: int, out: TextIO, own: Mapping[str, str]) -> Non
         text = spelled_anew(decoder.decode(chunk or b""), in_konsole=in_konsole)
         # A lone Esc is recognized by the missing rest of an escape sequence.
         events = [*(parser.feed(text) if text else ()), *parser.tick()]
-        for name in key_names(events):
-            _write(
-                out,
-                "".join(
-                    [f"{format_bytes(arrived)} · {name}\n", *(f"    {line}\n" for line in describe_key(name, own))]
-                ),
-            )
+        for name, lines in describe_events(events, own):
+            _write(out, "".join([f"{format_bytes(arrived)} · {name}\n", *(f"    {line}\n" for line in lines)]))
             if (last, name) in ENDINGS:
                 return
             last, arrived = name, b""
@@ -126,18 +121,16 @@ def _describe_presses(terminal: int, out: TextIO, own: Mapping[str, str]) -> Non
             arrived = b""
 
 
-def key_names(events: Iterable[object]) -> list[str]:
-    """Return the names of the pressed keys."""
+def describe_events(events: Iterable[object], own: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name and the actions of each pressed key; pasted text has no key binding."""
     from textual.events import Key as Pressed
     from textual.events import Paste
 
-    names: list[str] = []
     for event in events:
         if isinstance(event, Pressed):
-            names.append(event.key)
+            yield event.key, list(describe_key(event.key, own))
         elif isinstance(event, Paste):
-            names.append(f"paste of {len(event.text)} characters")
-    return names
+            yield f"paste of {len(event.text)} characters", ["pasted text: it is inserted"]
 
 
 def format_bytes(arrived: bytes) -> str:

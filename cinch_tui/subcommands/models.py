@@ -9,17 +9,22 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, field
 
-from cinch_tui.api_keys.credentials import KeyStore
+from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.config.paths import find_paths
 from cinch_tui.fuzzy_match import rank_matches
-from cinch_tui.models.offer_text import LEGEND, capabilities_text, capability_letters, price_text, summary, window_text
 from cinch_tui.models.offers import (
+    LEGEND,
     ProviderOffers,
     ask_local_servers,
     ask_providers,
+    capabilities_text,
+    capability_letters,
     offers_of,
+    price_text,
     pulled_offers,
     ready_providers,
+    summary,
+    window_text,
 )
 from cinch_tui.print_mode.output import Output
 from harness.errors import ConfigError

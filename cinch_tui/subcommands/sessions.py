@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -11,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
+from cinch_tui.config.paths import find_paths
 from cinch_tui.reports.session_export import FORMATS, as_text, when
 from harness.errors import CinchError, ConfigError, SessionError
 from harness.lazy_dataclass import dataclass
@@ -26,6 +28,8 @@ from harness.terminal_text import strip_escapes
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+    from cinch_tui.print_mode.output import Output
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +47,29 @@ class SessionFiles:
         return find_session(self.data_dir, self.cwd, which)
 
 
-def main(argv: list[str], *, data_dir: Path, cwd: Path, out: TextIO, err: TextIO | None = None) -> int:
+def run_sessions(argv: list[str], *, cwd: Path, out: Output) -> int:
     """Run one command; the status is 0 on success, 1 on failure, 2 for invalid arguments."""
+    # Exports are read by other programs, so they do not depend on the locale.
+    out.encode_as("utf-8" if argv[:1] == ["export"] else None)
     try:
-        with redirect_stdout(out):
+        with redirect_stdout(out.stream):
             arguments = _parser().parse_args(argv)
         command: Callable[[Namespace, SessionFiles], int] = arguments.command
-        return command(arguments, SessionFiles(data_dir, cwd, out))
+        return command(arguments, SessionFiles(find_paths(os.environ).data, cwd, out.stream))
     except SystemExit:  # help was printed
         return 0
     except CinchError as error:
-        (err or sys.stderr).write(f"cinch sessions: {strip_escapes(str(error))}\n")
+        sys.stderr.write(f"cinch sessions: {strip_escapes(str(error))}\n")
         return 2 if isinstance(error, ConfigError) else 1
 
 
-class _Parser(argparse.ArgumentParser):
+class _SessionsParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise ConfigError(f"{message}; see cinch sessions --help")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="cinch sessions", description="Manage saved sessions.")
+    parser = _SessionsParser(prog="cinch sessions", description="Manage saved sessions.")
     verbs = parser.add_subparsers(metavar="COMMAND", required=True)
 
     def verb(name: str, command: Callable[[Namespace, SessionFiles], int], text: str) -> argparse.ArgumentParser:

@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from cinch_tui.api_keys.check import KeyCheck
+    from cinch_tui.api_keys.provider_key import KeyCheck
 
 CheckKey: TypeAlias = Callable[[str], Awaitable["KeyCheck"]]
 
@@ -83,7 +83,7 @@ class KeyField(Vertical):
 
     @work(exclusive=True, group="check")
     async def _check(self, secret: str) -> None:
-        from cinch_tui.api_keys.check import KeyAccepted, KeyRefused  # not before the first paint
+        from cinch_tui.api_keys.provider_key import KeyAccepted, KeyRefused  # not before the first paint
 
         if self._check_key is None:
             return

@@ -8,10 +8,10 @@ from fakes.model_server import ModelServer, Recorded
 from fakes.script import Failure, Item, Reply
 from textual.widgets import Static
 
-from cinch_tui.api_keys.check import KeyAccepted, KeyRefused, KeyUnchecked, check_key
-from cinch_tui.api_keys.credentials import KeyStore
+from cinch_tui.api_keys.key_store import KeyStore
+from cinch_tui.api_keys.leak_check import provider_of, without_keys
+from cinch_tui.api_keys.provider_key import KeyAccepted, KeyRefused, KeyUnchecked, check_key
 from cinch_tui.app.app import CinchApp
-from cinch_tui.commands.secrets import provider_of, without_keys
 from cinch_tui.config.paths import find_paths
 from cinch_tui.screens.key_entry import KeyEntry
 from cinch_tui.screens.short_list import ShortList

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.api_keys.credentials import KeyStore
+from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.config.paths import find_paths
 from harness.errors import ConfigError
 
@@ -110,7 +110,7 @@ def test_a_keyring_that_never_answers_is_not_waited_for(
 ) -> None:
     answer = threading.Event()
     asked: list[str] = []
-    monkeypatch.setattr("cinch_tui.api_keys.credentials.KEYRING_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("cinch_tui.api_keys.key_store.KEYRING_TIMEOUT_S", 0.05)
     monkeypatch.setattr(keyring, "get_password", lambda _, name: asked.append(name) or answer.wait(10))
     store = store_in(tmp_path)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.models.last_choice import ModelChoice, load_choice, save_choice
+from cinch_tui.models.connecting import ModelChoice, load_choice, save_choice
 
 
 def test_a_choice_is_recalled_as_it_was_made(tmp_path: Path):

@@ -11,11 +11,10 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from cinch_tui.api_keys.credentials import KeyStore
+from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.config.paths import find_paths
 from cinch_tui.models.model_catalog import ModelCatalog, items, pick_model, typed, used_in
-from cinch_tui.models.offer_text import summary
-from cinch_tui.models.offers import ready_providers
+from cinch_tui.models.offers import ready_providers, summary
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.widgets.item_list import ItemList
 from harness.messages import AssistantMessage, ModelSpec, Text, UserMessage

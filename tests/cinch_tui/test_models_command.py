@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fakes.list_server import ListServer
 
-from cinch_tui.models.offer_text import capabilities_text, capability_letters, price_text, summary, window_text
+from cinch_tui.models.offers import capabilities_text, capability_letters, price_text, summary, window_text
 from cinch_tui.print_mode.output import Output
 from cinch_tui.subcommands.models import run_models
 from harness.errors import ConfigError

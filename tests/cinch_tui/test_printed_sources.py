@@ -12,7 +12,8 @@ from fakes.cited_chat_tapes import NASA, PERPLEXITY, SKY, TEXT
 from fakes.model_server import ModelServer, Raw, Reply
 from fakes.talk import written
 
-from cinch_tui.subcommands.sessions import main
+from cinch_tui.print_mode.output import Output
+from cinch_tui.subcommands.sessions import run_sessions
 from harness.messages import AssistantMessage, Text, user
 
 LIST = f"""Sources:
@@ -76,11 +77,12 @@ def test_a_reply_without_sources_tells_of_none(tmp_path: Path) -> None:
 
 def session(tmp_path: Path, *argv: str) -> str:
     out = io.StringIO()
-    assert main([*argv], data_dir=tmp_path / "data", cwd=tmp_path, out=out, err=io.StringIO()) == 0
+    assert run_sessions([*argv], cwd=tmp_path, out=Output(out)) == 0
     return out.getvalue()
 
 
-def test_a_session_is_shown_and_exported_with_its_sources(tmp_path: Path) -> None:
+def test_a_session_is_shown_and_exported_with_its_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CINCH_HOME", str(tmp_path))
     said = AssistantMessage((Text(TEXT, None, PERPLEXITY.citations[:2]),), "m", "p")
     written(tmp_path, user("Why?"), said)
 

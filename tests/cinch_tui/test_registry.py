@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from fakes.recording_host import RecordingHost
 
+from cinch_tui.api_keys.leak_check import TypedKey, take_keys
 from cinch_tui.commands.builtin import builtin_commands, installed_groups
 from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.registry import DESTRUCTIVE, CommandGroup, Declined, Invocation, Registry, UnknownCommand
-from cinch_tui.commands.secrets import TypedKey, take_keys
 from cinch_tui.commands.session import is_planning
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 

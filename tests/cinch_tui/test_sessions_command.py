@@ -3,12 +3,14 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
+from contextlib import redirect_stderr
 from pathlib import Path
 
 import pytest
 from fakes.talk import call, reply, result, rounded, tell, tour, written
 
-from cinch_tui.subcommands.sessions import main
+from cinch_tui.print_mode.output import Output
+from cinch_tui.subcommands.sessions import run_sessions
 from harness.messages import ToolCall, new_id, user
 from harness.session.journal import Journal
 from harness.session.resume import load_session
@@ -18,10 +20,13 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("CINCH_HOME", str(tmp_path))
+
     def run_command(*argv: str) -> tuple[int, str, str]:
         out, err = io.StringIO(), io.StringIO()
-        status = main(list(argv), data_dir=tmp_path / "data", cwd=tmp_path, out=out, err=err)
+        with redirect_stderr(err):
+            status = run_sessions(list(argv), cwd=tmp_path, out=Output(out))
         return status, out.getvalue(), err.getvalue()
 
     return run_command

@@ -8,7 +8,7 @@ from fakes.dialogs import Host
 from textual.pilot import Pilot
 from textual.widgets import OptionList, Static
 
-from cinch_tui.api_keys.check import KeyAccepted, KeyCheck, KeyRefused, KeyUnchecked
+from cinch_tui.api_keys.provider_key import KeyAccepted, KeyCheck, KeyRefused, KeyUnchecked
 from cinch_tui.screens.picker import Picker
 from cinch_tui.screens.welcome import Leave, TakeTour, UseKey, UseLocal, WelcomeChoice, WelcomeScreen
 from providers.model_catalog.local_servers import LocalServer

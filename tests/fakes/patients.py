@@ -6,14 +6,14 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from cinch_tui.api_keys.credentials import KeyStore
+from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.cli.start import config_sources
 from cinch_tui.config.layers import load_config
 from cinch_tui.config.paths import find_paths
 from cinch_tui.doctor.checks import CheckRequest, Setup, run_checks
 from cinch_tui.doctor.findings import Finding, lines
 from cinch_tui.doctor.service import Timeouts
-from cinch_tui.models.last_choice import ModelChoice
+from cinch_tui.models.connecting import ModelChoice
 
 PATIENT = Timeouts(answer=60, local=60, step=20)
 HURRIED = Timeouts(answer=0.3, local=0.3, step=0.3)

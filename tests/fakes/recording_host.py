@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from cinch_tui.agent_session import AgentSession
-from cinch_tui.api_keys.check import KeyCheck
+from cinch_tui.api_keys.provider_key import KeyCheck
 from cinch_tui.changes import SessionChanges
 from cinch_tui.commands.host import DiffBase, FullScreenCommands, FullScreenHost
 from cinch_tui.commands.side_questions import SideQuestions

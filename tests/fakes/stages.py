@@ -31,7 +31,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input
 
-from cinch_tui.api_keys.check import KeyAccepted, KeyRefused
+from cinch_tui.api_keys.provider_key import KeyAccepted, KeyRefused
 from cinch_tui.app.app import CinchApp
 from cinch_tui.changes import SessionChanges
 from cinch_tui.config.layers import Sources

@@ -65,7 +65,7 @@ class Draft:
 
     def write(self, words: UserInput) -> None:
         """Replace the saved draft. API keys are left out."""
-        from cinch_tui.commands.secrets import without_keys  # not before the first paint
+        from cinch_tui.api_keys.leak_check import without_keys  # not before the first paint
         from cinch_tui.config.private_file import write_private
 
         kept = words.with_text(without_keys(words.text))

@@ -33,7 +33,7 @@ class PromptHistory:
     def add(self, said: UserInputLike) -> None:
         """Add a sent prompt and reset the position."""
         # Late import: not needed before the first paint.
-        from cinch_tui.commands.secrets import without_keys
+        from cinch_tui.api_keys.leak_check import without_keys
         from cinch_tui.widgets.prompt.history_file import Entry, append_entry, size_of
 
         self._edits.clear()

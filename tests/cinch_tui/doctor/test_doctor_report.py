@@ -9,7 +9,7 @@ from fakes.model_server import ModelServer, Reply
 
 from cinch_tui.config.paths import find_paths
 from cinch_tui.doctor.checks import BLOCK_WIDTH, report_block
-from cinch_tui.models.last_choice import ModelChoice
+from cinch_tui.models.connecting import ModelChoice
 
 
 async def test_the_app_tells_of_the_model_in_use_in_one_block(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from fakes.model_server import Failure, Hang, ModelServer, Raw, Reply
 from fakes.patients import HURRIED, examined, report
 from fakes.script import Script
 
-from cinch_tui.models.last_choice import ModelChoice
+from cinch_tui.models.connecting import ModelChoice
 from harness.messages import Usage
 
 Begin = Callable[[Script], ModelServer]

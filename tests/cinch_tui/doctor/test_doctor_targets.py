@@ -11,7 +11,7 @@ from fakes.model_server import ModelServer, Reply
 from fakes.patients import examined, report
 from fakes.script import Script
 
-from cinch_tui.models.last_choice import ModelChoice
+from cinch_tui.models.connecting import ModelChoice
 from harness.errors import ConfigError
 from providers.catalog import presets
 

@@ -1,16 +1,60 @@
-"""The question asked before a text that contains an API key is sent."""
+"""API keys in a prompt: `#key` lines are taken out of the text; before another key is sent, the user is asked."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from dataclasses import field
+from typing import TYPE_CHECKING, Protocol
 
-from cinch_tui.commands.secrets import provider_of
-from cinch_tui.reports.summaries import provider_names
-from harness.agent.guardrails import FoundSecret, find_secrets
 from harness.lazy_dataclass import dataclass
 
+if TYPE_CHECKING:
+    from harness.agent.guardrails import FoundSecret
+
 REMOVE, SEND = "Remove it", "Send it anyway"
+_KEY_LINE = re.compile(
+    r"^[ \t]*(?:#key|\A/key)[ \t]+(?P<provider>\S+)[ \t]+(?P<secret>\S+)[^\n]*\n?", re.MULTILINE | re.IGNORECASE
+)
+_PROVIDERS = {
+    "sk-ant-": "anthropic",
+    "sk-or-": "openrouter",
+    "sk-": "openai",
+    "AIza": "gemini",
+    "gsk_": "groq",
+    "xai-": "xai",
+    "hf_": "huggingface",
+    "csk-": "cerebras",
+    "pplx-": "perplexity",
+    "nvapi-": "nvidia",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TypedKey:
+    provider: str
+    secret: str = field(repr=False)
+
+
+def take_keys(text: str) -> tuple[str, tuple[TypedKey, ...]]:
+    """Return `text` without its `#key provider secret` lines, and the keys in them.
+
+    The whole line is removed: losing part of a prompt can be fixed, publishing a key cannot.
+    """
+    keys = tuple(TypedKey(match["provider"], match["secret"]) for match in _KEY_LINE.finditer(text))
+    return (_KEY_LINE.sub("", text), keys) if keys else (text, ())
+
+
+def without_keys(text: str) -> str:
+    """Return the text as it may be stored: without `#key` lines, and with every other key redacted."""
+    from harness.agent.guardrails import redact_secrets  # not before the first paint
+
+    return redact_secrets(take_keys(text)[0])
+
+
+def provider_of(secret: str) -> str:
+    """Return the provider whose keys have this prefix; empty if unknown."""
+    return next((provider for prefix, provider in _PROVIDERS.items() if secret.startswith(prefix)), "")
 
 
 class KeyDialogs(Protocol):
@@ -29,6 +73,8 @@ class Decision:
 
 async def ask_about_keys(dialogs: KeyDialogs, keep_key: Callable[[str, str], Awaitable[None]], text: str) -> Decision:
     """Ask what to do about the keys in `text`; a cancelled question gives it back unchanged."""
+    from harness.agent.guardrails import find_secrets  # not before the first paint
+
     found = find_secrets(text)
     kind = found[0].kind if len(found) == 1 else f"{len(found)} secrets"
     store = _storing(text, found)
@@ -40,6 +86,8 @@ async def ask_about_keys(dialogs: KeyDialogs, keep_key: Callable[[str, str], Awa
         return Decision(text, send=True)
     if chosen != REMOVE:
         secret = text[found[0].start : found[0].end]
+        from cinch_tui.reports.summaries import provider_names  # as above
+
         names = [(name, "") for name in provider_names()]
         provider = provider_of(secret) or await dialogs.pick("Which provider is the key for?", names)
         if not provider:

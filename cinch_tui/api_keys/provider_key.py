@@ -1,4 +1,4 @@
-"""One small request with an API key, before the key is stored."""
+"""API key of one provider: checked with one small request, stored, and applied to the running agent."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ from harness.lazy_dataclass import dataclass
 from harness.messages import Usage, user
 from harness.ports.provider import Model, Request
 from providers import list_models
-from providers.catalog import Preset, Secret
+from providers.catalog import EnvironmentCredentials, Preset, Secret
+from providers.installed import each_preset
 
 if TYPE_CHECKING:
+    from cinch_tui.assembly import Assembly
     from providers import Credentials
 
 PROMPT = "Say OK."
@@ -142,6 +144,90 @@ async def smallest_request(model: Model) -> SmallAnswer:
             raise
     whole = time.perf_counter() - begun
     return SmallAnswer(first or whole, whole, usage)
+
+
+def provider_key(assembly: Assembly, name: str) -> ProviderKey:
+    """Return the key of the provider with this name.
+
+    Raises:
+        ConfigError: no provider that takes keys has this name.
+    """
+    known = {preset.name: preset for preset in each_preset() if preset.variables}
+    if name not in known:
+        raise ConfigError(f"there is no provider {name!r}; there are {', '.join(known)}")
+    return ProviderKey(assembly, known[name])
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderKey:
+    """The API key of one provider, for the agent of `assembly`."""
+
+    assembly: Assembly
+    preset: Preset
+
+    @property
+    def environment_key(self) -> Secret | None:
+        """The key in the environment, which takes precedence over a stored one."""
+        return EnvironmentCredentials(self.assembly.keys.environ).find(self.preset.name, self.preset.variables)
+
+    @property
+    def note(self) -> str:
+        """Warning about an environment variable that takes precedence, shown before a key is entered; may be empty."""
+        found = self.environment_key
+        return f"{found.variable} is set in the environment and wins over a stored key." if found else ""
+
+    async def check(self, secret: str) -> KeyCheck:
+        """Check the key with one small request: to the model in use if it is this provider's, else to the default."""
+        spec = self.assembly.agent.state.model.spec
+        if spec.provider != self.preset.name:
+            return await check_key(self.preset, secret)
+        return await check_key(self.preset, secret, model_id=spec.model_id, base_url=spec.base_url)
+
+    async def store(self, secret: str, verdict: KeyCheck) -> str:
+        """Store the key and use it from the next request on; return a report for the user.
+
+        Raises:
+            ConfigError: the key could not be stored.
+        """
+        keys, name, label = self.assembly.keys, self.preset.name, self.preset.label
+        place = await asyncio.to_thread(keys.store, name, secret)
+        report = [f"{_verdict(verdict, label)} It is stored in {place}."]
+        found = self.environment_key
+        if found and found.value != secret:
+            report.append(await self._compare_with_environment(found, secret))
+        if self._is_in_use:
+            self._apply()
+            if not found or keys.overrides(name):
+                report.append(f"{self.assembly.agent.state.model.spec.name} uses it from the next request on.")
+        return " ".join(report)
+
+    async def _compare_with_environment(self, found: Secret, secret: str) -> str:
+        variable = found.variable
+        if isinstance(await self.check(found.value), KeyRefused):
+            self.assembly.keys.use_now(self.preset.name, secret)
+            return (
+                f"The key in {variable} was rejected, so this process uses the new one; "
+                f"unset {variable} or correct it before the next start."
+            )
+        return f"{variable} is set in the environment and wins over the stored key; unset it to use the stored key."
+
+    @property
+    def _is_in_use(self) -> bool:
+        return self.assembly.agent.state.model.spec.provider == self.preset.name
+
+    def _apply(self) -> None:
+        spec = self.assembly.agent.state.model.spec
+        self.assembly.agent.set_model(self.assembly.connect(spec.name, spec.thinking))
+
+
+def _verdict(verdict: KeyCheck, label: str) -> str:
+    match verdict:
+        case KeyAccepted(remark) if remark:
+            return f"{label} accepted the key, but refused the test request: {remark.rstrip('.')}."
+        case KeyAccepted():
+            return f"{label} accepted the key."
+        case _:
+            return f"The key for {label} was not checked."
 
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ def request(label: str = "Run") -> ApprovalRequest:
     )
 
 
-def person_on(app: Host) -> DialogInteraction:
+def user_on(app: Host) -> DialogInteraction:
     return DialogInteraction(show_on(app), grace=lambda: 0)
 
 
@@ -41,14 +41,14 @@ async def test_each_question_becomes_its_screen_and_its_answer_comes_back():
     app = Host()
 
     async with app.run_test() as pilot:
-        person = person_on(app)
-        approval = asyncio.create_task(person.approve(request()))
+        user = user_on(app)
+        approval = asyncio.create_task(user.approve(request()))
         await until(pilot, asks(app, ApprovalScreen))
         await pilot.press("s")
-        answer = asyncio.create_task(person.ask(QUESTION))
+        answer = asyncio.create_task(user.ask(QUESTION))
         await until(pilot, asks(app, QuestionScreen))
         await pilot.press("2")
-        verdict = asyncio.create_task(person.review_plan("# plan"))
+        verdict = asyncio.create_task(user.review_plan("# plan"))
         await until(pilot, asks(app, PlanScreen))
         await pilot.press("y")
 
@@ -57,13 +57,13 @@ async def test_each_question_becomes_its_screen_and_its_answer_comes_back():
         assert await verdict == PlanDecision(accepted=True)
 
 
-async def test_one_question_stands_at_a_time_in_the_order_they_were_asked():
+async def test_one_question_is_at_a_time_in_the_order_they_were_asked():
     app = Host()
 
     async with app.run_test() as pilot:
-        person = person_on(app)
-        first = asyncio.create_task(person.approve(request("first")))
-        second = asyncio.create_task(person.ask(QUESTION))
+        user = user_on(app)
+        first = asyncio.create_task(user.approve(request("first")))
+        second = asyncio.create_task(user.ask(QUESTION))
         await until(pilot, asks(app, ApprovalScreen))
         assert len(app.screen_stack) == 2
         await pilot.press("y")
@@ -78,9 +78,9 @@ async def test_a_cancelled_run_takes_its_question_down_and_the_next_one_is_asked
     app = Host()
 
     async with app.run_test() as pilot:
-        person = person_on(app)
-        cancelled = asyncio.create_task(person.approve(request()))
-        waiting = asyncio.create_task(person.ask(QUESTION))
+        user = user_on(app)
+        cancelled = asyncio.create_task(user.approve(request()))
+        waiting = asyncio.create_task(user.ask(QUESTION))
         await until(pilot, asks(app, ApprovalScreen))
         cancelled.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -96,12 +96,12 @@ async def test_what_was_half_written_to_a_cancelled_question_goes_to_the_prompt(
     app = Host()
 
     async with app.run_test() as pilot:
-        person = person_on(app)
-        approval = asyncio.create_task(person.approve(request()))
+        user = user_on(app)
+        approval = asyncio.create_task(user.approve(request()))
         await until(pilot, asks(app, ApprovalScreen))
         await pilot.press("d", "n", "o")
         approval.cancel()
-        question = asyncio.create_task(person.ask(QUESTION))
+        question = asyncio.create_task(user.ask(QUESTION))
         await until(pilot, asks(app, QuestionScreen))
         await pilot.press("o", "y", "e", "s")
         question.cancel()
@@ -115,8 +115,8 @@ async def test_esc_pressed_again_and_again_closes_a_question_once_it_listens():
     app = Host()
 
     async with app.run_test() as pilot:
-        person = DialogInteraction(show_on(app), grace=lambda: 0.2)
-        answer = asyncio.create_task(person.ask(QUESTION))
+        user = DialogInteraction(show_on(app), grace=lambda: 0.2)
+        answer = asyncio.create_task(user.ask(QUESTION))
         async with asyncio.timeout(10):
             while not answer.done():
                 await pilot.press("escape")
@@ -128,7 +128,7 @@ async def test_of_text_that_comes_at_once_no_letter_answers_and_none_is_lost():
     app = Host()
 
     async with app.run_test() as pilot:
-        approval = asyncio.create_task(person_on(app).approve(request()))
+        approval = asyncio.create_task(user_on(app).approve(request()))
         await until(pilot, asks(app, ApprovalScreen))
         for letter in "sn @":
             app.post_message(Key("space" if letter == " " else "at" if letter == "@" else letter, letter))
@@ -146,7 +146,7 @@ async def test_one_that_is_answered_while_another_comes_up_on_top_leaves_that_on
     async with app.run_test() as pilot:
         picker = Picker("Which?", [Item("a", "", "a"), Item("b", "", "b")])
         await app.push_screen(picker, picked.append)
-        approval = asyncio.create_task(person_on(app).approve(request()))
+        approval = asyncio.create_task(user_on(app).approve(request()))
         await until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
         picker.answer("a")
         await until(pilot, asks(app, ApprovalScreen))
@@ -163,7 +163,7 @@ async def test_a_cancelled_question_goes_even_from_beneath_another_screen():
     app = Host()
 
     async with app.run_test() as pilot:
-        cancelled = asyncio.create_task(person_on(app).ask(QUESTION))
+        cancelled = asyncio.create_task(user_on(app).ask(QUESTION))
         await until(pilot, asks(app, QuestionScreen))
         await app.push_screen(PlanScreen("over it", grace=0), app.results.append)
         cancelled.cancel()
@@ -178,7 +178,7 @@ async def test_cancelling_while_the_screen_is_only_being_put_up_leaves_none():
     app = Host()
 
     async with app.run_test() as pilot:
-        cancelled = asyncio.create_task(person_on(app).approve(request()))
+        cancelled = asyncio.create_task(user_on(app).approve(request()))
         await asyncio.sleep(0)
         cancelled.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -190,9 +190,9 @@ async def test_cancelling_one_that_waits_its_turn_leaves_the_other_standing():
     app = Host()
 
     async with app.run_test() as pilot:
-        person = person_on(app)
-        first = asyncio.create_task(person.approve(request()))
-        second = asyncio.create_task(person.ask(QUESTION))
+        user = user_on(app)
+        first = asyncio.create_task(user.approve(request()))
+        second = asyncio.create_task(user.ask(QUESTION))
         await until(pilot, asks(app, ApprovalScreen))
         second.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -53,7 +53,7 @@ def files_with(secret: str, home: Path) -> list[str]:
 
 
 @pytest.mark.usefixtures("server")
-async def test_key_check_tells_accepted_refused_and_unreachable_apart(monkeypatch: pytest.MonkeyPatch):
+async def test_key_check_distinguishes_accepted_refused_and_unreachable(monkeypatch: pytest.MonkeyPatch):
     accepted = await check_key(ANTHROPIC, GOOD, model_id="a")
     refused = await check_key(ANTHROPIC, BAD, model_id="a")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")

@@ -168,7 +168,7 @@ async def test_a_key_that_is_no_answer_is_taken_for_typing_and_so_is_what_follow
     assert app.results == [AllowOnce()]
 
 
-async def test_a_stray_key_beside_a_half_written_reason_gives_the_reason_the_keys_again():
+async def test_a_stray_key_during_a_half_written_reason_focuses_the_reason_again():
     dialog = ApprovalScreen(EDIT, grace=60)
     app = Host(dialog)
 
@@ -182,7 +182,7 @@ async def test_a_stray_key_beside_a_half_written_reason_gives_the_reason_the_key
     assert app.results == [Denied("no")]
 
 
-async def test_ctrl_c_is_heard_while_keys_still_go_to_the_prompt():
+async def test_ctrl_c_is_received_while_keys_still_go_to_the_prompt():
     heard: list[str] = []
 
     class Listening(Host):
@@ -310,7 +310,7 @@ async def test_a_reason_that_was_left_goes_to_the_prompt_and_one_that_was_sent_d
     assert (sent.results, sent.typed) == ([Denied("slow")], [])
 
 
-async def test_the_frame_tells_what_escape_does_while_one_writes_and_before():
+async def test_the_frame_shows_what_escape_does_while_one_writes_and_before():
     app = host()
 
     async with app.run_test(size=(80, 24)) as pilot:

@@ -195,9 +195,9 @@ async def test_the_last_that_waits_says_which_of_them_it_is():
 
     async with app.run_test(size=(80, 24)):
         others = app.screen.query_one("#others", Static)
-        told, is_shown = str(others.render()), others.display
+        reported, is_shown = str(others.render()), others.display
 
-    assert told == "3 of 4 calls of this reply"
+    assert reported == "3 of 4 calls of this reply"
     assert is_shown
 
 
@@ -213,7 +213,7 @@ async def test_a_command_may_be_allowed_always_exactly_as_it_stands():
     assert app.results == [AllowAlways(exact=True)]
 
 
-async def test_the_files_that_a_command_writes_are_told():
+async def test_the_files_that_a_command_writes_are_reported():
     risk = Risk("execute", additional_paths=tuple(f"out{number}.txt" for number in range(6)))
     app = Host(ApprovalScreen(replace(command("1", "sh build"), risk=risk), grace=0))
 

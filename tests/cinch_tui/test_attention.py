@@ -55,14 +55,14 @@ def away() -> Scene:
 @pytest.mark.parametrize(
     ("event", "words"), [(APPROVAL, APPROVE), (ASKED, QUESTION), (PlanSubmitted(plan="x"), REVIEW)]
 )
-def test_who_looks_elsewhere_is_called_when_something_waits(away: Scene, event: Event, words: str):
+def test_an_unfocused_terminal_is_notified_when_something_waits(away: Scene, event: Event, words: str):
     away.hear(event)
 
     assert away.called == [words]
 
 
 @pytest.mark.parametrize("event", [APPROVAL, ASKED, PlanSubmitted(plan="x")])
-def test_who_looks_is_not_called(event: Event):
+def test_a_focused_terminal_is_not_notified(event: Event):
     scene = Scene()
     scene.presence.is_looking = True
 
@@ -72,7 +72,7 @@ def test_who_looks_is_not_called(event: Event):
     assert scene.called == []
 
 
-def test_a_sub_agent_calls_too_and_its_end_is_not_the_end(away: Scene):
+def test_a_subagent_calls_too_and_its_end_is_not_the_end(away: Scene):
     away.hear(AgentStart())
     away.hear(SubagentEvent(call_id="9", event=AgentStart()))
     away.hear(SubagentEvent(call_id="9", event=APPROVAL))
@@ -102,13 +102,13 @@ def test_one_call_is_enough_for_all_that_waits(away: Scene):
         (75, AgentEnd(stop_reason="aborted"), []),
     ],
 )
-def test_the_end_of_a_run_is_told_where_it_took_long(away: Scene, seconds: float, end: AgentEnd, called: list[str]):
+def test_the_end_of_a_long_run_is_notified(away: Scene, seconds: float, end: AgentEnd, called: list[str]):
     away.run(seconds, end)
 
     assert away.called == called
 
 
-def test_where_the_terminal_does_not_tell_the_keys_do():
+def test_without_focus_reports_keys_show_the_focus():
     scene = Scene()
 
     assert scene.presence.is_away
@@ -121,14 +121,14 @@ def test_where_the_terminal_does_not_tell_the_keys_do():
     assert scene.presence.is_away
 
 
-def test_a_key_tells_that_someone_is_back(away: Scene):
+def test_a_key_shows_that_the_user_is_back(away: Scene):
     away.presence.typed()
 
     assert not away.presence.is_away
 
 
 @pytest.mark.parametrize("answered", [False, True])
-async def test_who_was_typing_is_called_once_they_have_gone_unless_they_answered(answered: bool):
+async def test_a_user_who_typed_is_notified_once_after_leaving_unless_they_answered(answered: bool):
     scene = Scene()
     scene.presence.typed()
     scene.hear(APPROVAL)

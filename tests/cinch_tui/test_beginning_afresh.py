@@ -11,7 +11,7 @@ from cinch_tui.command_host.settings import live_settings
 
 
 @pytest.mark.parametrize("command", ["/new", "/reset"])
-async def test_what_is_begun_afresh_does_not_tell_how_the_one_before_ended(
+async def test_a_new_session_does_not_report_how_the_former_one_ended(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
 ):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")

@@ -27,7 +27,7 @@ def test_stream_json_has_no_line_for_what_else_hooks_do():
     assert list(event_lines(HookRan(point="before_tool", outcome="modified", call_id="1"), "session")) == []
 
 
-def test_who_asks_for_each_step_is_told_of_a_blocked_call():
+def test_verbose_mode_reports_a_blocked_call():
     stream = io.StringIO()
 
     ProgressReporter(stream, verbose=True)(BLOCKED)

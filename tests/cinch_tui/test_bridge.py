@@ -57,7 +57,7 @@ def panel(widgets: ChatWidgets) -> str:
 @pytest.mark.parametrize(
     "after", [MessageStart(message_id="m", role="assistant"), AgentEnd(stop_reason="stop")], ids=["reply", "end"]
 )
-async def test_calls_leave_the_panel_when_the_agent_goes_on(after: Event):
+async def test_calls_leave_the_panel_when_the_agent_continues(after: Event):
     app, widgets, bridge = stage()
     async with app.run_test() as pilot:
         for event in (started("grep"), ended("grep")):
@@ -81,7 +81,7 @@ async def test_what_has_a_place_of_its_own_is_not_in_the_panel(name: str):
         assert panel(widgets) == ""
 
 
-async def test_a_sub_agent_shows_what_it_is_at_in_its_own_call_and_nowhere_else():
+async def test_a_subagent_shows_what_it_is_at_in_its_own_call_and_nowhere_else():
     app, widgets, bridge = stage()
     async with app.run_test() as pilot:
         bridge.receive(started("delegate_sub_agent"))
@@ -108,7 +108,7 @@ async def test_status_bar_counts_the_turns_of_a_run():
         assert "turn 1" in [part.text for part in parts_of(widgets.status.status, 0.0)]
 
 
-async def test_questions_of_sub_agents_show_that_they_wait_for_the_person():
+async def test_questions_of_subagents_show_that_they_wait_for_the_user():
     app, widgets, bridge = stage()
     async with app.run_test():
         asked = SubagentEvent(call_id="2", event=ToolApprovalRequested(call=ToolCall("3", "bash", {}), reason="runs"))
@@ -171,7 +171,7 @@ async def test_the_model_in_the_status_is_the_one_asked_and_at_rest_the_chosen_o
 
 
 @pytest.mark.parametrize("name", ["ask_user", "submit_plan"])
-async def test_a_question_shows_that_it_waits_for_the_person(name: str):
+async def test_a_question_shows_that_it_waits_for_the_user(name: str):
     app, widgets, bridge = stage()
     async with app.run_test():
         notes: list[str] = []
@@ -196,7 +196,7 @@ async def test_answers_that_one_line_cannot_say_stay_to_be_read(answers: str, fo
         assert block.folded is folded
 
 
-async def test_a_sub_agent_that_is_done_no_longer_shows_what_it_is_at():
+async def test_a_subagent_that_is_done_no_longer_shows_what_it_is_at():
     app, widgets, bridge = stage()
     async with app.run_test() as pilot:
         bridge.receive(started("delegate_sub_agent"))
@@ -208,7 +208,7 @@ async def test_a_sub_agent_that_is_done_no_longer_shows_what_it_is_at():
 
 
 @pytest.mark.parametrize(
-    ("dropped", "tokens", "told"),
+    ("dropped", "tokens", "reported"),
     [
         (0, 900, []),
         (0, 500, ["The conversation was too long for the model: it sees less of the longest messages."]),
@@ -216,26 +216,28 @@ async def test_a_sub_agent_that_is_done_no_longer_shows_what_it_is_at():
         (1200, 9, ["The conversation was too long for the model: 1,200 older messages are left out of what it sees."]),
     ],
 )
-async def test_what_no_longer_fits_is_told_where_something_was_left_out(dropped: int, tokens: int, told: list[str]):
+async def test_what_no_longer_fits_is_reported_where_something_was_left_out(
+    dropped: int, tokens: int, reported: list[str]
+):
     app, widgets, bridge = stage()
     async with app.run_test():
         bridge.receive(CompactionStart(reason="overflow", tokens=900))
         bridge.receive(CompactionEnd(reason="overflow", dropped=dropped, tokens=tokens))
 
-        assert [block.source for block in widgets.transcript.blocks if isinstance(block, NoticeBlock)] == told
+        assert [block.source for block in widgets.transcript.blocks if isinstance(block, NoticeBlock)] == reported
 
 
 @pytest.mark.parametrize(
-    ("error_type", "told"),
+    ("error_type", "reported"),
     [
         ("ContextWindowOverflow", ["Start afresh with /new, or /reset; nothing of this conversation is lost."]),
         ("NetworkError", ["/retry asks again."]),
         ("AuthenticationFailed", []),
     ],
 )
-async def test_a_run_that_failed_says_how_to_go_on(error_type: str, told: list[str]):
+async def test_a_run_that_failed_says_how_to_continue(error_type: str, reported: list[str]):
     app, widgets, bridge = stage()
     async with app.run_test():
         bridge.receive(AgentEnd(stop_reason="error", error="it failed", error_type=error_type))
 
-        assert [block.source for block in widgets.transcript.blocks if isinstance(block, NoticeBlock)] == told
+        assert [block.source for block in widgets.transcript.blocks if isinstance(block, NoticeBlock)] == reported

@@ -30,11 +30,11 @@ class Shop:
     def __init__(self, folder: Path) -> None:
         self.root = folder / "shop"
         self.root.mkdir()
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.workspace = Workspace(self.root)
         originals = Snapshots(lambda: folder / "kept")
         self.workspace.on_change(originals.observe)
-        self.ledger = SessionChanges(originals, self.workspace, self.told.append)
+        self.ledger = SessionChanges(originals, self.workspace, self.reported.append)
 
     def commit(self) -> None:
         (self.root / "a.py").write_text(OLD)
@@ -103,7 +103,7 @@ async def test_what_is_as_it_was_again_is_no_change(shop: Shop):
     assert [change.shown for change in shop.ledger.changes("session")] == ["new.py"]
 
 
-async def test_what_git_has_staged_is_listed_once_and_moves_are_told(shop: Shop):
+async def test_staged_changes_are_listed_once_and_moves_are_reported(shop: Shop):
     await shop.ledger.revert(shop.ledger.changes("session")[0], range(3))
     shop.git("mv", "a.py", "moved.py")
     shop.git("rm", "-q", "--cached", "b.py")
@@ -131,20 +131,20 @@ async def test_what_git_has_staged_for_deletion_can_be_put_back(shop: Shop):
     assert "b.py" not in [each.shown for each in shop.ledger.changes("git")]
 
 
-def test_a_folder_without_git_is_told(tmp_path: Path):
+def test_a_folder_without_git_is_reported(tmp_path: Path):
     ledger = SessionChanges(Snapshots(lambda: tmp_path / "kept"), Workspace(tmp_path), print)
 
     with pytest.raises(CinchError, match="git found nothing to compare with"):
         ledger.changes("git")
 
 
-async def test_hunks_are_put_back_one_by_one_and_the_model_is_told(shop: Shop):
+async def test_hunks_are_reverted_one_by_one_and_the_model_is_informed(shop: Shop):
     (change, _) = shop.ledger.changes("session")
 
     await shop.ledger.revert(change, [1])
 
     assert (shop.root / "a.py").read_text() == NEW.replace("fifteen\n", "line 15\n")
-    assert shop.told[0].startswith("The user reverted 1 of 3 changes in a.py.")
+    assert shop.reported[0].startswith("The user reverted 1 of 3 changes in a.py.")
 
 
 def made(text: str, *lines: str) -> str:
@@ -188,7 +188,7 @@ async def test_a_file_is_put_back_whole_and_a_new_one_is_removed(shop: Shop):
 
     assert (shop.root / "a.py").read_text() == OLD
     assert not (shop.root / "new.py").exists()
-    assert shop.told == [
+    assert shop.reported == [
         "The user reverted a.py. Read it again before you change it.",
         "The user removed new.py again.",
     ]
@@ -203,7 +203,7 @@ async def test_a_file_that_changed_since_it_was_looked_at_is_left_alone(shop: Sh
         await shop.ledger.revert(change, refused)
 
     assert (shop.root / "a.py").read_text() == "newer\n"
-    assert shop.told == []
+    assert shop.reported == []
 
 
 async def test_the_screen_lists_files_with_counts_and_shows_the_one_under_the_cursor(shop: Shop):
@@ -277,7 +277,7 @@ async def test_escape_leaves_the_diff_and_then_the_screen(shop: Shop):
         assert not isinstance(app.screen, ChangesScreen)
 
 
-async def test_nothing_to_show_is_said(tmp_path: Path):
+async def test_nothing_to_show_is_reported(tmp_path: Path):
     ledger = SessionChanges(Snapshots(lambda: tmp_path / "kept"), Workspace(tmp_path), print)
     app = Host(ChangesScreen(ledger, "session"))
 

@@ -26,7 +26,7 @@ def keys_of(folder: Path, monkeypatch: pytest.MonkeyPatch, **environ: str) -> Ke
     return KeyStore(find_paths(everything), everything)
 
 
-def test_with_no_key_the_commonest_variables_are_named_and_where_the_others_are_told(
+def test_with_no_key_the_commonest_variables_and_the_list_of_the_others_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(NoModel) as caught:
@@ -44,7 +44,7 @@ def test_no_key_leads_past_a_proxy_that_was_set_up(tmp_path: Path, monkeypatch: 
         choose_model(Settings(), keys)
 
 
-def test_a_model_that_is_named_is_taken_beside_a_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_is_named_is_taken_next_to_a_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = keys_of(tmp_path, monkeypatch, LLM_BASE_URL=PROXY, OPENAI_API_KEY="sk-of-somebody")
 
     named = choose_model(Settings(model=ModelSettings(name="openai/gpt-6-sol")), keys)

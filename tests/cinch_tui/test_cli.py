@@ -96,7 +96,7 @@ def test_flag_without_effect_on_a_subcommand_is_refused() -> None:
 
 @pytest.mark.parametrize("command", ["sessions", "config", "models", "doctor", "keys", "reset-terminal"])
 @pytest.mark.parametrize("flag", ["--help", "-h"])
-def test_every_subcommand_tells_how_it_is_used(command: str, flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_subcommand_states_how_it_is_used(command: str, flag: str, capsys: pytest.CaptureFixture[str]) -> None:
     # argparse leaves by SystemExit; either way the status is 0.
     with contextlib.suppress(SystemExit):
         assert main([command, flag]) == 0
@@ -222,7 +222,7 @@ def test_a_typo_in_the_configuration_stops_the_start(tmp_path: Path, own_home: P
     assert done.stderr == f"cinch: {path}, line 2: unknown key 'ui.tehme'; did you mean 'ui.theme'?\n"
 
 
-def test_config_show_tells_values_and_their_places(tmp_path: Path) -> None:
+def test_config_show_reports_values_and_their_places(tmp_path: Path) -> None:
     done = cinch("config", "show", cwd=tmp_path, CINCH_UI_THEME="paper", CINCH_MODEL_BASE_URL="http://me:secret@box/v1")
 
     assert 'theme = "paper"  # CINCH_UI_THEME' in done.stdout

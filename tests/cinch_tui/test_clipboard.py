@@ -18,7 +18,7 @@ def no_display(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_display")
-async def test_without_a_system_clipboard_the_terminal_is_asked_and_said_so():
+async def test_without_a_system_clipboard_the_terminal_is_asked_and_reported():
     asked: list[str] = []
 
     copied = await copy_text("héllo", asked.append)
@@ -62,7 +62,7 @@ async def test_in_tmux_tmux_is_given_the_text(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.usefixtures("no_display")
-async def test_the_app_is_told_in_words_that_are_not_read_as_markup():
+async def test_the_app_shows_clipboard_notices_without_reading_markup():
     app: App[None] = App()
 
     async with app.run_test() as pilot:
@@ -82,7 +82,7 @@ async def test_the_app_is_told_in_words_that_are_not_read_as_markup():
         ("TERM", "screen-256color", "if screen and the terminal allow it"),
     ],
 )
-async def test_where_a_multiplexer_has_a_say_it_is_told(
+async def test_a_multiplexer_that_filters_is_reported(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str, advice: str
 ):
     monkeypatch.setenv(variable, value)

@@ -37,7 +37,7 @@ def wayland(folder: Path, monkeypatch: pytest.MonkeyPatch, types: str, content: 
     program(folder, "wl-paste", f'case "$*" in *--list-types*) echo "{types}";; {content} esac')
 
 
-async def test_picture_is_taken_from_wayland_before_the_text_that_stands_for_it(
+async def test_picture_is_taken_from_wayland_before_the_text_that_is_for_it(
     programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     wayland(programs, monkeypatch, "text/html image/png", f"*image/png*) exec /bin/cat {tmp_path}/shot.png;;")
@@ -76,7 +76,7 @@ async def test_file_that_was_copied_in_a_file_manager_is_pasted_as_what_it_is(
         assert app.input.text == "[image 1: shot.png 20×10] "
 
 
-async def test_without_a_program_it_is_said_what_to_do(programs: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_without_a_program_it_is_explained_what_to_do(programs: Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(CinchError, match="install wl-clipboard or xclip"):
         await held()
 

@@ -139,7 +139,7 @@ async def test_thinking_level_without_effect_is_reported_and_not_set(host: Recor
 
 
 @pytest.mark.parametrize(("picked", "level"), [("high", "high"), (None, "off")])
-async def test_thinking_alone_lets_the_person_pick_a_level(host: RecordingHost, picked: str | None, level: str):
+async def test_thinking_alone_lets_the_user_pick_a_level(host: RecordingHost, picked: str | None, level: str):
     host.picked = picked
 
     await run("/thinking", host)
@@ -309,7 +309,7 @@ async def test_every_command_does_something_that_shows(host: RecordingHost, monk
 
 
 @pytest.mark.parametrize(("picked", "last"), [("jobs", ("toggle_panel", "jobs")), (None, ("pick",))])
-async def test_panel_alone_lets_the_person_pick_one(host: RecordingHost, picked: str | None, last: tuple[str, ...]):
+async def test_panel_alone_lets_the_user_pick_one(host: RecordingHost, picked: str | None, last: tuple[str, ...]):
     host.picked = picked
 
     await run("/panel", host)

@@ -106,13 +106,13 @@ def test_each_value_knows_where_it_came_from(desk: Desk) -> None:
         ('[ui]\ntheme = "${NO_SUCH}"\n', "needs the environment variable NO_SUCH, which is not set"),
     ],
 )
-def test_a_mistake_in_a_file_is_told_with_its_line(desk: Desk, text: str, problem: str) -> None:
+def test_a_mistake_in_a_file_is_reported_with_its_line(desk: Desk, text: str, problem: str) -> None:
     desk.user_file.write_text(text)
 
     assert problem in desk.problem()
 
 
-def test_a_file_that_is_no_text_is_told(desk: Desk) -> None:
+def test_a_file_that_is_no_text_is_reported(desk: Desk) -> None:
     desk.user_file.write_bytes(b"\xff\xfe")
 
     assert desk.problem() == "config.toml: is not UTF-8 text (byte 0)"
@@ -135,7 +135,7 @@ def test_variables_are_put_into_texts(desk: Desk) -> None:
     assert config.settings.limits.max_turns == 4
 
 
-def test_what_a_variable_holds_is_not_told_when_it_does_not_fit(desk: Desk) -> None:
+def test_what_a_variable_holds_is_not_reported_when_it_does_not_fit(desk: Desk) -> None:
     desk.user_file.write_text('[model]\nthinking = "${SECRET}"\n')
     desk.environ = {"SECRET": "hunter2"}
 
@@ -166,7 +166,7 @@ def test_keys_of_ones_own_are_read_and_a_slip_in_them_stops_no_start(desk: Desk)
     assert '"chat.search" = "F20"' in effective_text(config.origins)
 
 
-def test_a_project_does_not_change_a_persons_keys(desk: Desk) -> None:
+def test_a_project_does_not_change_the_users_keys(desk: Desk) -> None:
     desk.project_file.write_text('[keys]\n"prompt.submit" = "F20"\n')
 
     config = desk.load()
@@ -209,7 +209,7 @@ def test_a_former_environment_variable_has_its_effect_and_a_warning(desk: Desk, 
     )
 
 
-def test_a_former_name_beside_the_current_one_is_ignored(desk: Desk) -> None:
+def test_a_former_name_next_to_the_current_one_is_ignored(desk: Desk) -> None:
     desk.user_file.write_text("[limits]\nmax_duration_s = 5\nmax_seconds = 6\n")
     desk.environ = {"CINCH_PLAN_ENABLED": "0", "CINCH_PLAN_FIRST": "1"}
 

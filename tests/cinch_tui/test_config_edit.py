@@ -131,20 +131,20 @@ def test_a_file_that_is_linked_to_stays_where_it_is(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("before", "told"),
+    ("before", "reported"),
     [('ui = "old"\n', "set it to 'x' there"), ("[ui]\nno toml\n", "config.toml, line 2: is not valid TOML")],
 )
-def test_what_cannot_be_changed_is_left_and_told(tmp_path: Path, before: str, told: str):
+def test_an_unchangeable_file_is_left_and_reported(tmp_path: Path, before: str, reported: str):
     path = tmp_path / "config.toml"
     path.write_text(before)
 
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=reported):
         set_in_file(path, "ui.theme", "x")
 
     assert path.read_text() == before
 
 
-def test_a_file_that_is_read_only_is_left_and_told(tmp_path: Path):
+def test_a_file_that_is_read_only_is_left_and_reported(tmp_path: Path):
     real, link = tmp_path / "dotfiles.toml", tmp_path / "config.toml"
     real.write_text('[ui]\ntheme = "old"\n')
     real.chmod(0o444)
@@ -157,7 +157,7 @@ def test_a_file_that_is_read_only_is_left_and_told(tmp_path: Path):
     assert real.stat().st_mode & 0o777 == 0o444
 
 
-def test_a_link_that_leads_to_itself_is_told(tmp_path: Path):
+def test_a_link_that_leads_to_itself_is_reported(tmp_path: Path):
     file = tmp_path / "config.toml"
     file.symlink_to(file)
 

@@ -53,7 +53,7 @@ def cursor(app: Host) -> int:
     return app.screen.query_one(ItemList).cursor
 
 
-async def test_each_message_tells_its_mark_its_tokens_and_what_it_is():
+async def test_each_message_shows_its_mark_its_tokens_and_what_it_is():
     app = host(1)
 
     async with app.run_test(size=(80, 30)) as pilot:
@@ -67,7 +67,7 @@ async def test_each_message_tells_its_mark_its_tokens_and_what_it_is():
     assert shown[6].split()[1].startswith("~")
 
 
-async def test_zones_and_what_is_free_are_told():
+async def test_zones_and_what_is_free_are_reported():
     app = host()
 
     async with app.run_test(size=(80, 30)):
@@ -139,12 +139,12 @@ async def test_ten_thousand_messages_are_there_and_only_those_seen_are_drawn():
         assert "Looking at 4999." in lines(app)[-2]
 
 
-def test_without_a_screen_it_is_told_in_lines():
-    told = report(breakdown(conversation(1), FRAME)).splitlines()
+def test_without_a_screen_it_is_reported_in_lines():
+    reported = report(breakdown(conversation(1), FRAME)).splitlines()
 
-    assert told[0].endswith("of 200,000 tokens, 1 %")
-    assert "tokens: result read_file:" in told[-1]
-    assert not any("\x1b" in line for line in told)
+    assert reported[0].endswith("of 200,000 tokens, 1 %")
+    assert "tokens: result read_file:" in reported[-1]
+    assert not any("\x1b" in line for line in reported)
 
 
 @pytest.mark.parametrize("theme", ["cinch-dark", "cinch-light"])

@@ -15,11 +15,11 @@ def failure(text: str) -> RuntimeError:
 
 
 def test_a_report_says_where_and_holds_no_values(tmp_path: Path):
-    told = report_crash(failure("no \x1b[31mway"), tmp_path / "state")
+    reported = report_crash(failure("no \x1b[31mway"), tmp_path / "state")
 
     (report,) = (tmp_path / "state").iterdir()
-    assert told.endswith(str(report))
-    assert "RuntimeError: no way" in told
+    assert reported.endswith(str(report))
+    assert "RuntimeError: no way" in reported
     assert "in failure" in report.read_text()
     assert "sk-hidden" not in report.read_text()
 
@@ -31,13 +31,13 @@ def test_a_text_that_no_file_can_hold_is_reported_too(tmp_path: Path):
 
 
 def test_without_a_place_to_write_the_sentence_still_comes():
-    told = report_crash(failure("broken"), Path("/proc/nowhere"))
+    reported = report_crash(failure("broken"), Path("/proc/nowhere"))
 
-    assert "RuntimeError: broken" in told
-    assert "could not be written" in told
+    assert "RuntimeError: broken" in reported
+    assert "could not be written" in reported
 
 
-def test_a_report_tells_of_the_place_and_of_what_was_logged_before(tmp_path: Path, monkeypatch):
+def test_a_crash_report_contains_the_place_and_the_log_before_it(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("TERM", "xterm-\x1b[31mkitty")
     (tmp_path / "cinch.log").write_text("\n".join(f"line {number}" for number in range(100)))
 

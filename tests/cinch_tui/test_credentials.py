@@ -141,7 +141,7 @@ def test_a_forgotten_key_is_nowhere(tmp_path: Path, keyring: Keyring) -> None:
     assert store.find("anthropic", []) is None
 
 
-def test_a_damaged_file_is_told_without_its_content(tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported_without_its_content(tmp_path: Path) -> None:
     store = store_in(tmp_path, CINCH_KEYRING="off")
     store.file.parent.mkdir(parents=True)
     store.file.write_text(f'{{"anthropic": "{KEY}')

@@ -18,7 +18,7 @@ def numbered(count: int) -> str:
     return "".join(f"line {number}\n" for number in range(1, count + 1))
 
 
-def test_a_change_stands_between_its_context_with_numbers_and_signs():
+def test_a_change_is_between_its_context_with_numbers_and_signs():
     old = numbered(9)
 
     lines = plain(DiffView("a.txt", old, old.replace("line 5\n", "line five\n")), width=60)
@@ -72,11 +72,11 @@ def test_a_new_and_a_deleted_file_show_every_line_with_one_number():
     ("old", "new", "word"),
     [(None, "", "a new, empty file"), ("", None, "deletes an empty file"), ("same\n", "same\n", "no changes")],
 )
-def test_nothing_to_show_is_said_in_words(old: str | None, new: str | None, word: str):
+def test_nothing_to_show_is_described_in_text(old: str | None, new: str | None, word: str):
     assert plain(DiffView("a.txt", old, new))[0].endswith(word)
 
 
-def test_a_missing_last_newline_is_told():
+def test_a_missing_last_newline_is_reported():
     lines = plain(DiffView("a.txt", "one\ntwo", "one\ntwo\n"))
 
     assert lines == [
@@ -157,7 +157,7 @@ def test_only_the_words_that_changed_are_marked():
     assert marked == [["total"], ["amount"]]
 
 
-def test_the_lexer_sees_what_stands_above_a_change():
+def test_the_lexer_sees_what_is_above_a_change():
     old = '"""\n' + "text\n" * 8 + "return\n" + "text\n" * 4 + '"""\n'
     styles = DiffStyles(code=CodeStyles(keyword=Style(bold=True)))
 

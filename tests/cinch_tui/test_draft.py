@@ -57,7 +57,7 @@ def found_in(folder: Path) -> str:
         draft.close()
 
 
-async def test_what_was_not_sent_is_back_at_the_next_start_and_told(tmp_path: Path):
+async def test_unsent_text_is_back_at_the_next_start_and_reported(tmp_path: Path):
     first = PromptApp(tmp_path, draft=Draft(tmp_path / "drafts"))
     async with first.run_test() as pilot:
         await type_text(pilot, "half a\nthought ")

@@ -106,7 +106,7 @@ async def test_a_command_that_cannot_run_leaves_the_terminal_alone(command: str,
     assert terminal.notes == []
 
 
-async def test_a_terminal_that_cannot_be_given_away_is_told(tmp_path: Path):
+async def test_a_terminal_that_cannot_be_given_away_is_reported(tmp_path: Path):
     @contextmanager
     def refuse() -> Iterator[None]:
         raise SuspendNotSupported("not here")

@@ -36,5 +36,5 @@ def test_where_nothing_was_answered_nothing_is_shown() -> None:
     assert last_exchange([reply("a notice")], 80) == ""
 
 
-def test_what_the_program_said_for_a_person_is_no_prompt() -> None:
+def test_notices_for_the_user_are_no_prompts() -> None:
     assert last_exchange([said("go"), said("time is up", synthetic=True), reply("done")], 80) == "> go\n\ndone"

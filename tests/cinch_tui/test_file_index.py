@@ -54,7 +54,7 @@ def test_favoured_come_first_of_their_like_and_beyond_what_is_kept():
     assert found("main", "a/main4999.py", paths=many)[0] == "a/main4999.py"
 
 
-def test_search_stops_when_its_time_is_up_and_goes_on_later():
+def test_search_stops_when_its_time_is_up_and_continues_later():
     paths = [f"folder/{number}/file.py" for number in range(200_000)]
     search = FileSearch(FileIndex([*paths, "last/needle.py"]), "needle")
 
@@ -102,7 +102,7 @@ async def test_what_is_at_work_and_what_was_used_is_offered_first(project: Path)
     assert offered(mentions, "@.py")[:3] == ["old.py", "changed.py", "new.py"]
 
 
-async def test_path_with_a_blank_is_quoted_and_goes_on_in_its_quotes(project: Path):
+async def test_path_with_a_blank_is_quoted_and_continues_in_its_quotes(project: Path):
     mentions = MentionCompletion(project)
     await mentions.load()
 

@@ -47,7 +47,7 @@ async def test_keys_that_come_before_a_list_is_drawn_are_for_the_list(keys: list
         assert app.typed == []
 
 
-async def test_keys_that_come_before_a_list_is_drawn_are_for_the_prompt_where_somebody_types():
+async def test_keys_that_come_before_a_list_is_drawn_are_for_the_prompt_while_the_user_types():
     app = Host()
 
     async with app.run_test() as pilot:
@@ -71,7 +71,9 @@ async def test_nothing_is_allowed_by_a_key_that_came_before_the_question():
         assert "".join(app.typed) == "y"
 
 
-async def test_who_is_in_the_middle_of_a_sentence_is_given_longer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+async def test_typing_in_the_middle_of_a_sentence_extends_the_grace_period(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     app = chat(tmp_path)
     now = 100.0

@@ -121,23 +121,23 @@ def test_too_much_on_stdin_is_refused_before_anything_is_sent(folder: Path) -> N
 def test_json_is_one_object_with_the_answer_and_what_it_took(folder: Path) -> None:
     done, _ = ask(folder, [READ, Reply("It says alpha.")], "what is in a.txt?", "--output-format", "json")
 
-    (told,) = lines(done.stdout)
+    (reported,) = lines(done.stdout)
     assert done.returncode == 0
-    assert told["type"] == "result"
-    assert (told["subtype"], told["is_error"], told["result"]) == ("success", False, "It says alpha.")
-    assert (told["num_turns"], told["stop_reason"], told["permission_denials"]) == (2, "end_turn", [])
-    assert 0 < told["duration_api_ms"] <= told["duration_ms"]
-    assert told["usage"]["input_tokens"] == 200
-    assert told["usage"]["output_tokens"] > 0
-    assert told["session_id"]
+    assert reported["type"] == "result"
+    assert (reported["subtype"], reported["is_error"], reported["result"]) == ("success", False, "It says alpha.")
+    assert (reported["num_turns"], reported["stop_reason"], reported["permission_denials"]) == (2, "end_turn", [])
+    assert 0 < reported["duration_api_ms"] <= reported["duration_ms"]
+    assert reported["usage"]["input_tokens"] == 200
+    assert reported["usage"]["output_tokens"] > 0
+    assert reported["session_id"]
 
 
 def test_stream_json_is_the_envelope_of_claude_codes_print_mode(folder: Path) -> None:
     done, _ = ask(folder, [READ, Reply("It says alpha.")], "what is in a.txt?", "--output-format", "stream-json")
 
-    told = lines(done.stdout)
-    assert [line["type"] for line in told] == ["system", "assistant", "assistant", "user", "assistant", "result"]
-    init, said, called, answered, said_last, result = told
+    reported = lines(done.stdout)
+    assert [line["type"] for line in reported] == ["system", "assistant", "assistant", "user", "assistant", "result"]
+    init, said, called, answered, said_last, result = reported
     assert (init["subtype"], init["cwd"], init["model"]) == ("init", str(folder), "anthropic/fake-model")
     assert "read_file" in init["tools"]
     assert said["message"]["content"] == [{"type": "text", "text": "Let me look."}]
@@ -148,24 +148,24 @@ def test_stream_json_is_the_envelope_of_claude_codes_print_mode(folder: Path) ->
     assert "alpha" in json.dumps(output["content"])
     assert said_last["message"]["stop_reason"] == "end_turn"
     assert result["result"] == "It says alpha."
-    assert {line["session_id"] for line in told} == {init["session_id"]}
-    assert len({line["uuid"] for line in told}) == len(told)
-    assert all(line["parent_tool_use_id"] is None for line in told if line["type"] in ("assistant", "user"))
+    assert {line["session_id"] for line in reported} == {init["session_id"]}
+    assert len({line["uuid"] for line in reported}) == len(reported)
+    assert all(line["parent_tool_use_id"] is None for line in reported if line["type"] in ("assistant", "user"))
 
 
-def test_stream_json_tells_which_call_a_sub_agent_works_for(folder: Path) -> None:
+def test_stream_json_reports_which_call_a_subagent_works_for(folder: Path) -> None:
     delegate = Reply(calls=[("delegate_sub_agent", {"task": "Read a.txt."})])
 
     done, _ = ask(folder, [delegate, READ, Reply("alpha"), Reply("ok")], "go", "--output-format", "stream-json")
 
-    told = [line for line in lines(done.stdout) if line["type"] in ("assistant", "user")]
-    call = told[0]["message"]["content"][0]["id"]
-    assert [line["parent_tool_use_id"] for line in told] == [None, *[call] * 4, None, None]
-    assert {line["session_id"] for line in told} == {told[0]["session_id"]}
-    assert told[5]["message"]["content"][0]["tool_use_id"] == call
+    reported = [line for line in lines(done.stdout) if line["type"] in ("assistant", "user")]
+    call = reported[0]["message"]["content"][0]["id"]
+    assert [line["parent_tool_use_id"] for line in reported] == [None, *[call] * 4, None, None]
+    assert {line["session_id"] for line in reported} == {reported[0]["session_id"]}
+    assert reported[5]["message"]["content"][0]["tool_use_id"] == call
 
 
-def test_what_a_sub_agent_could_not_ask_is_status_4(folder: Path) -> None:
+def test_what_a_subagent_could_not_ask_is_status_4(folder: Path) -> None:
     delegate = Reply(calls=[("delegate_sub_agent", {"task": "Write new.txt."})])
 
     done, _ = ask(folder, [delegate, WRITE, Reply("I may not."), Reply("It may not.")], "go")
@@ -177,19 +177,19 @@ def test_what_a_sub_agent_could_not_ask_is_status_4(folder: Path) -> None:
 def test_events_are_ours_one_a_line(folder: Path) -> None:
     done, _ = ask(folder, [Reply("Hello there.")], "hi", "--output-format", "events")
 
-    told = lines(done.stdout)
-    assert (told[0]["type"], told[-1]["type"]) == ("agent_start", "agent_end")
-    assert [line["seq"] for line in told] == list(range(1, len(told) + 1))
-    assert "message_update" in {line["type"] for line in told}
+    reported = lines(done.stdout)
+    assert (reported[0]["type"], reported[-1]["type"]) == ("agent_start", "agent_end")
+    assert [line["seq"] for line in reported] == list(range(1, len(reported) + 1))
+    assert "message_update" in {line["type"] for line in reported}
 
 
-def test_what_needs_leave_is_denied_told_and_status_4(folder: Path) -> None:
+def test_calls_that_need_approval_are_denied_reported_and_status_4(folder: Path) -> None:
     done, server = ask(folder, [WRITE, Reply("I could not.")], "write", "--output-format", "json")
 
-    (told,) = lines(done.stdout)
+    (reported,) = lines(done.stdout)
     assert done.returncode == 4
-    assert (told["subtype"], told["is_error"]) == ("success", False)
-    assert [denial["tool_name"] for denial in told["permission_denials"]] == ["write_file"]
+    assert (reported["subtype"], reported["is_error"]) == ("success", False)
+    assert [denial["tool_name"] for denial in reported["permission_denials"]] == ["write_file"]
     assert "--allow TOOL" in done.stderr
     assert not (folder / "new.txt").exists()
     assert "needs the user's approval" in said_to(server, 1)
@@ -225,7 +225,7 @@ def test_an_answer_that_was_cut_off_says_so(folder: Path) -> None:
     assert "truncated" in done.stderr
 
 
-def test_a_failed_run_is_told_in_json_too(folder: Path) -> None:
+def test_a_failed_run_is_reported_in_json_too(folder: Path) -> None:
     done, _ = ask(folder, [Failure(400, "no such thing")], "hi", "--output-format", "stream-json")
 
     result = lines(done.stdout)[-1]
@@ -237,9 +237,9 @@ def test_a_failed_run_is_told_in_json_too(folder: Path) -> None:
 def test_a_limit_is_status_3(folder: Path) -> None:
     done, server = ask(folder, [READ, READ, READ], "go", "--max-turns", "2", "--output-format", "json")
 
-    (told,) = lines(done.stdout)
+    (reported,) = lines(done.stdout)
     assert done.returncode == 3
-    assert (told["subtype"], told["is_error"], told["num_turns"]) == ("error_max_turns", True, 2)
+    assert (reported["subtype"], reported["is_error"], reported["num_turns"]) == ("error_max_turns", True, 2)
     assert len(server.requests) == 2
     assert "continue with: cinch --resume" in done.stderr
 
@@ -271,13 +271,13 @@ def test_plan_mode_that_is_asked_for_is_not_left_for_the_mode_of_an_old_session(
 
 
 @pytest.mark.parametrize("entry", ["bsh", "bash:", "write_file:src"])
-def test_an_allowance_that_allows_nothing_is_said_to_be_none(folder: Path, entry: str) -> None:
+def test_an_empty_allowance_is_reported_as_none(folder: Path, entry: str) -> None:
     done, _ = ask(folder, [Reply("Hello.")], "hi", "--allow", entry)
 
     assert repr(entry) in done.stderr
 
 
-def test_verbose_tells_each_step_on_stderr(folder: Path) -> None:
+def test_verbose_reports_each_step_on_stderr(folder: Path) -> None:
     missing = Reply(calls=[("read_file", {"path": "no-such.txt"})])
 
     done, _ = ask(folder, [READ, missing, Reply("Done.")], "look", "--verbose")
@@ -287,7 +287,7 @@ def test_verbose_tells_each_step_on_stderr(folder: Path) -> None:
     assert "cinch: read_file failed:" in done.stderr
 
 
-def test_a_session_goes_on_in_print_mode(folder: Path) -> None:
+def test_a_session_continues_in_print_mode(folder: Path) -> None:
     ask(folder, [Reply("Noted.")], "my number is 7")
 
     done, server = ask(folder, [Reply("7")], "-c", "which number?")
@@ -312,12 +312,12 @@ def test_a_signal_ends_the_run_cleanly_and_keeps_the_session(folder: Path, own_h
             if json.loads(line)["type"] == "message_update":
                 break
         process.send_signal(number)
-        rest, told = process.communicate(timeout=30)
+        rest, reported = process.communicate(timeout=30)
 
     assert process.returncode == 130
     assert json.loads(rest.splitlines()[-1])["stop_reason"] == "aborted"
-    assert "Traceback" not in told
-    assert "interrupted" in told
+    assert "Traceback" not in reported
+    assert "interrupted" in reported
     (session,) = (own_home / "cinch").rglob("*.jsonl")
     assert "long" in session.read_text()
 
@@ -328,12 +328,12 @@ def test_a_reader_that_goes_away_ends_the_run_quietly(folder: Path) -> None:
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr is not None
-        told = process.stderr.read()
+        reported = process.stderr.read()
         process.wait(timeout=30)
 
     assert process.returncode == 130
-    assert "Traceback" not in told
-    assert "Broken pipe" not in told
+    assert "Traceback" not in reported
+    assert "Broken pipe" not in reported
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

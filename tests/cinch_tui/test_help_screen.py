@@ -93,7 +93,7 @@ async def test_where_nothing_is_found_it_says_so_and_a_title_finds_its_rows():
     assert "/quit" in titled
 
 
-async def test_the_help_has_the_keys_of_the_person():
+async def test_the_help_has_the_keys_of_the_user():
     set_user_keys({"chat.search": "f20", "chat.sessions": ""})
     try:
         app = Host(help_screen())
@@ -106,7 +106,7 @@ async def test_the_help_has_the_keys_of_the_person():
     assert re.search(r"no key +resume an earlier session", shown)
 
 
-async def test_the_programs_help_tells_every_key_and_command():
+async def test_the_programs_help_reports_every_key_and_command():
     app = Host(help_screen())
 
     async with app.run_test(size=(120, 400)):

@@ -42,7 +42,7 @@ def of_the_settings(folder: Path) -> Host:
         (of_the_settings, "Enter ← → change · Delete default · F12 file · F12 closes"),
     ],
 )
-async def test_a_dialog_names_the_keys_of_the_person(tmp_path: Path, make: Callable[[Path], Host], said: str):
+async def test_a_dialog_names_the_keys_of_the_user(tmp_path: Path, make: Callable[[Path], Host], said: str):
     app = make(tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await until_listening(pilot)

@@ -131,7 +131,7 @@ async def test_entries_of_earlier_sessions_are_found(tmp_path: Path):
         assert later.prompt.text == "from yesterday"
 
 
-async def test_search_tells_its_keys_in_the_frame_and_shows_what_it_found(tmp_path: Path):
+async def test_search_shows_its_keys_in_the_frame_and_shows_what_it_found(tmp_path: Path):
     app = PromptApp(tmp_path)
     async with app.run_test() as pilot:
         await send(pilot, app, *SENT)

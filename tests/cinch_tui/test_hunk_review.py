@@ -167,7 +167,7 @@ async def test_where_there_is_one_change_or_none_to_choose_nothing_is_offered():
         ),
     ],
 )
-async def test_what_is_proposed_can_be_changed_in_the_persons_editor(
+async def test_a_proposal_can_be_edited_in_the_users_editor(
     tmp_path: Path, request_: ApprovalRequest, body: str, answer: Approval
 ):
     app = host(request_, editor(tmp_path, body))
@@ -192,14 +192,14 @@ async def test_an_editor_that_changes_nothing_or_fails_leaves_the_question_open(
         assert app.results == []
 
 
-async def test_what_the_person_changed_is_marked_as_theirs():
+async def test_what_the_user_changed_is_marked_as_theirs():
     app = host(replace(EDIT, is_revised=True))
 
     async with app.run_test(size=(80, 24)):
         assert "(edited by you)" in str(app.screen.query_one("#heading", Static).render())
 
 
-async def test_one_key_puts_the_sides_beside_each_other_and_back():
+async def test_one_key_puts_the_sides_side_by_side_and_back():
     app = host()
 
     async with app.run_test(size=(120, 30)) as pilot:

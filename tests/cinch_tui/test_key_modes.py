@@ -23,7 +23,7 @@ def test_xterm_sends_an_escape_for_alt_and_what_it_sent_before_is_kept():
 
 
 @pytest.mark.parametrize("inside", [{"TMUX": "x", "TERM": "xterm"}, {"STY": "1.x"}, {"TERM": "screen", "STY": "1.x"}])
-def test_what_stands_between_is_not_asked_in_place_of_xterm(inside: dict[str, str]):
+def test_what_is_between_is_not_asked_in_place_of_xterm(inside: dict[str, str]):
     assert ALT not in asked(XTERM | inside)
     assert "1036" not in given_back(XTERM | inside)
 
@@ -43,7 +43,7 @@ def test_the_keypad_of_others_stays_as_it_is(kind: str):
     assert KEYPAD not in asked({"TERM": kind})
 
 
-def test_konsole_is_known_where_nothing_stands_between():
+def test_konsole_is_known_where_nothing_is_between():
     assert is_in_konsole({"KONSOLE_VERSION": "221203"})
     assert not is_in_konsole({"KONSOLE_VERSION": "221203", "TMUX": "x"})
     assert not is_in_konsole({})

@@ -48,7 +48,7 @@ def own() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("own")
-def test_hints_name_the_keys_of_the_person_and_leave_out_what_has_none():
+def test_hints_name_the_keys_of_the_user_and_leave_out_what_has_none():
     assert label_of("prompt.submit") == "Ctrl+S"
     assert label_of("chat.abort") == "Esc"
     assert label_of("chat.sessions") == ""
@@ -58,7 +58,7 @@ def test_hints_name_the_keys_of_the_person_and_leave_out_what_has_none():
 
 
 @pytest.mark.usefixtures("own")
-def test_a_widget_that_runs_its_own_bindings_has_the_keys_of_the_person():
+def test_a_widget_that_runs_its_own_bindings_has_the_keys_of_the_user():
     prompt = BindingsMap(bindings("prompt"))
 
     assert [binding.action for binding in bindings_for_key(prompt, "ctrl+s")] == ["submit"]

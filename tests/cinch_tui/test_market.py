@@ -150,7 +150,9 @@ async def test_a_name_that_is_on_no_list_is_taken_as_typed(keys: KeyStore, claud
     assert claudes.asked == ["/v1/models"]
 
 
-async def test_who_cannot_be_asked_is_told_beside_the_count(keys: KeyStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unreachable_services_are_named_next_to_the_count(
+    keys: KeyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
     market = ModelCatalog(keys)
     app = Choosing(market)
@@ -225,7 +227,7 @@ def test_the_provider_in_use_is_asked_whatever_lets_it_in_and_each_service_once(
         ("two words", None),
     ],
 )
-def test_what_is_typed_stands_for_a_model_where_it_can_be_one(text: str, name: str | None) -> None:
+def test_what_is_typed_is_for_a_model_where_it_can_be_one(text: str, name: str | None) -> None:
     item = typed(text, "mistral")
 
     assert (item.value if item else None) == name

@@ -159,7 +159,7 @@ def test_a_key_that_is_refused_offers_nothing(
     assert "anthropic: the key from environment variable ANTHROPIC_API_KEY" in capsys.readouterr().err
 
 
-def test_a_provider_without_a_key_is_listed_from_the_price_data_and_that_is_said(
+def test_a_provider_without_a_key_is_listed_from_the_price_data_and_that_is_reported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     status, lines = models("mistral")
@@ -237,7 +237,7 @@ def test_words_that_fit_nothing_are_no_misspelt_provider(capsys: pytest.CaptureF
     assert capsys.readouterr().err.endswith("no model matches 'claude nonsense'\n")
 
 
-def test_a_misspelt_provider_is_told_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_misspelt_provider_is_reported_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert models("antropic") == (1, [])
     assert "did you mean the provider anthropic?" in capsys.readouterr().err
 
@@ -259,7 +259,7 @@ def test_a_misspelt_provider_is_told_by_its_name(capsys: pytest.CaptureFixture[s
         (2_097_152, "2M"),
     ],
 )
-def test_a_window_is_told_in_round_thousands(tokens: int | None, text: str) -> None:
+def test_a_window_is_shown_in_round_thousands(tokens: int | None, text: str) -> None:
     assert window_text(tokens) == text
 
 
@@ -274,11 +274,11 @@ def test_a_window_is_told_in_round_thousands(tokens: int | None, text: str) -> N
         (Price(0, 0.5), "$0 / $0.50"),
     ],
 )
-def test_a_price_is_told_in_dollars_for_a_million(price: Price | None, text: str) -> None:
+def test_a_price_is_shown_in_dollars_for_a_million(price: Price | None, text: str) -> None:
     assert price_text(price) == text
 
 
-def test_what_nobody_knows_is_left_out_and_missing_tools_are_not() -> None:
+def test_unknown_facts_are_omitted_and_missing_tools_are_not() -> None:
     assert capabilities_text(ModelMetadata()) == capability_letters(ModelMetadata()) == summary(ModelMetadata()) == ""
     assert capabilities_text(ModelMetadata(images=False, tools=False, thinking=True)) == "no tools thinking"
     assert capability_letters(ModelMetadata(tools=False, thinking=True)) == " xr"

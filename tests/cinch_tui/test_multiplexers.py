@@ -19,7 +19,7 @@ from cinch_tui.terminal.multiplexers import around, clipboard_sequence, emptied,
         ({}, ""),
     ],
 )
-def test_it_is_told_what_cinch_runs_in(environ: dict[str, str], inside: str) -> None:
+def test_the_multiplexer_is_reported(environ: dict[str, str], inside: str) -> None:
     assert around(environ) == inside
 
 
@@ -44,7 +44,7 @@ def test_for_screen_a_long_text_is_cut_into_what_it_keeps() -> None:
     assert b64decode("".join(strings)[7:-1]).decode() == text
 
 
-def test_without_a_multiplexer_nothing_is_said_twice() -> None:
+def test_without_a_multiplexer_nothing_is_reported_twice() -> None:
     assert wrapped(clipboard_sequence("x"), "") == ""
 
 

@@ -33,8 +33,8 @@ def test_without_a_desktop_nothing_is_opened(bin_folder: Path) -> None:
 
 
 def test_the_viewer_is_given_the_address(bin_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = bin_folder / "told"
-    program(bin_folder, "xdg-open", f'printf %s "$1" > {told}.part; mv {told}.part {told}')
+    reported = bin_folder / "told"
+    program(bin_folder, "xdg-open", f'printf %s "$1" > {reported}.part; mv {reported}.part {reported}')
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setattr(opening.sys, "platform", "linux")
 
@@ -43,18 +43,18 @@ def test_the_viewer_is_given_the_address(bin_folder: Path, monkeypatch: pytest.M
     for thread in opening.threading.enumerate():
         if thread.name == "viewer":
             thread.join()
-    assert told.read_text() == "https://example.org/a?b=c&d"
+    assert reported.read_text() == "https://example.org/a?b=c&d"
 
 
 @pytest.mark.parametrize(
     ("editor", "words"),
     [("vim", ["+7", "a b.py"]), ("code", ["-g", "a b.py:7"]), ("hx", ["a b.py:7"]), ("my-own", ["a b.py"])],
 )
-def test_an_editor_is_told_the_line_in_its_own_way(editor: str, words: list[str]) -> None:
+def test_each_editor_receives_the_line_in_its_own_syntax(editor: str, words: list[str]) -> None:
     assert at_line(f"/opt/bin/{editor}", Path("a b.py"), 7) == words
 
 
-def test_an_editor_that_fails_or_is_missing_is_told_of(bin_folder: Path) -> None:
+def test_an_editor_that_fails_or_is_missing_is_reported(bin_folder: Path) -> None:
     program(bin_folder, "vim", "exit 3")
 
     failed = edit_at(Path("a.py"), 1, "vim", nullcontext)

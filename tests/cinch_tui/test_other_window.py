@@ -83,7 +83,7 @@ async def test_escape_ends_a_search_that_one_clicked_away_from(app: CinchApp):
         assert not app.screen.query_one(SearchBar).is_open
 
 
-async def test_keys_reach_the_prompt_after_a_click_beside_the_screen(app: CinchApp):
+async def test_keys_reach_the_prompt_after_a_click_next_to_the_screen(app: CinchApp):
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(pilot, app)
         click_beside(app)
@@ -94,7 +94,7 @@ async def test_keys_reach_the_prompt_after_a_click_beside_the_screen(app: CinchA
         assert app.controller.view.prompt.text == "and then"
 
 
-async def test_a_paste_reaches_the_prompt_after_a_click_beside_the_screen(app: CinchApp):
+async def test_a_paste_reaches_the_prompt_after_a_click_next_to_the_screen(app: CinchApp):
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(pilot, app)
         click_beside(app)
@@ -106,7 +106,7 @@ async def test_a_paste_reaches_the_prompt_after_a_click_beside_the_screen(app: C
         assert app.controller.view.prompt.text == "one\ntwo"
 
 
-async def test_keys_reach_a_list_after_a_click_beside_the_screen():
+async def test_keys_reach_a_list_after_a_click_next_to_the_screen():
     host = Host(Picker("Which?", [Item("one", "", 1), Item("two", "", 2)]))
     async with host.run_test(size=(80, 24)) as pilot:
         click_beside(host)

@@ -63,7 +63,7 @@ def test_signs_have_the_names_that_textual_gives_them():
 
 
 @pytest.mark.parametrize("written", ["", "Ctrl+", "Hyperr+x", "F209", "pgupp", "Ctrl+I", "Ctrl+M", "Ctrl+["])
-def test_what_is_no_key_or_cannot_be_told_from_another_is_refused(written: str):
+def test_invalid_and_ambiguous_keys_are_refused(written: str):
     with pytest.raises(ValueError, match=r"key|same code"):
         read_key(written)
 
@@ -84,11 +84,11 @@ def test_a_key_that_is_anothers_in_the_same_place_is_left_out_and_both_are_named
     own = wished(chat__search="Ctrl+G")
 
     assert own.keys == {}
-    (told,) = own.problems
-    assert told.startswith("file, line 1: ")
-    assert "prompt.open_editor" in told
-    assert "chat.search (find in the conversation) cannot be Ctrl+G" in told
-    assert "keeps Ctrl+F" in told
+    (reported,) = own.problems
+    assert reported.startswith("file, line 1: ")
+    assert "prompt.open_editor" in reported
+    assert "chat.search (find in the conversation) cannot be Ctrl+G" in reported
+    assert "keeps Ctrl+F" in reported
 
 
 def test_a_key_is_free_once_the_other_gave_it_up():
@@ -132,19 +132,19 @@ def test_a_letter_is_no_key_where_it_is_typed():
 
 
 @pytest.mark.parametrize("text", ["", "none", "q", "Enter"])
-def test_nobody_is_left_without_a_way_out_of_a_dialog(text: str):
+def test_every_dialog_keeps_a_key_that_closes_it(text: str):
     own = wished(approval__back=text)
 
     assert own.keys == {}
     assert "approval.back" in own.problems[0]
 
 
-def test_nobody_is_left_without_a_key_that_sends():
+def test_the_prompt_keeps_a_key_that_sends():
     assert wished(prompt__submit="none").keys == {}
     assert wished(prompt__submit="Ctrl+S").keys == {"prompt.submit": "ctrl+s"}
 
 
-def test_an_id_that_nothing_has_is_told_with_the_nearest():
+def test_an_id_that_nothing_has_is_reported_with_the_nearest():
     own = wished(chat__serch="F20")
 
     assert own.keys == {}

@@ -60,7 +60,7 @@ async def staged() -> AsyncGenerator[tuple[Stage, Callable[[Callable[[], bool]],
         yield stage, until
 
 
-async def test_what_nobody_waits_for_is_painted_with_the_next_frame() -> None:
+async def test_unawaited_changes_are_painted_with_the_next_frame() -> None:
     async with staged() as (stage, until):
         drawn = stage.counter.drawn
         asked = stage.looked

@@ -41,7 +41,7 @@ def test_the_pager_gets_a_private_file_that_is_gone_afterwards(tmp_path: Path, m
         ("false", "The pager false exited with status 1."),
     ],
 )
-def test_what_goes_wrong_is_said(pager: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_wrong_is_reported(pager: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAGER", pager)
 
     assert page("text", suspend) == said
@@ -52,7 +52,7 @@ def test_less_begins_at_the_end_and_stays() -> None:
     assert pager_command({"PAGER": "most"}) == ["most"]
 
 
-def test_all_is_told_folded_or_not_and_nothing_of_it_is_obeyed() -> None:
+def test_all_is_reported_folded_or_not_and_nothing_of_it_is_obeyed() -> None:
     call = ToolBlock("1", "Bash", "make")
     call.status, call.view = "done", TerminalView("make", "\x1b[31mred\x1b[0m\n" * 300, 0)
     thought = ThinkingBlock("Hm.\nSo.")

@@ -25,13 +25,13 @@ class Listening(WidgetApp):
 
     def __init__(self, *widgets: PanelArea) -> None:
         super().__init__(*widgets, styles=STYLES)
-        self.told: list[tuple[str, str]] = []
+        self.reported: list[tuple[str, str]] = []
 
     def on_panel_area_done(self, message: PanelArea.Done) -> None:
-        self.told.append((message.deed, message.key))
+        self.reported.append((message.deed, message.key))
 
 
-async def test_what_is_done_to_a_line_is_told_with_its_key():
+async def test_what_is_done_to_a_line_is_reported_with_its_key():
     area = PanelArea()
     app = Listening(area)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -39,7 +39,7 @@ async def test_what_is_done_to_a_line_is_told_with_its_key():
         area.focus()
         await pilot.press("down", "enter", "end", "x", "right", "q")
 
-        assert app.told == [("open", "job-2"), ("stop", "job-1"), ("next", "job-1"), ("close", "job-1")]
+        assert app.reported == [("open", "job-2"), ("stop", "job-1"), ("next", "job-1"), ("close", "job-1")]
 
 
 async def test_the_frame_says_which_keys_count_now():
@@ -63,7 +63,7 @@ async def test_nothing_is_done_to_lines_where_there_are_none():
         area.focus()
         await pilot.press("enter", "x", "l")
 
-        assert app.told == [("turn", "")]
+        assert app.reported == [("turn", "")]
         assert area.render_line(0).text.startswith("No jobs.")
 
 
@@ -76,7 +76,7 @@ async def test_the_cursor_stays_on_its_line_when_another_comes_above_it():
         area.fill(ROWS, "", follow=False)
         await pilot.press("x")
 
-        assert app.told == [("stop", "job-2")]
+        assert app.reported == [("stop", "job-2")]
 
 
 async def test_the_end_is_followed_unless_one_has_gone_up():

@@ -31,7 +31,7 @@ def inside(event: Event, call_id: str = "1", caller: str = "main") -> SubagentEv
     return SubagentEvent(call_id=call_id, event=event, session_id=caller)
 
 
-def test_a_sub_agent_is_known_by_its_call_and_told_by_its_events():
+def test_a_subagent_is_identified_by_its_call_and_updated_by_its_events():
     agents = SubAgents()
     agents.receive(begins("main", "1", "scout"))
     agents.receive(inside(TurnStart(session_id="child")))

@@ -53,7 +53,7 @@ def bash(command: str, **more: object) -> tuple[str, dict[str, object]]:
     return "bash", {"command": command, **more}
 
 
-async def test_the_chosen_call_is_cancelled_and_the_agent_goes_on(start):
+async def test_the_chosen_call_is_cancelled_and_the_agent_continues(start):
     app = start(Reply(calls=[bash(SLEEPER)]), Reply("Then not."))
     async with app.run_test(size=(100, 30)) as pilot:
         await say(pilot, app, "go", lambda: "begun" in calls(app))
@@ -135,7 +135,7 @@ async def test_changed_files_are_listed_as_they_change_and_enter_opens_the_diff_
         assert app.screen._current.shown == "b.txt"
 
 
-async def test_a_sub_agent_is_shown_at_its_work_read_and_stopped(start):
+async def test_a_subagent_is_shown_at_its_work_read_and_stopped(start):
     delegate = Reply(calls=[("delegate_sub_agent", {"task": "Look at all.", "name": "scout"})])
     app = start(delegate, Reply(calls=[bash(SLEEPER)]), Reply("stopped"))
     async with app.run_test(size=(120, 30)) as pilot:
@@ -195,7 +195,7 @@ async def test_what_is_shown_is_remembered_for_the_next_start_and_what_is_hidden
 
 
 @pytest.mark.parametrize(("size", "beside"), [((80, 24), False), ((119, 30), False), ((120, 40), True)])
-async def test_a_panel_is_beside_the_conversation_where_there_is_room_and_never_takes_more_than_its_share(
+async def test_a_panel_is_next_to_the_conversation_where_there_is_room_and_never_takes_more_than_its_share(
     start, log: logging.Logger, size: tuple[int, int], beside: bool
 ):
     app = start()
@@ -230,7 +230,7 @@ async def test_f10_goes_through_all_panels_and_ends_with_none(start):
         assert app.controller.view.prompt.field.has_focus
 
 
-async def test_a_letter_that_means_nothing_in_a_panel_goes_on_in_the_prompt(start):
+async def test_a_letter_that_means_nothing_in_a_panel_continues_in_the_prompt(start):
     app = start()
     async with app.run_test(size=(100, 30)) as pilot:
         await say(pilot, app, "/jobs", lambda: area(app) and area(app).has_focus)
@@ -242,7 +242,7 @@ async def test_a_letter_that_means_nothing_in_a_panel_goes_on_in_the_prompt(star
         assert area(app)
 
 
-async def test_who_leaves_is_told_of_the_jobs_that_end_with_it(start):
+async def test_quitting_names_the_jobs_that_end(start):
     app = start(Reply(calls=[bash(SLEEPER, background=True)]), Reply("It runs."))
     async with app.run_test(size=(100, 30)) as pilot:
         await say(pilot, app, "go", lambda: app.controller._assembly and app.controller.agent.jobs.running)

@@ -87,7 +87,7 @@ def asked(server: ModelServer) -> list[str]:
     return [request.body["model"] for request in server.requests]
 
 
-async def test_each_model_answers_under_its_name_and_the_picked_one_goes_on(app: CinchApp, server: ModelServer):
+async def test_each_model_answers_under_its_name_and_the_picked_one_continues(app: CinchApp, server: ModelServer):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/quick anthropic/careful -- why is it slow?")
         await until(pilot, lambda: picks(app))
@@ -111,7 +111,7 @@ async def test_each_model_answers_under_its_name_and_the_picked_one_goes_on(app:
         assert sorted(asked(server)) == ["careful", "careful", "quick"]
 
 
-async def test_the_session_goes_on_with_its_own_model_although_only_others_were_asked(app: CinchApp):
+async def test_the_session_continues_with_its_own_model_although_only_others_were_asked(app: CinchApp):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/quick anthropic/broken -- why?")
         await until(pilot, lambda: app.controller.sender.parallel_run is None and history(app)[1:])
@@ -164,7 +164,7 @@ async def test_the_next_prompt_goes_to_them_and_the_one_after_to_the_session(app
         ]
 
 
-async def test_a_model_that_cannot_be_had_is_told_and_nothing_is_lost(app: CinchApp, server: ModelServer):
+async def test_a_model_that_cannot_be_had_is_reported_and_nothing_is_lost(app: CinchApp, server: ModelServer):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/quick nobody/known -- why is it slow?")
         await until(pilot, lambda: blocks(app, NoticeBlock))
@@ -197,7 +197,7 @@ async def test_when_all_fail_each_says_why_and_the_prompt_stays(app: CinchApp):
         assert history(app) == ["why?"]
 
 
-async def test_what_was_typed_meanwhile_is_heard_after_the_pick(app: CinchApp):
+async def test_text_typed_meanwhile_is_delivered_after_the_pick(app: CinchApp):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/quick anthropic/slow -- why?")
         await until(pilot, lambda: any(block.state == "done" for block in blocks(app, VariantBlock)))
@@ -210,7 +210,7 @@ async def test_what_was_typed_meanwhile_is_heard_after_the_pick(app: CinchApp):
         assert history(app) == ["why?", "Because of **caches**.", "and then?", "The session's model speaks."]
 
 
-async def test_one_that_fails_is_told_in_its_block_and_cannot_be_picked(app: CinchApp):
+async def test_one_that_fails_is_reported_in_its_block_and_cannot_be_picked(app: CinchApp):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/broken anthropic/quick anthropic/careful -- why?")
         await until(pilot, lambda: picks(app))
@@ -224,7 +224,7 @@ async def test_one_that_fails_is_told_in_its_block_and_cannot_be_picked(app: Cin
         assert history(app) == ["why?", "Because of **caches**."]
 
 
-async def test_escape_lets_the_person_read_on_and_pick_later(app: CinchApp):
+async def test_escape_lets_the_user_read_on_and_pick_later(app: CinchApp):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/quick anthropic/careful -- why?")
         await until(pilot, lambda: picks(app))

@@ -29,7 +29,7 @@ def cut(text: str, places: list[int]) -> list[str]:
 
 @settings(max_examples=200, deadline=None)
 @given(talk=TALKS, places=st.lists(st.integers(0, 80), max_size=8))
-def test_however_it_is_cut_the_same_is_heard_as_by_textual(talk: list, places: list) -> None:
+def test_however_it_is_cut_the_same_is_received_as_by_textual(talk: list, places: list) -> None:
     chunks = cut("".join(f"{typed}{BEGINS}{text}{ENDS}" for typed, text in talk), places)
 
     assert heard(PasteParser(), chunks) == heard(ReplyParser(), chunks)
@@ -37,6 +37,6 @@ def test_however_it_is_cut_the_same_is_heard_as_by_textual(talk: list, places: l
 
 @pytest.mark.parametrize("typed", ["\x1b[A", "x"])
 def test_keys_in_a_paste_are_text_and_after_it_keys(typed: str) -> None:
-    told = heard(PasteParser(), [f"{BEGINS}one\x1b[Btwo", f" three{ENDS}{typed}"])
+    reported = heard(PasteParser(), [f"{BEGINS}one\x1b[Btwo", f" three{ENDS}{typed}"])
 
-    assert told == [("pasted", "one[Btwo three"), ("key", "up" if typed != "x" else "x")]
+    assert reported == [("pasted", "one[Btwo three"), ("key", "up" if typed != "x" else "x")]

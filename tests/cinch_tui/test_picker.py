@@ -194,7 +194,7 @@ async def test_an_empty_list_says_so_and_enter_picks_nothing():
     assert app.results == [None]
 
 
-async def test_sessions_tell_title_prompt_and_when():
+async def test_sessions_report_title_prompt_and_when():
     app = Host(SessionPicker(SESSIONS, now=NOW))
 
     async with app.run_test(size=(80, 24)) as pilot:
@@ -250,7 +250,7 @@ async def test_sessions_of_a_folder_without_any_are_an_empty_list(tmp_path: Path
         (7 * DAY, datetime.fromtimestamp(NOW - 7 * DAY).strftime("%Y-%m-%d")),
     ],
 )
-def test_a_time_is_told_as_people_tell_it(seconds: float, words: str):
+def test_a_time_is_shown_in_everyday_form(seconds: float, words: str):
     assert ago(NOW - seconds, NOW) == words
 
 
@@ -269,7 +269,7 @@ def test_the_closest_match_comes_first(query: str, expected: list[int]):
     assert rank_matches(query, ["to read file", "read", "grep", "unread files"]) == expected
 
 
-def test_letters_that_match_are_told_apart():
+def test_letters_that_match_are_distinguished():
     assert match_spans("rf x", "Read file") == [(0, 1), (5, 6)]
     assert match_spans("file", "Read file") == [(5, 9)]
     assert match_spans("s", "ß") == []

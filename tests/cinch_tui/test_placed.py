@@ -67,7 +67,7 @@ def shown(frame: str, measure: Measure) -> list[list[str]]:
 @pytest.mark.parametrize("measure", TERMINALS)
 @settings(max_examples=60, deadline=None)
 @given(parts=st.lists(st.sampled_from([*CLUSTERS, "a", " ", "bc"]), max_size=7))
-def test_the_rest_of_a_line_stands_in_its_columns_on_every_terminal(measure: Measure, parts: list[str]) -> None:
+def test_the_rest_of_a_line_is_in_its_columns_on_every_terminal(measure: Measure, parts: list[str]) -> None:
     line = "".join(parts)
     width = cell_len(line)
     rest = "|".ljust(COLUMNS - width, "-")

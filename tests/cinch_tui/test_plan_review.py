@@ -113,7 +113,7 @@ def test_picture_of_a_plan(snap_compare):
     assert snap_compare(host(), terminal_size=(80, 24))
 
 
-async def test_a_word_that_was_left_goes_to_the_prompt_and_the_frame_tells_what_escape_does():
+async def test_unsent_text_goes_to_the_prompt_and_the_frame_shows_what_escape_does():
     app = host()
 
     async with app.run_test(size=(80, 24)) as pilot:

@@ -50,10 +50,10 @@ def test_the_answer_ends_with_its_sources(tmp_path: Path, server: ModelServer) -
 
 
 def test_as_json_the_answer_and_its_sources_are_apart(tmp_path: Path, server: ModelServer) -> None:
-    told = json.loads(printed(tmp_path, server, "--output-format", "json"))
+    reported = json.loads(printed(tmp_path, server, "--output-format", "json"))
 
-    assert told["result"] == TEXT
-    assert told["citations"] == [
+    assert reported["result"] == TEXT
+    assert reported["citations"] == [
         {"url": SKY, "title": "Sky - Wikipedia", "quote": ""},
         {"url": NASA, "title": "Why is the sky blue?", "quote": "Air scatters"},
         {"url": SKY, "title": "Sky - Wikipedia", "quote": ""},
@@ -68,11 +68,11 @@ def test_in_stream_json_a_text_has_its_sources(tmp_path: Path, server: ModelServ
     assert [each["url"] for each in block["citations"]] == [SKY, NASA, SKY]
 
 
-def test_a_reply_without_sources_tells_of_none(tmp_path: Path) -> None:
-    told = json.loads(printed(tmp_path, ModelServer([Reply("Blue.")]), "--output-format", "json"))
+def test_a_reply_without_sources_describes_none(tmp_path: Path) -> None:
+    reported = json.loads(printed(tmp_path, ModelServer([Reply("Blue.")]), "--output-format", "json"))
 
-    assert told["result"] == "Blue."
-    assert "citations" not in told
+    assert reported["result"] == "Blue."
+    assert "citations" not in reported
 
 
 def session(tmp_path: Path, *argv: str) -> str:

@@ -211,7 +211,7 @@ async def test_large_paste_is_shown_as_a_placeholder_and_sent_whole(tmp_path: Pa
         assert app.sent == [f"see {pasted} ok"]
 
 
-async def test_two_pastes_of_one_size_are_told_apart(tmp_path: Path):
+async def test_two_pastes_of_one_size_are_distinguished(tmp_path: Path):
     first, second = "a\n" * 20, "b\n" * 20
     app = PromptApp(tmp_path)
     async with app.run_test() as pilot:
@@ -296,7 +296,7 @@ async def test_up_in_an_empty_prompt_asks_for_what_waits_before_the_history(tmp_
         assert app.prompt.text == "sent"
 
 
-async def test_new_lines_below_the_view_are_told_in_the_frame(tmp_path: Path):
+async def test_new_lines_below_the_view_are_reported_in_the_frame(tmp_path: Path):
     app = PromptApp(tmp_path)
     async with app.run_test():
         titles: list[str] = []

@@ -34,7 +34,7 @@ def complaints(app: PromptApp) -> list[str]:
     return [message.text for message in app.received if isinstance(message, Prompt.Complaint)]
 
 
-async def test_dropped_picture_stands_where_it_was_dropped_and_is_sent_there(tmp_path: Path, shot: Path):
+async def test_dropped_picture_is_where_it_was_dropped_and_is_sent_there(tmp_path: Path, shot: Path):
     app = PromptApp(tmp_path)
     async with app.run_test() as pilot:
         await type_text(pilot, "what is wrong in  here?")
@@ -65,7 +65,7 @@ async def test_image_is_one_unit_that_backspace_removes_and_undo_brings_back(tmp
     assert said(app)[0].prompt == (Text(f"see {MARK}"), IMAGE)
 
 
-async def test_cursor_goes_over_an_image_and_never_stands_in_it(tmp_path: Path, shot: Path):
+async def test_cursor_goes_over_an_image_and_never_is_in_it(tmp_path: Path, shot: Path):
     app = PromptApp(tmp_path)
     async with app.run_test() as pilot:
         app.post_message(Paste(str(shot)))
@@ -101,7 +101,7 @@ async def test_picture_that_is_pasted_as_base64_is_an_image(tmp_path: Path):
     assert said(app)[0].prompt == (Text("[image 1: pasted 1280×720]"), IMAGE)
 
 
-async def test_path_in_a_command_of_the_persons_own_stays_text(tmp_path: Path, shot: Path):
+async def test_path_in_a_command_of_the_user_stays_text(tmp_path: Path, shot: Path):
     app = PromptApp(tmp_path)
     async with app.run_test() as pilot:
         await type_text(pilot, "!file ")
@@ -165,7 +165,7 @@ async def test_draft_keeps_its_images(tmp_path: Path, shot: Path):
     assert said(second)[0].prompt == (Text(MARK), IMAGE)
 
 
-async def test_image_that_is_given_back_gets_another_mark_where_its_own_stands_for_another(tmp_path: Path, shot: Path):
+async def test_image_that_is_given_back_gets_another_mark_where_its_own_is_for_another(tmp_path: Path, shot: Path):
     app = PromptApp(tmp_path)
     async with app.run_test() as pilot:
         app.post_message(Paste(str(shot)))

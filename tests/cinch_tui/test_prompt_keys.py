@@ -150,7 +150,7 @@ async def test_ctrl_p_and_ctrl_n_walk_lines_history_and_popup(tmp_path: Path):
         ("\x1b[1~\x1b[4~", ["home", "end"]),
     ],
 )
-def test_keys_are_heard_from_old_and_new_terminals(sequence: str, keys: list[str]):
+def test_keys_are_received_from_old_and_new_terminals(sequence: str, keys: list[str]):
     recognize_alt_keys()
 
     assert [event.key for event in XTermParser().feed(sequence) if isinstance(event, Key)] == keys

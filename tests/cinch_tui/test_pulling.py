@@ -99,7 +99,7 @@ def test_a_cut_connection_is_gone_on_with(hub: OpenHub, home: Path) -> None:
     assert server.ranges == ["", "bytes=2000000-", "bytes=4000000-"]
 
 
-def test_a_later_pull_goes_on_where_the_last_one_was_cut(hub: OpenHub, home: Path) -> None:
+def test_a_later_pull_continues_where_the_last_one_was_cut(hub: OpenHub, home: Path) -> None:
     server = hub(cut_after=0)
     server.cut_after = 1_500_000
     stopped = Stop(after=1)
@@ -178,21 +178,21 @@ def test_a_file_that_is_not_what_the_hub_says_is_removed(hub: OpenHub, home: Pat
         ("acme/../x", "is not a model name"),
     ],
 )
-def test_a_wrong_name_is_told_with_what_there_is(hub: OpenHub, name: str, words: str) -> None:
+def test_a_wrong_name_is_reported_with_what_there_is(hub: OpenHub, name: str, words: str) -> None:
     hub()
 
     with pytest.raises(ConfigError, match=words):
         pull(name, io.StringIO())
 
 
-def test_a_repository_without_models_is_told(hub: OpenHub) -> None:
+def test_a_repository_without_models_is_reported(hub: OpenHub) -> None:
     hub({"model.safetensors": b"x"})
 
     with pytest.raises(ConfigError, match="contains no GGUF file"):
         pull(NAME, io.StringIO())
 
 
-def test_an_unknown_repository_is_told(hub: OpenHub) -> None:
+def test_an_unknown_repository_is_reported(hub: OpenHub) -> None:
     hub()
 
     with pytest.raises(ModelNotFound, match=r"acme/else does not exist at .*, or is private: export HF_TOKEN"):
@@ -221,14 +221,14 @@ def test_the_token_opens_a_closed_repository(hub: OpenHub, home: Path, monkeypat
     assert server.tokens == {"Bearer hf_secret"}
 
 
-def test_a_busy_hub_is_told(hub: OpenHub) -> None:
+def test_a_busy_hub_is_reported(hub: OpenHub) -> None:
     hub(status=503)
 
     with pytest.raises(NetworkError, match="returned 503"):
         pull(NAME, io.StringIO())
 
 
-def test_a_hub_that_is_not_there_is_told(hub: OpenHub) -> None:
+def test_a_hub_that_is_not_there_is_reported(hub: OpenHub) -> None:
     hub().__exit__()
 
     with pytest.raises(NetworkError, match="cannot be reached"):
@@ -242,7 +242,7 @@ def test_files_that_would_leave_the_folder_are_not_seen(hub: OpenHub) -> None:
         pull(NAME, io.StringIO())
 
 
-def test_a_disk_without_room_is_told_before_anything_comes(hub: OpenHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_without_room_is_reported_before_anything_comes(hub: OpenHub, monkeypatch: pytest.MonkeyPatch) -> None:
     server = hub()
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 1))
 
@@ -252,7 +252,7 @@ def test_a_disk_without_room_is_told_before_anything_comes(hub: OpenHub, monkeyp
     assert server.ranges == []
 
 
-def test_a_disk_that_fills_up_is_told_and_the_beginning_is_kept(hub: OpenHub, home: Path) -> None:
+def test_a_disk_that_fills_up_is_reported_and_the_beginning_is_kept(hub: OpenHub, home: Path) -> None:
     hub()
     code = (
         "import io, resource, sys\n"
@@ -269,13 +269,13 @@ def test_a_disk_that_fills_up_is_told_and_the_beginning_is_kept(hub: OpenHub, ho
     assert any(name.endswith(".part") and size > 0 for name, size in files_in(home).items())
 
 
-def test_lines_tell_of_it_where_no_bar_moves(hub: OpenHub) -> None:
+def test_lines_report_it_where_no_bar_moves(hub: OpenHub) -> None:
     hub()
-    told = io.StringIO()
+    reported = io.StringIO()
 
-    pull(NAME, told)
+    pull(NAME, reported)
 
-    lines = told.getvalue().splitlines()
+    lines = reported.getvalue().splitlines()
     assert 1 <= len(lines) <= 10
     assert all(line.startswith(Q4) for line in lines)
     assert "100%  5 MB of 5 MB" in lines[-1]
@@ -286,7 +286,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_bar_tells_share_rate_and_time_left() -> None:
+def test_a_bar_reports_share_rate_and_time_left() -> None:
     terminal, now = Terminal(), [0.0]
     with ProgressBar("x.gguf", 4_000_000_000, terminal, lambda: now[0]) as bar:
         bar.update(1_000_000_000)

@@ -70,7 +70,7 @@ async def test_each_question_has_its_answer_and_all_are_sent_together(keys: str,
 
 
 @pytest.mark.parametrize("size", [(40, 10), (80, 24)])
-async def test_tabs_tell_what_is_answered_and_the_last_shows_all(size: tuple[int, int]):
+async def test_tabs_show_what_is_answered_and_the_last_shows_all(size: tuple[int, int]):
     app = host()
 
     async with app.run_test(size=size) as pilot:
@@ -228,11 +228,11 @@ async def test_note_goes_as_soon_as_something_is_written():
     async with app.run_test(size=(80, 24)) as pilot:
         await until_listening(pilot)
         await pilot.press("enter")
-        told = shown(app, "#note")
+        reported = shown(app, "#note")
         await pilot.press("A")
         await pilot.pause()
 
-        assert told
+        assert reported
         assert shown(app, "#note") == ""
 
 
@@ -271,7 +271,7 @@ async def test_what_was_written_and_is_no_answer_goes_to_the_prompt(
     assert app.typed == [left]
 
 
-async def test_an_edit_goes_on_where_it_was_left():
+async def test_an_edit_continues_where_it_was_left():
     app = host(DATABASE)
 
     async with app.run_test(size=(80, 24)) as pilot:
@@ -282,7 +282,7 @@ async def test_an_edit_goes_on_where_it_was_left():
 
 
 @pytest.mark.parametrize(
-    ("keys", "told"),
+    ("keys", "reported"),
     [
         ((), "↑ ↓ and Enter, or a digit · e edits · o writes another answer · Tab or ← → other questions · Esc skips"),
         (("o",), "Enter continues · Tab other questions · Esc goes back"),
@@ -290,10 +290,10 @@ async def test_an_edit_goes_on_where_it_was_left():
         (("tab", "tab"), "Enter continues · Tab other questions · Esc skips"),
     ],
 )
-async def test_the_hint_tells_what_the_keys_do_now(keys: tuple[str, ...], told: str):
+async def test_the_hint_shows_what_the_keys_do_now(keys: tuple[str, ...], reported: str):
     app = host()
 
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press(*keys)
 
-        assert shown(app, "#hint") == told
+        assert shown(app, "#hint") == reported

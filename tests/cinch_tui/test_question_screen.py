@@ -39,7 +39,7 @@ async def test_each_key_gives_its_answer(keys: str, answer: Answer):
     assert app.results == [(answer,)]
 
 
-async def test_a_question_of_a_sub_agent_says_so():
+async def test_a_question_of_a_subagent_says_so():
     app = host(Question(PROMPT, CHOICES, asker="Sub-agent cause"))
 
     async with app.run_test():
@@ -129,7 +129,7 @@ async def test_what_cannot_be_edited_ignores_e():
     assert app.results == [(Answer("selected", "SQLite", 0),)]
 
 
-async def test_the_deadline_answers_for_the_person():
+async def test_the_deadline_answers_for_the_user():
     app = host(Question(PROMPT, CHOICES, timeout=0.05))
 
     async with app.run_test() as pilot:

@@ -45,7 +45,7 @@ def test_a_run_is_recorded_and_replayed_offline(folder: Path) -> None:
     assert (folder / "run.jsonl").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_prompt_that_was_not_recorded_is_told(folder: Path) -> None:
+def test_a_prompt_that_was_not_recorded_is_reported(folder: Path) -> None:
     with ModelServer([Reply("It says alpha.")]) as server:
         service = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": KEY, "CINCH_RECORD": "run.jsonl"}
         first = cinch(folder, "-m", "anthropic/fake-model", "What is in a.txt?", **service)
@@ -57,7 +57,7 @@ def test_a_prompt_that_was_not_recorded_is_told(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (("-m", "replay/none.jsonl"), "cannot read the cassette none.jsonl"),
         (("-m", "replay/a.txt"), "a.txt is not a cassette"),
@@ -65,9 +65,11 @@ def test_a_prompt_that_was_not_recorded_is_told(folder: Path) -> None:
         (("--record", "a.txt"), "a.txt is not a cassette"),
     ],
 )
-def test_what_cannot_be_recorded_or_replayed_is_told(folder: Path, arguments: tuple[str, ...], told: str) -> None:
+def test_providers_that_cannot_be_recorded_or_replayed_are_reported(
+    folder: Path, arguments: tuple[str, ...], reported: str
+) -> None:
     done = cinch(folder, *arguments, "hi")
 
     assert done.returncode == 2
-    assert told in done.stderr
+    assert reported in done.stderr
     assert (folder / "a.txt").read_text() == "alpha\n"

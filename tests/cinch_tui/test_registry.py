@@ -200,7 +200,7 @@ async def test_a_command_of_another_package_hides_ours_or_leaves_it_to_ours(
     assert (done, heard, is_planning(host)) == (True, asked, planned)
 
 
-async def test_a_command_that_nobody_takes_is_given_back():
+async def test_an_unhandled_command_is_returned():
     family, _ = bring("/deploy [where]", declines=True)
     registry, host = Registry((), [family]), RecordingHost()
     invocation = registry.parse("/deploy")
@@ -257,7 +257,7 @@ def test_commands_are_brought_by_installed_packages():
 
 
 @pytest.mark.usefixtures("package")
-async def test_a_fault_of_another_package_is_told_and_ends_nothing():
+async def test_a_fault_of_another_package_is_reported_and_ends_nothing():
     host, registry = RecordingHost(), Registry((), installed_groups())
     (deploy,) = registry.commands
 

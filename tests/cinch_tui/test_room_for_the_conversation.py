@@ -43,7 +43,7 @@ async def crowded(
 
 
 @pytest.mark.parametrize("size", [(40, 10), (80, 24), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
-async def test_what_stands_around_the_conversation_leaves_it_room_and_nothing_is_off_the_screen(
+async def test_what_is_around_the_conversation_leaves_it_room_and_nothing_is_off_the_screen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ):
     async with crowded(tmp_path, monkeypatch, size) as (app, _):

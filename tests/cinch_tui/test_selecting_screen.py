@@ -10,7 +10,7 @@ from cinch_tui.screens.dialog import Dialog
 from cinch_tui.screens.selection_screen import SelectingScreen
 
 
-class Told(SelectingScreen[None]):
+class Reported(SelectingScreen[None]):
     def compose(self) -> ComposeResult:
         yield Static("one\ntwo\nthree")
 
@@ -22,8 +22,8 @@ class Asked(Dialog[None]):
         yield Static("one\ntwo\nthree")
 
 
-@pytest.mark.parametrize("kind", [Told, Asked])
-async def test_a_selection_in_a_text_that_became_shorter_is_forgotten(kind: type[Told | Asked]) -> None:
+@pytest.mark.parametrize("kind", [Reported, Asked])
+async def test_a_selection_in_a_text_that_became_shorter_is_forgotten(kind: type[Reported | Asked]) -> None:
     app = App[None]()
     async with app.run_test() as pilot:
         screen = kind()

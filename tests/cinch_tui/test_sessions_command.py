@@ -98,7 +98,7 @@ def test_control_sequences_never_reach_the_terminal(run: Run, tmp_path: Path):
     assert not any("\x1b" in text or "\x07" in text for _, *texts in shown for text in texts)
 
 
-def test_search_tells_where(run: Run, tmp_path: Path):
+def test_search_reports_where(run: Run, tmp_path: Path):
     path = written(tmp_path, *tour())
 
     assert run("search", "FIRST")[:2] == (0, run("search", "first")[1])
@@ -141,9 +141,9 @@ def test_an_imported_export_can_be_gone_on_with(run: Run, tmp_path: Path):
     out = tmp_path / "export.jsonl"
     out.write_text(run("export", "latest", "--format", "claude")[1], encoding="utf-8")
 
-    status, told, _ = run("import", str(out))
+    status, reported, _ = run("import", str(out))
 
-    session_id = told.split()[2].rstrip(";")
+    session_id = reported.split()[2].rstrip(";")
     assert status == 0
     assert [each.content for each in rounded(said)] == [
         each.content for each in load_session(next(tmp_path.glob(f"data/projects/*/{session_id}.jsonl"))).messages
@@ -200,7 +200,7 @@ def test_doctor_explains_and_repairs(run: Run, tmp_path: Path):
     assert "tool calls" not in run("doctor")[1]
 
 
-def test_doctor_tells_of_a_session_from_the_future(run: Run, tmp_path: Path):
+def test_doctor_describes_a_session_from_the_future(run: Run, tmp_path: Path):
     path = written(tmp_path, *tour())
     path.write_bytes(path.read_bytes().replace(b'"format":1', b'"format":9'))
 

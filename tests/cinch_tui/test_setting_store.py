@@ -37,7 +37,7 @@ def standing(store: SettingStore, name: str) -> SettingState:
         ("approval.allow", '["grep"]', "yours", False),
     ],
 )
-def test_each_setting_tells_what_is_in_force_and_from_where(
+def test_each_setting_shows_what_is_in_force_and_from_where(
     tmp_path: Path, name: str, value: str, source: str, is_over: bool
 ):
     settings = store(
@@ -53,7 +53,7 @@ def test_each_setting_tells_what_is_in_force_and_from_where(
     assert (found.value, found.source, found.override is not None) == (value, source, is_over)
 
 
-def test_what_a_variable_stands_for_is_not_shown(tmp_path: Path):
+def test_what_a_variable_is_for_is_not_shown(tmp_path: Path):
     found = standing(
         store(tmp_path, '[model]\nbase_url = "http://me:${SECRET}@h"\n', SECRET="s3cret"), "model.base_url"
     )
@@ -62,7 +62,7 @@ def test_what_a_variable_stands_for_is_not_shown(tmp_path: Path):
     assert found.editable_text == "http://me:${SECRET}@h"
 
 
-def test_what_an_untrusted_project_sets_is_told_and_not_in_force(tmp_path: Path):
+def test_what_an_untrusted_project_sets_is_reported_and_not_in_force(tmp_path: Path):
     found = standing(store(tmp_path, project='[ui]\neditor = "evil"\n'), "ui.editor")
 
     assert (found.value, found.is_held_back) == ('""', True)
@@ -89,7 +89,7 @@ def test_what_is_typed_is_written_as_the_setting_needs_it(tmp_path: Path, name: 
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "reported"),
     [
         ("limits.max_turns", "few", "must be a whole number"),
         ("limits.max_turns", "-1", "must be 0 or more"),
@@ -99,10 +99,10 @@ def test_what_is_typed_is_written_as_the_setting_needs_it(tmp_path: Path, name: 
         ("limits.max_turns", "${NOTHING}", "needs the environment variable NOTHING"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_nothing_is_written(tmp_path: Path, name: str, text: str, told: str):
+def test_what_does_not_fit_is_refused_and_nothing_is_written(tmp_path: Path, name: str, text: str, reported: str):
     settings = store(tmp_path, "# mine\n")
 
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=reported):
         settings.set(keys()[name], text)
 
     assert (tmp_path / "own.toml").read_text() == "# mine\n"
@@ -133,7 +133,7 @@ def test_a_reset_leaves_the_rest_of_the_file(tmp_path: Path):
     assert (tmp_path / "own.toml").read_text() == "# mine\n[ui]\n# theirs\n"
 
 
-def test_a_broken_file_is_told_and_kept(tmp_path: Path):
+def test_a_broken_file_is_reported_and_kept(tmp_path: Path):
     settings = store(tmp_path, "[ui\n")
 
     with pytest.raises(ConfigError, match="line 1: is not valid TOML"):
@@ -144,7 +144,7 @@ def test_a_broken_file_is_told_and_kept(tmp_path: Path):
     assert (tmp_path / "own.toml").read_text() == "[ui\n"
 
 
-def test_all_settings_are_told_without_a_screen(tmp_path: Path):
+def test_all_settings_are_reported_without_a_screen(tmp_path: Path):
     live = {"approval.mode": "off", "ui.title": True}
     lines = settings_text(store(tmp_path, "[limits]\nmax_turns = 3\n"), live).splitlines()
 

@@ -141,7 +141,7 @@ async def test_the_context_is_shown_by_key_and_by_command(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("width", "beside"), [(120, True), (80, False)])
-async def test_help_stands_beside_the_conversation_where_there_is_room(tmp_path: Path, width: int, beside: bool):
+async def test_help_is_next_to_the_conversation_where_there_is_room(tmp_path: Path, width: int, beside: bool):
     app = chat(tmp_path)
 
     async with app.run_test(size=(width, 30)) as pilot:
@@ -158,7 +158,7 @@ async def test_help_stands_beside_the_conversation_where_there_is_room(tmp_path:
     assert (room < width - 30) is beside
 
 
-async def test_help_beside_the_conversation_leaves_a_terminal_that_becomes_narrow_to_the_prompt(tmp_path: Path):
+async def test_help_next_to_the_conversation_leaves_a_terminal_that_becomes_narrow_to_the_prompt(tmp_path: Path):
     app = chat(tmp_path)
 
     async with app.run_test(size=(120, 30)) as pilot:

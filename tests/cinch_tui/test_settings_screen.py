@@ -143,16 +143,16 @@ async def test_a_blank_is_a_letter_while_one_searches(bench: Bench):
     assert bench.file.read_text() == OWN
 
 
-async def test_what_does_not_fit_is_told_and_the_field_stays(bench: Bench):
+async def test_what_does_not_fit_is_reported_and_the_field_stays(bench: Bench):
     async with bench.app.run_test(size=(80, 24)) as pilot:
         await bench.find(pilot, "limits.max_duration_s")
         await bench.press(pilot, "enter", *["backspace"] * 3, *"soon", "enter")
-        told, field = bench.text("#message"), bench.screen.query_one("#value", Input)
+        reported, field = bench.text("#message"), bench.screen.query_one("#value", Input)
         stays = field.has_focus and field.display
         await bench.press(pilot, "escape")
         gone = not field.display
 
-    assert told == "limits.max_duration_s must be a number"
+    assert reported == "limits.max_duration_s must be a number"
     assert (stays, gone) == (True, True)
     assert bench.file.read_text() == OWN
 
@@ -167,7 +167,7 @@ async def test_a_reset_takes_the_line_out(bench: Bench):
 
 
 @pytest.mark.parametrize(
-    ("name", "keys", "place", "told"),
+    ("name", "keys", "place", "reported"),
     [
         (
             "limits.max_turns",
@@ -178,9 +178,7 @@ async def test_a_reset_takes_the_line_out(bench: Bench):
         ("approval.mode", "down right", "overridden by the command line", '"off" (flag)'),
     ],
 )
-async def test_what_something_else_overrides_is_kept_and_said(
-    bench: Bench, name: str, keys: str, place: str, told: str
-):
+async def test_an_overridden_value_is_kept_and_reported(bench: Bench, name: str, keys: str, place: str, reported: str):
     async with bench.app.run_test(size=(140, 24)) as pilot:
         await bench.find(pilot, name)
         before = bench.text("#about")
@@ -188,7 +186,7 @@ async def test_what_something_else_overrides_is_kept_and_said(
         after = bench.text("#message")
 
     assert place in before
-    assert after == f"saved, but overridden here: {told}"
+    assert after == f"saved, but overridden here: {reported}"
     assert bench.effects == []
     assert bench.file.read_text() != OWN
 
@@ -213,19 +211,19 @@ async def test_the_file_is_edited_and_what_changed_counts(bench: Bench):
     assert bench.effects == [("ui.motion", "reduced")]
 
 
-async def test_a_broken_file_is_told_and_can_be_mended(tmp_path: Path):
+async def test_a_broken_file_is_reported_and_can_be_fixed(tmp_path: Path):
     bench = Bench(tmp_path, own="[ui\n")
 
     async with bench.app.run_test(size=(140, 24)) as pilot:
         await pilot.pause()
-        told, before = bench.text("#message"), bench.lines()
+        reported, before = bench.text("#message"), bench.lines()
         await bench.press(pilot, "enter", "space", "delete")
         kept = bench.file.read_text()
         bench.edited = OWN
         await bench.press(pilot, "backspace", "ctrl+g")
         after = bench.lines()
 
-    assert "config.toml, line 1: is not valid TOML" in told
+    assert "config.toml, line 1: is not valid TOML" in reported
     assert (before[0], kept, after[0]) == ("", "[ui\n", "Model")
 
 
@@ -283,16 +281,16 @@ def test_picture_of_the_settings(
     assert snap_compare(bench.app, terminal_size=size, run_before=show)
 
 
-async def test_what_is_another_in_this_session_is_told_until_it_is_changed_here(bench: Bench):
+async def test_a_value_overridden_in_this_session_is_reported_until_it_is_changed_here(bench: Bench):
     bench.live.update({"model.thinking": "high", "ui.timestamps": False})
 
     async with bench.app.run_test(size=(80, 40)) as pilot:
         await bench.find(pilot, "thinking")
-        before, told = bench.lines()[0], bench.text("#about")
+        before, reported = bench.lines()[0], bench.text("#about")
         await bench.press(pilot, "enter")
         after = bench.lines()[0]
 
     assert before == 'model.thinking    "off" · now "high"'
-    assert 'now "high" in this session; a change here replaces it' in told
+    assert 'now "high" in this session; a change here replaces it' in reported
     assert after.split() == ["model.thinking", '"extra-high"', "yours"]
     assert ("model.thinking", "extra-high") in bench.effects

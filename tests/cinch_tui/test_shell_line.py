@@ -55,7 +55,7 @@ def test_line_that_begins_with_a_bang_is_a_command(text: str, line: ShellLine | 
     assert shell_line(text) == line
 
 
-async def test_command_runs_in_the_project_and_the_model_hears_of_it_with_the_next_prompt(
+async def test_command_runs_in_the_project_and_the_model_receives_it_with_the_next_prompt(
     server: ModelServer, tmp_path: Path
 ):
     app = chat(tmp_path, "--plan")
@@ -103,7 +103,7 @@ async def test_what_a_user_command_leaves_running_does_not_end_with_cinch(server
     assert "unlimited" in timeout.split()[3]
 
 
-async def test_command_with_two_bangs_is_not_told(server: ModelServer, tmp_path: Path):
+async def test_command_with_two_bangs_is_not_reported(server: ModelServer, tmp_path: Path):
     app = chat(tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await ready(pilot, app)
@@ -124,12 +124,12 @@ async def test_key_stops_the_command_and_what_it_printed_stays(server: ModelServ
         await enter(pilot, app, "!echo begun; sleep 60; echo over > over")
         await until(pilot, lambda: ran(app) and "begun" in ran(app)[0].source)
         field = app.controller.view.prompt.query_one(PromptInput)
-        told = str(field.placeholder)
+        reported = str(field.placeholder)
         await pilot.press(key)
         await until(pilot, lambda: ran(app)[0].status == "failed")
         await until(pilot, lambda: str(field.placeholder).startswith("Ask"))
 
-        assert told.startswith("Esc stops your command · Ask")
+        assert reported.startswith("Esc stops your command · Ask")
         assert "begun" in ran(app)[0].text
         assert not (tmp_path / "over").exists()
 
@@ -151,7 +151,7 @@ async def test_command_runs_while_the_agent_works_and_is_no_follow_up(server: Mo
         app.controller.abort()
 
 
-def test_report_of_an_earlier_session_stands_as_what_the_person_ran():
+def test_report_of_an_earlier_session_is_shown_as_what_the_user_ran():
     [block] = blocks_of([report_message("ls -l", "Exit code: 0\na.txt")], [])
 
     assert isinstance(block, ToolBlock)

@@ -24,7 +24,7 @@ def plain(view: DiffView, width: int = 41) -> list[str]:
     return [layout.line(y).plain.rstrip() for y in range(len(layout))]
 
 
-def test_what_changed_stands_beside_what_it_was():
+def test_changed_lines_are_next_to_their_former_versions():
     lines = plain(DiffView("a.txt", OLD, OLD.replace("line 5\n", "line five\nand more\n")))
 
     assert lines == [
@@ -71,7 +71,7 @@ def test_long_lines_wrap_in_their_column_and_both_sides_stay_at_one_height():
 
 
 @given(texts, texts, st.integers(3, 90))
-def test_every_line_has_the_width_and_the_rule_stands_in_its_middle(old: str, new: str, width: int):
+def test_every_line_has_the_width_and_the_rule_is_in_its_middle(old: str, new: str, width: int):
     layout = SideBySide(DiffView("a.py", old, new), width, DiffStyles())
 
     for y in range(len(layout)):
@@ -101,5 +101,5 @@ def test_a_long_unchanged_stretch_is_folded_across_both_sides():
     assert any("⋯ 78 unchanged lines" in line for line in lines)
 
 
-def test_a_missing_last_newline_is_told_on_its_side():
+def test_a_missing_last_newline_is_reported_on_its_side():
     assert plain(DiffView("a", "one", "one\n"), 81)[-1].startswith("    no newline at the end of the file")

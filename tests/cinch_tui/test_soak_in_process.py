@@ -19,4 +19,4 @@ async def test_nothing_is_left_in_memory_of_what_was_closed(tmp_path: Path, monk
         soak = InProcess(tmp_path, SEED)
         await soak.run(SECONDS)
 
-    assert forgotten(soak.counted) == {}, soak.told
+    assert forgotten(soak.counted) == {}, soak.reported

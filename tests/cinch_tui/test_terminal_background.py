@@ -35,7 +35,7 @@ def fed(*chunks: str) -> list[bool | str | None]:
         ("\x1b[?997;2n", False),
     ],
 )
-def test_reply_is_heard_and_not_typed(reply: str, *, dark: bool):
+def test_reply_is_received_and_not_typed(reply: str, *, dark: bool):
     assert fed(f"a{reply}b") == [dark, "a", "b"]
 
 
@@ -69,11 +69,11 @@ def test_answer_that_says_nothing_changes_nothing():
 
 
 @pytest.mark.parametrize(("ground", "dark"), [("15;0", True), ("0;15", False), ("0;default;7", False), ("12;8", True)])
-def test_the_environment_tells_dark_from_light(tmp_path: Path, ground: str, *, dark: bool):
+def test_the_environment_distinguishes_dark_from_light(tmp_path: Path, ground: str, *, dark: bool):
     assert guess({"COLORFGBG": ground}, tmp_path / "none") is dark
 
 
-def test_what_a_terminal_said_is_guessed_next_time(tmp_path: Path):
+def test_what_a_terminal_reported_is_guessed_next_time(tmp_path: Path):
     file, light, other = tmp_path / "background.json", {"TERM": "xterm"}, {"TERM": "foot"}
 
     remember(light, file, dark=False)

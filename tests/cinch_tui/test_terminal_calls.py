@@ -68,13 +68,13 @@ def test_no_name_of_a_project_can_end_a_sequence_or_begin_another():
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
-def test_a_program_is_told_the_words_as_words_and_never_as_a_script(platform: str):
+def test_notification_programs_receive_text_as_arguments_and_never_as_a_script(platform: str):
     call = Notification.about('"; rm -rf ~; "', "--urgent")
 
-    command, told = desktop_command(call, platform)
+    command, reported = desktop_command(call, platform)
 
     scripts = [part for part in command if part not in (call.title, call.text)]
     assert not any("rm -rf" in part for part in scripts)
-    assert call.title in (*command, *told.values())
+    assert call.title in (*command, *reported.values())
     if platform == "linux":
         assert command.index("--") < command.index(call.text)

@@ -46,7 +46,7 @@ def test_only_terminals_that_would_not_print_the_question_are_asked(environ: Map
 
 
 @pytest.mark.parametrize("cut", [0, 2, 3, 9, 11])
-def test_an_answer_is_heard_wherever_it_is_cut_and_never_typed(cut: int) -> None:
+def test_an_answer_is_received_wherever_it_is_cut_and_never_typed(cut: int) -> None:
     parser, answer = ReplyParser(), "\x1b_Gi=31;OK\x1b\\"
 
     heard = [*parser.feed("a"), *parser.feed(answer[:cut] or "b"), *parser.feed(answer[cut:]), *parser.feed("c")]
@@ -70,7 +70,7 @@ def test_a_kitty_that_has_no_pictures_in_cells_shows_none(version: str, shows: b
     assert [event.character for event in heard if hasattr(event, "character")] == (["c"] if cut else ["b", "c"])
 
 
-def test_a_refusal_is_heard_too_and_shows_nothing() -> None:
+def test_a_negative_answer_is_consumed_and_shows_nothing() -> None:
     heard = list(ReplyParser().feed("\x1b_Gi=31;ENOTSUPPORTED:no\x1b\\"))
 
     assert heard == []

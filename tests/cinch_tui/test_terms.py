@@ -89,7 +89,7 @@ def test_calls_run_in_batches_of_a_size(tmp_path: Path, concurrency: str, meant:
     assert agent.options.execution.concurrency == meant
 
 
-def test_without_sub_agents_the_model_is_not_told_of_them(tmp_path: Path) -> None:
+def test_without_subagents_the_prompt_does_not_mention_them(tmp_path: Path) -> None:
     agent = assembled(tmp_path, {"subagents.max_depth": 0}).agent
 
     assert "delegate_sub_agent" not in [tool.name for tool in agent.state.tools]
@@ -103,13 +103,13 @@ def test_the_next_model_answers_when_one_fails_for_good(tmp_path: Path, monkeypa
         agent.subscribe(events.append)
         result = agent.prompt_sync("Hello?")
 
-    told = [event for event in events if isinstance(event, ModelFallback | AgentEnd)]
-    assert [type(event) for event in told] == [ModelFallback, ModelFallback, AgentEnd]
+    reported = [event for event in events if isinstance(event, ModelFallback | AgentEnd)]
+    assert [type(event) for event in reported] == [ModelFallback, ModelFallback, AgentEnd]
     assert result.text == "Here I am."
     assert [request.body["model"] for request in server.requests] == ["main", "second", "third"]
 
 
-def test_a_model_to_fall_back_on_that_cannot_be_had_is_told(tmp_path: Path) -> None:
+def test_a_model_to_fall_back_on_that_cannot_be_had_is_reported(tmp_path: Path) -> None:
     assembly = assembled(tmp_path, {"providers.fallback": ("antropic/x", "anthropic/second")})
 
     assert [model.spec.name for model in assembly.agent.options.fallback] == ["anthropic/second"]

@@ -40,13 +40,13 @@ def test_a_terse_frame_looks_the_same(pieces: list, more: list, system: ColorSys
     assert shown(optimize_sgr(first), optimize_sgr(second)) == shown(first, second)
 
 
-def test_a_colour_that_stays_is_told_once() -> None:
+def test_a_colour_that_stays_is_reported_once() -> None:
     look, strong = Style(color="#ffffff", bgcolor="#000000"), Style(color="#ffffff", bgcolor="#000000", bold=True)
     pieces = [((1, 1), "one", look), ((2, 1), "two", look), (None, "three", strong)]
 
-    told = optimize_sgr(frame(pieces, ColorSystem.TRUECOLOR))
+    reported = optimize_sgr(frame(pieces, ColorSystem.TRUECOLOR))
 
-    assert told == "\x1b[1;1H\x1b[38;2;255;255;255;48;2;0;0;0mone\x1b[2;1Htwo\x1b[1mthree\x1b[0m"
+    assert reported == "\x1b[1;1H\x1b[38;2;255;255;255;48;2;0;0;0mone\x1b[2;1Htwo\x1b[1mthree\x1b[0m"
 
 
 @pytest.mark.parametrize("data", ["", "text", "\x1b[?2026h", "\x1b]2;a title\x07", "\x1b_Ga=d,q=2\x1b\\"])

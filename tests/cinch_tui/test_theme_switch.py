@@ -98,7 +98,7 @@ async def test_edited_theme_is_shown_when_the_window_has_the_focus_again(
     assert "did you mean 'background'" in next(iter(app._notifications)).message
 
 
-async def test_edited_theme_is_shown_at_the_next_key_where_the_terminal_tells_of_no_focus(
+async def test_edited_theme_is_shown_at_the_next_key_without_focus_reports(
     own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (own / "mine.toml").write_text('based_on = "cinch-dark"\nbackground = "#101010"')

@@ -25,10 +25,10 @@ class Listening(WidgetApp):
 
     def __init__(self, panel: ToolPanel) -> None:
         super().__init__(panel, styles=("panel",))
-        self.told: list[tuple[str, str]] = []
+        self.reported: list[tuple[str, str]] = []
 
     def on_tool_panel_done(self, message: ToolPanel.Done) -> None:
-        self.told.append((message.deed, message.call_id))
+        self.reported.append((message.deed, message.call_id))
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def unfocused(*widgets: ToolPanel | TodoPanel, styles: tuple[str, ...], theme: s
     return app
 
 
-async def test_calls_of_one_name_are_told_apart_by_their_id(clock: Clock):
+async def test_calls_of_one_name_are_distinguished_by_their_id(clock: Clock):
     panel = ToolPanel(clock)
     app = unfocused(panel, styles=("panel",))
     async with app.run_test(size=(80, 50)) as pilot:
@@ -156,7 +156,7 @@ async def test_in_one_row_the_call_that_runs_is_shown(clock: Clock):
         assert rows(panel) == ["● Shell make"]
 
 
-async def test_in_one_row_it_is_told_how_many_others_run(clock: Clock):
+async def test_one_row_states_how_many_other_calls_run(clock: Clock):
     panel = ToolPanel(clock)
     app = unfocused(panel, styles=("panel",))
     async with app.run_test(size=(40, 10)) as pilot:
@@ -182,7 +182,7 @@ async def test_every_call_can_be_chosen_where_few_have_room(clock: Clock):
         oldest = rows(panel)
         await pilot.press("x", "down", "down", "x")
 
-        assert app.told == [("cancel", "0"), ("cancel", "2")]
+        assert app.reported == [("cancel", "0"), ("cancel", "2")]
         assert newest[0] == "● Read 4.py"
         assert oldest[0] == "● Read 0.py"
         assert newest[1].startswith("  5 calls · ↑ ↓ choose")
@@ -286,7 +286,7 @@ def test_panels_picture(snap_compare, clock: Clock, theme: str):
     assert snap_compare(unfocused(tools, plan, styles=("panel",), theme=theme), terminal_size=(80, 24), run_before=fill)
 
 
-async def test_with_the_focus_a_call_is_chosen_and_what_is_to_be_done_is_told(clock: Clock):
+async def test_with_the_focus_a_call_is_chosen_and_what_is_to_be_done_is_reported(clock: Clock):
     panel = ToolPanel(clock)
     app = Listening(panel)
     async with app.run_test(size=(100, 50)) as pilot:
@@ -297,7 +297,7 @@ async def test_with_the_focus_a_call_is_chosen_and_what_is_to_be_done_is_told(cl
         await pilot.pause()
         await pilot.press("x", "up", "b", "down", "down", "x", "enter")
 
-        assert app.told == [("cancel", "2"), ("background", "1"), ("show", "3")]
+        assert app.reported == [("cancel", "2"), ("background", "1"), ("show", "3")]
         assert rows(panel)[-1].startswith("  ↑ ↓ choose · x cancels")
 
 
@@ -311,4 +311,4 @@ async def test_a_click_chooses_the_call(clock: Clock):
         await pilot.click(panel, offset=(3, 0))
         await pilot.press("x")
 
-        assert app.told == [("cancel", "1")]
+        assert app.reported == [("cancel", "1")]

@@ -84,9 +84,7 @@ async def test_a_key_for_the_agent_waits_for_it_too(starting: tuple[CinchApp, Ga
         await until(pilot, lambda: app.controller.agent.state.mode is PLAN)
 
 
-async def test_what_a_key_asks_for_and_cannot_be_done_is_told_and_ends_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+async def test_a_failing_key_action_is_reported_and_ends_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     app = chat(tmp_path)
     store = SessionStore(app.controller.options.paths.data, tmp_path, new_id())
@@ -99,12 +97,12 @@ async def test_what_a_key_asks_for_and_cannot_be_done_is_told_and_ends_nothing(
         await until(pilot, lambda: isinstance(app.screen, Picker))
         store.path.unlink()
         await pilot.press("enter")
-        await until(pilot, lambda: told(app.screen))
+        await until(pilot, lambda: reported(app.screen))
 
         assert app.fault == ""
 
 
-def told(screen: Screen[object]) -> bool:
+def reported(screen: Screen[object]) -> bool:
     return any(each.severity == "error" for each in screen.app._notifications)
 
 

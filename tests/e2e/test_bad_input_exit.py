@@ -157,10 +157,10 @@ def test_internal_error_is_one_sentence_on_a_restored_terminal(terminal, own_hom
     status = cinch.wait()
 
     (report,) = (own_home / "cinch" / "state").glob("crash-*.txt")
-    told = cinch.raw[cinch.raw.rindex(b"\x1b[?1006l") :]
+    reported = cinch.raw[cinch.raw.rindex(b"\x1b[?1006l") :]
     assert status == 1
     assert is_restored(cinch.raw[: cinch.raw.rindex(b"cinch: internal error")])
-    assert b"RuntimeError: [red]broken[/]. Crash report: " + bytes(report) in told
+    assert b"RuntimeError: [red]broken[/]. Crash report: " + bytes(report) in reported
     assert b"Traceback" not in cinch.raw
     assert "in broken" in report.read_text()
     assert b"sk-hidden" not in cinch.raw + report.read_bytes()

@@ -11,7 +11,7 @@ GIGABYTE = 1 << 30
 
 
 @pytest.fixture
-def told(serve, printed):
+def reported(serve, printed):
     """Return the results, as text, that the model receives for calls made in one reply."""
 
     def run(*batches, **env):
@@ -25,8 +25,8 @@ def told(serve, printed):
     return run
 
 
-def test_invalid_calls_are_explained_to_the_model(told):
-    answers = told(
+def test_invalid_calls_are_explained_to_the_model(reported):
+    answers = reported(
         [
             ("read_file", '{"path": "a'),
             ("read_file", "[1]"),
@@ -41,7 +41,7 @@ def test_invalid_calls_are_explained_to_the_model(told):
         assert part in answer
 
 
-def test_unreadable_files_are_explained_and_never_opened(told, project, tmp_path):
+def test_unreadable_files_are_explained_and_never_opened(reported, project, tmp_path):
     (project / "picture.bin").write_bytes(bytes(range(256)) * 10)
     with (project / "huge.log").open("wb") as file:
         file.write(b"first line\n" + b"x" * 100 + b"\n")
@@ -61,29 +61,29 @@ def test_unreadable_files_are_explained_and_never_opened(told, project, tmp_path
         "x" * 300: "name is too long",
     }
 
-    answers = told([("read_file", {"path": path}) for path in wanted])
+    answers = reported([("read_file", {"path": path}) for path in wanted])
 
     for answer, part in zip(answers, wanted.values(), strict=True):
         assert part in answer
 
 
-def test_two_gigabyte_text_is_read_in_parts_and_not_edited(told, project):
+def test_two_gigabyte_text_is_read_in_parts_and_not_edited(reported, project):
     with (project / "huge.txt").open("wb") as file:
         file.write(b"first\nsecond\n")
         file.truncate(11 * 1024 * 1024)
         file.seek(11 * 1024 * 1024 - 6)
         file.write(b"\nlast\n")
 
-    edited = told([("edit_file", {"path": "huge.txt", "old_string": "first", "new_string": "1st"})])
+    edited = reported([("edit_file", {"path": "huge.txt", "old_string": "first", "new_string": "1st"})])
 
     assert "over 10 MB" in edited[0]
 
 
-def test_edit_keeps_the_surrounding_bytes(told, project):
+def test_edit_keeps_the_surrounding_bytes(reported, project):
     file = project / "menu.txt"
     file.write_bytes(LATIN)
 
-    told(
+    reported(
         [("read_file", {"path": "menu.txt"})],
         [("edit_file", {"path": "menu.txt", "old_string": "end", "new_string": "fin\nde carte"})],
     )
@@ -91,26 +91,26 @@ def test_edit_keeps_the_surrounding_bytes(told, project):
     assert file.read_bytes() == LATIN.replace(b"end", b"fin\r\nde carte")
 
 
-def test_nothing_is_written_outside_the_workspace(told, project):
+def test_nothing_is_written_outside_the_workspace(reported, project):
     (project / "out").symlink_to(project.parent)
     calls = [("write_file", {"path": path, "content": "x"}) for path in ("../stray.txt", "out/stray.txt")]
 
-    answers = told(calls)
+    answers = reported(calls)
 
     assert all("outside the folders" in answer for answer in answers)
     assert not (project.parent / "stray.txt").exists()
 
 
-def test_huge_output_reaches_the_model_truncated_and_a_file_completely(told, own_home):
-    answers = told([("bash", {"command": "yes | head -c 100000000"})])
+def test_huge_output_reaches_the_model_truncated_and_a_file_completely(reported, own_home):
+    answers = reported([("bash", {"command": "yes | head -c 100000000"})])
 
     spilled = [path for path in own_home.rglob("output/**/*") if path.is_file()]
     assert len(answers[0]) < 60_000
     assert [path.stat().st_size for path in spilled] == [100_000_000] or str(spilled[0]) in answers[0]
 
 
-def test_endless_command_is_stopped_with_its_processes(told):
-    answers = told([("bash", {"command": "sleep 98765 & sleep 98765", "timeout": 1})])
+def test_endless_command_is_stopped_with_its_processes(reported):
+    answers = reported([("bash", {"command": "sleep 98765 & sleep 98765", "timeout": 1})])
 
     assert "Timed out after 1 s" in answers[0]
     assert running("sleep 98765") == 0

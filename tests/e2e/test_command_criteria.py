@@ -35,7 +35,7 @@ def editor(tmp_path: Path):
     return make
 
 
-def told(app) -> str:
+def reported(app) -> str:
     """Return the last result that the model received."""
     return json.dumps(app.server.requests[-1].body["messages"], ensure_ascii=False)
 
@@ -120,7 +120,7 @@ def test_plan_mode_writes_nothing_until_the_plan_is_accepted(cinch, project):
     app.see("PLAN")
     app.enter("write x.txt")
     app.see(r"│ +The plan")
-    assert "write_file is not available in plan mode" in told(app)
+    assert "write_file is not available in plan mode" in reported(app)
     assert not (project / "x.txt").exists()
 
     app.answer(r"│ +The plan", "y")
@@ -199,8 +199,8 @@ def test_rejected_hunk_of_three_is_not_written_and_reported_to_the_model(cinch, 
     app.see("all done")
 
     assert (project / "three.py").read_text() == NEW.replace("second = 2", "second = 1")
-    assert re.search(r"Rejected, so NOT applied:.{,20}-second = 1.{,5}\+second = 2", told(app))
-    assert "Applied (lines of the file before): line 1; line 27." in told(app)
+    assert re.search(r"Rejected, so NOT applied:.{,20}-second = 1.{,5}\+second = 2", reported(app))
+    assert "Applied (lines of the file before): line 1; line 27." in reported(app)
 
 
 def test_rejecting_all_hunks_leaves_the_bytes_unchanged(cinch, project):
@@ -210,7 +210,7 @@ def test_rejecting_all_hunks_leaves_the_bytes_unchanged(cinch, project):
     app.see("all done")
 
     assert (project / "three.py").read_text() == OLD
-    assert "denied" in told(app)
+    assert "denied" in reported(app)
 
 
 def test_key_in_a_longer_prompt_is_stored_and_never_shown_again(cinch, own_home: Path):
@@ -231,7 +231,7 @@ def test_key_in_a_longer_prompt_is_stored_and_never_shown_again(cinch, own_home:
     holding = [path for path in files if secret.encode() in path.read_bytes()]
     assert [path.name for path in holding] == ["credentials.json"]
     assert stat.S_IMODE(holding[0].stat().st_mode) == 0o600
-    assert secret not in told(app)
+    assert secret not in reported(app)
     assert secret not in app.text
     app.type("\x15" * 4)
     app.enter("#keys")
@@ -278,8 +278,8 @@ def test_unanswered_question_times_out_and_a_single_choice_is_rejected(cinch):
     app.see("Which")
     app.see("all done")
 
-    assert "timed_out" in told(app)
-    assert "one choice is not enough" in told(app)
+    assert "timed_out" in reported(app)
+    assert "one choice is not enough" in reported(app)
 
 
 def test_question_times_out_at_once_without_a_user(printed, serve):

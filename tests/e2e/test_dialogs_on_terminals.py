@@ -25,7 +25,7 @@ def writes(*names: str) -> Reply:
     return Reply(calls=[("write_file", {"path": name, "content": name}) for name in names])
 
 
-def told(server) -> str:
+def reported(server) -> str:
     return json.dumps(server.requests[-1].body["messages"], ensure_ascii=False)
 
 
@@ -98,9 +98,9 @@ def test_several_questions_are_answered_in_one_dialog(terminal, serve):
     cinch.answer("Send these answers", "\r")
     cinch.see("all done")
 
-    assert r"\"text\": \"The blue one\"" in told(server)
-    assert r"\"indexes\": [0, 1]" in told(server)
-    assert r"\"text\": \"Ada\"" in told(server)
+    assert r"\"text\": \"The blue one\"" in reported(server)
+    assert r"\"indexes\": [0, 1]" in reported(server)
+    assert r"\"text\": \"Ada\"" in reported(server)
 
 
 @pytest.mark.parametrize("call", [("ask_user", {"prompt": "Which till?"}), ("bash", {"command": "make everything"})])

@@ -45,15 +45,15 @@ def environment(url: str) -> dict[str, str]:
 
 def results(server) -> dict[str, str]:
     """Return the results that the model received, by tool."""
-    told: dict[str, str] = {}
+    reported: dict[str, str] = {}
     names: dict[str, str] = {}
     for message in server.requests[-1].body["messages"]:
         for block in message["content"] if isinstance(message["content"], list) else []:
             if block["type"] == "tool_use":
                 names[block["id"]] = f"{block['name']} {len(names)}"
             if block["type"] == "tool_result":
-                told[names[block["tool_use_id"]]] = json.dumps(block["content"])
-    return told
+                reported[names[block["tool_use_id"]]] = json.dumps(block["content"])
+    return reported
 
 
 def a_working_morning(cinch: Terminal) -> None:
@@ -77,10 +77,10 @@ def test_a_change_is_asked_for_approved_trusted_denied_and_continued_tomorrow(te
     assert (project / "till/receipt.py").read_text() == FIXED
     assert "–" in (project / "till/label.py").read_text()
     assert not (project / "notes.txt").exists()
-    told = results(server)
-    assert "Exit code: 0" in told["bash 5"]
-    assert "Exit code: 0" in told["bash 6"]
-    assert "denied" in told["write_file 7"]
+    reported = results(server)
+    assert "Exit code: 0" in reported["bash 5"]
+    assert "Exit code: 0" in reported["bash 6"]
+    assert "denied" in reported["write_file 7"]
 
     cinch.enter("/quit")
     assert cinch.wait() == 0

@@ -117,7 +117,7 @@ def test_oversized_image_is_downscaled(answer, project: Path):
     assert said(server)[0] == "what is it? [image 1: shot.png 2000×2]"
 
 
-def test_model_without_image_support_and_the_user_are_told_of_the_omission(answer):
+def test_model_without_image_support_and_the_user_are_informed_of_the_omission(answer):
     done, server = answer("what is it?", "--image", "shot.png", script=[BLIND, Reply("I cannot tell.")])
 
     assert (done.returncode, done.stdout) == (0, "I cannot tell.\n")

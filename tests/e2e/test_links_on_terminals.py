@@ -26,9 +26,9 @@ def app(terminal, serve, tmp_path):
 
 
 def test_only_safe_links_are_sent_to_the_terminal(app):
-    told = set(re.findall(rb"\x1b\]8;id=[^;]*;([^\x1b]+)\x1b\\", app.raw))
+    reported = set(re.findall(rb"\x1b\]8;id=[^;]*;([^\x1b]+)\x1b\\", app.raw))
 
-    assert {url.decode().rpartition("/")[2] for url in told} == {"a", "label.py#2"}
+    assert {url.decode().rpartition("/")[2] for url in reported} == {"a", "label.py#2"}
 
 
 def test_click_on_a_file_location_opens_the_editor_there(app):

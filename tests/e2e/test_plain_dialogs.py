@@ -73,7 +73,7 @@ def test_several_questions_are_asked_in_turn(cinch):
     lines.enter("")
     lines.see("all done")
 
-    told = json.dumps(cinch.server.requests[-1].body["messages"])
-    assert r"\"status\": \"edited\", \"index\": 1, \"text\": \"green\"" in told
-    assert r"\"text\": \"Monday, Friday\", \"indexes\": [0, 2]" in told
-    assert r"\"status\": \"skipped\"" in told
+    reported = json.dumps(cinch.server.requests[-1].body["messages"])
+    assert r"\"status\": \"edited\", \"index\": 1, \"text\": \"green\"" in reported
+    assert r"\"text\": \"Monday, Friday\", \"indexes\": [0, 2]" in reported
+    assert r"\"status\": \"skipped\"" in reported

@@ -35,7 +35,7 @@ def cinch(project: Path, serve) -> Iterator[Callable[..., Lines]]:
         each.close()
 
 
-def told(start) -> str:
+def reported(start) -> str:
     return json.dumps(start.server.requests[-1].body["messages"], ensure_ascii=False)
 
 
@@ -93,8 +93,8 @@ def test_user_command_is_run_and_reported_to_the_model_once(cinch, project: Path
     lines.see("Again")
 
     assert (project / "here").read_text() == "made\n"
-    assert told(cinch).count("Exit code: 3\\ntold") == 1
-    assert "between us" not in told(cinch)
+    assert reported(cinch).count("Exit code: 3\\ntold") == 1
+    assert "between us" not in reported(cinch)
     assert "ran this command in the project folder" not in shown
 
 
@@ -109,7 +109,7 @@ def test_ctrl_c_stops_the_user_command(cinch, project: Path):
     lines.enter("why?")
     lines.see("I see")
 
-    assert "You stopped the command" in told(cinch)
+    assert "You stopped the command" in reported(cinch)
     assert not (project / "over").exists()
 
 
@@ -157,7 +157,7 @@ def test_choices_are_listed_again_and_an_unknown_number_is_no_answer(cinch):
     lines.answer("The blue one", "the green one")
     lines.see("So be it")
 
-    assert r"\"text\": \"the green one\"" in told(cinch)
+    assert r"\"text\": \"the green one\"" in reported(cinch)
 
 
 def test_question_that_could_not_be_asked_is_reported(cinch):
@@ -174,10 +174,10 @@ def test_steps_are_printed_once_with_their_progress(cinch):
     lines = cinch([Reply(calls=[("todo", {"todos": steps})]), Reply("Looked.")])
     lines.enter("go")
 
-    told = lines.see("Looked")
+    reported = lines.see("Looked")
 
-    assert "Steps: 1 of 2 done, now: Mend\r\n  done: Look\r\n  now: Mend\r\n" in told
-    assert "todo" not in told
+    assert "Steps: 1 of 2 done, now: Mend\r\n  done: Look\r\n  now: Mend\r\n" in reported
+    assert "todo" not in reported
 
 
 def test_reply_details_are_indented_and_a_copy_is_not(cinch):
@@ -287,7 +287,7 @@ def test_tab_completes_commands_and_files(cinch):
     lines.enter("what is @till/rec\tabout?")
     lines.see("It is a till")
 
-    assert "what is @till/receipt.py about?" in told(cinch)
+    assert "what is @till/receipt.py about?" in reported(cinch)
 
 
 def test_tab_without_a_completion_is_inserted(cinch):
@@ -295,4 +295,4 @@ def test_tab_without_a_completion_is_inserted(cinch):
     lines.enter("\tgo build\t# all\tof it")
     lines.see("Built")
 
-    assert r"\tgo build\t# all\tof it" in told(cinch)
+    assert r"\tgo build\t# all\tof it" in reported(cinch)

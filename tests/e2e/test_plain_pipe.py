@@ -107,7 +107,7 @@ def test_no_screen_is_loaded(piped):
 
 def test_job_is_listed_and_killed_by_its_id(piped):
     sleeper = Reply(calls=[("bash", {"command": "sleep 300", "background": True})])
-    told = piped(
+    reported = piped(
         "go\n/jobs kill job-7\n/jobs kill job-1\n/jobs\n",
         [sleeper, Reply(text="It runs.")],
         "--plain",
@@ -115,6 +115,6 @@ def test_job_is_listed_and_killed_by_its_id(piped):
         "off",
     ).stdout
 
-    assert "Error: no job 'job-7' is running; these are: job-1" in told
-    assert "job-1: sleep 300: " in told.rpartition("Jobs:")[2]
-    assert "Stopped 1 background job" not in told
+    assert "Error: no job 'job-7' is running; these are: job-1" in reported
+    assert "job-1: sleep 300: " in reported.rpartition("Jobs:")[2]
+    assert "Stopped 1 background job" not in reported

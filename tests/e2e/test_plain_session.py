@@ -33,7 +33,7 @@ def cinch(project: Path, serve) -> Iterator[Callable[..., Lines]]:
         each.close()
 
 
-def told(start) -> str:
+def reported(start) -> str:
     return json.dumps(start.server.requests[-1].body["messages"], ensure_ascii=False)
 
 
@@ -72,8 +72,8 @@ def test_plain_mode_works_by_numbers_on_a_dumb_terminal(cinch, project: Path):
     assert (project / "till/receipt.py").read_text().count("discount / 100") == 1
     assert not (project / "notes.txt").exists()
     assert "Proposal: Changed line 2" in lines.said
-    assert "no notes" in told(cinch)
-    assert "The blue one" in told(cinch)
+    assert "no notes" in reported(cinch)
+    assert "The blue one" in reported(cinch)
     assert "\x1b" not in lines.said
 
 
@@ -117,7 +117,7 @@ def test_session_continues_the_next_day(cinch):
 
     assert again.end() == 0
     assert again.resume_id == lines.resume_id
-    assert "please mend it" in told(cinch)
+    assert "please mend it" in reported(cinch)
 
 
 def test_ctrl_c_stops_the_turn_and_quits_on_repeat(cinch):
@@ -175,7 +175,7 @@ def test_enter_opens_a_line_for_steering(cinch, project: Path):
     lines.see("You, delivered now: do something else")
     lines.see("Something else, then.")
     lines.see("Done: ")
-    assert "do something else" in told(cinch)
+    assert "do something else" in reported(cinch)
 
 
 def test_enter_twice_sends_a_queued_message_now(cinch):
@@ -200,7 +200,7 @@ def test_enter_twice_sends_a_queued_message_now(cinch):
     lines.see("You, delivered now: do something else")
     lines.see("Something else, then.")
     lines.see("Done: ")
-    assert "do something else" in told(cinch)
+    assert "do something else" in reported(cinch)
 
 
 def test_enter_twice_with_no_queued_message_lets_the_agent_continue(cinch, project: Path):
@@ -218,7 +218,7 @@ def test_enter_twice_with_no_queued_message_lets_the_agent_continue(cinch, proje
 
     lines.see("It is there.")
     lines.see("Done: ")
-    assert "interrupted" not in told(cinch)
+    assert "interrupted" not in reported(cinch)
 
 
 def test_side_question_is_answered_and_not_kept(cinch):
@@ -231,7 +231,7 @@ def test_side_question_is_answered_and_not_kept(cinch):
     lines.enter("hi")
     lines.see("Assistant: Hello.")
 
-    assert "who wrote this" not in told(cinch)
+    assert "who wrote this" not in reported(cinch)
 
 
 def test_sigterm_prints_the_resume_command(cinch):
@@ -262,7 +262,7 @@ def test_several_lines_are_one_prompt(cinch):
     lines.enter("```")
     lines.see("Two.")
 
-    said = told(cinch)
+    said = reported(cinch)
     assert "first \\nsecond" in said
     assert '"x = 1"' in said
 
@@ -283,7 +283,7 @@ def test_line_is_edited_and_recalled_on_a_terminal_with_a_cursor(cinch):
     again.enter("!")
     again.see("Two.")
 
-    assert "hello world!" in told(cinch)
+    assert "hello world!" in reported(cinch)
 
 
 @pytest.mark.parametrize("term", ["dumb", "xterm"])
@@ -299,7 +299,7 @@ def test_question_with_a_timeout_returns_the_typed_line(cinch, term: str):
     lines.enter("/quit")
 
     assert lines.end() == 0
-    assert "timed_out" in told(cinch)
+    assert "timed_out" in reported(cinch)
 
 
 def test_dumb_terminal_is_pointed_to_plain_mode(project: Path):

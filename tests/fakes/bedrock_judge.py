@@ -51,15 +51,15 @@ def understood(body: bytes) -> list[dict[str, Any]]:
 
 def is_signed(url: str, headers: Mapping[str, str], content: bytes, keys: Credentials, region: str) -> bool:
     """Return True if the signature is the one these keys produce for the request."""
-    told = headers["authorization"]
-    signed_names = told.partition("SignedHeaders=")[2].partition(",")[0].split(";")
+    reported = headers["authorization"]
+    signed_names = reported.partition("SignedHeaders=")[2].partition(",")[0].split(";")
     request = AWSRequest("POST", url, {name: headers[name] for name in signed_names}, content)
     request.context["timestamp"] = headers["x-amz-date"]
     auth = SigV4Auth(keys, "bedrock", region)
     canonical = auth.canonical_request(request)
     assert quote(url.partition("/model/")[2]) in canonical
     signature = auth.signature(auth.string_to_sign(request, canonical), request)
-    return told.endswith(f"Signature={signature}")
+    return reported.endswith(f"Signature={signature}")
 
 
 def _kind(headers: Mapping[str, Any]) -> str:

@@ -14,27 +14,27 @@ class Watching(Hooks):
     """Hooks that record calls in the event list and return `verdict` for the tool of that name."""
 
     def __init__(self, verdicts: dict[str, CallVerdict] | None = None) -> None:
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.shows = True
         self._verdicts = verdicts or {}
 
     async def before_tool(self, call: ToolCall) -> CallVerdict:
-        self.told.append(f"before {call.name}")
+        self.reported.append(f"before {call.name}")
         return self._verdicts.get(call.name)
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
-        self.told.append(f"after {call.name}: {result.text}")
+        self.reported.append(f"after {call.name}: {result.text}")
 
     def before_update(self, call: ToolCall, view: View) -> bool:
-        self.told.append(f"before update of {call.name}")
+        self.reported.append(f"before update of {call.name}")
         return self.shows
 
     def after_update(self, call: ToolCall, view: View) -> None:
-        self.told.append(f"after update of {call.name}")
+        self.reported.append(f"after update of {call.name}")
 
     def see(self, event: Event) -> None:
         if isinstance(event, ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd | HookRan):
-            self.told.append(type(event).__name__)
+            self.reported.append(type(event).__name__)
 
 
 class Acting(Hooks):

@@ -37,7 +37,7 @@ class Tape:
     @property
     def body(self) -> bytes:
         if self.name == "bedrock":
-            return b"".join(event(kind, told) for each in self.events for kind, told in each.items())
+            return b"".join(event(kind, reported) for each in self.events for kind, reported in each.items())
         return b"".join(f"data: {json.dumps(each, ensure_ascii=False)}\n\n".encode() for each in self.events)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from fakes.people import ScriptedPerson
+from fakes.people import ScriptedUser
 
 from harness.ports.tool import ToolContext
 from harness.views import View
@@ -14,12 +14,12 @@ from harness.workspace.workspace import Workspace
 
 def tool_context(
     folder: Path,
-    person: ScriptedPerson | None = None,
+    scripted_user: ScriptedUser | None = None,
     *,
     update: Callable[[View], None] = lambda view: None,
 ) -> ToolContext:
     """Return a context whose workspace is `folder` and whose spilled output goes to `folder/spill`."""
-    someone = person or ScriptedPerson()
+    someone = scripted_user or ScriptedUser()
     return ToolContext(
         call_id="call/1",
         workspace=Workspace(folder),

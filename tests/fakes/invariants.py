@@ -112,8 +112,8 @@ def _check_run(run: Sequence[Event]) -> None:
             assert TurnStart not in kinds[run.index(event) :]
     assert not turn
     assert all(after.turn - before.turn in (0, 1) for before, after in pairwise(run))
-    mended = Counter(event.turn for event in run if isinstance(event, CompactionEnd) and event.reason == "overflow")
-    assert all(count == 1 for count in mended.values())
+    fixed = Counter(event.turn for event in run if isinstance(event, CompactionEnd) and event.reason == "overflow")
+    assert all(count == 1 for count in fixed.values())
     paired = [kind for kind in kinds if kind in (CompactionStart, CompactionEnd)]
     assert paired == [CompactionStart, CompactionEnd] * (len(paired) // 2)
 
@@ -168,12 +168,12 @@ def _check_calls(run: Sequence[Event]) -> None:
     asked = Counter(event.call.id for event in run if isinstance(event, ToolApprovalRequested))
     resolved = Counter(event.call_id for event in run if isinstance(event, ToolApprovalResolved))
     questions = Counter(event.call_id for event in run if isinstance(event, QuestionAsked))
-    told = Counter(event.call_id for event in run if isinstance(event, QuestionAnswered))
+    reported = Counter(event.call_id for event in run if isinstance(event, QuestionAnswered))
     assert started == ended
     assert started + blocked == calls
     assert all(count == 1 for count in calls.values())
     assert asked == resolved
-    assert questions == told
+    assert questions == reported
     inside: set[str] = set()
     for event in run:
         match event:
@@ -310,13 +310,13 @@ def _check_follow_ups(stage: Stage) -> None:
 
 def _check_history(stage: Stage) -> None:
     """Check that the history matches the events and needs no repair except dropping empty messages."""
-    told: list[Message] = []
+    reported: list[Message] = []
     for event in stage.events:
         if isinstance(event, AgentEnd):
-            told.extend(event.messages)
-    assert list(stage.agent.history) == told
+            reported.extend(event.messages)
+    assert list(stage.agent.history) == reported
     ended = [event.message for event in stage.events if isinstance(event, MessageEnd)]
-    assert ended == told
+    assert ended == reported
     said = tuple(each for each in stage.agent.history if not isinstance(each, AssistantMessage) or each.content)
     ids = [message.id for message in normalise(said)]
     assert ids == [message.id for message in said if message.id in ids]

@@ -16,7 +16,7 @@ from providers.demo import Call, Reply, Say
 BEGINNING = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd"]
 REPLY = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
 CALLED = ["ToolCallsReceived", "ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd", "TurnEnd"]
-TOLD = ["TurnStart", "MessageStart", "MessageEnd"]
+REPORTED = ["TurnStart", "MessageStart", "MessageEnd"]
 """Return the events of a turn that starts with a program message to the model."""
 SCHEMA: JsonObject = {"type": "object", "properties": {"total": {"type": "number"}}, "required": ["total"]}
 

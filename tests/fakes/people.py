@@ -8,7 +8,7 @@ from harness.ports.interaction import UserInteraction
 from harness.user_requests import AllowOnce, Answer, Approval, ApprovalRequest, Denied, PlanDecision, Question
 
 
-class ScriptedPerson:
+class ScriptedUser:
     """User that approves once by default and records the requests."""
 
     def __init__(self) -> None:
@@ -36,4 +36,4 @@ class ScriptedPerson:
 
 
 if TYPE_CHECKING:
-    _: type[UserInteraction] = ScriptedPerson
+    _: type[UserInteraction] = ScriptedUser

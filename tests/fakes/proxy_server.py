@@ -105,11 +105,11 @@ def _event(delta: Delta, kinds: dict[int, str]) -> dict[str, Any]:
             kept = {"signature": signature, "redacted": redacted}
             return {"type": f"{kinds[index]}_end", "content_index": index, **kept}
         case Done(stop, usage, response_id, error):
-            told = {"usage": usage_of(usage), "cost": cost_of(usage.cost)}
+            reported = {"usage": usage_of(usage), "cost": cost_of(usage.cost)}
             if stop == "error":
                 failed = {"type": "error", "stop_reason": stop, "error_message": error}
-                return {**failed, "error_kind": "content_filtered", **told}
-            return {"type": "done", "stop_reason": stop, "response_id": response_id, **told}
+                return {**failed, "error_kind": "content_filtered", **reported}
+            return {"type": "done", "stop_reason": stop, "response_id": response_id, **reported}
 
 
 def request_in(body: dict[str, Any]) -> Request:
@@ -133,8 +133,8 @@ def _messages(messages: list[dict[str, Any]]) -> Iterator[ModelMessage]:
             case "user":
                 yield UserMessage(content, time=message["timestamp"])
             case "tool_result":
-                told = (message["tool_call_id"], message["tool_name"], content, message["is_error"])
-                yield ToolResult(*told, time=message["timestamp"])
+                reported = (message["tool_call_id"], message["tool_name"], content, message["is_error"])
+                yield ToolResult(*reported, time=message["timestamp"])
             case _:
                 counts = {name: count for name, count in message["usage"].items() if name != "total"}
                 dollars = {name: paid for name, paid in message["cost"].items() if name != "total"}

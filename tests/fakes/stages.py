@@ -168,12 +168,16 @@ async def picker(pilot: Pilot[object], app: CinchApp) -> None:
 
 
 async def sessions(pilot: Pilot[object], app: CinchApp) -> None:
-    told = (("Mend the prices", 40.0, False), ("为什么这么慢？", 7_200.0, True), ("A title " * 20, 400_000.0, False))
+    reported = (
+        ("Mend the prices", 40.0, False),
+        ("为什么这么慢？", 7_200.0, True),
+        ("A title " * 20, 400_000.0, False),
+    )
     summaries = [
         SessionSummary(
             Path(f"{title}.jsonl"), f"{size}", title, title, "/shop", "main", 0.0, NOW - before, size, locked
         )
-        for size, (title, before, locked) in enumerate(told, 1_000)
+        for size, (title, before, locked) in enumerate(reported, 1_000)
     ]
     await put(pilot, app, SessionPicker(summaries, now=NOW))
 

@@ -89,9 +89,9 @@ def _spell(writer: gguf.GGUFWriter, tokens: list[str], template: str) -> None:
         writer.add_chat_template(template)
 
 
-def _weigh(writer: gguf.GGUFWriter, width: int, told: Mapping[str, np.ndarray]) -> None:
+def _weigh(writer: gguf.GGUFWriter, width: int, reported: Mapping[str, np.ndarray]) -> None:
     # Half precision would lose nothing, but norms must be 32-bit floats.
-    for name, weights in told.items():
+    for name, weights in reported.items():
         writer.add_tensor(name, weights.astype(np.float16))
     for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm"):
         writer.add_tensor(f"{name}.weight", np.ones(width, dtype=np.float32))

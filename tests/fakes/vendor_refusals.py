@@ -30,7 +30,7 @@ class VendorRefusal:
     status: int
     body: Mapping[str, Any] | str
     kind: type[ProviderError]
-    told: str
+    reported: str
     wait: float | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 

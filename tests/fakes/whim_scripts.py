@@ -95,7 +95,7 @@ FAILURES: list[Part] = [
     Hang(),
     Deaf(),
 ]
-MENDABLE = FAILURES[:1] + FAILURES[5:8] + FAILURES[9:11]
+RETRYABLE = FAILURES[:1] + FAILURES[5:8] + FAILURES[9:11]
 ENDS = ["tool_use"] * 12 + ["stop"] * 6 + ["length", "error", "aborted", None]
 USAGES = [Usage(input=10, output=5), Usage(), Usage(input=700, output=200, cache_read=90)]
 

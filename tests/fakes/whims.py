@@ -193,7 +193,7 @@ def _clash(one: Risk, other: Risk) -> bool:
     return blind or bool(set(one.paths) & set(other.paths))
 
 
-class WhimPerson:
+class RandomUser:
     """User that answers from a list; an answer can also be an action."""
 
     def __init__(self, stage: Stage, answers: Sequence[Approval | str]) -> None:
@@ -347,4 +347,4 @@ def _do_when(stage: Stage, deed: Deed) -> None:
 
 
 if TYPE_CHECKING:
-    _: tuple[type[UserInteraction], type[InputGuardrail]] = (WhimPerson, Picky)
+    _: tuple[type[UserInteraction], type[InputGuardrail]] = (RandomUser, Picky)

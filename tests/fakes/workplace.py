@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fakes.people import ScriptedPerson
+from fakes.people import ScriptedUser
 
 from harness.messages import JsonValue
 from harness.ports.tool import Tool, ToolContext, ToolOutput
@@ -18,8 +18,8 @@ class Workplace:
     def __init__(self, root: Path, extra: Sequence[Path] = ()) -> None:
         self.root = root
         self.workspace = Workspace(root, extra, readable=[root.parent / "spilled"])
-        person = ScriptedPerson()
-        self.context = ToolContext("call-1", self.workspace, person, person.review_plan, root.parent / "spilled")
+        user = ScriptedUser()
+        self.context = ToolContext("call-1", self.workspace, user, user.review_plan, root.parent / "spilled")
 
     def put(self, path: str, content: str | bytes = "") -> Path:
         file = self.root / path

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes.people import ScriptedPerson
+from fakes.people import ScriptedUser
 
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
@@ -22,17 +22,17 @@ AT_ONCE = RetryPolicy(initial=0.0, max_delay=0.0, empty_delay=0.0)
 
 
 @pytest.fixture
-def person() -> ScriptedPerson:
-    return ScriptedPerson()
+def user() -> ScriptedUser:
+    return ScriptedUser()
 
 
 @pytest.fixture
-def make_agent(person: ScriptedPerson, tmp_path: Path) -> MakeAgent:
+def make_agent(user: ScriptedUser, tmp_path: Path) -> MakeAgent:
     """Create an agent in its own folder whose model plays the given replies."""
 
     def make(*script: Reply | str, tools: Sequence[Tool] = (), model: Model | None = None, **options: object) -> Agent:
         workspace = Workspace(tmp_path)
-        base = AgentOptions(user=person, workspace=workspace, retry=AT_ONCE, spill_dir=tmp_path / "spill")
+        base = AgentOptions(user=user, workspace=workspace, retry=AT_ONCE, spill_dir=tmp_path / "spill")
         return Agent(model or scripted(*script), tools, "You help.", replace(base, **options))
 
     return make

@@ -14,8 +14,8 @@ from fakes.whim_scripts import (
     BAD_CALLS,
     CALLS,
     FAILURES,
-    MENDABLE,
     PLAIN,
+    RETRYABLE,
     STRAYS,
     WORDS,
     Script,
@@ -24,7 +24,7 @@ from fakes.whim_scripts import (
     twisted,
 )
 from fakes.whim_tools import WhimTool
-from fakes.whims import Stage, WhimHooks, WhimPerson, meddle
+from fakes.whims import RandomUser, Stage, WhimHooks, meddle
 from hypothesis import HealthCheck, given, settings
 
 from harness.agent.agent import Agent
@@ -60,7 +60,7 @@ def stage_for(script: Script, folder: Path) -> Stage:
     stage.wire.replies = list(script.replies)
     stage.spare = WhimTool("peek", stage)
     options = AgentOptions(
-        user=WhimPerson(stage, script.answers),
+        user=RandomUser(stage, script.answers),
         workspace=Workspace(folder),
         spill_dir=folder / "spill",
         limits=Limits(max_turns=8),
@@ -148,9 +148,9 @@ def hold(script: Script, folder: Path) -> None:
 
 
 TOOLS = scripts(spoken([*CALLS, *PLAIN, *WORDS[:4]], most=6), answers=3)
-MODELS = scripts(spoken([*FAILURES, *MENDABLE * 4, *STRAYS, *WORDS * 2, *BAD_CALLS, *PLAIN, *PLAIN[:9] * 3]), twists=4)
+MODELS = scripts(spoken([*FAILURES, *RETRYABLE * 4, *STRAYS, *WORDS * 2, *BAD_CALLS, *PLAIN, *PLAIN[:9] * 3]), twists=4)
 PEOPLE = scripts(spoken([*PLAIN, *WORDS[:2]]), answers=5, acts=4, deeds=2, twists=3)
-INTERRUPTIONS = scripts(spoken([*CALLS, *PLAIN, *WORDS, *MENDABLE, *BAD_CALLS]), acts=1, deeds=5)
+INTERRUPTIONS = scripts(spoken([*CALLS, *PLAIN, *WORDS, *RETRYABLE, *BAD_CALLS]), acts=1, deeds=5)
 
 
 @EXAMPLES

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fakes.people import ScriptedPerson
+from fakes.people import ScriptedUser
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 from hypothesis import HealthCheck, given, settings
@@ -45,8 +45,8 @@ class Reader:
     """Agent that has read the file and then changes it; the user answers from a list."""
 
     def __init__(self, folder: Path, call: Call, *answers: Approval, content: bytes | None = None) -> None:
-        self.person = ScriptedPerson()
-        self.person.approvals = list(answers)
+        self.user = ScriptedUser()
+        self.user.approvals = list(answers)
         self.file = folder / "a.txt"
         if content is not None:
             self.file.write_bytes(content)
@@ -57,13 +57,13 @@ class Reader:
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         self.meanwhile()
-        return await self.person.approve(request)
+        return await self.user.approve(request)
 
     async def ask(self, question: Question) -> Answer:
-        return await self.person.ask(question)
+        return await self.user.ask(question)
 
     async def review_plan(self, plan: str) -> PlanDecision:
-        return await self.person.review_plan(plan)
+        return await self.user.review_plan(plan)
 
     async def go(self) -> str:
         await self.agent.prompt("go")
@@ -82,10 +82,10 @@ def edit(*edits: dict[str, str]) -> Call:
 async def test_rejected_hunk_is_not_written_and_reported_to_the_model(tmp_path: Path, call: Call):
     reader = Reader(tmp_path, call, AllowHunks((RejectedHunk(1, "keep ten as it is"),)), content=OLD.encode())
 
-    told = await reader.go()
+    reported = await reader.go()
 
     assert reader.file.read_text() == OLD.replace("line 2\n", "two\n").replace("line 19\n", "")
-    assert told.startswith(
+    assert reported.startswith(
         "The user allowed only a part of this change to a.txt: 2 of 3 hunks.\n"
         "Applied (lines of the file before): line 2; line 19.\n"
         "Rejected, so NOT applied:\n"
@@ -126,10 +126,10 @@ async def test_rejecting_every_hunk_denies_the_call_with_all_reasons(tmp_path: P
     resolved = []
     reader.agent.subscribe(lambda event: resolved.append(event) if isinstance(event, ToolApprovalResolved) else None)
 
-    told = await reader.go()
+    reported = await reader.go()
 
     assert reader.file.read_text() == OLD
-    assert "@@ line 2: no\n-line 2\n+two\n@@ line 10: not that" in told
+    assert "@@ line 2: no\n-line 2\n+two\n@@ line 10: not that" in reported
     assert [event.decision for event in resolved] == ["denied"]
 
 
@@ -138,25 +138,25 @@ async def test_revised_file_is_asked_again_and_written_as_revised(tmp_path: Path
         tmp_path, edit(*EDITS), ProposeRevision(NEW.replace("two", "TWO")), AllowOnce(), content=OLD.encode()
     )
 
-    told = await reader.go()
+    reported = await reader.go()
 
-    again = reader.person.asked[1]
+    again = reader.user.asked[1]
     assert again.is_revised
     assert again.view == DiffView("a.txt", OLD, NEW.replace("two", "TWO"))
     assert reader.file.read_text() == NEW.replace("two", "TWO")
-    assert "changed your proposal for a.txt" in told
-    assert "@@ line 2\n-two\n+TWO\n" in told
+    assert "changed your proposal for a.txt" in reported
+    assert "@@ line 2\n-two\n+TWO\n" in reported
 
 
 async def test_revised_change_can_be_allowed_in_part_or_denied(tmp_path: Path):
     wanted = NEW.replace("two", "TWO")
     parts = Reader(tmp_path, write(NEW), ProposeRevision(wanted), AllowHunks((RejectedHunk(1),)), content=OLD.encode())
 
-    told = await parts.go()
+    reported = await parts.go()
 
     assert parts.file.read_text() == OLD.replace("line 2\n", "TWO\n").replace("line 19\n", "")
-    assert "changed your proposal" in told
-    assert "2 of 3 hunks" in told
+    assert "changed your proposal" in reported
+    assert "2 of 3 hunks" in reported
     denied = Reader(tmp_path, write(NEW), ProposeRevision(wanted), Denied("after all not"), content=OLD.encode())
     assert await denied.go() == "The user denied this call: after all not"
     assert denied.file.read_text() == OLD
@@ -189,14 +189,14 @@ async def test_revised_command_is_assessed_again(tmp_path: Path):
     call = Call("bash", {"command": "echo one"})
     reader = Reader(tmp_path, call, ProposeRevision("sudo ls"), ProposeRevision("echo two"), AllowOnce())
 
-    told = await reader.go()
+    reported = await reader.go()
 
-    first, second, third = reader.person.asked
+    first, second, third = reader.user.asked
     assert (first.is_revised, first.risk.level) == (False, "execute")
     assert (second.view, second.risk.level, second.session) == (TerminalView("sudo ls", ""), "dangerous", ())
     assert third.call.arguments["command"] == "echo two"
-    assert "what ran is:\necho two\n" in told
-    assert told.endswith("Exit code: 0\ntwo")
+    assert "what ran is:\necho two\n" in reported
+    assert reported.endswith("Exit code: 0\ntwo")
 
 
 async def test_command_revised_into_a_forbidden_one_never_runs(tmp_path: Path):
@@ -213,16 +213,16 @@ async def test_file_changed_during_the_approval_is_left_alone(tmp_path: Path):
     assert reader.file.read_text() == f"{OLD}and more\n"
 
 
-async def test_decision_not_fitting_the_call_runs_nothing(make_agent: Callable[..., Agent], person):
+async def test_decision_not_fitting_the_call_runs_nothing(make_agent: Callable[..., Agent], user):
     tool = SimpleTool("bash", risk="execute")
     agent = make_agent(calls("bash", command="ls"), calls("bash", command="ls"), "done", tools=[tool])
-    person.approvals = [ProposeRevision("rm x"), AllowHunks((RejectedHunk(0),))]
+    user.approvals = [ProposeRevision("rm x"), AllowHunks((RejectedHunk(0),))]
 
     await agent.prompt("go")
 
     assert tool.ran == []
     assert [result.is_error for result in results_of(agent)] == [True, True]
-    assert [request.is_revisable for request in person.asked] == [False, False]
+    assert [request.is_revisable for request in user.asked] == [False, False]
 
 
 lines = st.lists(st.sampled_from(["a", "b", "c", "", "  d", "é“q”"]), max_size=14).map("\n".join)
@@ -245,7 +245,7 @@ async def test_any_selection_of_hunks_is_written_as_previewed(
     reader = Reader(tmp_path, call, answer, content=old.replace("\n", ending).encode())
     await reader.go()
 
-    assert reader.person.asked[0].view == view
+    assert reader.user.asked[0].view == view
     left = applied(view, [number for number in range(hunks) if number not in refused]) or ""
     written = reader.file.read_bytes().decode()
     assert written.replace("\r\n", "\n") == left

@@ -13,21 +13,21 @@ from tools.delegate import DelegateTool
 from tools.shell_risk import assess
 
 
-async def test_reading_is_allowed_and_writing_needs_approval(make_agent, person):
+async def test_reading_is_allowed_and_writing_needs_approval(make_agent, user):
     tools = [SimpleTool("read"), SimpleTool("write", risk="edit")]
     agent = make_agent(calls("read", "write"), "done", tools=tools)
 
     await agent.prompt("go")
 
-    assert [request.call.name for request in person.asked] == ["write"]
+    assert [request.call.name for request in user.asked] == ["write"]
     assert tools[1].ran == [{}]
 
 
-async def test_denied_call_never_runs_and_its_reason_reaches_the_model(make_agent, person, record):
+async def test_denied_call_never_runs_and_its_reason_reaches_the_model(make_agent, user, record):
     tool = SimpleTool("write", risk="edit")
     agent = make_agent(calls("write"), "done", tools=[tool])
     happened = record(agent)
-    person.deny("use the other file")
+    user.deny("use the other file")
 
     await agent.prompt("go")
 
@@ -39,18 +39,18 @@ async def test_denied_call_never_runs_and_its_reason_reaches_the_model(make_agen
     assert [name for name in happened.names if name in wanted] == list(wanted)
 
 
-async def test_session_permission_covers_the_tool_and_can_be_revoked(make_agent, person):
+async def test_session_permission_covers_the_tool_and_can_be_revoked(make_agent, user):
     tool = SimpleTool("write", risk="edit")
     agent = make_agent(calls("write"), calls("write"), "done", calls("write"), "done", tools=[tool])
-    person.approvals = [AllowForSession()]
+    user.approvals = [AllowForSession()]
 
     await agent.prompt("go")
-    asked_before = len(person.asked)
+    asked_before = len(user.asked)
     agent.state.grants.untrust("write")
     await agent.prompt("again")
 
     assert asked_before == 1
-    assert len(person.asked) == 2
+    assert len(user.asked) == 2
 
 
 class Shell(SimpleTool):
@@ -64,53 +64,53 @@ def shell_script(*commands: str) -> list[Reply]:
     return [calls("bash", command=command) for command in commands]
 
 
-async def test_session_grant_of_a_command_covers_its_prefix_and_no_other_command(make_agent, person):
+async def test_session_grant_of_a_command_covers_its_prefix_and_no_other_command(make_agent, user):
     asked = ("echo harmless", "git push origin master", "cd src && echo x", "python -c 'print(1)'", "sudo echo")
     spared = ("echo again", "cd src && echo y | echo", "python -c 'print(1)'")
     agent = make_agent(*shell_script(*asked, *spared), "done", tools=[Shell("bash")])
-    person.approvals = [AllowForSession(), AllowOnce(), AllowForSession(), AllowForSession(), AllowForSession()]
+    user.approvals = [AllowForSession(), AllowOnce(), AllowForSession(), AllowForSession(), AllowForSession()]
 
     await agent.prompt("go")
 
-    assert [request.call.arguments["command"] for request in person.asked] == list(asked)
+    assert [request.call.arguments["command"] for request in user.asked] == list(asked)
     assert agent.state.grants.session_grants == ("bash(echo …)", "bash(cd src …)", "bash(python -c 'print(1)')")
 
 
-async def test_session_grant_covers_subagents_by_the_same_prefix(make_agent, person):
-    person.approvals = [AllowForSession(), Denied()]
+async def test_session_grant_covers_subagents_by_the_same_prefix(make_agent, user):
+    user.approvals = [AllowForSession(), Denied()]
     script = {"go": [delegates("dig"), "ok"], "dig": [*shell_script("echo a", "echo b", "git push"), "done"]}
     agent = make_agent(model=cast(script), tools=[DelegateTool(), Shell("bash")])
 
     await agent.prompt("go")
 
-    assert [request.call.arguments["command"] for request in person.asked] == ["echo a", "git push"]
+    assert [request.call.arguments["command"] for request in user.asked] == ["echo a", "git push"]
     assert agent.state.grants.session_grants == ("bash(echo …)",)
 
 
-async def test_accepting_a_plan_with_its_edits_allows_edits_and_still_asks_for_commands(make_agent, person):
+async def test_accepting_a_plan_with_its_edits_allows_edits_and_still_asks_for_commands(make_agent, user):
     write, run = SimpleTool("write", risk="edit"), SimpleTool("run", risk="execute")
     tools = [write, run, SimpleTool("submit_plan", submit, risk="none")]
     agent = make_agent(calls("submit_plan"), calls("write", "run"), "done", tools=tools, mode=PLAN)
-    person.verdicts = [PlanDecision(accepted=True, allow_edits=True)]
+    user.verdicts = [PlanDecision(accepted=True, allow_edits=True)]
 
     await agent.prompt("go")
 
-    assert [request.call.name for request in person.asked] == ["run"]
+    assert [request.call.name for request in user.asked] == ["run"]
     assert write.ran == [{}]
 
 
-async def test_rule_covers_only_commands_with_the_same_prefix(make_agent, person):
+async def test_rule_covers_only_commands_with_the_same_prefix(make_agent, user):
     tool = SimpleTool("bash", risk="execute")
     script = [calls("bash", command=command) for command in ("git status", "git status", "git push")]
     agent = make_agent(*script, "done", tools=[tool])
-    person.approvals = [AllowAlways()]
+    user.approvals = [AllowAlways()]
 
     await agent.prompt("go")
 
-    assert [request.call.arguments["command"] for request in person.asked] == ["git status", "git push"]
+    assert [request.call.arguments["command"] for request in user.asked] == ["git status", "git push"]
 
 
-async def test_approvals_are_requested_in_call_order_before_anything_runs(make_agent, person):
+async def test_approvals_are_requested_in_call_order_before_anything_runs(make_agent, user):
     tools = [SimpleTool("first", risk="edit"), SimpleTool("second", risk="edit")]
     agent = make_agent(calls("first", "second"), "done", tools=tools)
     seen = []
@@ -118,42 +118,42 @@ async def test_approvals_are_requested_in_call_order_before_anything_runs(make_a
 
     await agent.prompt("go")
 
-    assert [request.call.name for request in person.asked] == ["first", "second"]
+    assert [request.call.name for request in user.asked] == ["first", "second"]
     assert seen.index("ToolExecutionStart") > max(i for i, name in enumerate(seen) if name == "ToolApprovalResolved")
 
 
-async def test_dangerous_call_needs_approval_even_when_trusted(make_agent, person):
+async def test_dangerous_call_needs_approval_even_when_trusted(make_agent, user):
     tool = SimpleTool("bash", risk="dangerous")
     agent = make_agent(calls("bash"), calls("bash"), "done", tools=[tool])
     agent.state.grants.trust("bash")
-    person.approvals = [AllowForSession()]
+    user.approvals = [AllowForSession()]
 
     await agent.prompt("go")
 
-    assert len(person.asked) == 2
-    assert person.asked[0].session == ()
-    assert person.asked[0].rule == ""
+    assert len(user.asked) == 2
+    assert user.asked[0].session == ()
+    assert user.asked[0].rule == ""
 
 
-async def test_forbidden_call_never_runs_even_with_approval_off(make_agent, person):
+async def test_forbidden_call_never_runs_even_with_approval_off(make_agent, user):
     tool = SimpleTool("bash", risk="forbidden")
     agent = make_agent(calls("bash"), "done", tools=[tool], approval="off")
 
     await agent.prompt("go")
 
     assert tool.ran == []
-    assert person.asked == []
+    assert user.asked == []
 
 
-async def test_reading_needs_approval_with_approval_on(make_agent, person):
+async def test_reading_needs_approval_with_approval_on(make_agent, user):
     agent = make_agent(calls("read"), "done", tools=[SimpleTool("read")], approval="on")
 
     await agent.prompt("go")
 
-    assert [request.call.name for request in person.asked] == ["read"]
+    assert [request.call.name for request in user.asked] == ["read"]
 
 
-async def test_impossible_call_is_answered_without_asking(make_agent, person):
+async def test_impossible_call_is_answered_without_asking(make_agent, user):
     class Hopeless(SimpleTool):
         async def preview(self, arguments, context):
             return ToolOutput.failure("old_string is not in the file")
@@ -162,14 +162,14 @@ async def test_impossible_call_is_answered_without_asking(make_agent, person):
 
     await agent.prompt("go")
 
-    assert person.asked == []
+    assert user.asked == []
     assert results_of(agent)[0].text == "old_string is not in the file"
 
 
-async def test_arguments_edited_by_the_user_are_used_and_reported_to_the_model(make_agent, person):
+async def test_arguments_edited_by_the_user_are_used_and_reported_to_the_model(make_agent, user):
     tool = SimpleTool("bash", risk="execute")
     agent = make_agent(calls("bash", command="ls /"), "done", tools=[tool])
-    person.approvals = [AllowWithArguments({"command": "ls"})]
+    user.approvals = [AllowWithArguments({"command": "ls"})]
 
     await agent.prompt("go")
 
@@ -177,7 +177,7 @@ async def test_arguments_edited_by_the_user_are_used_and_reported_to_the_model(m
     assert "changed the arguments" in results_of(agent)[0].text
 
 
-async def test_plan_mode_hides_and_blocks_mutating_tools(make_agent, person, requests):
+async def test_plan_mode_hides_and_blocks_mutating_tools(make_agent, user, requests):
     write, plan = SimpleTool("write", risk="edit"), SimpleTool("submit_plan", risk="none")
     agent = make_agent(calls("write"), "done", tools=[SimpleTool("read"), write, plan], mode=PLAN, approval="off")
 
@@ -193,7 +193,7 @@ async def submit(arguments, context) -> ToolOutput:
     return ToolOutput.text("accepted" if verdict.accepted else f"revise: {verdict.feedback}")
 
 
-async def test_accepted_plan_restores_the_tools(make_agent, person, record, requests):
+async def test_accepted_plan_restores_the_tools(make_agent, user, record, requests):
     tools = [SimpleTool("write", risk="edit"), SimpleTool("submit_plan", submit, risk="none")]
     agent = make_agent(calls("submit_plan"), calls("write"), "done", tools=tools, mode=PLAN)
     happened = record(agent)
@@ -206,11 +206,11 @@ async def test_accepted_plan_restores_the_tools(make_agent, person, record, requ
     assert tools[0].ran == [{}]
 
 
-async def test_rejected_plan_stays_in_plan_mode(make_agent, person, record):
+async def test_rejected_plan_stays_in_plan_mode(make_agent, user, record):
     tools = [SimpleTool("submit_plan", submit, risk="none")]
     agent = make_agent(calls("submit_plan"), "done", tools=tools, mode=PLAN)
     happened = record(agent)
-    person.verdicts = [PlanDecision(accepted=False, feedback="smaller steps")]
+    user.verdicts = [PlanDecision(accepted=False, feedback="smaller steps")]
 
     await agent.prompt("go")
 
@@ -219,7 +219,7 @@ async def test_rejected_plan_stays_in_plan_mode(make_agent, person, record):
     assert results_of(agent)[0].text == "revise: smaller steps"
 
 
-async def test_calls_next_to_an_accepted_plan_are_still_blocked(make_agent, person):
+async def test_calls_next_to_an_accepted_plan_are_still_blocked(make_agent, user):
     write = SimpleTool("write", risk="edit")
     tools = [write, SimpleTool("submit_plan", submit, risk="none")]
     agent = make_agent(calls("submit_plan", "write"), "done", tools=tools, mode=PLAN, approval="off")

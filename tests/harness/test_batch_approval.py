@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from fakes.people import ScriptedPerson
+from fakes.people import ScriptedUser
 from fakes.runs import calls, deeds, results_of
 from fakes.simple_tools import SimpleTool
 
@@ -31,7 +31,7 @@ from providers.demo import Call, Reply
 from tools.write import WriteTool
 
 
-class Decisive(ScriptedPerson):
+class Decisive(ScriptedUser):
     """User that answers the first request with `first`, built from it; then as scripted."""
 
     def __init__(self, *first: ApprovalDecision | None) -> None:
@@ -54,100 +54,100 @@ def ran(tools: list[SimpleTool]) -> list[str]:
     return [tool.name for tool in tools if tool.ran]
 
 
-def asked(person: ScriptedPerson) -> list[str]:
-    return [request.call.name for request in person.asked]
+def asked(user: ScriptedUser) -> list[str]:
+    return [request.call.name for request in user.asked]
 
 
-async def test_each_call_of_a_batch_is_asked_with_the_pending_ones(make_agent, person):
+async def test_each_call_of_a_batch_is_asked_with_the_pending_ones(make_agent, user):
     tools = [*three(), SimpleTool("look")]
     agent = make_agent(calls("a", "look", "b", "c"), "done", tools=tools)
 
     await agent.prompt("go")
 
-    assert [(each.position, each.total) for each in person.asked] == [(1, 3), (2, 3), (3, 3)]
-    assert [[other.call.name for other in each.others] for each in person.asked] == [["b", "c"], ["c"], []]
-    assert [(each.position, each.total) for each in person.asked[0].others] == [(2, 3), (3, 3)]
+    assert [(each.position, each.total) for each in user.asked] == [(1, 3), (2, 3), (3, 3)]
+    assert [[other.call.name for other in each.others] for each in user.asked] == [["b", "c"], ["c"], []]
+    assert [(each.position, each.total) for each in user.asked[0].others] == [(2, 3), (3, 3)]
 
 
 async def test_one_answer_allows_all_calls_and_each_is_reported(make_agent, record):
-    person, tools = Decisive(AllowOnce(), AllowOnce(), AllowOnce()), three()
-    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=person)
+    user, tools = Decisive(AllowOnce(), AllowOnce(), AllowOnce()), three()
+    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=user)
     happened = record(agent)
 
     await agent.prompt("go")
 
     assert ran(tools) == ["a", "b", "c"]
-    assert asked(person) == ["a"]
+    assert asked(user) == ["a"]
     assert deeds(happened.events)[:6] == ["request", "resolve", "request", "resolve", "request", "resolve"]
     assert [each.decision for each in happened.of(ToolApprovalResolved)] == ["once"] * 3
 
 
 async def test_one_answer_denies_all_calls(make_agent):
-    person, tools = Decisive(Denied("no"), Denied("no"), Denied("no")), three("dangerous")
-    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=person)
+    user, tools = Decisive(Denied("no"), Denied("no"), Denied("no")), three("dangerous")
+    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=user)
 
     await agent.prompt("go")
 
     assert ran(tools) == []
-    assert asked(person) == ["a"]
+    assert asked(user) == ["a"]
     assert [result.text for result in results_of(agent)] == ["The user denied this call: no"] * 3
 
 
 async def test_dangerous_call_is_not_allowed_by_a_batch_approval(make_agent):
-    person, tools = Decisive(AllowOnce(), AllowOnce(), AllowOnce()), three("dangerous")
-    person.deny()
-    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=person)
+    user, tools = Decisive(AllowOnce(), AllowOnce(), AllowOnce()), three("dangerous")
+    user.deny()
+    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=user)
 
     await agent.prompt("go")
 
-    assert asked(person) == ["a", "b"]
+    assert asked(user) == ["a", "b"]
     assert ran(tools) == ["a", "c"]
 
 
 async def test_dangerous_call_can_be_allowed_individually_before_its_turn(make_agent):
-    person, tools = Decisive(None, AllowOnce()), three("dangerous")
-    person.approvals = [Denied(), Denied()]
-    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=person)
+    user, tools = Decisive(None, AllowOnce()), three("dangerous")
+    user.approvals = [Denied(), Denied()]
+    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=user)
 
     await agent.prompt("go")
 
-    assert asked(person) == ["a", "a", "c"]
-    assert [(each.position, each.total) for each in person.asked] == [(1, 3), (1, 3), (3, 3)]
+    assert asked(user) == ["a", "a", "c"]
+    assert [(each.position, each.total) for each in user.asked] == [(1, 3), (1, 3), (3, 3)]
     assert ran(tools) == ["b"]
 
 
 async def test_unanswered_calls_of_a_batch_are_asked_again(make_agent):
-    person, tools = Decisive(None, None, Denied()), three()
-    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=person)
+    user, tools = Decisive(None, None, Denied()), three()
+    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=user)
 
     await agent.prompt("go")
 
-    assert asked(person) == ["a", "a", "b"]
-    assert [each.call.name for each in person.asked[1].others] == ["b"]
+    assert asked(user) == ["a", "a", "b"]
+    assert [each.call.name for each in user.asked[1].others] == ["b"]
     assert ran(tools) == ["a", "b"]
 
 
 async def test_permission_granted_for_another_call_covers_the_asked_one(make_agent, record):
-    person, tool = Decisive(None, AllowForSession()), SimpleTool("a", risk="edit")
-    agent = make_agent(calls("a", "a"), "done", tools=[tool], user=person)
+    user, tool = Decisive(None, AllowForSession()), SimpleTool("a", risk="edit")
+    agent = make_agent(calls("a", "a"), "done", tools=[tool], user=user)
     happened = record(agent)
 
     await agent.prompt("go")
 
     assert len(tool.ran) == 2
-    assert len(person.asked) == 1
+    assert len(user.asked) == 1
     assert agent.state.grants.trusted == {"a"}
     assert len(happened.of(ToolApprovalRequested)) == len(happened.of(ToolApprovalResolved)) == 1
 
 
 async def test_rule_from_one_call_lets_covered_calls_run_without_asking(make_agent):
-    person, tool = Decisive(None, AllowAlways()), SimpleTool("bash", risk="execute")
+    user, tool = Decisive(None, AllowAlways()), SimpleTool("bash", risk="execute")
     batch = Reply((Call("bash", {"command": "git push"}), *calls("bash", "bash", command="make test").parts))
-    agent = make_agent(batch, "done", tools=[tool], user=person)
+    agent = make_agent(batch, "done", tools=[tool], user=user)
 
     await agent.prompt("go")
 
-    assert [each.call.arguments["command"] for each in person.asked] == ["git push", "git push"]
+    assert [each.call.arguments["command"] for each in user.asked] == ["git push", "git push"]
     assert len(tool.ran) == 3
 
 
@@ -162,33 +162,37 @@ class Moody(SimpleTool):
 
 
 async def test_call_changed_since_its_approval_is_asked_again(make_agent):
-    person, tools = Decisive(AllowOnce(), AllowOnce()), [SimpleTool("a", risk="edit"), Moody("b", risk="edit")]
-    person.deny()
-    agent = make_agent(calls("a", "b"), "done", tools=tools, user=person)
+    user, tools = Decisive(AllowOnce(), AllowOnce()), [SimpleTool("a", risk="edit"), Moody("b", risk="edit")]
+    user.deny()
+    agent = make_agent(calls("a", "b"), "done", tools=tools, user=user)
 
     await agent.prompt("go")
 
-    assert asked(person) == ["a", "b"]
-    assert [each.view for each in person.asked] == [TextView("{}"), TextView("look 2")]
+    assert asked(user) == ["a", "b"]
+    assert [each.view for each in user.asked] == [TextView("{}"), TextView("look 2")]
     assert ran(tools) == ["a"]
 
 
 async def test_call_revised_before_its_turn_is_asked_in_its_new_form(make_agent, tmp_path):
-    person = Decisive(None, ProposeRevision("mine\n"))
-    person.approvals = [AllowOnce(), Denied()]
+    user = Decisive(None, ProposeRevision("mine\n"))
+    user.approvals = [AllowOnce(), Denied()]
     batch = Reply(tuple(Call("write_file", {"path": name, "content": "theirs\n"}) for name in ("a", "b")))
-    agent = make_agent(batch, "done", tools=[WriteTool()], user=person)
+    agent = make_agent(batch, "done", tools=[WriteTool()], user=user)
 
     await agent.prompt("go")
 
-    assert [(each.summary, each.is_revised) for each in person.asked] == [("a", False), ("a", False), ("b", True)]
+    assert [(each.summary, each.is_revised) for each in user.asked] == [
+        ("a", False),
+        ("a", False),
+        ("b", True),
+    ]
     assert (tmp_path / "a").exists()
     assert not (tmp_path / "b").exists()
 
 
-async def test_answer_naming_no_call_of_the_batch_runs_nothing(make_agent, person):
+async def test_answer_naming_no_call_of_the_batch_runs_nothing(make_agent, user):
     tool = SimpleTool("a", risk="edit")
-    person.approvals = [BatchApproval((CallApproval("of another reply", AllowOnce()),))]
+    user.approvals = [BatchApproval((CallApproval("of another reply", AllowOnce()),))]
     agent = make_agent(calls("a"), "done", tools=[tool])
 
     await agent.prompt("go")
@@ -199,15 +203,15 @@ async def test_answer_naming_no_call_of_the_batch_runs_nothing(make_agent, perso
 
 @pytest.mark.parametrize("answer", [AllowOnce(), AllowHunks((RejectedHunk(0),))])
 async def test_single_approval_is_accepted_for_a_batch(make_agent, answer: ApprovalDecision):
-    person, tool = Decisive(answer), SimpleTool("a", risk="edit")
-    agent = make_agent(calls("a"), "done", tools=[tool], user=person)
+    user, tool = Decisive(answer), SimpleTool("a", risk="edit")
+    agent = make_agent(calls("a"), "done", tools=[tool], user=user)
 
     await agent.prompt("go")
 
     assert len(tool.ran) == isinstance(answer, AllowOnce)
 
 
-async def test_tool_failing_during_preview_is_assessed_in_its_turn(make_agent, person):
+async def test_tool_failing_during_preview_is_assessed_in_its_turn(make_agent, user):
     class Broken(SimpleTool):
         async def preview(self, arguments: JsonObject, context: ToolContext) -> View:
             raise RuntimeError("not today")
@@ -217,8 +221,8 @@ async def test_tool_failing_during_preview_is_assessed_in_its_turn(make_agent, p
 
     await agent.prompt("go")
 
-    assert asked(person) == ["a"]
-    assert person.asked[0].others == ()
+    assert asked(user) == ["a"]
+    assert user.asked[0].others == ()
     assert "not today" in results_of(agent)[1].text
 
 

@@ -12,7 +12,7 @@ ENDS = ["ToolExecutionStart", "ToolExecutionEnd", "TurnEnd", "AgentEnd"]
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "reported"),
     [
         ('{"x": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested deeper than 100 levels"),
         ('{"x": ' + "[" * 200 + "]" * 200 + "}", "nested deeper than 100 levels"),
@@ -23,7 +23,7 @@ ENDS = ["ToolExecutionStart", "ToolExecutionEnd", "TurnEnd", "AgentEnd"]
         ('{"x": ' + "9" * 5_000 + "}", "4300 digits"),
     ],
 )
-async def test_invalid_json_arguments_do_not_run_and_can_be_serialized(make_agent, record, written, told):
+async def test_invalid_json_arguments_do_not_run_and_can_be_serialized(make_agent, record, written, reported):
     look = SimpleTool("look")
     agent = make_agent(Reply((Call("look", {}, raw=written),)), "done", tools=[look])
     seen = record(agent)
@@ -31,7 +31,7 @@ async def test_invalid_json_arguments_do_not_run_and_can_be_serialized(make_agen
     result = await agent.prompt("hi")
 
     assert (result.text, look.ran) == ("done", [])
-    assert told in results_of(agent)[0].text
+    assert reported in results_of(agent)[0].text
     assert [decode(Event, encode(event)) for event in seen.events] == seen.events
     assert [name for name in seen.names if name in ENDS] == [ENDS[0], ENDS[1], "TurnEnd", "TurnEnd", "AgentEnd"]
 

@@ -354,6 +354,6 @@ async def test_omitted_messages_are_reported_when_their_number_grows(make_agent,
 
     await agent.prompt("go")
 
-    told = [event.dropped for event in seen.of(CompactionEnd)]
-    assert told == sorted(set(told))
-    assert len(told) < len(seen.of(RequestStart)) / 2
+    reported = [event.dropped for event in seen.of(CompactionEnd)]
+    assert reported == sorted(set(reported))
+    assert len(reported) < len(seen.of(RequestStart)) / 2

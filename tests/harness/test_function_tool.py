@@ -155,21 +155,21 @@ async def test_agent_calls_a_function(make_agent, record):
     assert results_of(agent)[0].text == "1 days of rain in Ulm"
 
 
-async def test_function_without_declared_risk_requires_approval(make_agent, record, person):
+async def test_function_without_declared_risk_requires_approval(make_agent, record, user):
     ran: list[int] = []
 
     @tool
     def launch(count: int) -> None:
         ran.append(count)
 
-    person.deny("not now")
+    user.deny("not now")
     agent = make_agent(Reply((Call("launch", {"count": 1}),)), "Then not.", tools=[launch])
     seen = record(agent)
 
     await agent.prompt("Launch it")
 
     assert not ran
-    assert person.asked[0].summary == '{"count": 1}'
+    assert user.asked[0].summary == '{"count": 1}'
     assert whole(seen.names) == [*BEGUN, CALLED[0], *ASKED, *CALLED[1:], *LAST]
 
 
@@ -183,8 +183,8 @@ async def test_exception_in_a_function_is_reported_to_the_model(make_agent, reco
 
     await agent.prompt("Divide")
 
-    told = results_of(agent)[0]
-    assert (told.is_error, told.text) == (True, "divide failed: ZeroDivisionError: division by zero")
+    reported = results_of(agent)[0]
+    assert (reported.is_error, reported.text) == (True, "divide failed: ZeroDivisionError: division by zero")
     assert whole(seen.names) == [*BEGUN, *CALLED, *LAST]
 
 

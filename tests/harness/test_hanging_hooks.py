@@ -74,7 +74,7 @@ async def test_interrupted_calls_are_reported_to_hooks(make_agent):
     agent.abort()
     await run
 
-    assert hook.told == [
+    assert hook.reported == [
         "before slow",
         "after slow: [interrupted after 0.0 s by the user]",
         f"after change: {STOPPED}",
@@ -100,8 +100,8 @@ async def test_hooks_are_not_called_for_a_call_that_will_not_start(make_agent, r
     await run
 
     assert deeds(happened.events) == ["start change", "end change", "start again", "fail again"]
-    assert [told for told in hook.told if told.startswith("before")] == ["before change"]
-    assert hook.told[-1] == "after again: Skipped due to queued user message."
+    assert [reported for reported in hook.reported if reported.startswith("before")] == ["before change"]
+    assert hook.reported[-1] == "after again: Skipped due to queued user message."
 
 
 @pytest.mark.parametrize("how", ["abort", "steer"])
@@ -154,4 +154,4 @@ async def test_hook_swallowing_its_cancellation_does_not_let_anything_start(make
 
     assert deeds(happened.events) == ["start look", "fail look"]
     assert not tool.ran
-    assert next_hook.told == [f"after look: {STOPPED}"]
+    assert next_hook.reported == [f"after look: {STOPPED}"]

@@ -40,7 +40,7 @@ async def test_tool_results_start_and_end_as_messages_in_call_order_within_their
 
 
 async def test_history_is_rebuilt_from_events_of_runs_with_tools_steering_denial_block_and_abort(
-    make_agent, record, person
+    make_agent, record, user
 ):
     class NoLook(Hooks):
         async def before_tool(self, call):
@@ -49,7 +49,7 @@ async def test_history_is_rebuilt_from_events_of_runs_with_tools_steering_denial
     tools = [SimpleTool("look"), sleeper("slow", 30), SimpleTool("write", risk="edit"), SimpleTool("blocked")]
     script = [calls("look", "write", "blocked", "unknown"), calls("slow", "look"), calls("slow"), "after"]
     agent = make_agent(*script, tools=tools, hooks=[NoLook()])
-    person.approvals.append(Denied("no"))
+    user.approvals.append(Denied("no"))
     seen = record(agent)
 
     run = asyncio.create_task(agent.prompt([CustomMessage("mark", {"at": 1}), user("go")]))

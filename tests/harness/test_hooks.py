@@ -219,7 +219,7 @@ async def test_hanging_hook_is_cancelled_by_an_abort(make_agent, log, record, po
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
-async def test_after_loop_runs_on_every_path(make_agent, log, person):
+async def test_after_loop_runs_on_every_path(make_agent, log, user):
     class No:
         def check(self, message):
             return Reject("no")

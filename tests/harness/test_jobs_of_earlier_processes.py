@@ -15,7 +15,7 @@ def answered(details: dict[str, object], call_id: str = "1") -> ToolResult:
     return ToolResult(call_id, "bash", (Text("…"),), details=details)
 
 
-def told(text: str) -> UserMessage:
+def reported(text: str) -> UserMessage:
     return UserMessage((Text(text),), synthetic=True)
 
 
@@ -26,7 +26,7 @@ def told(text: str) -> UserMessage:
         ([answered(BEGUN)], ("job-7",)),
         ([answered(BEGUN), answered({**BEGUN, "state": "running", "exit_code": None}, "2")], ("job-7",)),
         ([answered(BEGUN), answered({**BEGUN, "state": "killed", "exit_code": None}, "2")], ()),
-        ([answered(BEGUN), told("[Background job-7 (make): ended with exit code 0 after 1 s. job_output …]")], ()),
+        ([answered(BEGUN), reported("[Background job-7 (make): ended with exit code 0 after 1 s. job_output …]")], ()),
         ([answered(BEGUN), answered({"job_id": "job-9"}, "2")], ("job-7", "job-9")),
     ],
 )

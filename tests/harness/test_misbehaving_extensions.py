@@ -207,7 +207,7 @@ async def test_tool_mutating_its_arguments_does_not_change_the_message(make_agen
 
 
 @pytest.mark.parametrize(
-    ("output", "told"),
+    ("output", "reported"),
     [
         (None, "it returned a NoneType instead of a ToolOutput"),
         ("words", "it returned a str instead of a ToolOutput"),
@@ -216,7 +216,7 @@ async def test_tool_mutating_its_arguments_does_not_change_the_message(make_agen
         (ToolOutput.text("words", details={"path": Path("here")}), "the details of its output are not JSON"),
     ],
 )
-async def test_invalid_tool_return_value_is_an_error_and_events_stay_serializable(make_agent, record, output, told):
+async def test_invalid_tool_return_value_is_an_error_and_events_stay_serializable(make_agent, record, output, reported):
     async def work(arguments, context):
         return output
 
@@ -226,7 +226,7 @@ async def test_invalid_tool_return_value_is_an_error_and_events_stay_serializabl
     result = await agent.prompt("hi")
 
     assert result.text == "done"
-    assert told in results_of(agent)[0].text
+    assert reported in results_of(agent)[0].text
     assert [decode(Event, encode(event)) for event in seen.events] == seen.events
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from fakes.people import ScriptedPerson
+from fakes.people import ScriptedUser
 from fakes.runs import calls, results_of, steer_now, texts_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
@@ -90,7 +90,7 @@ async def test_call_that_cannot_be_assessed_does_not_run_and_the_run_continues(m
 
 
 async def test_steering_during_an_open_request_skips_previously_allowed_calls(make_agent):
-    class Steering(ScriptedPerson):
+    class Steering(ScriptedUser):
         async def approve(self, request):
             agent.steer("no, wait")
             return await super().approve(request)
@@ -106,17 +106,17 @@ async def test_steering_during_an_open_request_skips_previously_allowed_calls(ma
 
 
 async def test_abort_withdraws_an_open_request(make_agent, record):
-    class Absent(ScriptedPerson):
+    class Absent(ScriptedUser):
         async def approve(self, request):
             self.asked.append(request)
             await asyncio.Event().wait()
 
-    person = Absent()
-    agent = make_agent(calls("change"), tools=[SimpleTool("change", risk="edit")], user=person)
+    user = Absent()
+    agent = make_agent(calls("change"), tools=[SimpleTool("change", risk="edit")], user=user)
     happened = record(agent)
 
     run = asyncio.create_task(agent.prompt("go"))
-    await until(lambda: person.asked)
+    await until(lambda: user.asked)
     agent.abort()
     await run
 

@@ -58,7 +58,7 @@ async def test_any_type_and_any_schema_is_accepted(make_agent, requests, schema,
 
 
 @pytest.mark.parametrize(
-    ("schema", "sent", "told"),
+    ("schema", "sent", "reported"),
     [
         (list[int], {"value": ["x"]}, "value[0]: Input should be a valid integer"),
         (list[int], {}, "value: required and missing"),
@@ -70,15 +70,15 @@ async def test_any_type_and_any_schema_is_accepted(make_agent, requests, schema,
         ({"type": "array", "items": {"$ref": "#"}}, {"value": [[1]]}, "value[0][0]: must be array, not integer 1"),
     ],
 )
-def test_validation_error_in_a_wrapped_answer_names_its_path(schema, sent, told):
+def test_validation_error_in_a_wrapped_answer_names_its_path(schema, sent, reported):
     with pytest.raises(InvalidArguments) as caught:
         output_type(schema).read(sent)
 
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "reported"),
     [
         ({"type": "objekt"}, "the schema of the answer is invalid"),
         (3, "3 cannot be an output type"),
@@ -86,10 +86,10 @@ def test_validation_error_in_a_wrapped_answer_names_its_path(schema, sent, told)
         (asyncio.Event, "cannot be an output type"),
     ],
 )
-async def test_invalid_schema_raises_before_anything_is_sent(make_agent, requests, schema, told):
+async def test_invalid_schema_raises_before_anything_is_sent(make_agent, requests, schema, reported):
     agent = make_agent(answer(GOOD))
 
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=reported):
         await agent.prompt_structured("Go", schema)
 
     assert not requests(agent)
@@ -139,9 +139,9 @@ def test_arbitrary_input_is_accepted_or_rejected_with_a_reason(value):
     for schema in (Invoice, SCHEMA, list[int]):
         form = output_type(schema)
         sent = value if isinstance(value, dict) else {"value": value}
-        told = ""
+        reported = ""
         try:
             form.read(sent)
         except InvalidArguments as error:
-            told = str(error)
-        assert all(line.startswith("- ") for line in told.splitlines())
+            reported = str(error)
+        assert all(line.startswith("- ") for line in reported.splitlines())

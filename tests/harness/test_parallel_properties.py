@@ -110,11 +110,11 @@ def test_each_call_and_run_has_one_start_and_one_end_for_any_outcome(case: Case)
         inner = event.event if isinstance(event, BranchEvent) else event
         by_run.setdefault(inner.run_id, []).append(inner)
     assert len(by_run) == len(case.scripts) + 1
-    for told in by_run.values():
-        started = [each.call.id for each in told if isinstance(each, ToolExecutionStart)]
-        assert sorted(started) == sorted(each.result.call_id for each in told if isinstance(each, ToolExecutionEnd))
+    for reported in by_run.values():
+        started = [each.call.id for each in reported if isinstance(each, ToolExecutionStart)]
+        assert sorted(started) == sorted(each.result.call_id for each in reported if isinstance(each, ToolExecutionEnd))
         assert len(started) == len(set(started))
-        assert isinstance(told[0], AgentStart)
-        assert [isinstance(each, AgentEnd) for each in told] == [False] * (len(told) - 1) + [True]
-    used = sum(each.usage.context for told in by_run.values() for each in told if isinstance(each, AgentEnd))
+        assert isinstance(reported[0], AgentStart)
+        assert [isinstance(each, AgentEnd) for each in reported] == [False] * (len(reported) - 1) + [True]
+    used = sum(each.usage.context for reported in by_run.values() for each in reported if isinstance(each, AgentEnd))
     assert used >= done.result.usage.context

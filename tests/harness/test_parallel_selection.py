@@ -106,10 +106,10 @@ async def test_messages_queued_meanwhile_are_sent_to_the_agents_model_afterwards
     done = await run
 
     assert said(agent) == ["hi", "A", "steering", "about steering", "follow-up", "about follow-up"]
-    told = [name for name in own(happened.events) if name != "MessageUpdate"]
+    reported = [name for name in own(happened.events) if name != "MessageUpdate"]
     asked = ["TurnStart", "MessageStart", "MessageEnd", "RequestStart", "MessageStart"]
     answered = ["MessageEnd", "UsageUpdate", "TurnEnd"]
-    assert told[3:] == [
+    assert reported[3:] == [
         *["ParallelStart", "ParallelEnd"],
         *["TurnStart", "MessageStart", *answered],
         *[*asked, *answered],
@@ -316,15 +316,15 @@ async def test_budget_is_counted_separately_in_each_run(make_agent):
     assert [each.result.text for each in done.outcomes] == ["done", "done"]
 
 
-async def test_user_permissions_are_shared_and_each_request_names_its_run(make_agent, person):
+async def test_user_permissions_are_shared_and_each_request_names_its_run(make_agent, user):
     agent = make_agent("never asked", tools=[SimpleTool("look")], approval="on")
-    person.deny("not now")
+    user.deny("not now")
 
     done = await run_parallel(
         agent, "hi", [ParallelVariant(model("a", calls("look"), "A")), ParallelVariant(model("b", calls("look"), "B"))]
     )
 
-    assert [each.label for each in person.asked] == ["demo/a: Look", "demo/b: Look"]
+    assert [each.label for each in user.asked] == ["demo/a: Look", "demo/b: Look"]
     assert [each.added[2].is_error for each in done.outcomes] == [True, False]
 
 
@@ -366,5 +366,5 @@ async def test_parallel_run_events_round_trip_through_json(make_agent, record):
 
     await run_parallel(agent, "hi", [ParallelVariant(model("a", "A")), ParallelVariant(failing("b"))])
 
-    told = [json.loads(json.dumps(encode(each))) for each in happened.events]
-    assert [decode(Event, each) for each in told] == happened.events
+    reported = [json.loads(json.dumps(encode(each))) for each in happened.events]
+    assert [decode(Event, each) for each in reported] == happened.events

@@ -31,19 +31,19 @@ async def test_guardrail_warning_is_added_once(make_agent):
     assert said(agent)[0] == "hi\n[Warning: mind the gap]"
 
 
-async def test_later_permission_of_the_user_applies_to_all(make_agent, person):
+async def test_later_permission_of_the_user_applies_to_all(make_agent, user):
     look = SimpleTool("look", risk="read")
     agent = make_agent("never asked", tools=[look], approval="off")
     agent.state.approval = "on"
 
     def loosen(event: object) -> None:
-        if person.asked:
+        if user.asked:
             agent.state.approval = "off"
 
     agent.subscribe(loosen)
     await run_parallel(agent, "hi", [ParallelVariant(model("a", calls("look"), calls("look"), "A"))])
 
-    assert len(person.asked) == 1
+    assert len(user.asked) == 1
     assert len(look.ran) == 2
 
 
@@ -75,8 +75,8 @@ async def test_reported_usage_includes_every_run(make_agent, record):
         agent, "hi", [ParallelVariant(model("a", spent("A", 10))), ParallelVariant(model("b", spent("B", 100)))]
     )
 
-    (told,) = happened.of(UsageUpdate)
-    assert (told.usage.input, told.total.input, told.context) == (10, 111, 11)
+    (reported,) = happened.of(UsageUpdate)
+    assert (reported.usage.input, reported.total.input, reported.context) == (10, 111, 11)
     inner = [each.event for each in happened.of(BranchEvent) if isinstance(each.event, UsageUpdate)]
     assert sorted(each.total.input for each in inner) == [10, 100]
 

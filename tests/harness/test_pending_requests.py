@@ -219,7 +219,7 @@ async def test_identical_requests_of_subagents_are_distinguished(make_agent, ans
     inner = [Reply((Call("ask", {}, id=name),)) for name in "ab"]
     agent = make_agent(tasks, *inner, "painted", "painted", "done", tools=[DelegateTool(), ask], user=answers)
     asked: list[str] = []
-    told: dict[str, str] = {}
+    reported: dict[str, str] = {}
 
     async for event in agent.stream("go"):
         match event:
@@ -229,23 +229,23 @@ async def test_identical_requests_of_subagents_are_distinguished(make_agent, ans
                     for each in reversed(asked):
                         answers.answer(each, Answer("free_text", each))
             case SubagentEvent(event=ToolExecutionEnd(result=result)):
-                told[result.call_id] = result.text
+                reported[result.call_id] = result.text
 
-    assert told == {"a": "free_text:a", "b": "free_text:b"}
+    assert reported == {"a": "free_text:a", "b": "free_text:b"}
 
 
 async def test_identical_requests_of_parallel_runs_are_distinguished(make_agent, answers):
     agent = make_agent("unused", tools=[asking_tool(Question("colour?"))], user=answers)
     branches = [ParallelVariant(scripted(Reply((Call("ask", {}, id=name),)), name)) for name in "ab"]
     asked: list[str] = []
-    told: dict[str, str] = {}
+    reported: dict[str, str] = {}
 
     def reply_once_both_ask(event) -> None:
         match event:
             case BranchEvent(event=QuestionAsked(call_id=call_id)):
                 asked.append(call_id)
             case BranchEvent(event=ToolExecutionEnd(result=result)):
-                told[result.call_id] = result.text
+                reported[result.call_id] = result.text
         if len(asked) == 2:
             for each in (asked.pop(), asked.pop()):
                 answers.answer(each, Answer("free_text", each))
@@ -253,15 +253,15 @@ async def test_identical_requests_of_parallel_runs_are_distinguished(make_agent,
     agent.subscribe(reply_once_both_ask)
     await run_parallel(agent, "go", branches)
 
-    assert told == {"a": "free_text:a", "b": "free_text:b"}
+    assert reported == {"a": "free_text:a", "b": "free_text:b"}
 
 
 async def test_question_published_twice_is_asked_once(answers):
     question = Question("colour?")
     for call_id in "ab":
-        told = QuestionAsked(call_id=call_id, question=question)
-        answers.observe(told)
-        answers.observe(BranchEvent(event=told))
+        reported = QuestionAsked(call_id=call_id, question=question)
+        answers.observe(reported)
+        answers.observe(BranchEvent(event=reported))
 
     asking = [asyncio.create_task(answers.ask(question)) for _ in range(2)]
     await until(lambda: len(answers.open) == 2)

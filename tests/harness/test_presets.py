@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes.people import ScriptedPerson
+from fakes.people import ScriptedUser
 from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
@@ -126,9 +126,9 @@ MakePreset = Callable[..., Agent]
 
 
 @pytest.fixture
-def make(person: ScriptedPerson, tmp_path: Path) -> MakePreset:
+def make(user: ScriptedUser, tmp_path: Path) -> MakePreset:
     def make_agent(name: str, *script: Reply | str, tools: tuple[SimpleTool, ...] = ()) -> Agent:
-        options = replace(preset(name), user=person, workspace=Workspace(tmp_path), spill_dir=tmp_path / "spill")
+        options = replace(preset(name), user=user, workspace=Workspace(tmp_path), spill_dir=tmp_path / "spill")
         return Agent(scripted(*script), tools, options=options)
 
     return make_agent
@@ -186,7 +186,7 @@ async def test_cinch_preset_stops_after_ten_turns(make):
     assert len(look.ran) == 10
 
 
-async def test_trustee_preset_runs_calls_sequentially_and_asks_about_each(make, record, person):
+async def test_trustee_preset_runs_calls_sequentially_and_asks_about_each(make, record, user):
     agent = make("trustee", calls("look", "look", path="x"), "done", tools=(SimpleTool("look"),))
     happened = record(agent)
 
@@ -196,7 +196,7 @@ async def test_trustee_preset_runs_calls_sequentially_and_asks_about_each(make, 
         "ToolExecutionStart",
         "ToolExecutionEnd",
     ] * 2
-    assert len(person.asked) == 2
+    assert len(user.asked) == 2
 
 
 @pytest.mark.parametrize(("name", "texts"), [("phi", ["first", "second"]), ("swink", ["first", "[interrupted"])])
@@ -214,11 +214,11 @@ async def test_phi_preset_finishes_a_batch_and_swink_interrupts_it(make, name, t
     assert [each.text.split()[0] for each in results_of(agent)] == texts
 
 
-async def test_cersei_preset_asks_nothing_but_blocks_forbidden_calls(make, person):
+async def test_cersei_preset_asks_nothing_but_blocks_forbidden_calls(make, user):
     danger, forbidden = SimpleTool("danger", risk="dangerous"), SimpleTool("forbidden", risk="forbidden")
     agent = make("cersei", calls("danger", "forbidden"), "done", tools=(danger, forbidden))
 
     await agent.prompt("go")
 
-    assert person.asked == []
+    assert user.asked == []
     assert (len(danger.ran), len(forbidden.ran)) == (1, 0)

@@ -21,8 +21,8 @@ HEAVY = {"pydantic", "jsonschema", "httpx", "textual", "rich", "filelock"}
 
 def modules_after(code: str) -> set[str]:
     report = f"{code}; import sys; print(' '.join(sys.modules))"
-    told = subprocess.run([sys.executable, "-c", report], cwd=ROOT, capture_output=True, text=True, check=True)
-    return set(told.stdout.split())
+    reported = subprocess.run([sys.executable, "-c", report], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(reported.stdout.split())
 
 
 @pytest.mark.parametrize("name", WHERE)
@@ -113,10 +113,10 @@ PORT_METHODS = {
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_class_has_a_docstring(name: str):
     # A dataclass without a docstring has its signature as docstring.
-    told = vars(load(name)).get("__doc__") or ""
+    reported = vars(load(name)).get("__doc__") or ""
 
-    assert told
-    assert not told.startswith(f"{name}(")
+    assert reported
+    assert not reported.startswith(f"{name}(")
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -96,8 +96,8 @@ async def test_mutating_call_clears_the_cache_however_it_ends(make_agent, record
     assert len(tools[0].ran) == 2
 
 
-async def test_denied_change_clears_nothing(make_agent, person, record):
-    person.deny()
+async def test_denied_change_clears_nothing(make_agent, user, record):
+    user.deny()
     tools = [SimpleTool("look", cacheable=True), SimpleTool("change", risk="edit")]
     agent = make_agent(calls("look"), calls("change"), calls("look"), "done", tools=tools)
     happened = record(agent)

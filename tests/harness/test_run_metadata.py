@@ -140,7 +140,7 @@ def test_cache_hit_rate_is_the_cached_fraction_of_the_input(usage, rate):
     assert usage.cache_hit_rate() == pytest.approx(rate)
 
 
-async def test_calls_of_a_reply_are_announced_before_any_decision(make_agent, record, person):
+async def test_calls_of_a_reply_are_announced_before_any_decision(make_agent, record, user):
     tools = [SimpleTool("look"), SimpleTool("write", risk="edit")]
     agent = make_agent(calls("write", "look"), calls("look"), "done", tools=tools)
     seen = record(agent)

@@ -48,7 +48,7 @@ def problems(value: JsonValue, schema: JsonObject = ORDER) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "reported"),
     [
         ({"items": [{}]}, ["items[0]: required and missing: name, kind"]),
         ({"items": [{"name": 1, "kind": "big"}]}, ["items[0].name: must be string, not integer 1"]),
@@ -67,8 +67,8 @@ def problems(value: JsonValue, schema: JsonObject = ORDER) -> list[str]:
         ({"count": 3, "items": [{"name": "a", "kind": "big"}]}, []),
     ],
 )
-def test_issue_names_the_path_the_value_and_the_expectation(value: JsonValue, told: list[str]):
-    assert problems(value) == told
+def test_issue_names_the_path_the_value_and_the_expectation(value: JsonValue, reported: list[str]):
+    assert problems(value) == reported
 
 
 def test_unknown_property_lists_the_known_ones():
@@ -154,7 +154,7 @@ def test_external_reference_is_not_fetched():
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "reported"),
     [
         ({"type": "strin"}, "the schema of order is invalid: type"),
         ({"properties": {"a": {"type": 3}}}, r"is invalid: properties\.a\.type"),
@@ -164,8 +164,8 @@ def test_external_reference_is_not_fetched():
         ([], "is invalid: it must be an object"),
     ],
 )
-def test_invalid_schema_is_reported_clearly(schema: JsonObject, told: str):
-    with pytest.raises(ConfigError, match=told):
+def test_invalid_schema_is_reported_clearly(schema: JsonObject, reported: str):
+    with pytest.raises(ConfigError, match=reported):
         problems({}, schema)
 
 
@@ -186,6 +186,6 @@ def test_jsonschema_is_imported_on_first_use_only():
         "print('jsonschema' in sys.modules)"
     )
 
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    reported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert told.stdout.split() == ["False", "False", "True"]
+    assert reported.stdout.split() == ["False", "False", "True"]

@@ -145,8 +145,8 @@ async def test_failing_judge_falls_back_to_the_first_successful_run():
 
 
 async def test_judge_usage_is_priced():
-    told = scripted(Reply((Say("1"),), usage=Usage(input=2_000_000, output=1_000_000)))
-    judge = Model(told.provider, told.spec, StaticModelInfo(ModelInfo(price=Price(1.0, 3.0))))
+    reported = scripted(Reply((Say("1"),), usage=Usage(input=2_000_000, output=1_000_000)))
+    judge = Model(reported.provider, reported.spec, StaticModelInfo(ModelInfo(price=Price(1.0, 3.0))))
     outcomes = [outcome(0, "a"), outcome(1, "b")]
 
     choice = await LlmJudge(judge).choose([ASKED], outcomes)

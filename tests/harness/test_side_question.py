@@ -17,11 +17,11 @@ async def test_side_question_sees_the_conversation_without_entering_it(make_agen
     agent = make_agent("It is 45.", "By Ada.")
     await agent.prompt("What is the total?")
     seen, before = record(agent), agent.history.messages
-    told: list[str] = []
+    reported: list[str] = []
 
-    reply = await agent.ask_side_question("Who wrote this?", told.append)
+    reply = await agent.ask_side_question("Who wrote this?", reported.append)
 
-    assert reply.text == "".join(told) == "By Ada."
+    assert reply.text == "".join(reported) == "By Ada."
     asked = requests(agent)[-1].messages
     assert asked[:-1] == before
     assert asked[-1].text.endswith("Who wrote this?")

@@ -364,17 +364,17 @@ def names(events: list[Event]) -> list[str]:
 
 MESSAGE = ("MessageStart", "MessageEnd")
 APPROVAL = ("ToolApprovalRequested", "ToolApprovalResolved")
-TOLD = ("TurnStart", *MESSAGE, "RequestStart", *MESSAGE)
+REPORTED = ("TurnStart", *MESSAGE, "RequestStart", *MESSAGE)
 CONVERSATION = [
     "AgentStart",
-    *(*TOLD, "UsageUpdate"),
+    *(*REPORTED, "UsageUpdate"),
     *("ToolCallsReceived", *APPROVAL, *APPROVAL),
     *("ToolExecutionStart", "ToolExecutionEnd"),
     *("ToolExecutionStart", "ToolExecutionUpdate", "ToolExecutionEnd"),
     *(*MESSAGE, *MESSAGE),
     "TurnEnd",
-    *(*TOLD, "UsageUpdate", "TurnEnd"),
-    *(*TOLD, "TurnEnd"),
+    *(*REPORTED, "UsageUpdate", "TurnEnd"),
+    *(*REPORTED, "TurnEnd"),
     "AgentEnd",
 ]
 

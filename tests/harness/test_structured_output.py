@@ -12,8 +12,8 @@ from fakes.invoices import (
     GOOD,
     INVOICE,
     REPLY,
+    REPORTED,
     SCHEMA,
-    TOLD,
     Invoice,
     answer,
     broken,
@@ -58,9 +58,9 @@ async def test_invalid_output_is_explained_and_retried(make_agent, record):
     assert await agent.prompt_structured("Read it", Invoice) == INVOICE
 
     assert whole(seen) == [*BEGINNING, *REPLY, *CALLED, "TurnStart", *REPLY, *CALLED, "AgentEnd"]
-    told = results_of(agent)[0]
-    assert told.is_error
-    assert told.text == (
+    reported = results_of(agent)[0]
+    assert reported.is_error
+    assert reported.text == (
         "Validation failed:\n- lines[0].price: Input should be greater than or equal to 0\n"
         "Call __structured_output again, corrected."
     )
@@ -86,7 +86,7 @@ async def test_reply_without_the_call_counts_and_is_answered(make_agent, record)
 
     assert await agent.prompt_structured("Read it", Invoice) == INVOICE
 
-    assert whole(seen) == [*BEGINNING, *REPLY, "TurnEnd", *TOLD, *REPLY, *CALLED, "AgentEnd"]
+    assert whole(seen) == [*BEGINNING, *REPLY, "TurnEnd", *REPORTED, *REPLY, *CALLED, "AgentEnd"]
     assert texts_of(agent)[1] == "Your answer was ignored. Give it by calling __structured_output."
 
 
@@ -98,7 +98,7 @@ async def test_three_replies_without_the_call_fail(make_agent, record):
         await agent.prompt_structured("Read it", Invoice)
 
     assert caught.value.attempts == 3
-    turn = [*TOLD, *REPLY, "TurnEnd"]
+    turn = [*REPORTED, *REPLY, "TurnEnd"]
     assert whole(seen) == [*BEGINNING, *REPLY, "TurnEnd", *turn, *turn, "AgentEnd"]
 
 
@@ -113,7 +113,7 @@ async def test_invalid_json_calls_count_too(make_agent, record):
     assert whole(seen) == [
         *(*BEGINNING, *REPLY, *CALLED),
         *("TurnStart", *REPLY, "TurnEnd"),
-        *(*TOLD, *REPLY, *CALLED, "AgentEnd"),
+        *(*REPORTED, *REPLY, *CALLED, "AgentEnd"),
     ]
 
 
@@ -139,12 +139,12 @@ async def test_other_tools_can_be_used_first_in_plan_mode_too(make_agent, record
     assert whole(seen) == [*BEGINNING, *REPLY, *CALLED, "TurnStart", *REPLY, *CALLED, "AgentEnd"]
 
 
-async def test_structured_output_needs_no_approval(make_agent, person):
+async def test_structured_output_needs_no_approval(make_agent, user):
     agent = make_agent(answer(GOOD), approval="on")
 
     assert await agent.prompt_structured("Read it", Invoice) == INVOICE
 
-    assert not person.asked
+    assert not user.asked
 
 
 async def test_first_valid_output_counts(make_agent):

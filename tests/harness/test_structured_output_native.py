@@ -11,7 +11,7 @@ from fakes.invoices import (
     GOOD,
     INVOICE,
     REPLY,
-    TOLD,
+    REPORTED,
     Invoice,
     answer,
     said,
@@ -53,7 +53,7 @@ async def test_invalid_text_output_is_explained_and_retried(native_agent, record
 
     assert await agent.prompt_structured("Read it", Invoice) == INVOICE
 
-    turn = [*TOLD, *REPLY, "TurnEnd"]
+    turn = [*REPORTED, *REPLY, "TurnEnd"]
     assert whole(seen) == [*BEGINNING, *REPLY, "TurnEnd", *turn, *turn, "AgentEnd"]
     assert texts_of(agent)[1] == (
         "Validation failed:\n- lines[0].price: Input should be greater than or equal to 0\n"
@@ -71,7 +71,7 @@ async def test_three_invalid_text_outputs_fail(native_agent, record):
 
     assert caught.value.attempts == 3
     assert "number: Field required" in caught.value.last_error
-    turn = [*TOLD, *REPLY, "TurnEnd"]
+    turn = [*REPORTED, *REPLY, "TurnEnd"]
     assert whole(seen) == [*BEGINNING, *REPLY, "TurnEnd", *turn, *turn, "AgentEnd"]
 
 
@@ -82,7 +82,7 @@ async def test_follow_up_after_the_output_does_not_change_it(native_agent, recor
 
     assert await agent.prompt_structured("Read it", Invoice) == INVOICE
 
-    assert whole(seen) == [*BEGINNING, *REPLY, "TurnEnd", *TOLD, *REPLY, "TurnEnd", "AgentEnd"]
+    assert whole(seen) == [*BEGINNING, *REPLY, "TurnEnd", *REPORTED, *REPLY, "TurnEnd", "AgentEnd"]
 
 
 async def test_follow_up_waits_when_no_output_came(native_agent, record):

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from fakes.family import cast, delegates, heard, inside, one
-from fakes.people import ScriptedPerson
+from fakes.people import ScriptedUser
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
@@ -38,8 +38,8 @@ RESULT = ["MessageStart", "MessageEnd"]
 ASKED = ["ToolApprovalRequested", "ToolApprovalResolved"]
 
 
-async def test_call_denied_by_the_user_does_not_run_in_a_subagent(make_agent, record, person):
-    person.deny("not that")
+async def test_call_denied_by_the_user_does_not_run_in_a_subagent(make_agent, record, user):
+    user.deny("not that")
     run = SimpleTool("run", risk="execute")
     agent = make_agent(model=one(calls("run", command="make"), "I could not."), tools=[DelegateTool(), run])
     seen = record(agent)
@@ -50,20 +50,20 @@ async def test_call_denied_by_the_user_does_not_run_in_a_subagent(make_agent, re
         *[*BEGIN, *REPLY, RECEIVED, *ASKED, *CALL, *RESULT, "TurnEnd", "TurnStart", *REPLY, "TurnEnd", "AgentEnd"],
     ]
     assert run.ran == []
-    assert [request.label for request in person.asked] == ["Sub-agent dig: Run"]
+    assert [request.label for request in user.asked] == ["Sub-agent dig: Run"]
     assert inside(seen.events, ToolExecutionEnd)[0].result.text == "The user denied this call: not that"
 
 
-async def test_delegation_itself_needs_no_approval(make_agent, person):
+async def test_delegation_itself_needs_no_approval(make_agent, user):
     agent = make_agent(model=one("done"), tools=[DelegateTool()], approval="on")
 
     await agent.prompt("go")
 
-    assert person.asked == []
+    assert user.asked == []
     assert [each.text for each in results_of(agent)] == ["done"]
 
 
-async def test_request_names_all_ancestors_of_the_asking_subagent(make_agent, person):
+async def test_request_names_all_ancestors_of_the_asking_subagent(make_agent, user):
     parts = {"go": [delegates("mid"), "ok"], "mid": [delegates("leaf"), "ok"]}
     leaf = [calls("run"), Reply((Call("ask_user", {"prompt": "Which?"}),)), "done"]
     tools = [DelegateTool(), SimpleTool("run", risk="execute"), AskTool()]
@@ -71,11 +71,11 @@ async def test_request_names_all_ancestors_of_the_asking_subagent(make_agent, pe
 
     await agent.prompt("go")
 
-    assert [request.label for request in person.asked] == ["Sub-agent mid: Sub-agent leaf: Run"]
-    assert [question.asker for question in person.questions] == ["Sub-agent mid: Sub-agent leaf"]
+    assert [request.label for request in user.asked] == ["Sub-agent mid: Sub-agent leaf: Run"]
+    assert [question.asker for question in user.questions] == ["Sub-agent mid: Sub-agent leaf"]
 
 
-async def test_forbidden_unknown_or_hook_denied_call_never_runs_at_any_depth(make_agent, record, person):
+async def test_forbidden_unknown_or_hook_denied_call_never_runs_at_any_depth(make_agent, record, user):
     bad, listed = SimpleTool("bad", risk="forbidden"), SimpleTool("listed")
     leaf = [calls("bad"), calls("listed"), calls("nothing"), "done"]
     parts = {"go": [delegates("mid"), "ok"], "mid": [delegates("leaf"), "done"], "leaf": leaf}
@@ -85,7 +85,7 @@ async def test_forbidden_unknown_or_hook_denied_call_never_runs_at_any_depth(mak
 
     await agent.prompt("go")
 
-    assert (bad.ran, listed.ran, person.asked) == ([], [], [])
+    assert (bad.ran, listed.ran, user.asked) == ([], [], [])
     ends = inside(seen.events, ToolExecutionEnd, depth=2)
     assert [each.result.is_error for each in ends] == [True, True]
     assert ends[0].result.text.startswith("Forbidden")
@@ -111,7 +111,7 @@ async def test_forbidden_unknown_or_hook_denied_call_never_runs_at_any_depth(mak
     ]
 
 
-async def test_subagent_cannot_write_in_plan_mode(make_agent, record, requests, tmp_path, person):
+async def test_subagent_cannot_write_in_plan_mode(make_agent, record, requests, tmp_path, user):
     script = [Reply((Call("write_file", {"path": "a.txt", "content": "x"}),)), "I may not."]
     agent = make_agent(model=one(*script), tools=[DelegateTool(), ReadTool(), WriteTool()], mode=PLAN, approval="off")
     seen = record(agent)
@@ -180,8 +180,8 @@ async def test_tool_removed_from_the_parent_is_removed_from_subagents(make_agent
     assert "unknown tool 'look'" in inside(seen.events, ToolExecutionEnd)[1].result.text
 
 
-async def test_permission_granted_to_a_subagent_applies_to_the_tool(make_agent, person):
-    person.approvals.append(AllowForSession())
+async def test_permission_granted_to_a_subagent_applies_to_the_tool(make_agent, user):
+    user.approvals.append(AllowForSession())
     run = SimpleTool("run", risk="edit")
     model = cast({"go": [delegates("dig"), calls("run"), "ok"], "dig": [calls("run"), calls("run"), "done"]})
     agent = make_agent(model=model, tools=[DelegateTool(), run])
@@ -189,10 +189,10 @@ async def test_permission_granted_to_a_subagent_applies_to_the_tool(make_agent, 
     await agent.prompt("go")
 
     assert len(run.ran) == 3
-    assert len(person.asked) == 1
+    assert len(user.asked) == 1
 
 
-class BusyPerson(ScriptedPerson):
+class BusyUser(ScriptedUser):
     """User that records requests made while another one is open."""
 
     def __init__(self) -> None:
@@ -218,16 +218,16 @@ class BusyPerson(ScriptedPerson):
 
 
 async def test_concurrent_agents_ask_one_at_a_time(make_agent):
-    person = BusyPerson()
+    user = BusyUser()
     asking = Reply((*delegates("a", "b", "c").parts, Call("ask_user", {"prompt": "Sure?"})))
     parts = {name: [calls("run"), "done"] for name in "abc"}
     tools = [DelegateTool(), SimpleTool("run", risk="execute"), AskTool()]
-    agent = make_agent(model=cast({"go": [asking, "ok"], **parts}), tools=tools, user=person)
+    agent = make_agent(model=cast({"go": [asking, "ok"], **parts}), tools=tools, user=user)
 
     await agent.prompt("go")
 
-    assert len(person.asked) == 3
-    assert person.most == 1
+    assert len(user.asked) == 3
+    assert user.most == 1
 
 
 async def test_stream_consumer_answers_for_subagents(make_agent):

@@ -60,9 +60,9 @@ async def test_parent_limit_stops_a_subagent(make_agent, record, limits, limit):
         ],
     ]
     assert result.limit == limit
-    (told,) = results_of(agent)
-    assert told.is_error
-    assert told.text.startswith("Sub-agent dig did not finish: the limit of")
+    (reported,) = results_of(agent)
+    assert reported.is_error
+    assert reported.text.startswith("Sub-agent dig did not finish: the limit of")
 
 
 async def test_subagent_out_of_turns_returns_its_partial_result(make_agent):
@@ -72,9 +72,9 @@ async def test_subagent_out_of_turns_returns_its_partial_result(make_agent):
 
     await agent.prompt("go")
 
-    (told,) = results_of(agent)
-    assert told.is_error
-    assert told.text == (
+    (reported,) = results_of(agent)
+    assert reported.is_error
+    assert reported.text == (
         "Sub-agent dig did not finish: the limit of 2 turns is reached\nIts last message:\n\nSo far: a"
     )
 

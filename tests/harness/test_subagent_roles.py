@@ -61,8 +61,8 @@ async def test_role_model_is_used_despite_parent_routing(make_agent):
     assert len(requests_of(routed)) == 2
 
 
-async def test_role_tools_require_the_same_approval(make_agent, record, person):
-    person.deny()
+async def test_role_tools_require_the_same_approval(make_agent, record, user):
+    user.deny()
     run = SimpleTool("run", risk="execute")
     worker = SubAgentTool("worker", "Works.", Role(scripted(calls("run"), "No leave."), tools=(run,)))
     agent = make_agent(asks("worker"), "ok", tools=[worker])
@@ -71,7 +71,7 @@ async def test_role_tools_require_the_same_approval(make_agent, record, person):
     await agent.prompt("go")
 
     assert run.ran == []
-    assert [request.label for request in person.asked] == ["Sub-agent worker: Run"]
+    assert [request.label for request in user.asked] == ["Sub-agent worker: Run"]
     assert len(inside(seen.events, ToolApprovalRequested)) == 1
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from fakes.call_hooks import Acting, Watching
-from fakes.people import ScriptedPerson
+from fakes.people import ScriptedUser
 from fakes.runs import calls, deeds, results_of, texts_of
 from fakes.simple_tools import SimpleTool
 
@@ -33,7 +33,7 @@ async def test_hooks_run_around_a_call_and_its_updates(make_agent):
 
     await agent.prompt("go")
 
-    assert hook.told == [
+    assert hook.reported == [
         "before look",
         "ToolExecutionStart",
         "before update of look",
@@ -52,7 +52,7 @@ async def test_suppressed_update_is_not_published_and_the_tool_continues(make_ag
 
     await agent.prompt("go")
 
-    assert hook.told == [
+    assert hook.reported == [
         "before look",
         "ToolExecutionStart",
         "before update of look",
@@ -70,7 +70,7 @@ async def test_blocked_call_has_a_result_and_no_events(make_agent, record):
     await agent.prompt("go")
 
     assert deeds(happened.events) == ["start look", "end look", "blocked change"]
-    assert hook.told == ["before look", "after look: look ran", "before change"]
+    assert hook.reported == ["before look", "after look: look ran", "before change"]
     assert [(result.text, result.is_error) for result in results_of(agent)] == [
         ("look ran", False),
         ("not on a Friday", True),
@@ -80,9 +80,9 @@ async def test_blocked_call_has_a_result_and_no_events(make_agent, record):
     assert not tools[1].ran
 
 
-async def test_hooks_run_after_the_approval_and_receive_every_outcome(make_agent, person, record):
+async def test_hooks_run_after_the_approval_and_receive_every_outcome(make_agent, user, record):
     hook = Watching()
-    person.deny("no")
+    user.deny("no")
     tools = [SimpleTool("change", risk="edit"), SimpleTool("look", required=("path",)), SimpleTool("see")]
     agent = make_agent(calls("change", "look", "nothing", "see"), "done", tools=tools, hooks=[hook])
     agent.subscribe(hook.see)
@@ -90,7 +90,7 @@ async def test_hooks_run_after_the_approval_and_receive_every_outcome(make_agent
     await agent.prompt("go")
 
     ended = ["ToolExecutionStart", "ToolExecutionEnd"]
-    assert [told.partition(":")[0] for told in hook.told] == [
+    assert [reported.partition(":")[0] for reported in hook.reported] == [
         *ended,
         "after change",
         *ended,
@@ -148,10 +148,10 @@ class Judging(SimpleTool):
     ],
 )
 async def test_changed_arguments_need_approval_like_any_others(
-    *, make_agent, person, record, risk: str, answer: Approval, wanted: list[str]
+    *, make_agent, user, record, risk: str, answer: Approval, wanted: list[str]
 ):
     tool = Judging("act")
-    person.approvals = [answer]
+    user.approvals = [answer]
     agent = make_agent(
         calls("act", risk="read"), "done", tools=[tool], hooks=[Watching({"act": Modify({"risk": risk})})]
     )
@@ -161,11 +161,11 @@ async def test_changed_arguments_need_approval_like_any_others(
 
     assert deeds(happened.events) == wanted
     assert bool(tool.ran) == (wanted[-1] == "end act")
-    assert [request.call.arguments for request in person.asked] == [{"risk": risk}] * (risk == "edit")
+    assert [request.call.arguments for request in user.asked] == [{"risk": risk}] * (risk == "edit")
 
 
 async def test_requests_about_changed_calls_are_asked_one_at_a_time(make_agent, record):
-    class Slow(ScriptedPerson):
+    class Slow(ScriptedUser):
         open = most = 0
 
         async def approve(self, request: ApprovalRequest) -> Approval:
@@ -176,21 +176,21 @@ async def test_requests_about_changed_calls_are_asked_one_at_a_time(make_agent, 
             self.open -= 1
             return AllowOnce()
 
-    person = Slow()
+    user = Slow()
     verdict = Modify({"risk": "edit", "path": "x"})
     tools = [Judging("one"), Judging("two")]
     agent = make_agent(
         calls("one", "two", risk="read"),
         "done",
         tools=tools,
-        user=person,
+        user=user,
         hooks=[Watching({"one": verdict, "two": verdict})],
     )
     happened = record(agent)
 
     await agent.prompt("go")
 
-    assert person.most == 1
+    assert user.most == 1
     assert [each for each in deeds(happened.events) if "re" in each[:2]] == ["request", "resolve"] * 2
     assert all(tool.ran for tool in tools)
 

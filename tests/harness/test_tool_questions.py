@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from fakes.people import ScriptedPerson
+from fakes.people import ScriptedUser
 from fakes.runs import calls, deeds, results_of, steer_now, until
 from fakes.simple_tools import SimpleTool
 
@@ -18,14 +18,14 @@ from tools import builtin_tools
 ASK = Call("ask_user", {"prompt": "which colour?"})
 
 
-class Absent(ScriptedPerson):
+class Absent(ScriptedUser):
     async def ask(self, question: Question) -> Answer:
         self.questions.append(question)
         await asyncio.Event().wait()
         return Answer("skipped")
 
 
-class OneEar(ScriptedPerson):
+class OneEar(ScriptedUser):
     """User that takes a while over each question, and counts how many are open at once."""
 
     open = most = 0
@@ -50,8 +50,8 @@ class OneEar(ScriptedPerson):
         return PlanDecision(accepted=True)
 
 
-async def test_question_and_answer_are_published_with_the_call(make_agent, person, record):
-    person.answers = [Answer("free_text", "blue")]
+async def test_question_and_answer_are_published_with_the_call(make_agent, user, record):
+    user.answers = [Answer("free_text", "blue")]
     agent = make_agent(Reply((ASK,)), "done", tools=builtin_tools())
     happened = record(agent)
 
@@ -67,25 +67,25 @@ async def test_question_and_answer_are_published_with_the_call(make_agent, perso
 FORM = Call("ask_user", {"questions": [{"prompt": "which?"}, {"prompt": "why?"}]})
 
 
-async def test_user_interface_for_single_questions_is_asked_each_in_turn(make_agent, person, record):
-    person.answers = [Answer("free_text", "blue"), Answer("skipped")]
-    agent = make_agent(Reply((FORM,)), "done", tools=builtin_tools(), user=person)
+async def test_user_interface_for_single_questions_is_asked_each_in_turn(make_agent, user, record):
+    user.answers = [Answer("free_text", "blue"), Answer("skipped")]
+    agent = make_agent(Reply((FORM,)), "done", tools=builtin_tools(), user=user)
     happened = record(agent)
 
     await agent.prompt("go")
 
-    assert [question.prompt for question in person.questions] == ["which?", "why?"]
+    assert [question.prompt for question in user.questions] == ["which?", "why?"]
     assert [event.question.prompt for event in happened.of(QuestionAsked)] == ["which?", "why?"]
     assert [event.answer.status for event in happened.of(QuestionAnswered)] == ["free_text", "skipped"]
 
 
 async def test_batched_questions_are_all_skipped_when_withdrawn(make_agent, record):
-    person = Absent()
-    agent = make_agent(Reply((FORM,)), "done", tools=builtin_tools(), user=person)
+    user = Absent()
+    agent = make_agent(Reply((FORM,)), "done", tools=builtin_tools(), user=user)
     happened = record(agent)
 
     run = asyncio.create_task(agent.prompt("go"))
-    await until(lambda: person.questions)
+    await until(lambda: user.questions)
     agent.abort()
     await run
 
@@ -94,12 +94,12 @@ async def test_batched_questions_are_all_skipped_when_withdrawn(make_agent, reco
 
 @pytest.mark.parametrize("how", ["abort", "steer"])
 async def test_withdrawn_question_is_skipped(make_agent, record, how: str):
-    person = Absent()
-    agent = make_agent(Reply((ASK,)), "done", tools=builtin_tools(), user=person)
+    user = Absent()
+    agent = make_agent(Reply((ASK,)), "done", tools=builtin_tools(), user=user)
     happened = record(agent)
 
     run = asyncio.create_task(agent.prompt("go"))
-    await until(lambda: person.questions)
+    await until(lambda: user.questions)
     agent.abort() if how == "abort" else steer_now(agent, "never mind")
     await run
 
@@ -108,15 +108,15 @@ async def test_withdrawn_question_is_skipped(make_agent, record, how: str):
 
 
 async def test_questions_of_several_calls_are_asked_one_at_a_time(make_agent, record):
-    person = OneEar()
+    user = OneEar()
     batch = Reply((ASK, Call("submit_plan", {"plan": "1. paint"}), Call("ask_user", {"prompt": "how?"})))
-    agent = make_agent(batch, "done", tools=builtin_tools(), user=person, mode=PLAN)
+    agent = make_agent(batch, "done", tools=builtin_tools(), user=user, mode=PLAN)
     happened = record(agent)
 
     await agent.prompt("go")
 
     wanted = ("QuestionAsked", "QuestionAnswered", "PlanSubmitted", "ModeChanged")
-    assert person.most == 1
+    assert user.most == 1
     assert [name for name in happened.names if name in wanted] == [
         "QuestionAsked",
         "QuestionAnswered",
@@ -128,16 +128,16 @@ async def test_questions_of_several_calls_are_asked_one_at_a_time(make_agent, re
     assert not any(result.is_error for result in results_of(agent))
 
 
-async def test_call_can_request_approval_itself(make_agent, person):
+async def test_call_can_request_approval_itself(make_agent, user):
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
-        return ToolOutput.text(type(await context.user.approve(person.asked[0])).__name__)
+        return ToolOutput.text(type(await context.user.approve(user.asked[0])).__name__)
 
     agent = make_agent(calls("act"), "done", tools=[SimpleTool("act", work, risk="edit")])
 
     await agent.prompt("go")
 
     assert results_of(agent)[0].text == "AllowOnce"
-    assert len(person.asked) == 2
+    assert len(user.asked) == 2
 
 
 async def test_end_event_names_the_subagent_run(make_agent, record):

@@ -115,7 +115,7 @@ async def test_optional_context_is_filled_in(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         ({"colour": "red", "when": "2026-01-02"}, "where: Field required"),
         ({"where": {"x": "a"}, "colour": "red", "when": "2026-01-02"}, "where.x: Input should be a valid integer"),
@@ -128,17 +128,17 @@ async def test_optional_context_is_filled_in(tmp_path: Path):
         ({"context": {}}, "context: unknown property"),
     ],
 )
-def test_invalid_arguments_are_reported_with_path_and_reason(arguments: JsonObject, told: str):
+def test_invalid_arguments_are_reported_with_path_and_reason(arguments: JsonObject, reported: str):
     with pytest.raises(InvalidArguments) as caught:
         everything.validate(arguments)
 
     first, *problems, last = str(caught.value).splitlines()
     assert first == "The arguments of everything do not fit its schema:"
     assert last == "Send the call again, corrected."
-    assert any(problem.startswith(f"- {told}") for problem in problems)
+    assert any(problem.startswith(f"- {reported}") for problem in problems)
 
 
-def untold(a): ...
+def unreported(a): ...
 def many(*a: int): ...
 def any_named(**a: int): ...
 def by_place(a: int, /): ...
@@ -148,9 +148,9 @@ def no_schema(a: threading.Event): ...
 
 
 @pytest.mark.parametrize(
-    ("function", "told"),
+    ("function", "reported"),
     [
-        (untold, "untold: a has no type hint"),
+        (unreported, "untold: a has no type hint"),
         (many, r"many: a model cannot fill \*a"),
         (any_named, r"any_named: a model cannot fill \*\*a"),
         (by_place, "by_place: a is positional-only"),
@@ -161,8 +161,8 @@ def no_schema(a: threading.Event): ...
         (lambda: None, "invalid tool name '<lambda>'"),
     ],
 )
-def test_unsupported_function_raises_at_definition(function, told: str):
-    with pytest.raises(ConfigError, match=told):
+def test_unsupported_function_raises_at_definition(function, reported: str):
+    with pytest.raises(ConfigError, match=reported):
         tool(function)
 
 
@@ -235,8 +235,8 @@ def rest(a: int, b: str, c: int) -> None:
 def test_three_docstring_styles_are_parsed(function, second: str, third: str | None):
     made = tool(function)
 
-    told = [part.get("description") for part in properties(made).values()]
-    assert (made.description, told) == ("Does it, and well.", ["The first: with more.", second, third])
+    reported = [part.get("description") for part in properties(made).values()]
+    assert (made.description, reported) == ("Does it, and well.", ["The first: with more.", second, third])
 
 
 def only_arguments(a: int) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 import pytest
-from fakes.people import ScriptedPerson
+from fakes.people import ScriptedUser
 from fakes.runs import calls, deeds, results_of, steer_now, until
 from fakes.simple_tools import SimpleTool, sleeper
 
@@ -180,7 +180,7 @@ async def test_call_with_a_timeout_does_not_start_after_another_aborted_the_run(
     assert sorted(deeds(happened.events)) == ["end abort", "fail look", "start abort", "start look"]
 
 
-class Thoughtful(ScriptedPerson):
+class Thoughtful(ScriptedUser):
     """Tool that takes longer than any timeout."""
 
     async def ask(self, question: Question) -> Answer:

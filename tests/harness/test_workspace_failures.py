@@ -25,7 +25,7 @@ from harness.workspace.workspace import Workspace
 
 
 @pytest.fixture
-def stranger() -> Iterator[None]:
+def untrusted() -> Iterator[None]:
     if os.geteuid() != 0:
         yield
         return
@@ -120,7 +120,7 @@ async def test_encoding_is_kept_after_its_evidence_is_removed(workspace: Workspa
     assert (root / "a.txt").read_bytes() == "süß\n".encode("latin-1")
 
 
-async def test_read_only_file_and_folder_are_unchanged(stranger: None):
+async def test_read_only_file_and_folder_are_unchanged(untrusted: None):
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         (root / "a.txt").write_text("old\n")

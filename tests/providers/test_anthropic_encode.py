@@ -194,7 +194,7 @@ def test_a_budget_of_ones_own_is_kept_above_the_least() -> None:
         ("qwen3-coder", "minimal", {"type": "enabled", "budget_tokens": 1024}, None),
     ],
 )
-def test_each_model_is_told_to_think_in_its_own_form(
+def test_each_model_gets_its_own_thinking_parameters(
     model: str, level: ThinkingLevel, thinking: JsonObject | str | None, effort: str | None
 ) -> None:
     body = body_of(user("Go"), model=model, thinking=level)

@@ -106,7 +106,7 @@ async def test_a_gateway_may_want_neither(serve: Serve, model_at: ModelAt, ask: 
 
 
 @pytest.mark.parametrize(
-    ("told", "base_url", "host"),
+    ("reported", "base_url", "host"),
     [
         ({}, None, "https://bedrock-runtime.us-east-1.amazonaws.com"),
         ({"AWS_DEFAULT_REGION": "eu-west-3"}, None, "https://bedrock-runtime.eu-west-3.amazonaws.com"),
@@ -121,9 +121,9 @@ async def test_a_gateway_may_want_neither(serve: Serve, model_at: ModelAt, ask: 
 )
 @pytest.mark.usefixtures("key")
 def test_the_region_makes_the_host(
-    monkeypatch: pytest.MonkeyPatch, told: dict[str, str], base_url: str | None, host: str
+    monkeypatch: pytest.MonkeyPatch, reported: dict[str, str], base_url: str | None, host: str
 ) -> None:
-    for variable, value in told.items():
+    for variable, value in reported.items():
         monkeypatch.setenv(variable, value)
 
     assert site(base_url).endpoint.base_url == host
@@ -143,7 +143,7 @@ def test_the_region_of_a_profile_is_known(
 
 
 @pytest.mark.usefixtures("keys")
-async def test_a_host_of_amazons_tells_the_region_it_is_signed_for() -> None:
+async def test_an_amazon_host_determines_the_signing_region() -> None:
     here = site("https://vpce-1.bedrock-runtime.eu-west-1.vpce.amazonaws.com")
 
     endpoint, headers = await here.authorize(UnsignedRequest("POST", here.endpoint.base_url + "/model/x"), None)
@@ -159,12 +159,12 @@ def test_what_would_lead_elsewhere_is_no_region(monkeypatch: pytest.MonkeyPatch)
         connect("bedrock/m")
 
 
-async def test_without_any_credentials_one_is_told_how_to_get_some(ask: Asker) -> None:
+async def test_missing_credentials_name_how_to_get_some(ask: Asker) -> None:
     with pytest.raises(AuthenticationFailed, match="no AWS credentials found; log in with: aws sso login, or"):
         await ask(connect("bedrock/m"))
 
 
-async def test_who_logs_in_later_is_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_later_login_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     here = site()
     asked = UnsignedRequest("POST", here.endpoint.base_url + "/model/x")
     with pytest.raises(AuthenticationFailed):
@@ -177,14 +177,14 @@ async def test_who_logs_in_later_is_let_in(monkeypatch: pytest.MonkeyPatch) -> N
     assert KEYS.access_key in headers["authorization"]
 
 
-async def test_a_profile_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, ask: Asker) -> None:
+async def test_a_profile_that_is_not_there_is_reported(monkeypatch: pytest.MonkeyPatch, ask: Asker) -> None:
     monkeypatch.setenv("AWS_PROFILE", "nobody")
 
     with pytest.raises(AuthenticationFailed, match=r"aws sso login.*nobody"):
         await ask(connect("bedrock/m"))
 
 
-def test_without_a_key_and_without_the_extra_both_ways_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_key_and_without_the_extra_both_ways_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("providers.bedrock.backend.can_sign", lambda: False)
 
     with pytest.raises(ConfigError, match=r"AWS_BEARER_TOKEN_BEDROCK; .*pip install 'cinch-tui\[bedrock\]'"):

@@ -179,7 +179,7 @@ def test_every_stop_reason_has_its_meaning(stop: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stop", "told"),
+    ("stop", "reported"),
     [
         ("guardrail_intervened", "guardrail"),
         ("content_filtered", "content filter"),
@@ -187,9 +187,9 @@ def test_every_stop_reason_has_its_meaning(stop: str, reason: str) -> None:
         ("malformed_tool_use", "tool call"),
     ],
 )
-def test_a_reply_that_was_stopped_says_why(stop: str, told: str) -> None:
+def test_a_reply_that_was_stopped_says_why(stop: str, reported: str) -> None:
     assert ended(stop).stop_reason == "error"
-    assert told in (ended(stop).error or "")
+    assert reported in (ended(stop).error or "")
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_an_exception_inside_the_stream_has_its_own_error(kind: str, message: st
     assert message in str(caught.value)
 
 
-def test_an_error_that_is_told_in_headers_is_one() -> None:
+def test_an_error_that_is_reported_in_headers_is_one() -> None:
     sent = frame(b"", message_type="error", error_code="InternalFailure", error_message="It broke.")
 
     with pytest.raises(NetworkError, match=r"It broke\."):

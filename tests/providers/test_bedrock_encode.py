@@ -58,11 +58,11 @@ def called(call_id: str, name: str = "read_file") -> ToolCall:
     return ToolCall(call_id, name, {"path": "a.py"})
 
 
-def test_the_simplest_request_holds_nothing_that_was_not_said() -> None:
+def test_the_simplest_request_contains_no_defaults() -> None:
     assert body_of() == {"messages": [{"role": "user", "content": [{"text": "Hi"}]}]}
 
 
-def test_what_was_said_is_in_its_place() -> None:
+def test_each_message_is_in_its_place() -> None:
     body = body_of(system="Be brief.", tools=(READ,), max_tokens=500, temperature=0.5)
 
     assert body["system"] == [{"text": "Be brief."}]
@@ -77,7 +77,7 @@ def test_a_tool_without_words_and_schema_is_still_one() -> None:
     assert tools == [{"toolSpec": {"name": "look", "inputSchema": {"json": {"type": "object"}}}}]
 
 
-def test_results_of_parallel_calls_come_in_order_before_what_was_said_after_them() -> None:
+def test_results_of_parallel_calls_come_in_order_before_later_messages() -> None:
     body = body_of(
         user("Go"),
         reply(Text("Looking."), called("a"), called("b", "bash")),
@@ -104,7 +104,7 @@ def test_results_of_parallel_calls_come_in_order_before_what_was_said_after_them
     ]
 
 
-def test_a_model_that_sees_no_images_in_results_sees_them_beside() -> None:
+def test_images_of_results_follow_them_for_models_that_reject_images_in_results() -> None:
     body = body_of(user("Go"), reply(called("a")), ToolResult("a", "read_file", (PNG,), is_error=True))
 
     result, words, image = turns(body)[2][1]
@@ -113,13 +113,13 @@ def test_a_model_that_sees_no_images_in_results_sees_them_beside() -> None:
     assert image["image"]["format"] == "png"
 
 
-def test_an_image_of_a_kind_that_is_not_taken_is_told_in_words() -> None:
+def test_an_image_of_a_kind_that_is_not_taken_is_described_in_text() -> None:
     body = body_of(UserMessage((Image("image/bmp", "Qk0="),)))
 
     assert turns(body)[0][1] == [{"text": "(an image of type image/bmp, which the service does not support)"}]
 
 
-def test_roles_alternate_and_a_person_begins() -> None:
+def test_roles_alternate_starting_with_the_user() -> None:
     body = body_of(reply(Text("a")), reply(Text("b")), user("c"), user("d"), reply(Text(" ")), user("e"))
 
     assert turns(body) == [
@@ -182,7 +182,7 @@ def test_signed_thinking_goes_back_to_its_own_model_alone() -> None:
         (LLAMA, "high", None, {"temperature": 1.0}),
     ],
 )
-def test_each_family_is_told_to_think_in_its_own_way(
+def test_each_family_gets_its_own_thinking_parameters(
     model: str, level: ThinkingLevel, fields: JsonObject | None, config: JsonObject | None
 ) -> None:
     body = body_of(model=model, level=level, temperature=1.5)
@@ -226,15 +226,15 @@ def test_what_a_model_does_not_take_is_left_out() -> None:
     assert "JSON Schema" in str(body["system"])
 
 
-def test_an_answer_in_a_form_is_held_to_it_or_told_of_it() -> None:
+def test_structured_output_is_enforced_by_the_service_or_described_in_the_prompt() -> None:
     held = body_of(model=CLAUDE, output_schema=ANSWER)
-    told = body_of(model=CLAUDE, output_schema=OutputSchema("M", {"type": "object", "additionalProperties": True}))
+    reported = body_of(model=CLAUDE, output_schema=OutputSchema("M", {"type": "object", "additionalProperties": True}))
 
     form = held["outputConfig"]["textFormat"]["structure"]["jsonSchema"]
     assert json.loads(form["schema"])["additionalProperties"] is False
     assert "system" not in held
-    assert "outputConfig" not in told
-    assert "JSON Schema" in str(told["system"])
+    assert "outputConfig" not in reported
+    assert "JSON Schema" in str(reported["system"])
 
 
 @pytest.mark.parametrize(

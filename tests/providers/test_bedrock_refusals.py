@@ -44,7 +44,7 @@ async def test_a_refused_signature_shows_no_session_token(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(
-    ("refusal", "kind", "told"),
+    ("refusal", "kind", "reported"),
     [
         (Failure(403, "The security token included in the request is expired"), AuthenticationFailed, "expired"),
         (
@@ -76,7 +76,7 @@ async def test_a_refused_signature_shows_no_session_token(serve: Serve) -> None:
 )
 @pytest.mark.usefixtures("key")
 async def test_each_refusal_has_its_own_error(
-    serve: Serve, model_at: ModelAt, ask: Asker, *, refusal: Failure, kind: type[ProviderError], told: str
+    serve: Serve, model_at: ModelAt, ask: Asker, *, refusal: Failure, kind: type[ProviderError], reported: str
 ) -> None:
     server = serve([refusal])
     server.models = ("some-models", "other")
@@ -85,7 +85,7 @@ async def test_each_refusal_has_its_own_error(
         await ask(model_at(server, "bedrock"))
 
     assert type(caught.value) is kind
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
     assert KEY not in str(caught.value)
 
 
@@ -156,7 +156,7 @@ async def test_a_thought_that_is_not_taken_back_is_left_out_and_new_ones_stay(se
     assert all("budget_tokens" in str(request.body) for request in server.requests)
 
 
-async def test_a_turn_that_another_model_began_goes_on_without_thinking(serve: Serve) -> None:
+async def test_a_turn_that_another_model_began_continues_without_thinking(serve: Serve) -> None:
     refusal = "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."
     server = serve([Failure(400, refusal), Reply("a"), Reply("b")])
     model = connect(f"bedrock/{CLAUDE}", base_url=server.url, thinking="low")
@@ -168,20 +168,20 @@ async def test_a_turn_that_another_model_began_goes_on_without_thinking(serve: S
     assert ["budget_tokens" in str(request.body) for request in server.requests] == [True, False, True]
 
 
-async def test_what_is_refused_again_and_what_has_begun_is_told(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
+async def test_a_repeated_refusal_and_a_begun_stream_are_reported(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
     begun = event("contentBlockDelta", {"delta": {"text": "Hi"}, "contentBlockIndex": 0})
     broken = begun + exception("validationException", "temperature went wrong")
     refused = Failure(400, "temperature is not supported")
     server = serve([refused, refused, Raw(broken, content_type=STREAM)])
 
-    for told in ("not supported", "went wrong"):
-        with pytest.raises(RequestRejected, match=told):
+    for reported in ("not supported", "went wrong"):
+        with pytest.raises(RequestRejected, match=reported):
             await ask(model_at(server, "bedrock"))
 
     assert len(server.requests) == 3
 
 
-async def test_a_throttle_inside_a_stream_is_waited_for_and_the_run_goes_on(serve: Serve) -> None:
+async def test_a_throttle_inside_a_stream_is_waited_for_and_the_run_continues(serve: Serve) -> None:
     throttled = event("messageStart", {"role": "assistant"}) + exception("throttlingException", "Slow down.")
     server = serve([Raw(throttled, chunk_size=7, content_type=STREAM), Reply("Here.")])
     model = connect("bedrock/some.model", base_url=server.url)

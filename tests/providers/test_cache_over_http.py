@@ -55,7 +55,7 @@ async def test_a_server_that_refuses_marks_is_asked_without_them_from_then_on(se
     assert [marks_in(recorded.body) for recorded in server.requests] == [(3, 3), (3, 0), (0, 0), (0, 0)]
 
 
-async def test_a_refusal_of_marks_that_were_not_made_is_told(serve: Serve, model_at: ModelAt) -> None:
+async def test_a_refusal_of_marks_that_were_not_made_is_reported(serve: Serve, model_at: ModelAt) -> None:
     server = serve([refused("cache_control: no")])
     provider = model_at(server, "anthropic").provider
     asked = Request(ModelSpec("anthropic", "some-model"), "Be brief.", (user("Hi"),), cache=NO_CACHE)
@@ -91,7 +91,7 @@ async def test_a_chat_server_that_refuses_marks_is_asked_without_them_from_then_
 
 
 @pytest.mark.parametrize(("is_own", "cache", "said"), [(True, HOUR, "s 1"), (True, NO_CACHE, ""), (False, HOUR, "")])
-async def test_only_the_service_itself_is_told_which_conversation_it_is(
+async def test_only_the_service_itself_receives_the_conversation_id(
     serve: Serve, is_own: bool, cache: CacheStrategy, said: str
 ) -> None:
     server = serve([Reply("one")])
@@ -109,7 +109,7 @@ async def test_only_the_service_itself_is_told_which_conversation_it_is(
     assert " " not in header
 
 
-async def test_what_anthropic_kept_for_an_hour_is_told_apart(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
+async def test_what_anthropic_kept_for_an_hour_is_distinguished(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
     written = {"ephemeral_5m_input_tokens": 100, "ephemeral_1h_input_tokens": 200}
     usage = {"input_tokens": 9, "cache_creation_input_tokens": 300, "cache_creation": written, "output_tokens": 1}
     events = (
@@ -141,7 +141,7 @@ async def test_what_openrouter_wrote_counts_as_kept_for_as_long_as_was_asked(
     assert deltas == [Done("stop", Usage(9, 4, 0, 300, cache_write_1h=kept), "c")]
 
 
-async def test_what_bedrock_kept_for_an_hour_is_told_apart(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
+async def test_what_bedrock_kept_for_an_hour_is_distinguished(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
     details = [{"ttl": "5m", "inputTokens": 100}, {"ttl": "1h", "inputTokens": 200}]
     counts = {"inputTokens": 9, "outputTokens": 4, "totalTokens": 313, "cacheWriteInputTokens": 300}
     frames = (

@@ -42,7 +42,7 @@ async def closed() -> AsyncIterator[None]:
 
 
 @pytest.mark.parametrize("chunk_size", [1, 3, 1000])
-async def test_a_key_never_stands_in_a_cassette(
+async def test_a_cassette_never_contains_a_key(
     serve: Serve, wire: str, tape: Path, chunk_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOMEBODYS_TOKEN", TOKEN)
@@ -118,7 +118,7 @@ async def test_bytes_are_played_cut_as_they_came(serve: Serve, tape: Path, ask: 
     assert (exchange.status, exchange.ending) == (200, "whole")
 
 
-async def test_nothing_is_written_when_nobody_asked_for_it(
+async def test_nothing_is_written_without_being_asked_for(
     serve: Serve, tmp_path: Path, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -160,7 +160,7 @@ def test_a_file_of_something_else_is_not_written_to(tape: Path) -> None:
     assert tape.read_text() == "# Notes\n"
 
 
-def test_a_folder_that_is_not_there_is_told(tape: Path) -> None:
+def test_a_folder_that_is_not_there_is_reported(tape: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot record to .*No such file"):
         connect("ollama/m", record=tape / "x.jsonl")
 

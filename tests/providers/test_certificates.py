@@ -72,16 +72,16 @@ async def test_an_authority_named_in_a_usual_variable_is_trusted(
 
 def hashed(file: Path) -> Path:
     """The file under the name by which OpenSSL looks for it."""
-    told = subprocess.run(
+    reported = subprocess.run(
         ["openssl", "x509", "-hash", "-noout", "-in", file], capture_output=True, text=True, check=True
     )
     folder = file.parent / "authorities"
     folder.mkdir()
-    return file.rename(folder / f"{told.stdout.strip()}.0")
+    return file.rename(folder / f"{reported.stdout.strip()}.0")
 
 
 @pytest.mark.parametrize("variable", VARIABLES)
-def test_what_is_named_is_trusted_beside_the_usual_and_not_instead(variable: str, authority: Authority) -> None:
+def test_named_certificates_are_trusted_in_addition_to_the_usual(variable: str, authority: Authority) -> None:
     usual = ssl_context({}).cert_store_stats()["x509_ca"]
 
     named = ssl_context({variable: str(authority.file)}).cert_store_stats()["x509_ca"]
@@ -122,7 +122,7 @@ async def test_an_unknown_authority_is_named_with_what_to_do(
     assert not caught.value.retryable
 
 
-async def test_an_expired_certificate_is_told(
+async def test_an_expired_certificate_is_reported(
     authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
@@ -131,7 +131,7 @@ async def test_an_expired_certificate_is_told(
         await said_by(behind(authority.server("localhost", expired=True)), ask)
 
 
-async def test_a_certificate_for_another_host_is_told(
+async def test_a_certificate_for_another_host_is_reported(
     authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
@@ -141,7 +141,7 @@ async def test_a_certificate_for_another_host_is_told(
 
 
 @pytest.mark.parametrize("variable", VARIABLES)
-def test_a_file_that_is_not_there_is_told_with_its_variable(variable: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported_with_its_variable(variable: str, tmp_path: Path) -> None:
     missing = tmp_path / "gone.pem"
 
     with pytest.raises(RequestRejected) as caught:
@@ -150,7 +150,7 @@ def test_a_file_that_is_not_there_is_told_with_its_variable(variable: str, tmp_p
     assert str(caught.value) == f"{variable} names {missing}, which does not exist"
 
 
-def test_a_file_that_holds_no_certificate_is_told_with_its_variable(tmp_path: Path) -> None:
+def test_a_file_that_holds_no_certificate_is_reported_with_its_variable(tmp_path: Path) -> None:
     other = tmp_path / "notes.txt"
     other.write_text("no certificate")
 
@@ -176,7 +176,7 @@ async def test_a_gateway_that_asks_for_a_certificate_is_shown_ours(
 @pytest.mark.parametrize(
     ("certificate", "key", "blamed"), [("gone", "", CLIENT_CERTIFICATE), ("there", "gone", CLIENT_KEY)]
 )
-def test_a_certificate_of_ours_that_is_not_there_is_told(
+def test_a_certificate_of_ours_that_is_not_there_is_reported(
     authority: Authority, tmp_path: Path, certificate: str, key: str, blamed: str
 ) -> None:
     authority.file.rename(tmp_path / "there")
@@ -186,7 +186,7 @@ def test_a_certificate_of_ours_that_is_not_there_is_told(
         ssl_context(named)
 
 
-def test_a_certificate_of_ours_without_its_key_is_told(authority: Authority) -> None:
+def test_a_certificate_of_ours_without_its_key_is_reported(authority: Authority) -> None:
     with pytest.raises(RequestRejected, match="a certificate and its key"):
         ssl_context({CLIENT_CERTIFICATE: str(authority.file)})
 

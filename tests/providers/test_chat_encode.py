@@ -112,7 +112,7 @@ def test_empty_turns_are_left_out() -> None:
     ("signature", "field"),
     [('"reasoning_content"', {"reasoning_content": "Hm"}), ('[{"type": "x"}]', {"reasoning_details": [{"type": "x"}]})],
 )
-def test_thinking_beside_calls_goes_back_the_way_it_came(signature: str, field: JsonObject) -> None:
+def test_thinking_with_calls_is_sent_back_unchanged(signature: str, field: JsonObject) -> None:
     turn = reply(Thinking("Hm", signature), call("a"))
     body = encode(request_of(user("Go"), turn, ToolResult("a", "bash", ())), COMMON)
 
@@ -146,7 +146,7 @@ def test_thinking_of_another_model_stays_here(turn: AssistantMessage) -> None:
         ("gpt-6-sol", "off", "none"),
     ],
 )
-def test_openai_models_get_an_effort_they_take_beside_tools(
+def test_openai_models_get_an_effort_they_accept_together_with_tools(
     model: str, level: ThinkingLevel, effort: str | None
 ) -> None:
     body = encode(request_of(model=model, thinking=level), OPENAI)
@@ -156,12 +156,12 @@ def test_openai_models_get_an_effort_they_take_beside_tools(
     assert body["messages"][0]["role"] == "developer"
 
 
-def test_openrouter_is_told_to_think_its_own_way() -> None:
+def test_openrouter_gets_its_own_thinking_parameters() -> None:
     assert encode(request_of(thinking="high"), OPENROUTER)["reasoning"] == {"effort": "high"}
     assert "reasoning" not in encode(request_of(), OPENROUTER)
 
 
-def test_claude_behind_openrouter_is_told_what_to_cache() -> None:
+def test_claude_behind_openrouter_gets_cache_marks() -> None:
     body = encode(request_of(user("1"), reply(Text("a")), user("2"), model="anthropic/claude-sonnet-5.5"), OPENROUTER)
 
     assert accepted_by_openai(json.loads(json.dumps(body).replace(', "cache_control": {"type": "ephemeral"}', "")))

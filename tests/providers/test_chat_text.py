@@ -48,7 +48,7 @@ def cut(text: str, places: set[int]) -> list[str]:
 
 
 @given(places=st.sets(st.integers(0, 99), max_size=20))
-def test_a_thought_in_the_text_is_told_apart_wherever_it_is_cut(places: set[int]) -> None:
+def test_thinking_in_the_text_is_recognized_wherever_it_is_cut(places: set[int]) -> None:
     message = message_of(decoder_at("llamacpp"), cut(THOUGHT, places))
 
     assert [type(block) for block in message.content] == [Thinking, Text]
@@ -113,7 +113,7 @@ COUNTS = {"prompt_tokens": 9, "completion_tokens": 4, "cached_tokens": 5}
 
 
 @pytest.mark.parametrize("event", [{"choices": [], "usage": COUNTS}, {"choices": [{"delta": {}, "usage": COUNTS}]}])
-def test_what_moonshot_read_from_its_cache_is_counted_wherever_it_tells(event: Any) -> None:
+def test_cache_reads_of_moonshot_are_counted_wherever_they_are_reported(event: Any) -> None:
     decoder = decoder_at("moonshot")
     decoder.take(chunk({"content": "Hi"}, "stop"))
 

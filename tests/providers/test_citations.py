@@ -50,7 +50,7 @@ def said(*events: Mapping[str, Any]) -> AssistantMessage:
 
 
 @pytest.mark.parametrize("name", [*TAPES])
-def test_each_service_tells_what_its_words_rest_on(name: str) -> None:
+def test_each_service_reports_its_citations(name: str) -> None:
     message = message_of(read(TAPES[name], []))
 
     (text,) = (block for block in message.content if isinstance(block, Text))
@@ -80,7 +80,7 @@ def test_the_tapes_are_what_the_vendors_own_types_accept() -> None:
     ]
 
 
-def test_a_list_keeps_its_places_whatever_stands_in_it() -> None:
+def test_a_list_keeps_its_places_whatever_is_in_it() -> None:
     message = said(*chat(citations=[SKY, None, {"url": 7}, SKY, NASA, 5]))
 
     assert message.content == (Text(TEXT, None, tuple(Citation(url) for url in (SKY, "", "", SKY, NASA))),)
@@ -97,15 +97,15 @@ def test_no_reply_has_more_sources_than_can_be_kept() -> None:
 
 @given(JSON, JSON, JSON)
 def test_odd_sources_cost_no_reply(lists: Any, mentions: Any, item: Any) -> None:
-    told = {"citations": lists, "search_results": mentions, "web_search": item}
+    reported = {"citations": lists, "search_results": mentions, "web_search": item}
 
-    message = said(*chat({"annotations": mentions}, {"executed_tools": lists}, **told))
+    message = said(*chat({"annotations": mentions}, {"executed_tools": lists}, **reported))
 
     assert message.text == TEXT
 
 
 @pytest.mark.parametrize(
-    ("told", "kept"),
+    ("reported", "kept"),
     [
         ((" https://a.example ", "  A  "), Citation("https://a.example", "A")),
         (("https://a.example", "", "", 5, 2), Citation("https://a.example")),
@@ -116,8 +116,8 @@ def test_odd_sources_cost_no_reply(lists: Any, mentions: Any, item: Any) -> None
         (({}, []), None),
     ],
 )
-def test_what_is_odd_is_left_out(told: tuple[Any, ...], kept: Citation | None) -> None:
-    assert citation(*told) == kept
+def test_what_is_odd_is_left_out(reported: tuple[Any, ...], kept: Citation | None) -> None:
+    assert citation(*reported) == kept
 
 
 def test_a_search_before_a_call_belongs_to_the_words_before_it() -> None:
@@ -138,8 +138,8 @@ def test_sources_are_never_sent_back(target: Target) -> None:
     spec = target.spec
 
     def asked(text: Text) -> Any:
-        told = AssistantMessage((text,), model=spec.model_id, provider=spec.provider, id="b", time=1.0)
-        history: tuple[ModelMessage, ...] = (user("Why is the sky blue?"), told, user("Go on"))
+        reported = AssistantMessage((text,), model=spec.model_id, provider=spec.provider, id="b", time=1.0)
+        history: tuple[ModelMessage, ...] = (user("Why is the sky blue?"), reported, user("Go on"))
         return target.encode(Request(spec, "Be brief.", history))
 
     assert asked(CITED) == asked(Text(TEXT))

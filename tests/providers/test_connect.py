@@ -44,7 +44,7 @@ def test_local_servers_need_no_key(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "reported"),
     [
         ("antropic/x", "did you mean anthropic"),
         ("claude-sonnet-5-5", "did you mean anthropic/claude-sonnet-5-5"),
@@ -57,11 +57,11 @@ def test_local_servers_need_no_key(name: str) -> None:
         ("ollama/", "ollama/NAME"),
     ],
 )
-def test_what_cannot_be_connected_is_explained(name: str, told: str) -> None:
+def test_what_cannot_be_connected_is_explained(name: str, reported: str) -> None:
     with pytest.raises(ConfigError) as caught:
         connect(name)
 
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://x", "http://", "http://[::1", "https://me:hunter2@h/v1"])

@@ -145,7 +145,7 @@ def test_a_session_token_is_hidden_as_a_key_is() -> None:
 
 
 @pytest.mark.parametrize("stand_in", ["x", "none", "EMPTY"])
-def test_what_stands_in_for_a_key_is_not_cut_out_of_words(stand_in: str) -> None:
+def test_what_is_in_for_a_key_is_not_cut_out_of_words(stand_in: str) -> None:
     endpoint = replace(ENDPOINT, secret=Secret(stand_in, "a variable"))
 
     assert endpoint.hide_key(f"the max is {stand_in}") == f"the max is {stand_in}"
@@ -192,7 +192,7 @@ def test_a_wait_until_a_date_is_read() -> None:
     assert retry_after({"retry-after": date}) == pytest.approx(90, abs=5)
 
 
-async def test_a_throttled_request_tells_how_long_to_wait(
+async def test_a_throttled_request_states_how_long_to_wait(
     serve: Serve, wire: str, model_at: ModelAt, ask: Asker
 ) -> None:
     server = serve([Failure(429, headers={"Retry-After": "3"}), Failure(529)])
@@ -258,9 +258,7 @@ async def test_thinking_that_a_service_no_longer_takes_back_is_left_out_once_and
 @pytest.mark.parametrize(
     "said", ["Unknown parameter: 'stream_options'.", "max_tokens: use max_completion_tokens instead"]
 )
-async def test_what_a_server_does_not_know_is_not_said_again(
-    serve: Serve, model_at: ModelAt, ask: Asker, said: str
-) -> None:
+async def test_rejected_parameters_are_not_sent_again(serve: Serve, model_at: ModelAt, ask: Asker, said: str) -> None:
     server = serve([Failure(400, said), Reply("Hi"), Reply("Hi again")])
     model = model_at(server, "openai-chat")
 
@@ -283,7 +281,7 @@ async def test_a_limit_that_is_too_high_is_not_taken_for_an_unknown_word(serve: 
     assert len(server.requests) == 1
 
 
-async def test_a_refusal_that_cannot_be_mended_is_told_after_one_request(
+async def test_a_refusal_that_cannot_be_retried_is_reported_after_one_request(
     serve: Serve, wire: str, model_at: ModelAt, ask: Asker
 ) -> None:
     server = serve([Failure(400, "tools.0: bad")])

@@ -118,7 +118,7 @@ async def test_the_ids_of_calls_are_unique_in_a_session_though_the_service_repea
 
 
 @pytest.mark.parametrize(
-    ("refusal", "kind", "told"),
+    ("refusal", "kind", "reported"),
     [
         (said(400, "API key not valid. Please pass a valid API key."), AuthenticationFailed, "was rejected (400)"),
         (said(403, "Method doesn't allow unregistered callers"), AuthenticationFailed, "was rejected (403)"),
@@ -131,7 +131,7 @@ async def test_the_ids_of_calls_are_unique_in_a_session_though_the_service_repea
     ],
 )
 async def test_each_refusal_has_its_own_error(
-    serve: Serve, model_at: ModelAt, refusal: Failure, kind: type[ProviderError], told: str
+    serve: Serve, model_at: ModelAt, refusal: Failure, kind: type[ProviderError], reported: str
 ) -> None:
     server = serve([refusal])
     server.models = ("some-models", "other")
@@ -141,11 +141,11 @@ async def test_each_refusal_has_its_own_error(
         await ask_with(model, asking(model))
 
     assert type(caught.value) is kind
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
     assert KEY not in str(caught.value)
 
 
-async def test_the_wait_that_is_told_in_the_body_is_kept(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
+async def test_the_wait_stated_in_the_body_is_honoured(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
     server = serve([said(429, QUOTA, {"retryDelay": "31.5s"})])
 
     with pytest.raises(ModelThrottled) as caught:
@@ -194,7 +194,7 @@ async def test_what_a_model_refuses_is_left_out_from_then_on_for_it_alone(
     assert [field in config for config in sent] == [True, False, False, True]
 
 
-async def test_a_service_that_wants_signatures_gets_them_though_the_name_of_its_model_does_not_tell(
+async def test_a_service_that_requires_signatures_gets_them_whatever_its_model_is_called(
     serve: Serve, model_at: ModelAt, ask: Asker
 ) -> None:
     server = serve([Failure(400, "Function call is missing a thought_signature in functionCall parts."), Reply("Hi")])
@@ -220,7 +220,7 @@ async def test_a_reply_that_has_begun_is_not_asked_for_again(serve: Serve, model
     assert len(server.requests) == 1
 
 
-async def test_what_is_refused_again_is_told(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
+async def test_a_repeated_refusal_is_reported(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
     refusal = Failure(400, "thinking is not supported")
     server = serve([refusal, refusal])
 

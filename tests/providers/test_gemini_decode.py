@@ -133,7 +133,7 @@ def test_a_signature_ends_the_block_it_came_with() -> None:
     assert built(deltas).finish().content == (Thinking("Hm", "s1"), Text("one two", "s2"), Text("three", "s3"))
 
 
-def test_a_signature_with_nothing_said_is_kept_in_its_place() -> None:
+def test_a_signature_without_text_is_kept_in_its_place() -> None:
     signed = {**call("a", id="1"), "thoughtSignature": "s1"}
 
     deltas = decoded(chunk(signed), chunk({"thoughtSignature": "s2"}, finish="STOP"))
@@ -199,7 +199,7 @@ def test_each_reason_to_stop_has_a_meaning(reason: str, stop: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "told"),
+    ("reason", "reported"),
     [
         ("SAFETY", "the service stopped the reply: the reply may be unsafe (SAFETY)"),
         (
@@ -210,12 +210,12 @@ def test_each_reason_to_stop_has_a_meaning(reason: str, stop: str) -> None:
         ("A_REASON_OF_TOMORROW", "the service stopped the reply: A_REASON_OF_TOMORROW"),
     ],
 )
-def test_a_reply_that_was_stopped_says_why_and_nothing_of_it_runs(reason: str, told: str) -> None:
+def test_a_reply_that_was_stopped_says_why_and_nothing_of_it_runs(reason: str, reported: str) -> None:
     deltas = decoded(chunk({"text": "So"}, call("a")), chunk(finish=reason))
 
     message = built(deltas).finish()
     assert message.stop_reason == "error"
-    assert told in (message.error or "")
+    assert reported in (message.error or "")
     assert message.content == (Text("So"),)
 
 
@@ -235,14 +235,14 @@ def test_a_reply_that_the_model_garbled_is_asked_for_again(reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("feedback", "told"),
+    ("feedback", "reported"),
     [
         ({"blockReason": "SAFETY"}, "the service refused the prompt: the reply may be unsafe (SAFETY)"),
         ({"blockReason": "OTHER", "blockReasonMessage": "no"}, "the service refused the prompt: no (OTHER)"),
     ],
 )
-def test_a_prompt_that_was_blocked_is_an_error_that_says_why(feedback: dict[str, str], told: str) -> None:
-    assert decoded({"promptFeedback": feedback, "usageMetadata": COUNTS}) == [Done("error", Usage(9, 4), "", told)]
+def test_a_prompt_that_was_blocked_is_an_error_that_says_why(feedback: dict[str, str], reported: str) -> None:
+    assert decoded({"promptFeedback": feedback, "usageMetadata": COUNTS}) == [Done("error", Usage(9, 4), "", reported)]
 
 
 def test_feedback_that_blocks_nothing_is_no_end() -> None:

@@ -77,7 +77,7 @@ def test_a_plain_request_says_no_more_than_it_must() -> None:
     }
 
 
-def test_the_system_prompt_and_tools_stand_beside_the_conversation() -> None:
+def test_the_system_prompt_and_tools_are_next_to_the_conversation() -> None:
     body = body_of(user("Hi"))
 
     assert body["systemInstruction"] == {"parts": [{"text": "Be brief."}]}
@@ -206,7 +206,7 @@ def test_an_image_of_a_result_is_part_of_it_for_models_that_see_it_there() -> No
     assert (answer["response"], answer["parts"]) == ({"output": "here"}, [SEEN])
 
 
-def test_an_image_of_a_result_stands_behind_all_results_for_older_models() -> None:
+def test_an_image_of_a_result_is_behind_all_results_for_older_models() -> None:
     calls = reply(ToolCall("a", "bash", {}), ToolCall("b", "bash", {}))
 
     body = body_of(user("Go"), calls, ToolResult("a", "bash", (PIXEL,)), result("b"), model=OLD)
@@ -245,7 +245,7 @@ def test_a_long_name_of_a_remote_tool_is_sent_as_it_was_declared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "level", "told"),
+    ("model", "level", "reported"),
     [
         ("gemini-2.5-flash", "off", {"thinkingBudget": 0}),
         ("gemini-2.5-flash-lite", "off", {"thinkingBudget": 0}),
@@ -267,8 +267,10 @@ def test_a_long_name_of_a_remote_tool_is_sent_as_it_was_declared() -> None:
         ("of-some-gateway", "high", None),
     ],
 )
-def test_each_model_is_told_to_think_in_its_own_form(model: str, level: ThinkingLevel, told: JsonObject | None) -> None:
-    assert config_of(model=model, thinking=level).get("thinkingConfig") == told
+def test_each_model_gets_its_own_thinking_parameters(
+    model: str, level: ThinkingLevel, reported: JsonObject | None
+) -> None:
+    assert config_of(model=model, thinking=level).get("thinkingConfig") == reported
 
 
 @pytest.mark.parametrize(("wanted", "sent"), [(5000, 5000), (1, 512), (99_999, 24_576)])
@@ -290,7 +292,7 @@ def test_limit_and_temperature_are_sent_when_asked_for() -> None:
     assert not {"maxOutputTokens", "temperature"} & config_of().keys()
 
 
-def test_an_answer_is_held_to_its_form_beside_tools() -> None:
+def test_structured_output_is_enforced_together_with_tools() -> None:
     schema: JsonObject = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^x"}}}
 
     body = body_of(output_schema=OutputSchema("Answer", schema))

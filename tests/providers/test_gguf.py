@@ -169,7 +169,7 @@ async def test_a_prompt_that_is_too_long_is_an_overflow(opened: Opened) -> None:
     assert text_of(await deltas_of(model, asked(model))) == SAYS
 
 
-async def test_who_stops_listening_stops_the_writing(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cancelling_the_stream_stops_generation(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     # Long enough that nobody would wait for its end.
     monkeypatch.setenv("CINCH_LOCAL_CONTEXT", "1000000")
     model = opened(FOR_EVER)
@@ -200,7 +200,7 @@ async def test_an_agent_is_aborted_while_the_model_writes(opened: Opened, monkey
     assert reply.text.startswith("On")
 
 
-async def test_two_who_ask_wait_for_each_other(opened: Opened) -> None:
+async def test_concurrent_requests_wait_for_each_other(opened: Opened) -> None:
     model = opened()
 
     first, second = await asyncio.gather(deltas_of(model, asked(model, "one")), deltas_of(model, asked(model, "two")))
@@ -253,7 +253,7 @@ async def test_a_strict_template_is_given_what_it_takes(opened: Opened) -> None:
         ("{{ raise_exception('no tools today') }}", "does not accept this request: no tools today"),
     ],
 )
-async def test_a_template_that_does_not_serve_is_told(opened: Opened, template: str, words: str) -> None:
+async def test_a_template_that_does_not_serve_is_reported(opened: Opened, template: str, words: str) -> None:
     model = opened(template=template.replace("no tools", "no {tools}") if "raise" in template else template)
     tools = (READ,) if template and "raise" not in template else ()
 
@@ -268,7 +268,7 @@ async def test_what_a_file_says_is_known_before_it_is_loaded(opened: Opened) -> 
     assert (await opened(window=1_000_000).info.load()).context_window == 32_768
 
 
-async def test_a_person_sets_the_window(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_user_sets_the_window(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CINCH_LOCAL_CONTEXT", "100")
 
     assert (await opened().info.load()).context_window == 100
@@ -278,7 +278,7 @@ async def test_a_person_sets_the_window(opened: Opened, monkeypatch: pytest.Monk
         opened()
 
 
-def test_a_window_that_memory_does_not_hold_is_told(tmp_path: Path) -> None:
+def test_a_window_that_memory_does_not_hold_is_reported(tmp_path: Path) -> None:
     path = write_model(tmp_path / "tiny.gguf", SCRIPTS)
     code = (
         "import resource\n"
@@ -320,7 +320,7 @@ def cut_the_header(path: Path) -> None:
         (Path.unlink, RequestRejected, "does not exist"),
     ],
 )
-async def test_a_file_that_is_no_model_is_told(
+async def test_a_file_that_is_no_model_is_reported(
     opened: Opened, harm: Callable[[Path], None], error: type[ProviderError], words: str
 ) -> None:
     model = opened()
@@ -330,7 +330,7 @@ async def test_a_file_that_is_no_model_is_told(
         await deltas_of(model, asked(model))
 
 
-async def test_a_part_that_is_missing_is_told(tmp_path: Path) -> None:
+async def test_a_part_that_is_missing_is_reported(tmp_path: Path) -> None:
     model = connect(f"local/{write_model(tmp_path / 'tiny-00001-of-00002.gguf', SCRIPTS)}")
 
     with pytest.raises(ModelNotFound, match=r"tiny-00002-of-00002\.gguf is missing"):
@@ -347,7 +347,7 @@ async def test_a_part_that_is_missing_is_told(tmp_path: Path) -> None:
         ("local/qwen", "is not a model name: use a path"),
     ],
 )
-def test_a_model_that_is_not_here_is_told_at_once(name: str, words: str) -> None:
+def test_a_model_that_is_not_here_is_reported_at_once(name: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         connect(name)
 

@@ -59,7 +59,7 @@ def test_a_name_is_a_path_or_a_repository(name: str, meant: Path | HubName) -> N
         ("model.gguf", ""),
     ],
 )
-def test_a_file_name_tells_its_quantisation(file: str, quantisation: str) -> None:
+def test_a_file_name_shows_its_quantisation(file: str, quantisation: str) -> None:
     assert quantisation_of(file) == quantisation
 
 
@@ -112,7 +112,7 @@ def test_calls_go_one_by_one_with_their_results_where_a_template_wants_it() -> N
     assert [message["content"] for message in messages[2:]] == ["I look.", "one", "", "two"]
 
 
-def test_the_system_prompt_is_said_by_the_person_where_a_template_wants_it() -> None:
+def test_the_system_prompt_becomes_a_user_message_where_a_template_requires_it() -> None:
     messages = said(user("Hi"), variant=TemplateVariant(no_system=True))
 
     assert messages == [{"role": "user", "content": "Be kind.\n\nHi"}]

@@ -39,13 +39,13 @@ def holding(model: Model, word: str) -> Request:
 
 
 @pytest.mark.parametrize("word", ["<|user|>", "<|assistant|>", "</s>", "<unk>"])
-async def test_what_is_only_said_is_no_token_of_the_template(model: Model, word: str) -> None:
+async def test_text_of_messages_is_no_token_of_the_template(model: Model, word: str) -> None:
     harmless = word.replace("<", "(")
 
     assert await tokens_read(model, holding(model, word)) == await tokens_read(model, holding(model, harmless))
 
 
-def test_a_word_is_taken_apart_wherever_it_stands_and_nothing_else_changes() -> None:
+def test_a_word_is_taken_apart_wherever_it_is_and_nothing_else_changes() -> None:
     spelling = TokenEscaper(["<|end|>", "<|end|>>", "x", "tool"])
     said: list[JsonObject] = [
         {"role": "tool", "content": "a <|end|> x", "calls": [{"arguments": {"deep": ["<|end|>>"]}}], "n": 1}

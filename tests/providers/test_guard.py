@@ -74,17 +74,17 @@ async def test_an_error_of_ours_passes_as_it_is():
 
 
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("found", "reported"),
     [(None, "it has no stream and no close and no warm and no models"), (ValueError("no"), "ValueError: no")],
 )
-def test_a_service_that_cannot_be_made_is_told(found: object, told: str):
+def test_a_service_that_cannot_be_made_is_reported(found: object, reported: str):
     def open_acme(endpoint: Endpoint) -> Service:
         del endpoint
         if isinstance(found, Exception):
             raise found
         return found  # pyright: ignore[reportReturnType] whatever a stranger returns
 
-    with pytest.raises(ConfigError, match=f"the provider acme could not be started: {told}"):
+    with pytest.raises(ConfigError, match=f"the provider acme could not be started: {reported}"):
         open_guarded(ProviderPlugin(PRESET, open_acme), ENDPOINT)
 
 

@@ -36,9 +36,9 @@ async def test_of_a_half_that_stays_alone_a_mark_is_left_before_the_block_ends(
 
 
 def test_blocks_that_come_at_once_keep_their_own_halves() -> None:
-    told: list[Delta] = [BlockStart(0, "text"), BlockDelta(0, "\ud83d"), BlockStart(1, "tool_call", "c", "t")]
-    told += [BlockDelta(1, "\ud83c"), BlockDelta(0, "\ude00"), BlockEnd(0), BlockDelta(1, "\udf0d")]
+    reported: list[Delta] = [BlockStart(0, "text"), BlockDelta(0, "\ud83d"), BlockStart(1, "tool_call", "c", "t")]
+    reported += [BlockDelta(1, "\ud83c"), BlockDelta(0, "\ude00"), BlockEnd(0), BlockDelta(1, "\udf0d")]
 
-    joined = list(SurrogateBuffer().joined(told))
+    joined = list(SurrogateBuffer().joined(reported))
 
     assert [delta for delta in joined if isinstance(delta, BlockDelta)] == [BlockDelta(0, "😀"), BlockDelta(1, "🌍")]

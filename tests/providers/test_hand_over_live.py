@@ -47,7 +47,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), permutations(JUDGES, 2))
-async def test_another_vendor_goes_on_in_the_middle_of_a_run(
+async def test_another_vendor_continues_in_the_middle_of_a_run(
     serve: Serve, model_at: ModelAt, first: str, second: str
 ) -> None:
     one, other = serve([FIRST]), serve([Reply(calls=[("look", {"at": "x"})]), Reply("Done.")])

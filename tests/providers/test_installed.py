@@ -74,14 +74,14 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_provider_that_cannot_be_used_is_told_with_its_package_and_what_to_do(
+def test_a_provider_that_cannot_be_used_is_reported_with_its_package_and_what_to_do(
     name: str, report: dict[str, list[str]]
 ):
-    (told,) = [problem for problem in report["problems"] if f"the provider {name!r}" in problem]
+    (reported,) = [problem for problem in report["problems"] if f"the provider {name!r}" in problem]
 
-    assert told.startswith(f"the provider {name!r} of the package {name}-package 1.2 cannot be used: ")
-    assert BROKEN[name][1] in told
-    assert told.endswith(f"; update the package, or remove it: pip uninstall {name}-package")
+    assert reported.startswith(f"the provider {name!r} of the package {name}-package 1.2 cannot be used: ")
+    assert BROKEN[name][1] in reported
+    assert reported.endswith(f"; update the package, or remove it: pip uninstall {name}-package")
 
 
 def test_the_others_are_listed_after_ours(report: dict[str, list[str]]):
@@ -128,7 +128,7 @@ def test_only_the_provider_that_is_meant_is_imported(tmp_path: Path):
 
 
 @pytest.mark.parametrize("python_path", ["", "."])
-def test_a_strangers_folder_brings_no_provider(tmp_path: Path, python_path: str):
+def test_an_untrusted_folder_adds_no_provider(tmp_path: Path, python_path: str):
     folder = install(tmp_path / "project", "evil", IMPORTED + preset_code("evil"))
     trace = tmp_path / "trace"
 
@@ -150,7 +150,7 @@ def test_a_preset_alone_answers_in_the_protocol_it_names(tmp_path: Path):
     assert server.requests[0].body["model"] == "large"
 
 
-def test_a_key_that_is_missing_is_told_as_for_any_other(tmp_path: Path):
+def test_a_key_that_is_missing_is_reported_as_for_any_other(tmp_path: Path):
     folder = install(tmp_path / "packages", "acme", preset_code("acme"))
 
     done = cinch("-p", "Hello", "-m", "acme", cwd=tmp_path, installed=folder)
@@ -185,7 +185,7 @@ def test_what_its_code_raises_while_it_streams_is_a_failed_reply(tmp_path: Path)
     assert done.returncode == 1
 
 
-def test_what_it_tells_of_a_model_is_known_at_once(tmp_path: Path):
+def test_model_details_of_an_installed_provider_are_known_at_once(tmp_path: Path):
     code = preset_code("acme") + (
         "from providers.plugins import ProviderPlugin\nfrom harness import ModelInfo\n"
         "PLUGIN = ProviderPlugin(acme, facts=lambda model: ModelInfo(9_000) if model == 'small' else None)\n"

@@ -66,13 +66,11 @@ EACH: dict[str, tuple[JsonValue, dict[str, ModelMetadata]]] = {
 
 
 @pytest.mark.parametrize(("answer", "known"), EACH.values(), ids=EACH)
-def test_each_list_tells_its_facts_and_leaves_out_what_does_not_talk(
-    answer: JsonValue, known: dict[str, ModelMetadata]
-) -> None:
+def test_each_list_reports_its_facts_and_omits_other_models(answer: JsonValue, known: dict[str, ModelMetadata]) -> None:
     assert {model.id: model.metadata for model in listed(answer)} == known
 
 
-def test_a_llama_cpp_server_tells_of_the_one_model_that_it_has() -> None:
+def test_a_llama_cpp_server_describes_the_one_model_that_it_has() -> None:
     assert metadata_in(lists.LLAMA_CPP_PROPS) == ModelMetadata(16_384, images=True, tools=True)
 
 
@@ -130,5 +128,5 @@ def test_what_one_knows_completes_what_the_other_knows() -> None:
 
 
 @pytest.mark.parametrize("name", ["evil\x1b[31mmodel", "a\u202eb", "x" * 300, "two\nlines", ""])
-def test_what_nobody_could_type_is_no_model(name: str) -> None:
+def test_untypable_names_are_no_models(name: str) -> None:
     assert listed({"data": [{"id": name}, name, {"id": "qwen3"}]}) == [ListedModel("qwen3")]

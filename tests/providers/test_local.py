@@ -84,7 +84,7 @@ def test_the_window_is_found_in_each_servers_answer(answer: JsonValue, window: i
         ("nothing", "m", ModelMetadata()),
     ],
 )
-def test_what_a_server_tells_of_a_model_is_found_in_its_answer(
+def test_model_details_are_found_in_the_answer_of_a_server(
     answer: JsonValue, model_id: str, known: ModelMetadata
 ) -> None:
     assert metadata_of_model(answer, model_id) == known
@@ -101,7 +101,7 @@ async def test_a_model_on_this_machine_is_known_to_see_or_not(serve: Serve) -> N
     await model.provider.close()
 
 
-async def test_a_local_server_that_tells_no_window_gets_a_modest_one(serve: Serve) -> None:
+async def test_a_local_server_that_reports_no_window_gets_a_modest_one(serve: Serve) -> None:
     server = serve([])
     server.shown = {}
     model = connect("ollama/m", base_url=server.openai_url)

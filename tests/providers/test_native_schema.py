@@ -63,8 +63,8 @@ def answer_of(server: ModelServer, number: int) -> tuple[bool, bool]:
     held = bool({"response_format", "format", "answer_schema"} & body.keys()) or any(
         {"format", "responseJsonSchema", "textFormat"} & form.keys() for form in forms
     )
-    told = [body.get(name, "") for name in ("system", "instructions", "systemInstruction")]
-    return held, "JSON Schema" in str([*told, said_in(body)[0]])
+    reported = [body.get(name, "") for name in ("system", "instructions", "systemInstruction")]
+    return held, "JSON Schema" in str([*reported, said_in(body)[0]])
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_chat_completions_are_held_to_the_whole_schema() -> None:
     }
 
 
-def test_messages_are_held_to_what_the_service_knows_and_told_the_rest() -> None:
+def test_the_messages_api_enforces_what_it_supports_and_the_prompt_describes_the_rest() -> None:
     body = messages_body(request(thinking="high"))
 
     total = {"type": "number", "description": "In euros.\nRules: minimum 0"}
@@ -114,7 +114,7 @@ def test_messages_are_held_to_what_the_service_knows_and_told_the_rest() -> None
     assert "JSON Schema" not in str(body["system"])
 
 
-def test_without_a_schema_nothing_is_said_of_one() -> None:
+def test_without_a_schema_nothing_is_reported_for_one() -> None:
     asked = Request(ModelSpec("p", "m"), "Be brief.", (user("Hi"),))
 
     assert "response_format" not in chat_body(asked)
@@ -183,7 +183,7 @@ def test_a_part_of_a_schema_is_put_in_the_words_of_the_messages_api(part: JsonOb
         {**closed(a=NAME), "properties": []},
     ],
 )
-def test_what_the_messages_api_cannot_hold_a_model_to_is_told_it_in_words(schema: JsonObject) -> None:
+def test_constraints_the_messages_api_cannot_enforce_are_described_in_the_prompt(schema: JsonObject) -> None:
     body = messages_body(request(schema))
 
     assert "output_config" not in body
@@ -208,7 +208,7 @@ def test_parameters_that_say_nothing_are_sent_as_those_of_an_object() -> None:
         ("gemini", "The specified schema produces a constraint that has too many states for serving."),
     ],
 )
-async def test_a_refused_schema_is_told_in_words_from_then_on(
+async def test_a_refused_schema_is_described_in_text_from_then_on(
     serve: Serve, model_at: ModelAt, wire: str, refusal: str
 ) -> None:
     server = serve([Failure(400, refusal), Reply("{}"), Reply("{}")])

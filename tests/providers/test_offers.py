@@ -35,7 +35,7 @@ async def test_the_server_is_believed_and_the_price_data_fills_the_gaps() -> Non
     assert (unknown.context_window, unknown.price) == (None, None)
 
 
-async def test_the_newest_comes_first_where_the_list_tells_and_else_the_alphabet() -> None:
+async def test_models_are_sorted_by_age_if_known_else_alphabetically() -> None:
     models = [{"id": "b"}, {"id": "old", "created": 10}, {"id": "new", "created": 20}, {"id": "a"}]
 
     offers, _ = await offered("openai-chat", {"/v1/models": {"data": models}})
@@ -58,14 +58,14 @@ async def test_the_newest_comes_first_where_the_list_tells_and_else_the_alphabet
         ),
     ],
 )
-async def test_the_list_that_tells_most_is_asked_first(answers: dict[str, Any], asked: list[str]) -> None:
+async def test_the_list_that_reports_most_is_asked_first(answers: dict[str, Any], asked: list[str]) -> None:
     offers, paths = await offered("lmstudio", answers)
 
     assert paths == asked
     assert len(offers) == 1
 
 
-async def test_litellm_and_xai_tell_more_in_lists_of_their_own() -> None:
+async def test_litellm_and_xai_report_more_in_lists_of_their_own() -> None:
     litellm, _ = await offered("litellm", {"/model/info": lists.LITELLM, "/v1/models": {"data": [{"id": "no"}]}})
     xai, _ = await offered("xai", {"/v1/language-models": lists.XAI, "/v1/models": {"data": [{"id": "no"}]}})
 
@@ -151,7 +151,7 @@ async def test_the_price_data_offers_what_can_be_asked_for_by_name() -> None:
         ("mistral", "mistral-nemo", None, None, None),
     ],
 )
-def test_a_name_tells_only_what_holds_for_its_family(
+def test_a_name_implies_only_what_holds_for_its_family(
     preset: str, name: str, images: bool | None, tools: bool | None, thinking: bool | None
 ) -> None:
     assert capabilities_by_name(presets()[preset], name) == ModelMetadata(images=images, tools=tools, thinking=thinking)

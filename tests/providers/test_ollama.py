@@ -158,7 +158,7 @@ def test_an_address_without_a_scheme_is_read_as_the_server_reads_it(host: str, a
     assert address_in(host, 11434) == address
 
 
-async def test_what_tells_nothing_of_its_models_is_asked_all_the_same(
+async def test_servers_without_model_details_are_asked_all_the_same(
     serve: Serve, model_at: ModelAt, ask: Asker
 ) -> None:
     server = serve([Reply("one")])
@@ -179,7 +179,7 @@ async def test_a_model_of_the_cloud_has_its_whole_window(serve: Serve, ask: Aske
     await model.provider.close()
 
 
-async def test_a_refusal_of_thinking_is_mended_once_and_for_all(serve: Serve, ask: Asker) -> None:
+async def test_a_rejected_thinking_parameter_is_dropped_for_good(serve: Serve, ask: Asker) -> None:
     server = serve([Failure(400, '"m" does not support thinking'), Reply("one"), Reply("two")])
     server.shown = {}
     model = connect("ollama/m", base_url=server.url, thinking="high")
@@ -192,7 +192,7 @@ async def test_a_refusal_of_thinking_is_mended_once_and_for_all(serve: Serve, as
 
 
 @pytest.mark.parametrize(("shown", "asked"), [(PLAIN, 0), ({}, 1)])
-async def test_a_model_without_tools_is_told_plainly(
+async def test_a_model_without_tools_is_reported_plainly(
     serve: Serve, model_at: ModelAt, shown: dict[str, object], asked: int
 ) -> None:
     server = serve([Failure(400, "registry.ollama.ai/library/m:latest does not support tools")])

@@ -104,7 +104,7 @@ def test_images_of_results_follow_the_last_result() -> None:
     assert messages[5]["content"] == "And"
 
 
-def test_a_model_that_cannot_see_is_told_that_there_was_an_image() -> None:
+def test_a_model_without_image_support_is_informed_of_an_omitted_image() -> None:
     message = messages_of(UserMessage((Text("Look"), PIXEL)), card=BLIND)[0]
 
     assert message == {
@@ -127,7 +127,7 @@ def test_a_model_that_cannot_see_is_told_that_there_was_an_image() -> None:
         ("gpt-oss:120b-cloud", "extra-high", UNKNOWN, "high"),
     ],
 )
-def test_each_model_is_told_to_think_in_the_form_it_knows(
+def test_each_model_gets_the_thinking_parameters_it_supports(
     model: str, level: ThinkingLevel, card: ModelCard, think: JsonValue
 ) -> None:
     assert body_of(request_of(model=model, thinking=level), card).get("think") == think
@@ -143,7 +143,7 @@ def test_limits_are_options_and_nothing_is_left_out_in_silence() -> None:
     assert {"options", "keep_alive"}.isdisjoint(body_of(request_of()))
 
 
-def test_a_form_is_kept_to_and_told_and_only_told_where_tools_must_be_called() -> None:
+def test_structured_output_is_enforced_and_described_and_only_described_with_required_tools() -> None:
     schema: JsonObject = {"type": "object", "properties": {"a": {"type": "string"}}}
     asked = replace(request_of(), output_schema=OutputSchema("A", schema))
 
@@ -168,7 +168,7 @@ def test_a_form_is_kept_to_and_told_and_only_told_where_tools_must_be_called() -
         (ModelCard(262_144, is_remote=True), 20_000, None, None, 262_144),
     ],
 )
-def test_the_window_is_the_persons_or_one_to_work_in(
+def test_the_window_is_the_configured_one_or_a_usable_default(
     card: ModelCard, wanted: int | None, loaded: int | None, asked: int | None, window: int
 ) -> None:
     settled = card.with_window(wanted, loaded)
@@ -198,5 +198,5 @@ def test_the_window_is_the_persons_or_one_to_work_in(
         (None, ModelCard()),
     ],
 )
-def test_what_a_server_tells_of_a_model_is_read(answer: JsonValue, card: ModelCard) -> None:
+def test_model_details_of_a_server_are_read(answer: JsonValue, card: ModelCard) -> None:
     assert card_of(answer) == card

@@ -29,7 +29,7 @@ def message_of(text: str, places: set[int], tools: tuple[ToolSpec, ...] = (LOOK,
 
 
 @given(places=PLACES)
-def test_what_a_model_writes_into_its_text_is_told_apart_wherever_it_is_cut(places: set[int]) -> None:
+def test_calls_written_into_the_text_are_recognized_wherever_it_is_cut(places: set[int]) -> None:
     message = message_of(WRITTEN, places)
 
     assert message.content[:2] == (Thinking("Hm"), Text("I look."))

@@ -86,7 +86,7 @@ async def test_a_connection_that_died_in_the_pool_is_replaced_without_a_word(for
 
 
 @pytest.mark.parametrize("forgetful", [0], indirect=True)
-async def test_a_new_connection_that_breaks_is_told_and_not_tried_again(forgetful: Forgetful, ask: Asker) -> None:
+async def test_a_new_connection_that_breaks_is_reported_and_not_tried_again(forgetful: Forgetful, ask: Asker) -> None:
     model = connect("openai-chat/m", base_url=forgetful.url)
 
     with pytest.raises(NetworkError, match="was closed early"):

@@ -52,7 +52,7 @@ def test_a_second_look_loads_no_price_data(tmp_path: Path) -> None:
     assert "output=2.0" in done.stdout
 
 
-def test_a_model_that_nobody_knows_is_asked_for_once_a_day_too(tmp_path: Path) -> None:
+def test_an_unknown_model_is_looked_up_once_a_day_too(tmp_path: Path) -> None:
     look_up("openai", "model-of-tomorrow", PriceCache(tmp_path))
 
     assert PriceCache(tmp_path).get("openai", "model-of-tomorrow") == ModelMetadata()

@@ -54,7 +54,7 @@ def test_no_key_is_passed_on(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     assert "secret" not in seen.read_text()
 
 
-def test_who_has_the_price_data_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bundled_price_data_sends_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
     known = look_up(*MODEL)
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
 

@@ -38,7 +38,7 @@ def test_the_package_of_a_preset_is_built_installed_and_answers(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "reported"),
     [
         ([{"say": "Good "}, {"say": "day."}, {"end": "done", "read": 5, "wrote": 2}], "Good day."),
         ([{"problem": {"status": 402, "text": "pay first"}}], "Talk: no credit or quota left"),
@@ -46,13 +46,15 @@ def test_the_package_of_a_preset_is_built_installed_and_answers(tmp_path: Path):
         ([{"say": "Good day."}, {"end": "done", "read": "5", "wrote": 2}], "talk sent an invalid delta"),
     ],
 )
-def test_the_protocol_of_ones_own_answers_and_fails_as_it_says(answer: list[dict[str, str]], told: str, tmp_path: Path):
+def test_the_protocol_of_ones_own_answers_and_fails_as_it_says(
+    answer: list[dict[str, str]], reported: str, tmp_path: Path
+):
     packages = install(tmp_path / "installed", "talk", PROTOCOL, entry="talk_package:PLUGIN")
 
     with EchoServer([answer]) as server:
         done = cinch("-p", "Hello", "-m", "talk", "--base-url", server.url, cwd=tmp_path, installed=packages)
 
-    assert told in done.stdout + done.stderr
+    assert reported in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert server.asked[0]["text"].endswith("Hello")
 
@@ -83,7 +85,7 @@ def test_every_name_in_its_prose_is_there_to_import():
     assert named - {*WHERE, *plugins.__all__} <= {"False", "None", "ValueError", "TypeError", "KeyError"}
 
 
-def test_every_field_it_tells_of_is_one_of_a_preset():
+def test_every_field_it_describes_is_one_of_a_preset():
     rows = re.findall(r"^\| `(\w+)` \|", GUIDE, re.MULTILINE)
 
     assert len(rows) == 10

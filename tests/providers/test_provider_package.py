@@ -56,19 +56,19 @@ def test_its_model_works_with_tools_like_any_other(ask: Run, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "reported"),
     [
         (401, "the key from environment variable ECHO_API_KEY was rejected (401) by Echo"),
         ([{"problem": {"status": 402, "text": "sk-echo-secret is broke"}}], "Echo: no credit or quota left"),
         ([{"say": "Hi"}, {"end": "done", "read": "much"}], "echo sent an invalid delta: Done("),
     ],
 )
-def test_what_goes_wrong_is_told_in_a_sentence(ask: Run, answer: Any, told: str):
+def test_what_goes_wrong_is_reported_in_a_sentence(ask: Run, answer: Any, reported: str):
     with EchoServer([answer]) as server:
         done = ask(server, ECHO_API_KEY="sk-echo-secret")
 
     assert done.returncode == 1
-    assert told in done.stderr
+    assert reported in done.stderr
     assert "sk-echo-secret" not in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -105,7 +105,7 @@ def test_its_models_are_listed(example: Path, tmp_path: Path):
     assert "\necho " in every.stdout
 
 
-def test_a_broken_package_beside_it_is_told_and_harms_nobody(ask: Run, example: Path, tmp_path: Path):
+def test_a_broken_package_next_to_it_is_reported_and_harms_no_other(ask: Run, example: Path, tmp_path: Path):
     broken = install(tmp_path / "broken", "acme", "import no_such_module\n")
     both = f"{broken}{os.pathsep}{example}"
 
@@ -116,12 +116,14 @@ def test_a_broken_package_beside_it_is_told_and_harms_nobody(ask: Run, example: 
     listed = cinch("models", "--providers", cwd=tmp_path, installed=both)
 
     assert (beside.stdout, beside.stderr) == ("Good day.\n", "")
-    told = "the provider 'acme' of the package acme-package 1.2 cannot be used: ModuleNotFoundError: No module named"
-    assert told in itself.stderr
+    reported = (
+        "the provider 'acme' of the package acme-package 1.2 cannot be used: ModuleNotFoundError: No module named"
+    )
+    assert reported in itself.stderr
     assert "pip uninstall acme-package" in itself.stderr
     assert (itself.returncode, itself.stderr.count("\n")) == (2, 1)
-    assert told in named.stderr
-    assert told in listed.stdout
+    assert reported in named.stderr
+    assert reported in listed.stdout
     assert "\necho " in listed.stdout
 
 

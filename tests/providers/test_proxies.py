@@ -103,7 +103,7 @@ async def test_tls_goes_through_socks_and_the_proxy_finds_the_host(
     assert proxy.asked == ["models.example:443"]
 
 
-async def test_a_socks_proxy_is_told_who_asks(
+async def test_a_socks_proxy_receives_the_credentials(
     behind_tls: int, start: Start, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy = start(SocksProxy(behind_tls, login=LOGIN))
@@ -125,7 +125,7 @@ async def test_a_proxy_may_be_spoken_to_over_tls(
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
-async def test_a_wrong_password_is_told_and_not_shown(
+async def test_a_wrong_password_is_reported_and_not_shown(
     scheme: str, start: Start, ask: Asker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -139,15 +139,15 @@ async def test_a_wrong_password_is_told_and_not_shown(
     assert f"the proxy {scheme}://127.0.0.1:{proxy.port} rejected the connection to {ENCRYPTED}" in str(error)
     assert "it requires a user name and a password: HTTPS_PROXY=" in str(error)
     for secret in (PASSWORD, QUOTED):
-        assert secret not in f"{told_whole(error)} {caplog.text}"
+        assert secret not in f"{reported_whole(error)} {caplog.text}"
 
 
-def told_whole(error: BaseException | None) -> str:
+def reported_whole(error: BaseException | None) -> str:
     """All that a log of the error would hold."""
-    return f"{error!r} {told_whole(error.__cause__ or error.__context__)}" if error else ""
+    return f"{error!r} {reported_whole(error.__cause__ or error.__context__)}" if error else ""
 
 
-async def test_a_proxy_that_wants_a_password_for_what_is_not_encrypted_is_told(
+async def test_a_proxy_that_wants_a_password_for_what_is_not_encrypted_is_reported(
     serve: Serve, start: Start, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy = start(HttpProxy(serve([]).port, login=LOGIN))
@@ -158,7 +158,7 @@ async def test_a_proxy_that_wants_a_password_for_what_is_not_encrypted_is_told(
     assert "it requires a user name and a password: HTTP_PROXY=http://user:password@host:port" in str(error)
 
 
-async def test_a_proxy_that_forbids_a_host_is_told(
+async def test_a_proxy_that_forbids_a_host_is_reported(
     behind_tls: int, start: Start, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy = start(HttpProxy(behind_tls, refusal="403 Forbidden"))
@@ -180,7 +180,7 @@ async def test_a_proxy_that_cannot_reach_the_service_is_asked_again(
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
-async def test_a_proxy_that_is_down_is_told(scheme: str, ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_proxy_that_is_down_is_reported(scheme: str, ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     monkeypatch.setenv("all_proxy", f"{scheme}://me:{QUOTED}@127.0.0.1:{port}")
@@ -192,7 +192,7 @@ async def test_a_proxy_that_is_down_is_told(scheme: str, ask: Asker, monkeypatch
     assert isinstance(error, NetworkError)
 
 
-async def test_a_proxy_without_tls_is_told_with_the_way_to_write_it(
+async def test_a_proxy_without_tls_is_reported_with_the_way_to_write_it(
     behind_tls: int, start: Start, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy = start(HttpProxy(behind_tls))
@@ -221,7 +221,7 @@ async def test_a_variable_that_names_no_proxy_is_named_and_not_quoted(
 
     assert "ALL_PROXY is not a valid proxy URL" in str(error)
     for secret in (PASSWORD, "secret"):
-        assert secret not in f"{told_whole(error)} {caplog.text}"
+        assert secret not in f"{reported_whole(error)} {caplog.text}"
 
 
 async def test_a_proxy_that_is_not_needed_may_be_broken(
@@ -305,7 +305,7 @@ def test_the_address_of_a_proxy_is_never_shown_with_its_password() -> None:
     assert "p@ss" not in repr(found)
 
 
-async def test_what_speaks_no_socks_is_told(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_proxy_without_socks_is_reported(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(b"SSH-2.0-OpenSSH_9.9\r\n")

@@ -217,7 +217,7 @@ def test_a_request_is_encoded_without_loss() -> None:
     assert replace(understood, messages=()) == replace(request, messages=())
 
 
-def test_what_is_not_asked_for_is_not_said() -> None:
+def test_unset_options_are_not_sent() -> None:
     body = encode(Request(ModelSpec("proxy", "m"), "", (user("Hi"),)))
 
     assert set(body) == {"model", "system", "messages", "options"}
@@ -255,7 +255,7 @@ async def test_a_stream_that_breaks_off_in_a_call_leaves_its_text_and_no_call() 
     assert "closed early" in (last.error or "")
 
 
-async def test_a_wrong_token_is_told() -> None:
+async def test_a_wrong_token_is_reported() -> None:
     async with ProxyServer(script().provider, token="another") as server:
         agent, _ = await run(through(server))
 
@@ -313,12 +313,12 @@ def test_an_error_without_a_kind_is_understood_by_its_words(said: str, kind: typ
 
 
 @pytest.mark.parametrize(
-    ("told", "stop"),
+    ("reported", "stop"),
     [("stop", "stop"), ("length", "length"), ("tool_use", "tool_use"), ("transfer", "stop"), ("aborted", "error")],
 )
-def test_each_stop_reason_has_ours(told: str, stop: str) -> None:
+def test_each_stop_reason_has_ours(reported: str, stop: str) -> None:
     decoder = ProxyDecoder(ENDPOINT)
-    event: Any = {"type": "done", "stop_reason": told, "usage": {}, "cost": None}
+    event: Any = {"type": "done", "stop_reason": reported, "usage": {}, "cost": None}
 
     decoder.take(event)
 
@@ -363,7 +363,7 @@ def test_calls_without_an_id_get_different_ones() -> None:
     assert len({call.id for call in calls if call.id}) == 2
 
 
-def test_where_the_proxy_is_must_be_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_address_of_the_proxy_is_required(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="Proxy: no address; set LLM_BASE_URL="):
         connect("proxy/m")
     monkeypatch.setenv("LLM_BASE_URL", "https://models.example.com")

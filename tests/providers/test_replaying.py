@@ -42,11 +42,11 @@ async def closed() -> AsyncIterator[None]:
     await close_all()
 
 
-def told_by(model: Model) -> list[str]:
-    told: list[str] = []
+def reported_by(model: Model) -> list[str]:
+    reported: list[str] = []
     assert isinstance(model.provider, ReplayProvider)
-    model.provider.queue.on_mismatch = told.append
-    return told
+    model.provider.queue.on_mismatch = reported.append
+    return reported
 
 
 async def run(model: Model, prompt: str = "Look") -> tuple[list[Message], list[object]]:
@@ -69,14 +69,14 @@ async def test_a_run_is_played_again_without_its_server(serve: Serve, wire: str,
     then, deltas_then = await run(recording(server, wire, tape))
     server.__exit__()
     model = replaying(tape)
-    told = told_by(model)
+    reported = reported_by(model)
 
     now, deltas_now = await run(model)
 
     assert said(now) == said(then)
     assert len(now) == 4
     assert deltas_now == deltas_then
-    assert told == []
+    assert reported == []
 
 
 async def test_failures_are_played_as_they_were(
@@ -143,21 +143,21 @@ async def test_a_cassette_that_is_used_up_says_so(serve: Serve, tape: Path, ask:
     assert not caught.value.retryable
 
 
-async def test_a_request_that_differs_is_told_once_and_in_the_last_error(
+async def test_a_request_that_differs_is_reported_once_and_in_the_last_error(
     serve: Serve, wire: str, tape: Path, ask: Asker
 ) -> None:
     await ask(recording(serve([Reply("one"), Reply("two")]), wire, tape), user("Hello"))
     await ask(recording(serve([Reply("one"), Reply("two")]), wire, tape), user("Hello"))
     model = replaying(tape)
-    told = told_by(model)
+    reported = reported_by(model)
 
     await ask(model, user("Goodbye"))
     await ask(model, user("Farewell"))
     with pytest.raises(RequestRejected, match=r"requests differed from the recorded ones in (messages|input|contents)"):
         await ask(model, user("Goodbye"))
 
-    assert len(told) == 1
-    assert "differs from the recorded one in " in told[0]
+    assert len(reported) == 1
+    assert "differs from the recorded one in " in reported[0]
 
 
 async def test_of_two_requests_each_gets_its_own_answer(serve: Serve, tape: Path, ask: Asker) -> None:
@@ -181,17 +181,17 @@ async def test_a_recorded_thought_goes_back_as_the_models_own(serve: Serve, tape
     server = serve([THOUGHTFUL, Reply("Done.")])
     await run(recording(server, "anthropic", tape))
     model = replaying(tape)
-    told = told_by(model)
+    reported = reported_by(model)
 
     await run(model)
 
     second = read_exchanges(tape)[1].body
     assert '"signature"' in json.dumps(second)
-    assert told == []
+    assert reported == []
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reported"),
     [
         (None, "cannot read the cassette"),
         (b"", "is not a cassette"),
@@ -202,15 +202,15 @@ async def test_a_recorded_thought_goes_back_as_the_models_own(serve: Serve, tape
         (HEAD + b'{"type":"request","id":"1","preset":"gone","model":"m","base_url":"http://h"}\n', "unknown provider"),
     ],
 )
-def test_what_is_no_cassette_is_not_played(tape: Path, content: bytes | None, told: str) -> None:
+def test_what_is_no_cassette_is_not_played(tape: Path, content: bytes | None, reported: str) -> None:
     if content is not None:
         tape.write_bytes(content)
 
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=reported):
         replaying(tape)
 
 
-def test_which_cassette_must_be_said() -> None:
+def test_the_cassette_is_required() -> None:
     with pytest.raises(ConfigError, match="name a cassette, as in replay/PATH"):
         connect("replay")
 

@@ -45,7 +45,7 @@ def test_the_fake_server_sends_what_the_vendors_own_types_accept() -> None:
     assert all(responses_event(json.loads(event)) for event in sent)
 
 
-def test_items_stand_in_the_order_of_the_output_whoever_ends_first() -> None:
+def test_items_are_in_the_order_of_the_output_whoever_ends_first() -> None:
     deltas = decoded(
         item("added", 0, "function_call", call_id="a", name="one", arguments=""),
         item("added", 1, "function_call", call_id="b", name="two", arguments=""),
@@ -109,21 +109,21 @@ def test_kinds_that_were_never_asked_for_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "stop", "told"),
+    ("reason", "stop", "reported"),
     [
         ("max_output_tokens", "length", None),
         ("content_filter", "error", "content_filter"),
         (None, "error", "no reason"),
     ],
 )
-def test_an_incomplete_reply_says_why(reason: str | None, stop: str, told: str | None) -> None:
+def test_an_incomplete_reply_says_why(reason: str | None, stop: str, reported: str | None) -> None:
     ending = {"type": "response.incomplete", "response": {"id": "r", "incomplete_details": {"reason": reason}}}
 
     done = decoded(ending)[-1]
 
     assert isinstance(done, Done)
     assert done.stop_reason == stop
-    assert (done.error is None) if told is None else told in (done.error or "")
+    assert (done.error is None) if reported is None else reported in (done.error or "")
 
 
 def test_a_refusal_is_an_error_in_the_models_words() -> None:

@@ -135,7 +135,7 @@ def test_pictures_go_with_words_and_with_results() -> None:
     ("text", "is_error", "sent"),
     [("", False, "(no output)"), ("boom", True, "Error: boom"), ("Error: no", True, "Error: no"), ("ok", False, "ok")],
 )
-def test_a_failure_is_told_in_words(text: str, is_error: bool, sent: str) -> None:
+def test_a_failure_is_described_in_text(text: str, is_error: bool, sent: str) -> None:
     body = body_of(reply(ToolCall("c", "x", {})), ToolResult("c", "x", (Text(text),), is_error=is_error))
 
     assert body["input"][1]["output"] == sent
@@ -168,7 +168,7 @@ def test_the_level_of_thinking_is_an_effort(model: str, thinking: ThinkingLevel,
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "gpt-4.1", "gpt-5-chat-latest", "llama-3"])
-def test_a_model_that_does_not_reason_is_not_told_how(model: str) -> None:
+def test_a_model_that_does_not_reason_gets_no_effort(model: str) -> None:
     body = body_of(model=model, thinking="high", temperature=0.5)
 
     assert body.keys() & {"reasoning", "include"} == set()
@@ -185,11 +185,11 @@ def test_ids_and_names_of_others_fit_the_service() -> None:
     assert asked["name"] == "my_tool_" + asked["name"][8:]
 
 
-def test_an_answer_is_held_to_its_schema_or_told_of_it() -> None:
+def test_structured_output_is_enforced_or_described_in_the_prompt() -> None:
     schema = OutputSchema("Invoice", {"type": "object", "properties": {}, "additionalProperties": False})
 
     held = body_of(output_schema=schema)
-    told = body_of(output_schema=schema, without=(FORMAT,))
+    reported = body_of(output_schema=schema, without=(FORMAT,))
 
     assert held["text"]["format"] == {
         "type": "json_schema",
@@ -197,8 +197,8 @@ def test_an_answer_is_held_to_its_schema_or_told_of_it() -> None:
         "schema": schema.schema,
         "strict": True,
     }
-    assert "text" not in told
-    assert "JSON Schema" in told["instructions"]
+    assert "text" not in reported
+    assert "JSON Schema" in reported["instructions"]
 
 
 def test_what_says_nothing_is_not_sent() -> None:

@@ -45,7 +45,7 @@ from providers.wire.names import nine_letters
 
 CHAT = [preset for preset in presets().values() if preset.protocol == "openai_chat"]
 RESPONSES = [preset for preset in presets().values() if preset.protocol == "openai_responses"]
-NAMED_BY_PERSON = {"proxy", "azure", "azure-chat", "litellm", "ollama", "lmstudio", "llamacpp", "vllm"}
+NAMED_BY_USER = {"proxy", "azure", "azure-chat", "litellm", "ollama", "lmstudio", "llamacpp", "vllm"}
 """Where the models are the person's own, so that none can be taken without being named."""
 BEYOND_OPENAI = {
     *("reasoning", "thinking", "reasoning_effort", "reasoning_format", "reasoning_split", "enable_thinking"),
@@ -118,7 +118,7 @@ def test_every_preset_is_complete(preset: Preset) -> None:
     assert not preset.base_url.endswith("/")
     assert preset.key_variables
     assert all(re.fullmatch(r"[A-Z][A-Z0-9_]+", variable) for variable in preset.variables)
-    assert bool(preset.default_model) is (preset.name not in NAMED_BY_PERSON)
+    assert bool(preset.default_model) is (preset.name not in NAMED_BY_USER)
     assert all(re.compile(rule.models) and len(rule.efforts) in (0, 6) for rule in preset.thinking)
     assert all(rule.efforts or rule.on for rule in preset.thinking)
 
@@ -143,7 +143,7 @@ def test_prices_are_known_under_the_name_given(preset: Preset) -> None:
 
 
 @pytest.mark.parametrize("preset", [each for each in presets().values() if each.families], ids=ids)
-def test_who_forgets_the_preset_is_told_it(preset: Preset) -> None:
+def test_a_missing_preset_is_suggested(preset: Preset) -> None:
     first = next(each for each in presets().values() if set(each.families) & set(preset.families))
 
     with pytest.raises(ConfigError, match=f"did you mean {first.name}/"):
@@ -216,7 +216,7 @@ def test_many_ids_stay_apart_in_nine_letters() -> None:
     assert len({nine_letters(f"call_{number}") for number in range(20_000)}) == 20_000
 
 
-def test_mistral_is_never_told_anything_right_after_a_result() -> None:
+def test_mistral_never_gets_a_user_message_right_after_a_result() -> None:
     roles = [message["role"] for message in said_in(chat_body("mistral"))]
 
     assert ("tool", "user") not in set(pairwise(roles))
@@ -224,7 +224,7 @@ def test_mistral_is_never_told_anything_right_after_a_result() -> None:
 
 
 @pytest.mark.parametrize("name", ["deepseek", "moonshot", "zai"])
-def test_who_wants_thoughts_back_gets_all_of_them(name: str) -> None:
+def test_services_that_require_reasoning_get_all_of_it_back(name: str) -> None:
     replies = [message for message in said_in(chat_body(name)) if message["role"] == "assistant"]
     quiet = [message for message in said_in(chat_body(name, "off")) if message["role"] == "assistant"]
 
@@ -239,7 +239,7 @@ def test_others_get_back_only_the_thought_before_a_call() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "model", "told"),
+    ("name", "model", "reported"),
     [
         ("groq", "openai/gpt-oss-120b", ("low", "low", "high", "high")),
         ("groq", "qwen/qwen3-32b", ("none", "default", "default", "default")),
@@ -281,12 +281,12 @@ def test_others_get_back_only_the_thought_before_a_call() -> None:
         ("nvidia", "nvidia/nemotron-3-super-120b-a12b", (None, None, None, None)),
     ],
 )
-def test_levels_are_said_in_each_services_words(
-    name: str, model: str, told: tuple[str | None, str | None, str | None, str | None]
+def test_levels_use_each_services_terms(
+    name: str, model: str, reported: tuple[str | None, str | None, str | None, str | None]
 ) -> None:
     efforts = [said.get("reasoning_effort") for said in thought_of(name, model)]
 
-    assert (efforts[0], efforts[2], efforts[4], efforts[5]) == told
+    assert (efforts[0], efforts[2], efforts[4], efforts[5]) == reported
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,9 @@ def test_levels_are_said_in_each_services_words(
         ("grok-code-fast-1", None, None, None),
     ],
 )
-def test_grok_is_told_to_think_as_it_knows(model: str, off: str | None, high: str | None, most: str | None) -> None:
+def test_grok_gets_the_thinking_parameters_it_supports(
+    model: str, off: str | None, high: str | None, most: str | None
+) -> None:
     levels: list[ThinkingLevel] = ["off", "high", "extra-high"]
     bodies = [encode_responses(request_for(presets()["xai"], level, model), set()) for level in levels]
 

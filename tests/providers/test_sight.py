@@ -57,8 +57,8 @@ def seen_and_left_out(body: dict[str, Any]) -> tuple[int, int]:
     return text.count(PICTURE.data), text.count(LEFT_OUT)
 
 
-async def answer(model: Model, told: list[str] | None = None) -> list[Delta]:
-    tell = None if told is None else told.append
+async def answer(model: Model, reported: list[str] | None = None) -> list[Delta]:
+    tell = None if reported is None else reported.append
     request = Request(model.spec, "", HISTORY, on_notice=tell)
     return [delta async for delta in model.provider.stream(request)]
 
@@ -74,17 +74,17 @@ def chat_model(url: str, name: str, facts: ModelInfo | None = None, *, is_own: b
 
 async def test_a_model_that_refuses_images_gets_words_from_then_on(serve: Serve, wire: str, model_at: ModelAt) -> None:
     server = serve([DENIALS[wire], Reply("one"), Reply("two")])
-    model, told = model_at(server, wire), list[str]()
+    model, reported = model_at(server, wire), list[str]()
 
     for _ in range(2):
-        assert await answer(model, told)
+        assert await answer(model, reported)
 
     assert [seen_and_left_out(recorded.body) for recorded in server.requests] == [(2, 0), (0, 2), (0, 2)]
-    assert len(told) == 1
-    assert told[0].startswith(f"{model.spec.name} does not support images")
+    assert len(reported) == 1
+    assert reported[0].startswith(f"{model.spec.name} does not support images")
 
 
-async def test_a_refusal_without_any_image_is_told(serve: Serve, model_at: ModelAt) -> None:
+async def test_a_refusal_without_any_image_is_reported(serve: Serve, model_at: ModelAt) -> None:
     server = serve([DENIALS["openai-chat"]])
     model = model_at(server, "openai-chat")
 
@@ -202,5 +202,5 @@ def test_what_services_say_of_blind_models_is_understood(error: ProviderError) -
     ],
     ids=str,
 )
-def test_what_services_say_of_other_things_makes_nobody_blind(error: ProviderError) -> None:
+def test_unrelated_errors_do_not_disable_images(error: ProviderError) -> None:
     assert not rejects_images(error)

@@ -81,7 +81,7 @@ async def test_an_event_that_trickles_for_ever_is_given_up(
         await ask(model_at(server, wire))
 
 
-async def test_a_slow_service_that_says_something_now_and_then_is_heard_out(
+async def test_a_slow_service_that_says_something_now_and_then_is_awaited(
     serve: Serve, model_at: ModelAt, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = count(step=stream.EVENTLESS_SECONDS / 2)
@@ -94,7 +94,7 @@ async def test_a_slow_service_that_says_something_now_and_then_is_heard_out(
     assert "".join(delta.text for delta in deltas if isinstance(delta, BlockDelta)) == "one two three"
 
 
-async def test_a_refusal_that_trickles_for_ever_is_told_as_far_as_it_came(
+async def test_a_refusal_that_trickles_for_ever_is_reported_as_far_as_it_came(
     monkeypatch: pytest.MonkeyPatch, ask: Asker
 ) -> None:
     monkeypatch.setattr(transport, "ERROR_SECONDS", 0.1)

@@ -76,8 +76,8 @@ async def test_a_rich_reply_comes_through_whole(serve: Serve, wire: str, model_a
     assert spoken(deltas, "thinking") == [RICH.thinking]
     assert [(call.name, call.arguments) for call in reply.tool_calls] == list(RICH.calls)
     assert len({call.id for call in reply.tool_calls}) == 3
-    told = UNCACHED if wire == "ollama" else RICH.usage
-    assert (reply.stop_reason, reply.usage) == ("tool_use", told)
+    reported = UNCACHED if wire == "ollama" else RICH.usage
+    assert (reply.stop_reason, reply.usage) == ("tool_use", reported)
 
 
 @pytest.mark.parametrize("chunk_size", [1, 2, 3, 7, 50, 1000])
@@ -184,7 +184,7 @@ async def test_the_connection_is_used_again(serve: Serve, wire: str, model_at: M
     assert server.connections_opened == opened
 
 
-async def test_no_server_is_told_plainly(wire: str, serve: Serve, model_at: ModelAt, ask: Asker) -> None:
+async def test_no_server_is_reported_plainly(wire: str, serve: Serve, model_at: ModelAt, ask: Asker) -> None:
     server = ModelServer().__enter__()
     server.__exit__()
 

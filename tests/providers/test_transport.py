@@ -40,7 +40,7 @@ async def test_a_server_on_this_machine_is_reached_without_the_proxy(
     assert await ask(model_at(server, wire))
 
 
-async def test_a_proxy_that_cannot_be_used_is_told_at_the_first_request(
+async def test_a_proxy_that_cannot_be_used_is_reported_at_the_first_request(
     ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", "gopher://127.0.0.1:1")

@@ -57,7 +57,7 @@ async def test_each_vendors_own_words_are_understood(
     error = await refused(ask, model_at(serve([answer]), refusal.service))
 
     assert type(error) is refusal.kind
-    assert refusal.told in str(error)
+    assert refusal.reported in str(error)
     assert presets()[refusal.service].label in str(error)
     assert STEADY.delay(error, 1) == (refusal.wait and pytest.approx(refusal.wait, abs=1.1))
     assert "{" not in str(error)
@@ -65,7 +65,7 @@ async def test_each_vendors_own_words_are_understood(
 
 
 @pytest.mark.parametrize(
-    ("status", "title", "kind", "told"),
+    ("status", "title", "kind", "reported"),
     [
         (403, "Just a moment...", RequestRejected, "(Just a moment...): the request was blocked"),
         (401, "Sign in", RequestRejected, "the key is not the problem"),
@@ -77,8 +77,8 @@ async def test_each_vendors_own_words_are_understood(
         (200, "Airport", StreamError, "(Airport): check the base URL"),
     ],
 )
-async def test_a_web_page_is_told_as_one_and_never_blamed_on_the_key(
-    answer_raw: AnswerRaw, wire: str, ask: Asker, *, status: int, title: str, kind: type[ProviderError], told: str
+async def test_a_web_page_is_reported_as_one_and_never_blamed_on_the_key(
+    answer_raw: AnswerRaw, wire: str, ask: Asker, *, status: int, title: str, kind: type[ProviderError], reported: str
 ) -> None:
     head = f"HTTP/1.1 {status} So\r\ncontent-type: text/html; charset=utf-8\r\nconnection: close\r\n\r\n"
     url = await answer_raw((head + PAGE.format(title)).encode())
@@ -86,13 +86,13 @@ async def test_a_web_page_is_told_as_one_and_never_blamed_on_the_key(
     error = await refused(ask, connect(f"{wire}/some-model", base_url=url))
 
     assert type(error) is kind
-    assert told in str(error)
+    assert reported in str(error)
     assert "127.0.0.1" in str(error)
     assert "#key" not in str(error)
     assert (STEADY.delay(error, 1) is not None) is (status in (429, 502, 503))
 
 
-async def test_where_a_service_sends_us_on_to_is_told(answer_raw: AnswerRaw, wire: str, ask: Asker) -> None:
+async def test_the_target_of_a_redirect_is_reported(answer_raw: AnswerRaw, wire: str, ask: Asker) -> None:
     to = "https://login.example.com/sso?next=x"
     url = await answer_raw(f"HTTP/1.1 302 So\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n".encode())
 
@@ -159,15 +159,17 @@ async def test_an_error_of_status_200_is_understood_in_a_stream_and_in_place_of_
     assert (STEADY.delay(error, 1) is not None) is kind.retryable
 
 
-async def test_a_reply_the_model_garbled_is_asked_for_again_and_at_last_told(serve: Serve, model_at: ModelAt) -> None:
+async def test_a_reply_the_model_garbled_is_asked_for_again_and_at_last_reported(
+    serve: Serve, model_at: ModelAt
+) -> None:
     body = {
         "error": {"message": "Failed to call a function.", "type": "invalid_request_error", "code": "tool_use_failed"}
     }
-    mended, never = serve([Failure(400, body), Reply("Done.")]), serve([Failure(400, body)] * 9)
+    fixed, never = serve([Failure(400, body), Reply("Done.")]), serve([Failure(400, body)] * 9)
 
-    good = await Agent(model_at(mended, "groq"), options=AgentOptions(retry=AT_ONCE)).prompt("Go")
+    good = await Agent(model_at(fixed, "groq"), options=AgentOptions(retry=AT_ONCE)).prompt("Go")
     bad = await Agent(model_at(never, "groq"), options=AgentOptions(retry=AT_ONCE)).prompt("Go")
 
-    assert (good.text, len(mended.requests)) == ("Done.", 2)
+    assert (good.text, len(fixed.requests)) == ("Done.", 2)
     assert "the model produced an invalid reply" in (bad.error or "")
     assert len(never.requests) == 1 + AT_ONCE.max_retries

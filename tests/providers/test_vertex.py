@@ -159,7 +159,7 @@ async def test_a_whole_run_with_a_tool(serve: Serve, monkeypatch: pytest.MonkeyP
     ]
 
 
-async def test_models_are_listed_and_the_nearest_told(
+async def test_models_are_listed_and_the_nearest_reported(
     serve: Serve, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GOOGLE_OAUTH_ACCESS_TOKEN", TOKEN)
@@ -225,7 +225,7 @@ async def test_a_login_that_was_revoked_says_how_to_log_in(log_in: Callable[...,
         await site().route(None)
 
 
-async def test_without_a_login_one_is_told_how_to_log_in() -> None:
+async def test_a_missing_login_names_how_to_log_in() -> None:
     with pytest.raises(AuthenticationFailed, match="no Google Cloud credentials found; log in with: gcloud auth"):
         await site().route(None)
 
@@ -237,14 +237,14 @@ async def test_a_token_service_that_is_away_may_be_asked_again(log_in: Callable[
         await site().route(None)
 
 
-def test_without_a_key_and_without_the_extra_both_ways_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_key_and_without_the_extra_both_ways_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "google.auth", None)
 
     with pytest.raises(ConfigError, match=r"GOOGLE_VERTEX_API_KEY or .*pip install 'cinch-tui\[vertex\]'"):
         connect("vertex")
 
 
-def test_a_token_without_a_project_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_without_a_project_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GOOGLE_CLOUD_PROJECT")
     monkeypatch.setenv("CLOUDSDK_AUTH_ACCESS_TOKEN", TOKEN)
 

@@ -127,7 +127,7 @@ def read(text: str, cuts: list[int], **options: object) -> list[Piece]:
 
 
 @pytest.mark.parametrize("name", REPLIES)
-def test_what_is_written_is_told_apart(name):
+def test_calls_written_into_the_text_are_recognized(name):
     text, pieces = REPLIES[name]
 
     assert read(text, []) == pieces

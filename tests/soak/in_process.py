@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fakes.chat import chat, ready, until
-from soak.steps import ESC_IS_ALONE, Person, Step
+from soak.steps import ESC_IS_ALONE, Step, User
 from textual._xterm_parser import XTermParser
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -43,13 +43,13 @@ class InProcess:
 
     def __init__(self, project: Path, seed: int) -> None:
         self.app: CinchApp = chat(project)
-        self._deeds = Person(seed, without=MODAL).deeds()
+        self._deeds = User(seed, without=MODAL).deeds()
         self._parser = XTermParser()
         self.counted: list[Counter[str]] = []
         self.steps: list[str] = []
 
     @property
-    def told(self) -> str:
+    def reported(self) -> str:
         return "\n".join(self.steps[-REMEMBERED:])
 
     async def run(self, seconds: float) -> None:

@@ -23,7 +23,7 @@ from e2e.shell import left_on
 from e2e.terminal import Terminal
 from fakes.model_server import ModelServer
 from soak.played import CONTENT, FILE, Played
-from soak.steps import ESC_IS_ALONE, Person, Step
+from soak.steps import ESC_IS_ALONE, Step, User
 from soak.vitals import Vitals, grown, vitals
 
 from harness.session.doctor import examine
@@ -61,7 +61,7 @@ class Soak:
         self._home = folder / "home"
         self._project = _project(folder / "shop-of-chance")
         self._done: deque[str] = deque(maxlen=REMEMBERED)
-        self._deeds = Person(seed).deeds()
+        self._deeds = User(seed).deeds()
         self._environ = _environ(folder, self._home)
         self.taken = 0
         self.record: list[Vitals] = []
@@ -136,8 +136,8 @@ class Soak:
         state = self._home / "state"
         reports = [path.read_text() for path in state.glob("crash-*.txt")]
         log = state / "cinch.log"
-        told = log.read_text() if log.exists() else ""
-        return "\n".join([*reports, *([told] if re.search(r"Traceback| ERROR ", told) else [])])
+        reported = log.read_text() if log.exists() else ""
+        return "\n".join([*reports, *([reported] if re.search(r"Traceback| ERROR ", reported) else [])])
 
     def _reach_prompt(self, terminal: Terminal) -> None:
         """Reach the prompt by keys alone: Esc closes everything open, and then a key appears in the prompt."""

@@ -59,7 +59,7 @@ class Step:
         return f"{what}, wait {self.pause:g} s" if self.pause else what
 
 
-class Person:
+class User:
     """Generator of actions; each is some steps that belong together."""
 
     def __init__(self, seed: int, *, without: frozenset[str] = frozenset()) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from fakes.contexts import tool_context
-from fakes.people import ScriptedPerson
+from fakes.people import ScriptedUser
 
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject
@@ -18,12 +18,12 @@ from harness.views import TextView
 from tools.ask import AskTool
 
 
-def told(output: ToolOutput) -> dict:
+def reported(output: ToolOutput) -> dict:
     return json.loads("".join(block.text for block in output.content))
 
 
-async def test_question_reaches_the_person_as_asked(tmp_path: Path) -> None:
-    tool, person = AskTool(), ScriptedPerson()
+async def test_question_reaches_the_user_as_asked(tmp_path: Path) -> None:
+    tool, user = AskTool(), ScriptedUser()
     arguments = {
         "prompt": "Which one?",
         "choices": ["red", {"label": "blue", "description": "like the sky"}],
@@ -31,9 +31,9 @@ async def test_question_reaches_the_person_as_asked(tmp_path: Path) -> None:
         "timeout_s": 5,
     }
 
-    await tool.run(tool.validate(arguments), tool_context(tmp_path, person))
+    await tool.run(tool.validate(arguments), tool_context(tmp_path, user))
 
-    assert person.questions == [Question("Which one?", (Choice("red"), Choice("blue", "like the sky")), True, 5.0)]
+    assert user.questions == [Question("Which one?", (Choice("red"), Choice("blue", "like the sky")), True, 5.0)]
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,13 @@ async def test_question_reaches_the_person_as_asked(tmp_path: Path) -> None:
         Answer("timed_out"),
     ],
 )
-async def test_answer_is_told_as_json(answer: Answer, tmp_path: Path) -> None:
-    person = ScriptedPerson()
-    person.answers.append(answer)
+async def test_answer_is_reported_as_json(answer: Answer, tmp_path: Path) -> None:
+    user = ScriptedUser()
+    user.answers.append(answer)
 
-    output = await AskTool().run({"prompt": "?"}, tool_context(tmp_path, person))
+    output = await AskTool().run({"prompt": "?"}, tool_context(tmp_path, user))
 
-    assert told(output) == {"status": answer.status, "index": answer.index, "text": answer.text}
+    assert reported(output) == {"status": answer.status, "index": answer.index, "text": answer.text}
     assert not output.is_error
 
 
@@ -67,20 +67,20 @@ SEVERAL: JsonObject = {
 
 
 async def test_several_questions_are_asked_and_answered_together(tmp_path: Path) -> None:
-    tool, person = AskTool(), ScriptedPerson()
-    person.answers = [
+    tool, user = AskTool(), ScriptedUser()
+    user.answers = [
         Answer("selected", "SQLite", 0),
         Answer("selected", "a, b", indexes=(0, 1), other="c"),
         Answer("timed_out"),
     ]
 
-    output = await tool.run(tool.validate(SEVERAL), tool_context(tmp_path, person))
+    output = await tool.run(tool.validate(SEVERAL), tool_context(tmp_path, user))
 
-    first, second, third = person.questions
+    first, second, third = user.questions
     assert (first.header, first.max_edit_length, first.multi_select) == ("Database", 80, False)
     assert (second.multi_select, second.choices[1]) == (True, Choice("b", "", "b, at length"))
     assert 0 < (third.timeout or 0) <= 9
-    assert told(output) == {
+    assert reported(output) == {
         "answers": [
             {"question": "Which one?", "status": "selected", "index": 0, "text": "SQLite"},
             {
@@ -97,12 +97,12 @@ async def test_several_questions_are_asked_and_answered_together(tmp_path: Path)
     assert output.view == TextView("Database: SQLite\nWhich of these?: a, b + c\nIts name?: timed out")
 
 
-async def test_where_nobody_is_each_of_several_is_timed_out_at_once(tmp_path: Path) -> None:
+async def test_without_a_user_every_question_times_out_at_once(tmp_path: Path) -> None:
     tool = AskTool()
 
     output = await tool.run(tool.validate(SEVERAL), replace(tool_context(tmp_path), user=NonInteractive()))
 
-    assert [each["status"] for each in told(output)["answers"]] == ["timed_out"] * 3
+    assert [each["status"] for each in reported(output)["answers"]] == ["timed_out"] * 3
 
 
 @pytest.mark.parametrize(
@@ -122,12 +122,12 @@ def test_what_is_no_question_is_refused(arguments: JsonObject, reason: str) -> N
         AskTool().validate(arguments)
 
 
-def test_what_is_asked_is_told_in_a_line() -> None:
+def test_what_is_asked_is_reported_in_a_line() -> None:
     assert AskTool().summary(SEVERAL) == "Which one? and 2 more"
     assert AskTool().summary({"questions": "?"}) == ""
 
 
-async def test_nobody_there_is_an_immediate_timeout() -> None:
+async def test_without_a_user_a_question_times_out_at_once() -> None:
     answer = await NonInteractive().ask(Question("?"))
 
     assert answer.status == "timed_out"

@@ -34,7 +34,7 @@ async def test_result_begins_with_the_exit_code(tmp_path: Path) -> None:
     assert output.details["exit_code"] == 3
 
 
-async def test_silence_is_told(tmp_path: Path) -> None:
+async def test_silence_is_reported(tmp_path: Path) -> None:
     assert text_of(await run(tmp_path, "true")) == "Exit code: 0\n(no output)"
 
 
@@ -139,7 +139,7 @@ async def test_last_line_before_a_pause_is_shown(tmp_path: Path) -> None:
     assert text_of(await task) == "Exit code: 0\none\ntwo"
 
 
-async def test_what_goes_on_in_the_background_is_told(tmp_path: Path) -> None:
+async def test_what_continues_in_the_background_is_reported(tmp_path: Path) -> None:
     output = await run(tmp_path, "sleep 30 > /dev/null 2>&1 & echo started")
     group = text_of(output).partition("kill -- -")[2].partition(".")[0]
 
@@ -196,7 +196,7 @@ def test_arguments_that_make_no_sense_are_refused(arguments: JsonObject) -> None
         BashTool().validate(arguments)
 
 
-async def test_the_person_sees_the_command_before_it_runs(tmp_path: Path) -> None:
+async def test_the_user_sees_the_command_before_it_runs(tmp_path: Path) -> None:
     preview = await BashTool().preview({"command": "make\nls"}, tool_context(tmp_path))
 
     assert preview == TerminalView("make\nls", "")

@@ -39,7 +39,7 @@ async def test_what_the_model_asks_for_is_handed_on(tmp_path: Path) -> None:
     assert shown == [TextView("begins")]
 
 
-async def test_where_there_may_be_no_sub_agent_it_says_what_to_do(tmp_path: Path) -> None:
+async def test_where_there_may_be_no_subagent_it_says_what_to_do(tmp_path: Path) -> None:
     tool = DelegateTool()
 
     output = await tool.run(tool.validate({"task": "Find it."}), tool_context(tmp_path))

@@ -31,7 +31,7 @@ async def opened(place: Workplace, content: str | bytes = CODE) -> Path:
     return file
 
 
-async def test_edit_tells_where_the_new_lines_are(place: Workplace):
+async def test_edit_reports_where_the_new_lines_are(place: Workplace):
     file = await opened(place)
 
     called = await place.call(EDIT, path="a.py", old_string="return 1", new_string="x = 1\n        return x")
@@ -78,7 +78,7 @@ async def test_text_that_occurs_twice_needs_replace_all(place: Workplace):
     assert file.read_text().count("yield") == 2
 
 
-async def test_nobody_is_asked_about_an_edit_that_cannot_be_made(place: Workplace):
+async def test_an_impossible_edit_asks_for_no_approval(place: Workplace):
     place.put("a.py", CODE)
     unread = await place.foresee(EDIT, path="a.py", old_string="return 1", new_string="x")
     assert isinstance(unread, ToolOutput)
@@ -140,7 +140,7 @@ def edited(data: bytes, old: str, new: str) -> AppliedEdits | RejectedEdits:
         (b"one\ntwo\n", "     1\tone\n     2\ttwo", "     1\tuno\n     2\ttwo", b"uno\ntwo\n", "line numbers"),
     ],
 )
-def test_differences_without_meaning_are_overlooked_and_told(
+def test_differences_without_meaning_are_overlooked_and_reported(
     data: bytes, old: str, new: str, result: bytes, ignoring: str
 ):
     outcome = edited(data, old, new)

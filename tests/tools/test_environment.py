@@ -165,7 +165,7 @@ def test_configuration_that_the_environment_holds_already_is_kept(tmp_path: Path
     base = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "me"}
 
     environment = git_environment(base | os.environ, [tmp_path], "any")
-    told = subprocess.run(
+    reported = subprocess.run(
         ["git", "config", "--list", "--show-scope"],
         cwd=tmp_path,
         env=environment,
@@ -174,8 +174,8 @@ def test_configuration_that_the_environment_holds_already_is_kept(tmp_path: Path
         check=True,
     ).stdout
 
-    assert "command\tuser.name=me" in told
-    assert "command\tsafe.barerepository=explicit" in told
+    assert "command\tuser.name=me" in reported
+    assert "command\tsafe.barerepository=explicit" in reported
 
 
 async def test_code_of_the_project_may_work_in_bare_repositories(attack: HostileRepository):

@@ -18,8 +18,8 @@ FILE_TOOLS: list[Tool] = [ReadTool(), WriteTool(), EditTool(), ListTool(), FindT
 
 @pytest.mark.parametrize("tool", FILE_TOOLS, ids=lambda tool: tool.name)
 def test_model_reads_this_of_each_tool(tool: Tool, snapshot: SnapshotAssertion):
-    told = f"{tool.description}\n\n{json.dumps(tool.parameters, indent=2)}"
+    reported = f"{tool.description}\n\n{json.dumps(tool.parameters, indent=2)}"
 
-    assert told == snapshot
-    assert "$ref" not in told
-    assert '"title"' not in told
+    assert reported == snapshot
+    assert "$ref" not in reported
+    assert '"title"' not in reported

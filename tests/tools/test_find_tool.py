@@ -59,7 +59,7 @@ async def test_results_are_named_from_the_root_whatever_the_path(place: Workplac
     assert called.lines[0] == "src/app/view.ts"
 
 
-async def test_total_is_told_where_the_limit_cuts(place: Workplace):
+async def test_total_is_reported_where_the_limit_cuts(place: Workplace):
     called = await place.call(FIND, pattern="*.py", limit=1)
 
     assert called.lines[0] == "src/app/main.py"

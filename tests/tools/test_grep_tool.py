@@ -110,7 +110,7 @@ async def test_nothing_found_is_no_failure(place: Workplace):
     assert called.text == "Nothing in . matches 'nowhere'."
 
 
-async def test_total_is_told_where_the_limit_cuts(place: Workplace):
+async def test_total_is_reported_where_the_limit_cuts(place: Workplace):
     place.put("many.txt", "needle\n" * 5000)
 
     called = await place.call(GREP, pattern="needle", limit=10)

@@ -32,7 +32,7 @@ def text_of(output: ToolOutput) -> str:
 
 
 @pytest.mark.parametrize("asked", ["background", "run_in_background"])
-def test_who_is_asked_reads_that_a_command_goes_on_in_the_background(asked: str):
+def test_the_approval_states_that_a_command_continues_in_the_background(asked: str):
     tool, arguments = BashTool(), {"command": "make serve", asked: True}
 
     assert tool.risk(tool.validate(arguments)).reason.endswith("runs in the background")
@@ -47,7 +47,7 @@ def test_the_background_makes_a_command_no_safer():
     assert levels == ["forbidden", "forbidden"]
 
 
-async def test_where_nothing_can_go_on_the_model_is_told_so(tmp_path: Path):
+async def test_without_background_jobs_the_model_is_informed(tmp_path: Path):
     tool = BashTool()
     arguments: JsonObject = tool.validate({"command": "sleep 9", "background": True})
 
@@ -145,7 +145,7 @@ async def test_a_later_call_of_the_same_id_leaves_the_file_of_a_job_alone(tmp_pa
     assert sorted("".join(sorted(set(text))) for text in kept) == ["\na", "\nb"]
 
 
-async def test_of_a_job_that_prints_without_end_the_person_and_the_model_hear_once(tmp_path: Path):
+async def test_an_endless_job_is_reported_once_to_the_user_and_the_model(tmp_path: Path):
     happened: list[Event] = []
     news = Queue("all")
     jobs = Jobs(happened.append, news)
@@ -161,9 +161,9 @@ async def test_of_a_job_that_prints_without_end_the_person_and_the_model_hear_on
     printed = job.spec.output.full_text()
     await jobs.close()
 
-    told = [each.text for each in happened if isinstance(each, Notice)]
-    assert len(told) == 1
-    assert "job-1 (yes a line of a job) has printed more than 100 MB" in told[0]
+    reported = [each.text for each in happened if isinstance(each, Notice)]
+    assert len(reported) == 1
+    assert "job-1 (yes a line of a job) has printed more than 100 MB" in reported[0]
     assert [each.text.startswith("[Still running: job-1 ") for each in news.clear()] == [True]
     assert printed.startswith("a line of a job\n")
     assert "the rest was not saved" in printed

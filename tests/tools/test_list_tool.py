@@ -41,7 +41,7 @@ async def test_folder_is_a_tree_with_folders_first(place: Workplace):
     assert called.output.view.total == 6
 
 
-async def test_limit_cuts_the_deepest_first_and_tells_the_total(place: Workplace):
+async def test_limit_cuts_the_deepest_first_and_states_the_total(place: Workplace):
     called = await place.call(LIST, depth=5, limit=3)
 
     assert called.lines == ["./", "src/", ".env", "README.md", "[3 of 7 entries; list a subfolder]"]
@@ -71,7 +71,7 @@ async def test_links_are_shown_and_not_followed(place: Workplace, tmp_path: Path
     assert f"out -> {tmp_path}" in called.lines
 
 
-async def test_what_is_no_folder_is_said(place: Workplace):
+async def test_a_path_that_is_no_folder_is_reported(place: Workplace):
     with pytest.raises(NotAFile, match=r"README\.md is a file; read it with read_file"):
         await place.call(LIST, path="README.md")
     with pytest.raises(FileMissing, match="Did you mean: src"):

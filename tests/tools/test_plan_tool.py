@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from fakes.contexts import tool_context
-from fakes.people import ScriptedPerson
+from fakes.people import ScriptedUser
 
 from harness.risk import Risk
 from harness.user_requests import PlanDecision
@@ -20,15 +20,17 @@ from tools.plan import PlanTool
         (PlanDecision(accepted=False), ["not accepted", "ask what to change"]),
     ],
 )
-async def test_verdict_is_told_with_what_to_do_next(verdict: PlanDecision, parts: list[str], tmp_path: Path) -> None:
-    person = ScriptedPerson()
-    person.verdicts.append(verdict)
+async def test_verdict_is_reported_with_what_to_do_next(
+    verdict: PlanDecision, parts: list[str], tmp_path: Path
+) -> None:
+    user = ScriptedUser()
+    user.verdicts.append(verdict)
 
-    output = await PlanTool().run({"plan": "# Goal"}, tool_context(tmp_path, person))
+    output = await PlanTool().run({"plan": "# Goal"}, tool_context(tmp_path, user))
 
     text = "".join(block.text for block in output.content)
     assert all(part in text for part in parts)
-    assert person.plans == ["# Goal"]
+    assert user.plans == ["# Goal"]
     assert output.details == {"accepted": verdict.accepted}
     assert not output.is_error
 

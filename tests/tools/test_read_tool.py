@@ -58,7 +58,7 @@ async def test_result_is_bounded_in_bytes_and_in_each_line(place: Workplace):
     assert "line cut at 2000 characters" in long.text
 
 
-async def test_unusual_encoding_and_line_endings_are_told(place: Workplace):
+async def test_unusual_encoding_and_line_endings_are_reported(place: Workplace):
     place.put("a.txt", "größe\r\nx\r\n".encode("latin-1"))
 
     called = await place.call(READ, path="a.txt")
@@ -80,7 +80,7 @@ async def test_two_gigabytes_are_read_in_parts(place: Workplace):
 
 
 @pytest.mark.parametrize("name", ["empty.txt", "marked.txt"])
-async def test_empty_file_is_said(place: Workplace, name: str):
+async def test_empty_file_is_reported(place: Workplace, name: str):
     place.put(name, b"" if name == "empty.txt" else b"\xef\xbb\xbf")
 
     assert "is empty" in (await place.call(READ, path=name)).text

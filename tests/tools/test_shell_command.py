@@ -92,7 +92,7 @@ async def stop(task: asyncio.Task[CommandResult]) -> None:
         await task
 
 
-async def test_who_prints_without_end_is_read_a_little_at_a_time(run: Callable) -> None:
+async def test_endless_output_is_read_in_small_pieces(run: Callable) -> None:
     freely, loop = 1_000_000, asyncio.get_running_loop()
     came: list[tuple[float, int]] = []
 

@@ -27,13 +27,13 @@ async def test_list_is_shown_and_answered_briefly(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("todos", "told"),
+    ("todos", "reported"),
     [([], "The list is empty."), ([{"content": "read", "status": "completed"}], "All 1 steps are done.")],
 )
-async def test_empty_and_finished_lists_are_told(todos: list, told: str, tmp_path: Path) -> None:
+async def test_empty_and_finished_lists_are_reported(todos: list, reported: str, tmp_path: Path) -> None:
     output = await TodoTool().run({"todos": todos}, tool_context(tmp_path))
 
-    assert output.content == (Text(told),)
+    assert output.content == (Text(reported),)
 
 
 def test_list_that_arrives_as_a_string_is_taken() -> None:

@@ -21,7 +21,7 @@ def place(tmp_path: Path) -> Workplace:
     return Workplace(tmp_path / "project")
 
 
-async def test_new_file_is_told_from_a_replaced_one(place: Workplace):
+async def test_new_file_is_distinguished_from_a_replaced_one(place: Workplace):
     made = await place.call(WRITE, path="a/new.txt", content="é\n")
     replaced = await place.call(WRITE, path="a/new.txt", content="one\ntwo")
 
@@ -32,7 +32,7 @@ async def test_new_file_is_told_from_a_replaced_one(place: Workplace):
     assert replaced.output.view == DiffView("a/new.txt", "é\n", "one\ntwo")
 
 
-async def test_unread_file_is_kept_and_nobody_is_asked(place: Workplace):
+async def test_an_unread_file_is_kept_without_asking(place: Workplace):
     file = place.put("a.txt", "old\n")
 
     foreseen = await place.foresee(WRITE, path="a.txt", content="new\n")
@@ -54,7 +54,7 @@ async def test_encoding_and_line_endings_are_kept(place: Workplace):
 
 
 @pytest.mark.parametrize("tool", [WRITE, EditTool()])
-async def test_a_link_does_not_hide_a_dangerous_place_from_the_person(place: Workplace, tool: Tool):
+async def test_a_link_does_not_hide_a_dangerous_place_from_the_user(place: Workplace, tool: Tool):
     hook = place.put(".git/hooks/pre-commit", "old\n")
     (place.root / "docs").symlink_to(".git/hooks")
     await place.call(ReadTool(), path="docs/pre-commit")

@@ -99,12 +99,14 @@ def test_a_wrong_configuration_does_not_keep_the_doctor_from_looking(own_home: P
     assert done.stdout.count("is not valid JSON") == 1
 
 
-@pytest.mark.parametrize(("argument", "told"), [("--ofline", "unrecognized"), ("antropic", "did you mean anthropic")])
-def test_what_makes_no_sense_is_refused(argument: str, told: str) -> None:
+@pytest.mark.parametrize(
+    ("argument", "reported"), [("--ofline", "unrecognized"), ("antropic", "did you mean anthropic")]
+)
+def test_what_makes_no_sense_is_refused(argument: str, reported: str) -> None:
     done = doctor(argument)
 
     assert done.returncode == 2
-    assert told in done.stderr
+    assert reported in done.stderr
 
 
 def test_help_says_what_is_asked() -> None:

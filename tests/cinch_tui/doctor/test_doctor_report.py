@@ -12,12 +12,12 @@ from cinch_tui.doctor.checks import BLOCK_WIDTH, report_block
 from cinch_tui.models.connecting import ModelChoice
 
 
-async def test_the_app_tells_of_the_model_in_use_in_one_block(tmp_path: Path) -> None:
+async def test_the_app_describes_the_model_in_use_in_one_block(tmp_path: Path) -> None:
     with ModelServer([Reply("OK")]) as server:
         in_use = ModelChoice("openai-chat/qwen", server.openai_url)
-        told = await report_block([], find_paths(os.environ), tmp_path, in_use)
+        reported = await report_block([], find_paths(os.environ), tmp_path, in_use)
 
-    first, *lines, last = told.splitlines()
+    first, *lines, last = reported.splitlines()
     assert (first, last) == ("```text", "```")
     assert any(line.startswith("ok   openai-chat     answer: qwen answered: first token after ") for line in lines)
     assert any(line.startswith("ok   cinch ") for line in lines)

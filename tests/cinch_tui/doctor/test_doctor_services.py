@@ -26,11 +26,11 @@ async def only(*names: str, **how: Any) -> tuple[str, str]:
 async def test_a_service_that_answers_takes_one_cheap_request(anthropic: Begin) -> None:
     server = anthropic([Reply("OK", usage=Usage(input=10, output=2))])
 
-    level, told = await only("anthropic/claude-sonnet-4-5")
+    level, reported = await only("anthropic/claude-sonnet-4-5")
 
     assert level == "ok"
-    assert told.startswith("ok anthropic answer: claude-sonnet-4-5 answered: first token after ")
-    assert "for $0.000060; key from environment variable ANTHROPIC_API_KEY; at http://127.0.0.1:" in told
+    assert reported.startswith("ok anthropic answer: claude-sonnet-4-5 answered: first token after ")
+    assert "for $0.000060; key from environment variable ANTHROPIC_API_KEY; at http://127.0.0.1:" in reported
     [request] = server.requests
     assert request.body["max_tokens"] == 16
     assert request.body.keys().isdisjoint({"tools", "thinking", "system"})
@@ -48,18 +48,18 @@ REFUSALS = {
 
 @pytest.mark.parametrize("kind", REFUSALS)
 async def test_a_refusal_says_what_to_do_and_never_the_key(kind: str, anthropic: Begin) -> None:
-    status, said, level, cause, mend = REFUSALS[kind]
+    status, said, level, cause, remedy = REFUSALS[kind]
     anthropic([Failure(status, said, {"retry-after": "7"})])
 
     found = await only("anthropic")
 
     assert found[0] == level
     assert f"anthropic {cause}" in found[1]
-    assert mend in found[1].partition("→")[2]
+    assert remedy in found[1].partition("→")[2]
     assert KEY not in found[1]
 
 
-async def test_a_key_that_was_stored_is_mended_where_it_was_typed(
+async def test_a_key_that_was_stored_is_fixed_where_it_was_typed(
     anthropic: Begin, monkeypatch: pytest.MonkeyPatch, own_home: Any
 ) -> None:
     anthropic([Failure(401)])
@@ -68,11 +68,11 @@ async def test_a_key_that_was_stored_is_mended_where_it_was_typed(
     file.parent.mkdir(parents=True)
     file.write_text(f'{{"anthropic": "{KEY}"}}')
 
-    _, told = await only("anthropic")
+    _, reported = await only("anthropic")
 
-    assert f"the key from {file} was rejected" in told
-    assert "→ type #key anthropic in the app, or: export ANTHROPIC_API_KEY=…" in told
-    assert KEY not in told
+    assert f"the key from {file} was rejected" in reported
+    assert "→ type #key anthropic in the app, or: export ANTHROPIC_API_KEY=…" in reported
+    assert KEY not in reported
 
 
 async def test_a_usual_model_that_is_not_there_is_no_fault_of_the_set_up(anthropic: Begin) -> None:
@@ -89,15 +89,15 @@ async def test_a_usual_model_that_is_not_there_is_no_fault_of_the_set_up(anthrop
     assert "did you mean claude-sonnet-9?" in chosen[1]
 
 
-async def test_a_web_page_on_the_way_is_told_from_the_service(anthropic: Begin) -> None:
+async def test_a_web_page_on_the_way_is_distinguished_from_the_service(anthropic: Begin) -> None:
     page = b"<html><head><title>Blocked by Acme</title></head></html>"
     anthropic([Raw(page, content_type="text/html")])
 
-    level, told = await only("anthropic")
+    level, reported = await only("anthropic")
 
     assert level == "bad"
-    assert "Blocked by Acme" in told
-    assert "ask the administrator of your network to allow Anthropic" in told
+    assert "Blocked by Acme" in reported
+    assert "ask the administrator of your network to allow Anthropic" in reported
 
 
 async def test_silence_is_named_after_the_way_was_found_open(anthropic: Begin) -> None:
@@ -118,29 +118,29 @@ async def test_a_model_that_thinks_all_its_tokens_away_has_answered(
     said = "Could not finish the message because max_tokens or model output limit was reached."
     monkeypatch.setenv("OPENAI_BASE_URL", start(ModelServer([Failure(400, said)])).openai_url)
 
-    level, told = await only("openai-chat/gpt-5")
+    level, reported = await only("openai-chat/gpt-5")
 
-    assert level == "ok", told
+    assert level == "ok", reported
 
 
 @pytest.mark.parametrize(
-    ("name", "mend"),
+    ("name", "remedy"),
     [
         ("ollama/qwen", "→ start it: ollama serve"),
         ("lmstudio", "→ start its server: lms server start"),
         ("vllm/qwen", "→ start it: vllm serve qwen"),
     ],
 )
-async def test_a_local_server_that_does_not_run_is_told_how_to_start(
-    name: str, mend: str, unused_tcp_port: int
+async def test_a_local_server_that_does_not_run_names_how_to_start_it(
+    name: str, remedy: str, unused_tcp_port: int
 ) -> None:
     preset, _, model = name.partition("/")
     chosen = [ModelChoice(f"{preset}/{model}", f"http://127.0.0.1:{unused_tcp_port}/v1")]
 
-    level, told = await only(name, chosen=chosen)
+    level, reported = await only(name, chosen=chosen)
 
     assert level == "bad"
-    assert told == f"bad {preset} connection: connection refused by 127.0.0.1:{unused_tcp_port} {mend}"
+    assert reported == f"bad {preset} connection: connection refused by 127.0.0.1:{unused_tcp_port} {remedy}"
 
 
 async def test_a_local_server_is_asked_for_its_list_and_only_a_chosen_model_is_loaded(
@@ -175,38 +175,36 @@ async def test_a_service_without_a_usual_model_is_asked_for_its_list(
     assert "models: the service does not list its models" in proxy[1]
 
 
-async def test_a_local_server_without_models_is_told_how_to_get_one(
-    start: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_local_server_without_models_names_how_to_get_one(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     server = start(ModelServer(models=()))
     monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{server.port}")
 
-    level, told = await only("ollama")
+    level, reported = await only("ollama")
 
     assert level == "note"
-    assert told.endswith("lists no models → fetch a model: ollama pull NAME")
+    assert reported.endswith("lists no models → fetch a model: ollama pull NAME")
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "reported"),
     [
         ("openai", "setup: no key for OpenAI: set OPENAI_API_KEY"),
         ("azure/mine", "setup: Azure OpenAI: no address"),
         ("bedrock", "key: no AWS credentials found"),
     ],
 )
-async def test_what_is_missing_is_said_of_a_service_that_is_not_set_up(name: str, told: str) -> None:
+async def test_a_service_that_is_not_set_up_names_what_is_missing(name: str, reported: str) -> None:
     level, text = await only(name)
 
     assert level == "bad"
-    assert told in text
+    assert reported in text
 
 
 async def test_an_address_that_is_none_is_traced_to_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "models.example")
 
-    level, told = await only("anthropic")
+    level, reported = await only("anthropic")
 
     assert level == "bad"
-    assert "the base URL 'models.example' must start with http:// or https://" in told
-    assert "→ correct the base URL from ANTHROPIC_BASE_URL" in told
+    assert "the base URL 'models.example' must start with http:// or https://" in reported
+    assert "→ correct the base URL from ANTHROPIC_BASE_URL" in reported

@@ -25,15 +25,15 @@ async def set_up(**how: Any) -> list[str]:
     return found[next(at for at, line in enumerate(found) if line.split()[1] == "services") :]
 
 
-async def test_who_has_a_key_or_an_address_or_is_chosen_is_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_service_with_a_key_an_address_or_a_choice_counts_as_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MISTRAL_API_KEY", KEY)
     monkeypatch.setenv("OLLAMA_HOST", "box:11434")
 
     others = len(presets()) - 3
 
-    told = await set_up(chosen=[ModelChoice("vllm/qwen"), ModelChoice("vllm/qwen"), ModelChoice("demo/tour")])
+    reported = await set_up(chosen=[ModelChoice("vllm/qwen"), ModelChoice("vllm/qwen"), ModelChoice("demo/tour")])
 
-    assert told == [
+    assert reported == [
         f"ok services configured: mistral, ollama, vllm; {others} other providers: cinch models --providers",
         "ok mistral not checked; key from environment variable MISTRAL_API_KEY",
         "ok ollama not checked; at http://box:11434",
@@ -44,10 +44,10 @@ async def test_who_has_a_key_or_an_address_or_is_chosen_is_set_up(monkeypatch: p
 async def test_a_variable_that_other_programs_use_sets_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", KEY)
 
-    [told] = await set_up()
+    [reported] = await set_up()
     [named] = report(await examined("github-models", is_offline=True))
 
-    assert told.startswith("note services no API key and no local server found")
+    assert reported.startswith("note services no API key and no local server found")
     assert named == "ok github-models not checked; key from environment variable GITHUB_TOKEN"
 
 
@@ -57,15 +57,15 @@ async def test_two_presets_of_one_account_are_looked_at_once(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
-    told = await set_up(chosen=chosen)
+    reported = await set_up(chosen=chosen)
 
-    assert [line.split()[1] for line in told] == ["services", asked]
+    assert [line.split()[1] for line in reported] == ["services", asked]
 
 
 async def test_a_chosen_model_of_an_unknown_provider_is_bad() -> None:
-    told = report(await examined(is_offline=True, chosen=[ModelChoice("opnai/gpt-5")]))
+    reported = report(await examined(is_offline=True, chosen=[ModelChoice("opnai/gpt-5")]))
 
-    assert any(line.startswith("bad model opnai/gpt-5: unknown provider 'opnai'") for line in told)
+    assert any(line.startswith("bad model opnai/gpt-5: unknown provider 'opnai'") for line in reported)
 
 
 async def test_a_name_that_is_no_providers_is_refused() -> None:
@@ -77,7 +77,7 @@ async def test_what_needs_no_service_is_not_asked() -> None:
     assert report(await examined("demo")) == ["ok model demo needs no service"]
 
 
-async def test_services_are_asked_at_once_and_told_in_their_order(
+async def test_services_are_asked_at_once_and_reported_in_their_order(
     anthropic: Begin, start: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other_was_asked = threading.Event()
@@ -94,7 +94,7 @@ async def test_services_are_asked_at_once_and_told_in_their_order(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", start(ModelServer(second)).openai_url)
 
-    told = report(await examined("anthropic", "openai"))
+    reported = report(await examined("anthropic", "openai"))
 
     assert other_was_asked.is_set()
-    assert [line.split()[:3] for line in told] == [["ok", "anthropic", "answer:"], ["ok", "openai", "answer:"]]
+    assert [line.split()[:3] for line in reported] == [["ok", "anthropic", "answer:"], ["ok", "openai", "answer:"]]

@@ -54,17 +54,17 @@ async def way(**how: Any) -> list[str]:
     return report(await examined("anthropic", **how))
 
 
-async def test_a_host_that_nobody_knows_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unknown_host_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://nowhere.invalid")
 
-    [told] = await way()
+    [reported] = await way()
 
-    assert told.startswith("bad anthropic name: ")
-    assert "nowhere.invalid" in told
-    assert told.endswith("if you need a proxy: export HTTPS_PROXY=http://HOST:PORT")
+    assert reported.startswith("bad anthropic name: ")
+    assert "nowhere.invalid" in reported
+    assert reported.endswith("if you need a proxy: export HTTPS_PROXY=http://HOST:PORT")
 
 
-async def test_an_address_where_nobody_listens_is_named(monkeypatch: pytest.MonkeyPatch, unused_tcp_port: int) -> None:
+async def test_an_address_without_a_listener_is_named(monkeypatch: pytest.MonkeyPatch, unused_tcp_port: int) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", f"https://localhost:{unused_tcp_port}")
 
     name, connection = await way()
@@ -92,7 +92,7 @@ async def test_a_server_in_the_clear_is_not_taken_for_a_secure_one(start: Any, m
     assert "for a server without encryption, use an address with http://" in tls
 
 
-async def test_an_authority_that_nobody_knows_is_named_with_the_mend(
+async def test_an_unknown_authority_is_named_with_the_remedy(
     start: Any, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     relay = start(Relay(start(ModelServer()).port, tls=authority.server("localhost")))
@@ -104,7 +104,7 @@ async def test_an_authority_that_nobody_knows_is_named_with_the_mend(
     assert "SSL_CERT_FILE" in tls.partition("→")[2]
 
 
-async def test_a_certificate_that_expired_is_told(
+async def test_a_certificate_that_expired_is_reported(
     start: Any, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
@@ -117,16 +117,16 @@ async def test_a_certificate_that_expired_is_told(
     assert "clock" in tls
 
 
-async def test_a_service_behind_a_proxy_answers_and_the_proxy_is_told(
+async def test_a_service_behind_a_proxy_answers_and_the_proxy_is_reported(
     start: Any, behind_tls: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy = start(HttpProxy(behind_tls))
     monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{proxy.port}")
 
-    [told] = await way()
+    [reported] = await way()
 
-    assert told.startswith("ok anthropic answer: ")
-    assert told.endswith(f"through the proxy 127.0.0.1:{proxy.port}, from HTTPS_PROXY")
+    assert reported.startswith("ok anthropic answer: ")
+    assert reported.endswith(f"through the proxy 127.0.0.1:{proxy.port}, from HTTPS_PROXY")
 
 
 UNKNOWN = "rejects the user name and password"
@@ -142,19 +142,19 @@ PROXIES = {
 async def test_a_proxy_that_does_not_let_us_through_is_the_hop_that_fails(
     kind: str, start: Any, behind_tls: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scheme, how, cause, mend = PROXIES[kind]
+    scheme, how, cause, remedy = PROXIES[kind]
     proxy = start((SocksProxy if scheme == "socks5" else HttpProxy)(behind_tls, **how))
     monkeypatch.setenv("HTTPS_PROXY", f"{scheme}://me:{PASSWORD}@127.0.0.1:{proxy.port}")
 
-    connection, told = await way()
+    connection, reported = await way()
 
     assert (
         connection
         == f"ok anthropic connection: the proxy 127.0.0.1:{proxy.port} (from HTTPS_PROXY) accepts connections"
     )
-    assert told.startswith(f"bad anthropic proxy: 127.0.0.1:{proxy.port} {cause}")
-    assert mend in told.partition("→")[2]
-    assert PASSWORD not in told
+    assert reported.startswith(f"bad anthropic proxy: 127.0.0.1:{proxy.port} {cause}")
+    assert remedy in reported.partition("→")[2]
+    assert PASSWORD not in reported
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
@@ -176,22 +176,22 @@ async def test_a_proxy_that_is_not_there_is_named_with_its_variable(
 ) -> None:
     monkeypatch.setenv("https_proxy", f"127.0.0.1:{unused_tcp_port}")
 
-    [told] = await way()
+    [reported] = await way()
 
-    assert f"connection: connection refused by the proxy 127.0.0.1:{unused_tcp_port} (from https_proxy)" in told
-    assert told.endswith("→ start the proxy, or correct or unset https_proxy")
+    assert f"connection: connection refused by the proxy 127.0.0.1:{unused_tcp_port} (from https_proxy)" in reported
+    assert reported.endswith("→ start the proxy, or correct or unset https_proxy")
 
 
-async def test_a_proxy_that_says_nothing_is_told(monkeypatch: pytest.MonkeyPatch, silent: int) -> None:
+async def test_a_proxy_that_says_nothing_is_reported(monkeypatch: pytest.MonkeyPatch, silent: int) -> None:
     monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{silent}")
 
-    *_, told = await way(patience=HURRIED)
+    *_, reported = await way(patience=HURRIED)
 
-    assert f"proxy: 127.0.0.1:{silent} accepts the connection and does not answer within 0.3 s" in told
+    assert f"proxy: 127.0.0.1:{silent} accepts the connection and does not answer within 0.3 s" in reported
 
 
 @pytest.mark.parametrize(("scheme", "kind"), [("http", "HTTP"), ("socks5", "SOCKS")])
-async def test_what_is_no_proxy_is_told(scheme: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_is_no_proxy_is_reported(scheme: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(b"SSH-2.0-OpenSSH_9.9\r\n")
@@ -200,10 +200,10 @@ async def test_what_is_no_proxy_is_told(scheme: str, kind: str, monkeypatch: pyt
     async with await asyncio.start_server(greet, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         monkeypatch.setenv("HTTPS_PROXY", f"{scheme}://127.0.0.1:{port}")
-        *_, told = await way()
+        *_, reported = await way()
 
-    assert f"127.0.0.1:{port}, from HTTPS_PROXY, is not a" in told
-    assert told.endswith(f"→ set the correct proxy: export HTTPS_PROXY={scheme}://HOST:PORT")
+    assert f"127.0.0.1:{port}, from HTTPS_PROXY, is not a" in reported
+    assert reported.endswith(f"→ set the correct proxy: export HTTPS_PROXY={scheme}://HOST:PORT")
 
 
 async def test_certificates_that_cannot_be_read_are_traced_to_their_variable(
@@ -211,14 +211,14 @@ async def test_certificates_that_cannot_be_read_are_traced_to_their_variable(
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
 
-    [told] = await way()
+    [reported] = await way()
 
-    assert f"SSL_CERT_FILE names {tmp_path / 'none.pem'}, which does not exist" in told
-    assert told.endswith("→ correct the value, or unset the variable")
+    assert f"SSL_CERT_FILE names {tmp_path / 'none.pem'}, which does not exist" in reported
+    assert reported.endswith("→ correct the value, or unset the variable")
 
 
-@pytest.mark.parametrize(("minutes", "told"), [(-90, "90 minutes ahead of"), (90, "90 minutes behind"), (1, "")])
-async def test_a_clock_that_is_far_off_is_told(minutes: int, told: str) -> None:
+@pytest.mark.parametrize(("minutes", "reported"), [(-90, "90 minutes ahead of"), (90, "90 minutes behind"), (1, "")])
+async def test_a_clock_that_is_far_off_is_reported(minutes: int, reported: str) -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(minutes=minutes), usegmt=True)
 
     async def tell_the_time(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -231,5 +231,5 @@ async def test_a_clock_that_is_far_off_is_told(minutes: int, told: str) -> None:
         found = await ConnectionCheck(ServiceRoute("127.0.0.1", port, is_encrypted=False), unused_context()).clock()
 
     assert "".join(finding.message for finding in found) == (
-        f"this machine's clock is {told} the service's" if told else ""
+        f"this machine's clock is {reported} the service's" if reported else ""
     )

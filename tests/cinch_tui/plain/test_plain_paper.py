@@ -5,7 +5,7 @@ import io
 from cinch_tui.plain.line_writer import LineWriter
 
 
-def test_what_is_said_stands_on_lines_of_its_own():
+def test_messages_are_on_separate_lines():
     out = io.StringIO()
     paper = LineWriter(out)
 
@@ -61,19 +61,19 @@ def test_control_sequences_are_made_visible_even_in_two_halves():
     assert "\x9b" not in out.getvalue()
 
 
-def test_a_reader_that_goes_away_is_told_once():
+def test_a_reader_that_goes_away_is_reported_once():
     class Closed(io.StringIO):
         def flush(self) -> None:
             raise BrokenPipeError
 
-    told: list[str] = []
+    reported: list[str] = []
     paper = LineWriter(Closed())
-    paper.on_failure = lambda: told.append("gone")
+    paper.on_failure = lambda: reported.append("gone")
 
     paper.write("Notice", "one")
     paper.write("Notice", "two")
 
-    assert told == ["gone"]
+    assert reported == ["gone"]
     assert paper.failed
 
 
@@ -82,7 +82,7 @@ class Tty(io.StringIO):
         return True
 
 
-def test_a_bell_stands_in_no_line_and_does_not_wait_for_the_end_of_one():
+def test_a_bell_is_in_no_line_and_does_not_wait_for_the_end_of_one():
     stream = Tty()
     paper = LineWriter(stream)
 

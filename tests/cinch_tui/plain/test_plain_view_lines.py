@@ -6,7 +6,7 @@ from harness.views import DiffView, ListingView, TerminalView, TodoItem, TodoVie
 OLD = "".join(f"line {number}\n" for number in range(1, 21))
 
 
-def test_a_change_is_said_in_words_before_its_lines():
+def test_a_change_is_described_in_text_before_its_lines():
     new = (
         OLD.replace("line 2\n", "line two\n").replace("line 10\n", "").replace("line 20\n", "line 20\nmore\nand more\n")
     )
@@ -21,7 +21,7 @@ def test_a_change_is_said_in_words_before_its_lines():
     assert lines[1:6] == ["  line 1", "- line 2", "+ line two", "  line 3", "  line 4"]
 
 
-def test_a_new_file_and_one_that_goes_are_said_so():
+def test_a_new_file_and_one_that_goes_are_reported():
     assert diff_lines(DiffView("a.txt", None, "x\ny\n")) == ["New file a.txt, 2 lines", "+ x", "+ y"]
     assert diff_lines(DiffView("a.txt", "x\n", None)) == ["Deleted file a.txt, 1 line"]
 

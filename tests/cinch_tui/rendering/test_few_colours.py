@@ -32,7 +32,7 @@ def test_a_ground_that_looks_grey_stays_grey(theme: str, part: str):
 
 
 @pytest.mark.parametrize("theme", ["cinch-dark", "cinch-light"])
-def test_grounds_are_told_apart(theme: str):
+def test_grounds_are_distinguished(theme: str):
     colours = load_theme(theme)
     grounds = [colours.background, colours.surface, colours.panel]
 

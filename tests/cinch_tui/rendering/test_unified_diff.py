@@ -31,5 +31,5 @@ def test_git_takes_it_and_makes_the_same_change(tmp_path: Path, old: str, new: s
     assert bool(change) == (old != new)
 
 
-def test_a_new_file_is_told_as_one() -> None:
+def test_a_new_file_is_reported_as_one() -> None:
     assert unified(DiffView("a.py", None, "x\n")) == "--- /dev/null\n+++ b/a.py\n@@ -0,0 +1,1 @@\n+x\n"

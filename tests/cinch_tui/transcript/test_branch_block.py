@@ -77,7 +77,7 @@ async def lines_of(*blocks: VariantBlock, act: Callable[[Transcript], None] | No
         return [line.strip() for line in screen(app.view) if line.strip()]
 
 
-async def test_an_answer_stands_right_below_the_name_of_its_model():
+async def test_an_answer_is_right_below_the_name_of_its_model():
     assert await lines_of(answered()) == [WRITTEN, "First.", "Second."]
 
 
@@ -122,7 +122,7 @@ async def test_a_name_is_one_line_however_long():
     assert len(shown) == 2
 
 
-def test_what_was_said_before_a_retry_is_said_anew():
+def test_text_before_a_retry_is_shown_anew():
     failed = [
         MessageDiscarded(message_id="m", reason="cut"),
         RetryScheduled(attempt=1, max_retries=3, delay=0, error="x"),
@@ -137,7 +137,7 @@ def test_what_was_said_before_a_retry_is_said_anew():
     assert (other.source, other.state) == ("", "running")
 
 
-def test_what_it_looks_at_is_told_and_what_it_thinks_is_not():
+def test_its_tool_calls_are_shown_and_its_thinking_is_not():
     call = ToolExecutionStart(call=ToolCall("1", "grep", {}), label="Search", summary="a `b`\nc")
 
     _, (block, _) = view_of(BEGUN, *said("hm", kind="thinking"), *said("Let me see."), call)
@@ -146,7 +146,7 @@ def test_what_it_looks_at_is_told_and_what_it_thinks_is_not():
     assert block.note == "Search"
 
 
-def test_its_end_tells_what_it_used():
+def test_its_end_shows_what_it_used():
     usage = Usage(input=1_000, output=200, cost=Cost(input=0.5))
 
     _, (block, _) = view_of(BEGUN, *said("So."), AgentEnd(stop_reason="stop", usage=usage))

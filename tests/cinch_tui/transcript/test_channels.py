@@ -64,7 +64,7 @@ async def test_what_arrives_while_it_is_hidden_stays_hidden_and_is_kept() -> Non
         assert "first then" in "\n".join(screen(app.view))
 
 
-async def test_a_view_that_begins_in_what_is_hidden_goes_on_with_what_follows() -> None:
+async def test_a_view_that_begins_in_what_is_hidden_continues_with_what_follows() -> None:
     app = Stage(*(block for number in range(20) for block in (thought(f"t{number}"), reply(f"Reply {number}"))))
 
     async with app.run_test(size=(40, 8)) as pilot:

@@ -59,7 +59,7 @@ async def test_of_a_long_output_the_end_is_shown_and_of_a_list_the_beginning() -
         assert screen(app.view)[1:10] == [*(f"    {number}.py" for number in range(8)), "    … 22 more lines"]
 
 
-async def test_a_change_and_what_a_person_opened_stay_open() -> None:
+async def test_a_change_and_what_a_user_opened_stay_open() -> None:
     app, edit, shell = Stage(), running(), running("x\n" * 9)
     async with app.run_test(size=SMALL) as pilot:
         app.view.add_fresh(edit)

@@ -124,7 +124,7 @@ def test_a_link_to_a_file_leads_back_to_it(root: Path) -> None:
         ),
     ],
 )
-def test_true_destination_is_shown_beside_a_label_that_names_another(reply: str, shown: str, root: Path) -> None:
+def test_true_destination_is_shown_next_to_a_label_that_names_another(reply: str, shown: str, root: Path) -> None:
     layout = Layout(BlockStyles(BlockStyles.bare().base, {}, BlockStyles.bare().diff, Ways(root=str(root))))
     layout.width = 120
     block = ReplyBlock(reply)

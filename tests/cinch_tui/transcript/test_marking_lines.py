@@ -44,7 +44,7 @@ async def test_marking_goes_upward_too_and_over_what_is_not_on_the_screen() -> N
         assert app.heard[-1].endswith("\n\nReply 11")
 
 
-async def test_what_is_marked_stays_marked_while_more_is_said() -> None:
+async def test_a_selection_stays_while_more_arrives() -> None:
     reply = ReplyBlock()
     app = Stage(UserBlock("Do"), reply)
     async with app.run_test(size=SMALL) as pilot:

@@ -96,7 +96,7 @@ def test_what_is_one_character_to_a_reader_is_never_cut_in_two(graphemes: list[s
 
 
 @pytest.mark.parametrize("width", [12, 24, 60])
-def test_a_table_with_too_many_columns_is_told_row_by_row(width: int) -> None:
+def test_a_table_with_too_many_columns_is_shown_row_by_row(width: int) -> None:
     table = "| name | size | kind | owner | date |\n|--|--|--|--|--|\n| a.py | 12 | text | me | today |"
 
     shown = [line.text for line in lines_of(table, width)]

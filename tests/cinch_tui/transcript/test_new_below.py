@@ -39,7 +39,7 @@ async def test_selecting_blocks_reports_no_new_lines() -> None:
         assert not any(isinstance(each, int) and each for each in app.heard)
 
 
-async def test_no_more_is_told_as_new_than_is_below() -> None:
+async def test_no_more_is_reported_as_new_than_is_below() -> None:
     app = Stage(*numbered(5))
     call = bash("running")
     async with app.run_test(size=SMALL):
@@ -47,12 +47,12 @@ async def test_no_more_is_told_as_new_than_is_below() -> None:
         await app.view.drained()
         app.view.add_fresh(call)
         await app.view.drained()
-        told = app.heard[-1]
+        reported = app.heard[-1]
         call.folded = True
         app.view.changed(call)
         await app.view.drained()
 
-        assert isinstance(told, int)
+        assert isinstance(reported, int)
         assert isinstance(app.heard[-1], int)
-        assert 0 < app.heard[-1] < told
+        assert 0 < app.heard[-1] < reported
         assert app.heard[-1] <= app.view.max_scroll_y - app.view.scroll_y

@@ -117,44 +117,44 @@ async def test_every_row_is_as_wide_as_the_view_with_a_picture_in_cells() -> Non
 
 
 async def test_a_picture_is_sent_once_placed_anew_and_freed_when_it_is_gone() -> None:
-    told: list[str] = []
+    reported: list[str] = []
     block = shown(image(800, 160))
     app = Stage(block)
     app.view.ways = Ways(images="kitty")
-    app.view.gallery = Gallery(told.append)
+    app.view.gallery = Gallery(reported.append)
     async with app.run_test(size=SMALL) as pilot:
         number = block.picture.number
-        await seen(app, pilot, lambda: any("a=p" in each for each in told))
+        await seen(app, pilot, lambda: any("a=p" in each for each in reported))
         await pilot.resize_terminal(40, 24)
-        await seen(app, pilot, lambda: told[-1].endswith("c=34,r=3\x1b\\"))
+        await seen(app, pilot, lambda: reported[-1].endswith("c=34,r=3\x1b\\"))
         app.view.drop(block)
         await app.view.drained()
 
-        assert sum("a=t" in each for each in told) == 1
-        assert told[-1] == f"\x1b_Ga=d,d=I,q=2,i={number}\x1b\\"
+        assert sum("a=t" in each for each in reported) == 1
+        assert reported[-1] == f"\x1b_Ga=d,d=I,q=2,i={number}\x1b\\"
 
 
 def test_the_oldest_of_many_is_freed() -> None:
-    told: list[str] = []
-    gallery = Gallery(told.append)
+    reported: list[str] = []
+    gallery = Gallery(reported.append)
 
     for number in range(1, MOST_HELD + 3):
         gallery.send(number, b"png", Cells(1, 1))
 
-    assert [each for each in told if "d=I" in each] == [f"\x1b_Ga=d,d=I,q=2,i={number}\x1b\\" for number in (1, 2)]
+    assert [each for each in reported if "d=I" in each] == [f"\x1b_Ga=d,d=I,q=2,i={number}\x1b\\" for number in (1, 2)]
 
 
 def test_in_tmux_all_is_wrapped_to_be_handed_on() -> None:
-    told: list[str] = []
-    gallery = Gallery(told.append)
+    reported: list[str] = []
+    gallery = Gallery(reported.append)
     gallery.is_in_tmux = True
 
     gallery.send(7, b"png", Cells(1, 1))
 
-    assert all(each.startswith("\x1bPtmux;\x1b\x1b_G") and each.endswith("\x1b\x1b\\\x1b\\") for each in told)
+    assert all(each.startswith("\x1bPtmux;\x1b\x1b_G") and each.endswith("\x1b\x1b\\\x1b\\") for each in reported)
 
 
-def test_what_a_person_showed_stands_below_what_they_said() -> None:
+def test_images_are_below_the_text_of_their_prompt() -> None:
     message = UserMessage((Text("Look at [image 1: a b.png 80×64]"), image(), Text(" and"), image(8, 8)))
 
     said, first, second = said_blocks(message)

@@ -40,7 +40,7 @@ def test_a_row_is_exactly_as_wide_as_the_view_by_another_measure(text: str, widt
         assert wcswidth(painted(row.line, width, Style.null()).text) == width, row.line.text
 
 
-async def test_marks_and_borders_stand_in_their_columns_beside_text_that_is_read_from_the_right() -> None:
+async def test_marks_and_borders_are_in_their_columns_next_to_text_that_is_read_from_the_right() -> None:
     app = Stage(UserBlock(f"{HEBREW} {ARABIC} " * 3), ReplyBlock(f"> {HEBREW}\n\n- {ARABIC}\n\n{TABLE}"))
     async with app.run_test(size=SMALL):
         await app.view.drained()

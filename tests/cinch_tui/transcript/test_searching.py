@@ -69,7 +69,7 @@ async def test_escape_goes_back_to_where_one_was_and_tab_stays() -> None:
         assert marked(app.view) == ["❯ needle"]
 
 
-async def test_where_a_search_ends_the_block_is_selected_and_the_view_stands_still() -> None:
+async def test_where_a_search_ends_the_block_is_selected_and_the_view_is_still() -> None:
     long = call("cat long", TerminalView("cat long", "\n".join(f"line {number}" for number in range(80)) + "\nneedle"))
     app = SearchStage(*numbered(5), long, *numbered(30))
     async with app.run_test(size=SMALL) as pilot:
@@ -98,7 +98,7 @@ async def test_lines_are_marked_from_where_a_search_ended_and_not_from_the_top_o
         assert app.heard[-1] == "Thought 41\n\nThought 42"
 
 
-async def test_what_is_not_found_is_said_and_leaves_the_view_where_it_was() -> None:
+async def test_what_is_not_found_is_reported_and_leaves_the_view_where_it_was() -> None:
     app = SearchStage(UserBlock("needle"), *numbered(60))
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()
@@ -200,7 +200,7 @@ async def test_of_ten_thousand_blocks_only_the_seen_are_drawn() -> None:
         assert drawn_parts(app.view) < 90
 
 
-async def test_what_is_said_during_a_search_is_searched_too() -> None:
+async def test_text_that_arrives_during_a_search_is_searched_too() -> None:
     reply = ReplyBlock()
     app = SearchStage(UserBlock("needle"), reply)
     async with app.run_test(size=SMALL) as pilot:

@@ -92,7 +92,7 @@ def test_a_thought_is_folded_with_the_time_it_took() -> None:
 
 
 @pytest.mark.parametrize(("stamps", "ends"), [(False, "PLAN"), (True, "PLAN  00:02")])
-async def test_a_word_on_what_it_is_stands_above_a_reply_and_before_its_time(stamps: bool, ends: str) -> None:
+async def test_a_label_is_above_a_reply_and_before_its_time(stamps: bool, ends: str) -> None:
     *others, reply = talk()
     reply.tag = "PLAN"
     app = Stage(*others, reply)

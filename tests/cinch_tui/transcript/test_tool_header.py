@@ -98,7 +98,7 @@ def test_a_long_question_and_a_long_answer_share_the_line():
 
 
 @pytest.mark.parametrize(
-    ("told", "shown"),
+    ("reported", "shown"),
     [
         ("there is no theme", "There is no theme"),
         ("approval: on", "Approval: on"),
@@ -107,8 +107,8 @@ def test_a_long_question_and_a_long_answer_share_the_line():
         ("", ""),
     ],
 )
-def test_a_notice_begins_as_a_sentence_unless_with_a_name(told: str, shown: str):
-    assert NoticeBlock(told).text == shown
+def test_a_notice_begins_as_a_sentence_unless_with_a_name(reported: str, shown: str):
+    assert NoticeBlock(reported).text == shown
 
 
 @pytest.mark.parametrize("status", ["failed", "denied"])

@@ -60,7 +60,7 @@ async def test_whole_blocks_in_a_selection_give_their_source() -> None:
         assert await drag(pilot, app, (3, 0), (5, 4)) == "First\n\nSome **bold** words\n\nLas"
 
 
-async def test_lines_that_look_alike_are_told_apart_after_the_view_has_moved() -> None:
+async def test_lines_that_look_alike_are_distinguished_after_the_view_has_moved() -> None:
     reply = ReplyBlock()
     reply.append("```\n" + "    same\n" * 30)
     app = Stage(reply)
@@ -82,7 +82,7 @@ async def test_a_wide_character_is_selected_whole() -> None:
         assert await drag(pilot, app, (3, 0), (5, 0)) == "文字"
 
 
-async def test_a_selection_stays_with_its_text_when_more_is_said() -> None:
+async def test_a_selection_stays_with_its_text_when_more_arrives() -> None:
     reply = ReplyBlock()
     app = Stage(*numbered(3), reply)
     async with app.run_test(size=SMALL) as pilot:

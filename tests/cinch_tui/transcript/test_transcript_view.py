@@ -223,7 +223,7 @@ async def test_a_click_folds_and_unfolds() -> None:
         assert screen(app.view)[3] == ""
 
 
-async def test_a_clicked_link_is_told() -> None:
+async def test_a_clicked_link_is_reported() -> None:
     app = Stage(ReplyBlock("See [the docs](https://example.org/a?b=c) now."))
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()
@@ -356,7 +356,7 @@ async def test_what_arrives_while_hidden_is_there_when_shown() -> None:
         assert screen(app.view)[0] == "Said in the dark.▍"
 
 
-async def test_nobody_waits_for_a_view_that_is_gone() -> None:
+async def test_a_closed_view_blocks_nothing() -> None:
     reply = ReplyBlock()
     app = Stage(reply)
     async with app.run_test(size=SMALL):

@@ -35,7 +35,7 @@ class VendorRefusal:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __str__(self) -> str:
-        return f"{self.service}-{self.status}-{self.kind.__name__}-{self.told[:20]}"
+        return f"{self.service}-{self.status}-{self.kind.__name__}-{self.reported[:20]}"
 
 
 def _error(message: str, code: str | None = None, **more: Any) -> dict[str, Any]:

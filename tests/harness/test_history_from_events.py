@@ -8,7 +8,8 @@ from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool, sleeper
 
 from harness.events import MessageEnd, MessageStart, ToolExecutionEnd, TurnEnd
-from harness.messages import CustomMessage, ToolResult, user
+from harness.messages import CustomMessage, ToolResult
+from harness.messages import user as user_message
 from harness.parallel.run import ParallelVariant, run_parallel
 from harness.parallel.selection import PickFirst
 from harness.ports.hooks import Block, Hooks
@@ -52,7 +53,7 @@ async def test_history_is_rebuilt_from_events_of_runs_with_tools_steering_denial
     user.approvals.append(Denied("no"))
     seen = record(agent)
 
-    run = asyncio.create_task(agent.prompt([CustomMessage("mark", {"at": 1}), user("go")]))
+    run = asyncio.create_task(agent.prompt([CustomMessage("mark", {"at": 1}), user_message("go")]))
     await until(lambda: tools[1].ran)
     agent.steer("stop, explain first")
     agent.interrupt()
@@ -94,7 +95,7 @@ async def test_session_file_has_tool_results_that_were_part_of_a_prompt(make_age
     store = SessionStore(tmp_path / "data", tmp_path, agent.session_id)
     agent.subscribe(store.store)
 
-    await agent.prompt([*first.history.messages, user("go on")])
+    await agent.prompt([*first.history.messages, user_message("go on")])
     store.close()
 
     loaded = load_session(store.path)

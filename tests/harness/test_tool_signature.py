@@ -150,7 +150,7 @@ def no_schema(a: threading.Event): ...
 @pytest.mark.parametrize(
     ("function", "reported"),
     [
-        (unreported, "untold: a has no type hint"),
+        (unreported, "unreported: a has no type hint"),
         (many, r"many: a model cannot fill \*a"),
         (any_named, r"any_named: a model cannot fill \*\*a"),
         (by_place, "by_place: a is positional-only"),

@@ -25,7 +25,7 @@ class DelegateTool(TypedTool[DelegateArguments]):
     """Has no risk itself: each call of the subagent is assessed and approved like a call of its parent."""
 
     name = "delegate_sub_agent"
-    label = "Sub-agent"
+    label = "Subagent"
     risk_level = "none"
     Arguments = DelegateArguments
 
@@ -37,7 +37,7 @@ class DelegateTool(TypedTool[DelegateArguments]):
 
     async def execute(self, arguments: DelegateArguments, context: ToolContext) -> ToolOutput:
         if context.delegate is None:
-            return ToolOutput.failure("No further sub-agents are allowed here. Do the task yourself.")
+            return ToolOutput.failure("No further subagents are allowed here. Do the task yourself.")
         return await context.delegate(
             SubagentTask(
                 arguments.task,

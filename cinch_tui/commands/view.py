@@ -55,7 +55,7 @@ def _kill(host: CommandHost, job_id: str) -> None:
         raise CinchError(f"no job {job_id!r} is running; {f'these are: {running}' if running else 'none is'}")
 
 
-PANELS.action("/agents", "sub-agents: what they did, stop one", lambda host: host.open_panel("agents"))
+PANELS.action("/agents", "subagents: what they did, stop one", lambda host: host.open_panel("agents"))
 PANELS.action(
     "/changes", "the files this session changed, beside the conversation", lambda host: host.open_panel("changes")
 )

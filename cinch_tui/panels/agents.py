@@ -20,7 +20,7 @@ _MARKS = {"running": "●", "done": "✓", "failed": "✗", "stopped": "■"}
 
 
 class AgentsPanel(StaticPanel):
-    empty = "No sub-agent has worked in this session."
+    empty = "No subagent has worked in this session."
 
     def __init__(self, context: PanelContext) -> None:
         self._context = context

@@ -32,7 +32,7 @@ PANELS: tuple[PanelSpec, ...] = (
     PanelSpec("todo", "Steps", "the agent's list of steps, above the prompt"),
     PanelSpec("changes", "Changes", "the files this session changed", "changes:ChangesPanel"),
     PanelSpec("jobs", "Jobs", "commands in the background", "jobs:JobsPanel"),
-    PanelSpec("agents", "Agents", "sub-agents and what they do", "agents:AgentsPanel"),
+    PanelSpec("agents", "Agents", "subagents and what they do", "agents:AgentsPanel"),
     PanelSpec("logs", "Logs", "what this program notes of itself", "logs:LogsPanel"),
 )
 ABOVE_PROMPT = tuple(spec.name for spec in PANELS if not spec.source)

@@ -89,7 +89,7 @@ class SubAgents:
             case SubagentEvent(call_id=call_id, event=inner):
                 agent = self._agents.get(inner.session_id)
                 if agent is None:
-                    name = self._named.get((event.session_id, call_id), "") or "Sub-agent"
+                    name = self._named.get((event.session_id, call_id), "") or "Subagent"
                     agent = self._agents[inner.session_id] = SubAgent(
                         inner.session_id, call_id, event.session_id, name, depth
                     )

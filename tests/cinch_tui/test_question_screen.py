@@ -40,12 +40,12 @@ async def test_each_key_gives_its_answer(keys: str, answer: Answer):
 
 
 async def test_a_question_of_a_subagent_says_so():
-    app = host(Question(PROMPT, CHOICES, asker="Sub-agent cause"))
+    app = host(Question(PROMPT, CHOICES, asker="Subagent cause"))
 
     async with app.run_test():
         shown = str(app.screen.query_one("#prompt Static", Static).render())
 
-    assert shown.startswith("Sub-agent cause asks: Which database")
+    assert shown.startswith("Subagent cause asks: Which database")
 
 
 async def test_a_digit_without_a_choice_answers_nothing():

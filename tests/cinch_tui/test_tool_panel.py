@@ -161,11 +161,11 @@ async def test_one_row_states_how_many_other_calls_run(clock: Clock):
     app = unfocused(panel, styles=("panel",))
     async with app.run_test(size=(40, 10)) as pilot:
         for number in range(5):
-            panel.started(str(number), "Sub-agent", f"with a long task of its own, number {number}")
+            panel.started(str(number), "Subagent", f"with a long task of its own, number {number}")
         await pilot.pause()
 
         (row,) = rows(panel)
-        assert row.startswith("● Sub-agent with")
+        assert row.startswith("● Subagent with")
         assert row.endswith("…  +4 more")
 
 

@@ -62,7 +62,7 @@ async def test_function_also_decides_about_subagent_calls() -> None:
     await agent.prompt("go")
 
     assert run.ran == [{"command": "make"}]
-    assert asked == ["Sub-agent dig: Run"]
+    assert asked == ["Subagent dig: Run"]
 
 
 @pytest.mark.parametrize(

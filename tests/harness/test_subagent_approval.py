@@ -50,7 +50,7 @@ async def test_call_denied_by_the_user_does_not_run_in_a_subagent(make_agent, re
         *[*BEGIN, *REPLY, RECEIVED, *ASKED, *CALL, *RESULT, "TurnEnd", "TurnStart", *REPLY, "TurnEnd", "AgentEnd"],
     ]
     assert run.ran == []
-    assert [request.label for request in user.asked] == ["Sub-agent dig: Run"]
+    assert [request.label for request in user.asked] == ["Subagent dig: Run"]
     assert inside(seen.events, ToolExecutionEnd)[0].result.text == "The user denied this call: not that"
 
 
@@ -71,8 +71,8 @@ async def test_request_names_all_ancestors_of_the_asking_subagent(make_agent, us
 
     await agent.prompt("go")
 
-    assert [request.label for request in user.asked] == ["Sub-agent mid: Sub-agent leaf: Run"]
-    assert [question.asker for question in user.questions] == ["Sub-agent mid: Sub-agent leaf"]
+    assert [request.label for request in user.asked] == ["Subagent mid: Subagent leaf: Run"]
+    assert [question.asker for question in user.questions] == ["Subagent mid: Subagent leaf"]
 
 
 async def test_forbidden_unknown_or_hook_denied_call_never_runs_at_any_depth(make_agent, record, user):

@@ -62,7 +62,7 @@ async def test_parent_limit_stops_a_subagent(make_agent, record, limits, limit):
     assert result.limit == limit
     (reported,) = results_of(agent)
     assert reported.is_error
-    assert reported.text.startswith("Sub-agent dig did not finish: the limit of")
+    assert reported.text.startswith("Subagent dig did not finish: the limit of")
 
 
 async def test_subagent_out_of_turns_returns_its_partial_result(make_agent):
@@ -75,7 +75,7 @@ async def test_subagent_out_of_turns_returns_its_partial_result(make_agent):
     (reported,) = results_of(agent)
     assert reported.is_error
     assert reported.text == (
-        "Sub-agent dig did not finish: the limit of 2 turns is reached\nIts last message:\n\nSo far: a"
+        "Subagent dig did not finish: the limit of 2 turns is reached\nIts last message:\n\nSo far: a"
     )
 
 
@@ -89,7 +89,7 @@ async def test_exhausted_token_budget_stops_running_and_new_subagents(make_agent
     await agent.prompt("go")
 
     assert [(each.is_error, each.text) for each in results_of(agent)] == [
-        (True, "Sub-agent dig did not finish: The token budget of the subagents is spent."),
+        (True, "Subagent dig did not finish: The token budget of the subagents is spent."),
         (True, "The token budget of the subagents is spent. Do the task yourself."),
     ]
     assert heard(seen.events) == [*BEGIN, *REPLY, "ToolCallsReceived", *CALL, *RESULT, "TurnEnd", "HookRan", "AgentEnd"]
@@ -136,7 +136,7 @@ async def test_budget_policy_counts_subagents(make_agent):
     result = await agent.prompt("go")
 
     assert result.limit == "policy"
-    assert results_of(agent)[0].text.startswith("Sub-agent dig did not finish: the budget of 500 tokens is spent")
+    assert results_of(agent)[0].text.startswith("Subagent dig did not finish: the budget of 500 tokens is spent")
 
 
 def test_cost_counting_hook_covers_subagents():

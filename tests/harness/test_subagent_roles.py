@@ -43,7 +43,7 @@ async def test_role_has_its_own_model_instructions_and_tools(make_agent, record)
     execution = ["ToolCallsReceived", "ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd", "TurnEnd"]
     assert course == [*BEGIN, *REPLY, *execution, "TurnStart", *REPLY, "TurnEnd", "AgentEnd"]
     first = requests_of(model)[0]
-    assert first.system.startswith("You research.\n\n# You are a sub-agent")
+    assert first.system.startswith("You research.\n\n# You are a subagent")
     assert [tool.name for tool in first.tools] == ["look"]
     assert len(look.ran) == 1
     assert [each.text for each in results_of(agent)] == ["1889."]
@@ -71,7 +71,7 @@ async def test_role_tools_require_the_same_approval(make_agent, record, user):
     await agent.prompt("go")
 
     assert run.ran == []
-    assert [request.label for request in user.asked] == ["Sub-agent worker: Run"]
+    assert [request.label for request in user.asked] == ["Subagent worker: Run"]
     assert len(inside(seen.events, ToolApprovalRequested)) == 1
 
 
@@ -81,7 +81,7 @@ async def test_role_turn_limit_is_respected(make_agent):
 
     await agent.prompt("go")
 
-    assert results_of(agent)[0].text == "Sub-agent worker did not finish: the limit of 1 turns is reached"
+    assert results_of(agent)[0].text == "Subagent worker did not finish: the limit of 1 turns is reached"
 
 
 async def test_tool_is_hidden_where_delegation_is_not_allowed(make_agent, requests):
@@ -101,7 +101,7 @@ async def test_tool_without_any_delegation_explains_the_alternative(make_agent):
 
     await agent.prompt("go")
 
-    assert results_of(agent)[0].text == "No further sub-agents are allowed here. Do the task yourself."
+    assert results_of(agent)[0].text == "No further subagents are allowed here. Do the task yourself."
 
 
 @pytest.mark.parametrize("arguments", [{}, {"task": " "}, {"task": 1}, {"task": "x", "more": 1}])

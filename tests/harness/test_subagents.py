@@ -95,7 +95,7 @@ async def test_subagent_sees_its_task_only(make_agent, requests):
 
     request = requests(agent)[2]
     assert [message.text for message in request.messages] == ["dig"]
-    assert request.system.startswith("You help.\n\n# You are a sub-agent")
+    assert request.system.startswith("You help.\n\n# You are a subagent")
     assert request.session_id != agent.session_id
 
 
@@ -223,7 +223,7 @@ async def test_tool_reports_when_no_subagent_is_allowed(make_agent):
 
     (result,) = results_of(agent)
     assert result.is_error
-    assert "No further sub-agents" in result.text
+    assert "No further subagents" in result.text
 
 
 async def test_subagent_has_the_named_tools(make_agent, requests):
@@ -283,7 +283,7 @@ async def test_steering_interrupts_a_subagent(make_agent, record):
         *[*REPLY, "TurnEnd", "AgentEnd"],
     ]
     assert results_of(agent)[0].text.startswith(
-        "Sub-agent dig was stopped before its first message.\n[interrupted after"
+        "Subagent dig was stopped before its first message.\n[interrupted after"
     )
     assert result.text == "I stopped it."
 
@@ -356,12 +356,12 @@ async def test_long_final_reply_is_truncated_in_the_middle(make_agent, record):
 @pytest.mark.parametrize(
     ("last", "is_error", "text"),
     [
-        ([""] * 4, False, "Sub-agent dig has finished without a message."),
-        ([Reply((Break(RequestRejected("no credit")),))], True, "Sub-agent dig did not finish: no credit"),
+        ([""] * 4, False, "Subagent dig has finished without a message."),
+        ([Reply((Break(RequestRejected("no credit")),))], True, "Subagent dig did not finish: no credit"),
         (
             [Reply((Say("Half"),), stop_reason="length")],
             True,
-            "Sub-agent dig did not finish: its last reply reached the model's limit of tokens\n"
+            "Subagent dig did not finish: its last reply reached the model's limit of tokens\n"
             "Its last message:\n\nHalf",
         ),
     ],

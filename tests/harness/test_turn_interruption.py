@@ -99,7 +99,7 @@ async def test_interrupted_subagent_returns_its_last_message(make_agent, record)
     await run
 
     text = results_of(agent)[0].text
-    assert text.startswith("Sub-agent dig was stopped. Its last message:\n\nI found a door.\n[interrupted after")
+    assert text.startswith("Subagent dig was stopped. Its last message:\n\nI found a door.\n[interrupted after")
     assert texts_of(agent) == ["go", "stop that"]
 
 

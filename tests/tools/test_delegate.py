@@ -44,7 +44,7 @@ async def test_where_there_may_be_no_subagent_it_says_what_to_do(tmp_path: Path)
 
     output = await tool.run(tool.validate({"task": "Find it."}), tool_context(tmp_path))
 
-    assert output == ToolOutput.failure("No further sub-agents are allowed here. Do the task yourself.")
+    assert output == ToolOutput.failure("No further subagents are allowed here. Do the task yourself.")
 
 
 def test_it_has_no_risk_of_its_own_and_works_in_every_mode() -> None:

@@ -27,7 +27,7 @@ class SubAgentTool:
     """Model, system prompt and tools of the subagent."""
     max_turns: int = 20
     """Maximum number of turns."""
-    label: str = "Sub-agent"
+    label: str = "Subagent"
     """Name for users."""
     mutates: bool = False
     """True to hide the tool in plan mode."""
@@ -61,7 +61,7 @@ class SubAgentTool:
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:
         if context.delegate is None:
-            return ToolOutput.failure("No further sub-agents are allowed here. Do the task yourself.")
+            return ToolOutput.failure("No further subagents are allowed here. Do the task yourself.")
         return await context.delegate(
             SubagentTask(
                 str(arguments["task"]),

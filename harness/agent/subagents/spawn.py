@@ -214,7 +214,7 @@ def _unknown(names: Sequence[str], tools: Sequence[Tool]) -> str:
 
 def _who(delegation: SubagentTask) -> str:
     """Return the name of a subagent for users; the model chose it, so it is cleaned."""
-    return f"Sub-agent {' '.join(delegation.name.split())[:NAME_CHARS]}".strip()
+    return f"Subagent {' '.join(delegation.name.split())[:NAME_CHARS]}".strip()
 
 
 if TYPE_CHECKING:

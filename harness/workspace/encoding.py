@@ -42,6 +42,8 @@ _LEGACY = (
     "cp437",
     *(f"iso8859_{part}" for part in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16)),
 )
+# Encodings that a file may declare, and the superset that decodes them.
+_SUPERSETS = {"shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030", "euc_kr": "cp949"}
 _GUESSED = ["cp1252", "cp1250", "cp1251", "cp1253", "koi8_r", "cp932", "euc_jp", "gb18030", "big5", "cp949"]
 # Guessers are unreliable for short Latin-1 text, so text that fits one Western language is not left to them.
 _WESTERN = tuple(
@@ -151,6 +153,7 @@ def _declared(data: bytes) -> list[str]:
             name = codecs.lookup(match[1].decode("ascii")).name.replace("-", "_")
         except LookupError:
             continue
+        name = _SUPERSETS.get(name, name)
         if name in _LEGACY:
             names.append(name)
     return names

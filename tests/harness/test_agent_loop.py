@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
@@ -106,14 +107,22 @@ async def test_mutating_tools_run_sequentially_in_call_order(make_agent):
     assert seen == ["first begins", "first ends", "second begins", "second ends"]
 
 
-async def test_unknown_tool_is_answered_with_the_nearest_names(make_agent):
-    agent = make_agent(calls("reed_file"), "done", tools=[SimpleTool("read_file")])
+@pytest.mark.parametrize(
+    ("names", "hint"),
+    [
+        (["read_file"], "did you mean read_file?"),
+        (["read_files", "red_file", "read_file", "grep"], "did you mean red_file or read_file?"),
+        (["grep", "bash"], "available tools: grep, bash"),
+    ],
+)
+async def test_unknown_tool_is_answered_with_the_nearest_names(make_agent, names, hint):
+    agent = make_agent(calls("reed_file"), "done", tools=[SimpleTool(name) for name in names])
 
     await agent.prompt("go")
 
     (result,) = results_of(agent)
     assert result.is_error
-    assert result.text == "Error: unknown tool 'reed_file'; did you mean read_file?"
+    assert result.text == f"Error: unknown tool 'reed_file'; {hint}"
 
 
 async def test_arguments_violating_the_schema_never_execute(make_agent):

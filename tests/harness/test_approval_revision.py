@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
+from harness.approval.decide import INVALID_APPROVAL
+from harness.approval.revision import MAX_LINE_CHARS, MAX_LINES, rejections
 from harness.events import ToolApprovalResolved
+from harness.messages import JsonObject
+from harness.ports.tool import ToolContext
 from harness.user_requests import (
     AllowHunks,
     AllowOnce,
@@ -26,7 +30,7 @@ from harness.user_requests import (
     Question,
     RejectedHunk,
 )
-from harness.views import DiffView, TerminalView
+from harness.views import DiffView, TerminalView, View
 from harness.workspace.hunks import applied, hunks_of
 from harness.workspace.workspace import Workspace
 from providers.demo import Call, Reply, scripted
@@ -95,6 +99,16 @@ async def test_rejected_hunk_is_not_written_and_reported_to_the_model(tmp_path: 
         "+ten and a half\n"
     )
     assert not results_of(reader.agent)[-1].is_error
+
+
+async def test_change_with_every_hunk_accepted_is_written_as_proposed(tmp_path: Path):
+    reader = Reader(tmp_path, write(NEW), AllowHunks(()), content=OLD.encode())
+
+    result = await reader.go()
+
+    assert reader.file.read_text() == NEW
+    assert "only a part" not in result
+    assert len(reader.user.asked) == 1
 
 
 MIXED = "".join(f"line {number}" + ("\r\n" if number % 2 else "\n") for number in range(1, 21))
@@ -223,6 +237,38 @@ async def test_decision_not_fitting_the_call_runs_nothing(make_agent: Callable[.
     assert tool.ran == []
     assert [result.is_error for result in results_of(agent)] == [True, True]
     assert [request.is_revisable for request in user.asked] == [False, False]
+
+
+class FixedCommand(SimpleTool):
+    """Tool whose command is displayed but cannot be expressed in arguments."""
+
+    async def preview(self, arguments: JsonObject, context: ToolContext) -> TerminalView:
+        return TerminalView(str(arguments["command"]), "")
+
+    def revised(self, arguments: JsonObject, view: View, text: str) -> JsonObject | None:
+        return None
+
+
+async def test_revision_that_the_tool_cannot_express_runs_nothing(make_agent: Callable[..., Agent], user):
+    tool = FixedCommand("bash", risk="execute")
+    agent = make_agent(calls("bash", command="ls"), "done", tools=[tool])
+    user.approvals = [ProposeRevision("rm x")]
+
+    await agent.prompt("go")
+
+    assert tool.ran == []
+    assert [(result.is_error, result.text) for result in results_of(agent)] == [(True, INVALID_APPROVAL)]
+
+
+def test_report_of_a_rejected_hunk_truncates_long_hunks_and_lines():
+    def rejected(*lines: str) -> list[str]:
+        view = DiffView("a.txt", "", "".join(f"{line}\n" for line in lines))
+        return rejections(view, [RejectedHunk(0)]).splitlines()[1:]
+
+    assert rejected(*"x" * MAX_LINES) == ["+x"] * MAX_LINES
+    assert rejected(*"x" * (MAX_LINES + 2)) == [*["+x"] * MAX_LINES, "+… 2 more lines"]
+    assert rejected("y" * MAX_LINE_CHARS) == ["+" + "y" * MAX_LINE_CHARS]
+    assert rejected("y" * (MAX_LINE_CHARS + 1)) == ["+" + "y" * MAX_LINE_CHARS + "…"]
 
 
 lines = st.lists(st.sampled_from(["a", "b", "c", "", "  d", "é“q”"]), max_size=14).map("\n".join)

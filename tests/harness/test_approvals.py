@@ -5,7 +5,15 @@ from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
 from harness.approval.modes import EXECUTE, PLAN
-from harness.events import ModeChanged, PlanSubmitted, ToolApprovalRequested, ToolApprovalResolved, ToolExecutionEnd
+from harness.approval.rules import Grants
+from harness.events import (
+    ModeChanged,
+    Notice,
+    PlanSubmitted,
+    ToolApprovalRequested,
+    ToolApprovalResolved,
+    ToolExecutionEnd,
+)
 from harness.ports.tool import ToolOutput
 from harness.user_requests import AllowAlways, AllowForSession, AllowOnce, AllowWithArguments, Denied, PlanDecision
 from providers.demo import Reply
@@ -108,6 +116,20 @@ async def test_rule_covers_only_commands_with_the_same_prefix(make_agent, user):
     await agent.prompt("go")
 
     assert [request.call.arguments["command"] for request in user.asked] == ["git status", "git push"]
+
+
+async def test_rule_that_cannot_be_stored_is_reported_and_applies_to_the_session(make_agent, user, record, tmp_path):
+    (tmp_path / "file").write_text("")
+    tool = SimpleTool("bash", risk="execute")
+    script = [calls("bash", command="git status")] * 2
+    agent = make_agent(*script, "done", tools=[tool], grants=Grants(tmp_path / "file" / "approvals.json"))
+    happened = record(agent)
+    user.approvals = [AllowAlways()]
+
+    await agent.prompt("go")
+
+    assert len(user.asked) == 1
+    assert [(each.level, "could not be stored" in each.text) for each in happened.of(Notice)] == [("warning", True)]
 
 
 async def test_approvals_are_requested_in_call_order_before_anything_runs(make_agent, user):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,6 +70,11 @@ def conversation_lines(lines: list[bytes]) -> list[int]:
     return [index for index, line in enumerate(lines) if line.startswith(b'{"parentUuid"')]
 
 
+def conversation_of(data: bytes) -> list[bytes]:
+    lines = data.splitlines()
+    return [lines[index] for index in conversation_lines(lines)]
+
+
 @pytest.mark.parametrize("damage", [deleted, garbled, beheaded, cut_short, spoiled])
 def test_lost_line_costs_only_itself(damage: Callable[[list[bytes], int], bytes], tmp_path: Path):
     path = written(tmp_path, *long_tour())
@@ -109,6 +115,16 @@ def test_two_lines_joined_by_a_lost_newline_are_both_read(tmp_path: Path):
         read = pieces(list(session.messages))
         if data[place + 1 :].startswith(b'{"parentUuid"'):
             assert (whole - read, session.warnings) == (set(), ()), data[place - 40 : place + 40]
+
+
+def test_joined_lines_at_the_end_are_read_without_a_final_newline(tmp_path: Path):
+    path = written(tmp_path, user("one"), reply("two"))
+    path.write_bytes(b"".join(conversation_of(path.read_bytes())))
+
+    session = load_session(path)
+
+    assert [message.text for message in session.messages] == ["one", "two"]
+    assert session.warnings == ()
 
 
 def test_abandoned_branch_is_not_revived_by_a_lost_line(tmp_path: Path):
@@ -165,3 +181,6 @@ def test_file_truncated_by_another_program_is_rewritten_from_memory(kept: int, t
     assert len(problems) == 1
     assert "truncated the session file" in problems[0]
     assert "restored from memory" in problems[0]
+    ids = re.findall(rb'"uuid":"([^"]+)"', store.path.read_bytes())
+    # One id may occur twice: in the truncated line and in its replacement.
+    assert len(ids) - len(set(ids)) <= 1

@@ -4,7 +4,16 @@ import pytest
 from fakes.runs import calls, results_of, texts_of
 from fakes.simple_tools import SimpleTool
 
-from harness.agent.guardrails import GuardrailVerdict, MaxLength, Pass, Reject, SecretGuardrail, Warn, apply_guardrails
+from harness.agent.guardrails import (
+    GuardrailVerdict,
+    MaxLength,
+    Pass,
+    Reject,
+    SecretGuardrail,
+    Warn,
+    apply_guardrails,
+    redact_secrets,
+)
 from harness.events import AgentEnd, InputRejected, MessageEnd
 from harness.messages import Image, JsonObject, UserMessage, user
 from harness.ports.tool import ToolContext, ToolOutput
@@ -241,3 +250,16 @@ def test_secret_is_rejected_without_being_quoted(kind):
 )
 def test_mentioning_secrets_is_not_a_secret(text):
     assert SecretGuardrail().check(user(text)) == Pass()
+
+
+def test_redaction_replaces_every_secret_and_keeps_the_text_between_them():
+    text = f"first ghp_{RANDOM} and\n{SECRETS['a private key']}\nthen AKIAQ3EGRT5YU7IO9PLK."
+
+    assert redact_secrets(text) == "first [key removed] and\n[key removed]\nthen [key removed]."
+    assert redact_secrets("no key in here") == "no key in here"
+
+
+def test_redaction_of_overlapping_secrets_replaces_them_once():
+    inner = f"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg ghp_{RANDOM}\n-----END PRIVATE KEY----- rest"
+
+    assert redact_secrets(inner, "***") == "*** rest"

@@ -84,6 +84,20 @@ def test_changes_one_line_apart_are_one_hunk():
     assert far == [Hunk(1, 2, 1, 2), Hunk(4, 5, 4, 5)]
 
 
+def test_hunks_of_long_texts_are_separated_by_the_lines_that_occur_once_in_both():
+    old, new = ([f"{side} {number}\n" for number in range(600)] for side in ("old", "new"))
+    # The brace occurs several times, so only the line before it identifies its place.
+    old[300:300], new[300:300] = ["common\n", "}\n"], ["common\n", "}\n"]
+    old[10], new[500], new[550] = "}\n", "}\n", "}\n"
+    view = view_of("".join(old), "".join(new))
+
+    hunks = hunks_of(view)
+
+    assert hunks == [Hunk(0, 300, 0, 300), Hunk(302, 602, 302, 602)]
+    assert applied(view, {0, 1}) == view.new
+    assert applied(view, {1}) == "".join([*old[:302], *new[302:]])
+
+
 @pytest.mark.parametrize(
     ("old", "new", "all_taken", "none_taken"), [(None, "a\n", "a\n", None), ("a\n", None, None, "a\n")]
 )
@@ -94,6 +108,11 @@ def test_created_or_deleted_file_is_one_hunk(
 
     assert len(hunks_of(view)) == 1
     assert (applied(view, {0}), applied(view, ())) == (all_taken, none_taken)
+
+
+def test_carriage_returns_are_hidden_only_if_both_sides_use_them_throughout():
+    assert Sides.of(view_of("a\r\nb\r\n", "a\r\nc\r\n")).new == ["a\n", "c\n"]
+    assert Sides.of(view_of("a\r\nb\r\n", "a\r\nb\n")) == Sides(["a\r\n", "b\r\n"], ["a\r\n", "b\n"])
 
 
 def test_only_a_line_feed_ends_a_line():

@@ -166,9 +166,9 @@ async def test_answering_an_unknown_request_raises(make_agent, answers, call_id)
     await until(lambda: answers.open)
     answers.respond("call_1", AllowOnce())
 
-    with pytest.raises(NoPendingRequest, match=call_id):
+    with pytest.raises(NoPendingRequest, match=f"'{call_id}' is not waiting for an approval"):
         answers.respond(call_id, AllowOnce())
-    with pytest.raises(NoPendingRequest, match=call_id):
+    with pytest.raises(NoPendingRequest, match=f"'{call_id}' is not waiting for an answer"):
         answers.answer(call_id, Answer("skipped"))
     with pytest.raises(NoPendingRequest, match="no verdict"):
         answers.review(PlanDecision(accepted=True))
@@ -203,6 +203,11 @@ async def test_answer_to_a_question_never_asked_is_not_kept_for_the_next(answers
         answers.answer("2", Answer("skipped"))
     with pytest.raises(NoPendingRequest):
         answers.review(PlanDecision(accepted=True))
+    answers.observe(QuestionAsked(call_id="2", question=Question("?")))
+    again = asyncio.create_task(answers.ask(Question("?")))
+    await until(lambda: answers.open)
+    answers.answer("2", Answer("free_text", "yes"))
+    assert await again == Answer("free_text", "yes")
 
 
 async def test_withdrawn_question_cannot_be_answered(answers):
@@ -308,7 +313,7 @@ async def test_question_has_its_own_timeout(answers):
 async def test_unreviewed_plan_is_rejected_on_timeout():
     verdict = await PendingRequests(timeout=0.0).review_plan("1. do it")
 
-    assert not verdict.accepted
+    assert verdict == PlanDecision(accepted=False, non_interactive=True)
 
 
 async def test_subagent_request_is_answered_by_its_own_call_id(make_agent, answers):

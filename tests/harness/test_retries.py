@@ -188,6 +188,17 @@ async def test_retries_run_out_with_the_last_error(make_agent, record):
     assert (result.stop_reason, result.error) == ("error", "no 2")
 
 
+async def test_empty_reply_does_not_use_up_the_retries_of_errors(make_agent, record):
+    failure = Reply((Break(THROTTLED),))
+    agent = make_agent("", failure, failure, "here", retry=RetryPolicy(max_retries=2, initial=0.0, empty_delay=0.0))
+    happened = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert result.text == "here"
+    assert [event.attempt for event in happened.of(RetryScheduled)] == [1, 1, 2]
+
+
 async def test_wait_can_be_aborted(make_agent, record):
     agent = make_agent(Reply((Break(THROTTLED),)), "never said", retry=RetryPolicy(initial=60.0, max_delay=60.0))
     happened = record(agent)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.approval.rules import Grants, describe, exact_rule_for, load_rules, matches, rule_for
+from harness.approval.rules import Grants, describe, exact_rule_for, load_rules, matches, rule_for, session_rules_for
 from harness.risk import Risk, Rule
 
 GIT_STATUS = Rule("bash", "git status")
@@ -39,6 +39,8 @@ def test_only_a_parsed_command_can_be_remembered() -> None:
     assert rule_for("bash", Risk("execute")) is None
     assert rule_for("bash", Risk("dangerous", scope="rm")) is None
     assert rule_for("bash", Risk("forbidden", scope="rm")) is None
+    assert session_rules_for("bash", Risk("dangerous", scope="rm")) == ()
+    assert session_rules_for("bash", Risk("forbidden", scope="rm")) == ()
 
 
 def test_rule_description_is_readable() -> None:

@@ -38,6 +38,22 @@ def test_failed_reply_ends_with_an_error_that_other_programs_do_not_resend(conte
     assert rounded([failed]) == list(load_session(path).messages)[1:]
 
 
+def test_result_in_a_session_of_another_program_has_the_name_of_its_tool(tmp_path: Path):
+    call_block = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "ls"}}
+    result_block = {"type": "tool_result", "tool_use_id": "t", "content": "a.txt"}
+    lines = [
+        {"type": "user", "uuid": "1", "parentUuid": None, "message": {"content": "list the files"}},
+        {"type": "assistant", "uuid": "2", "parentUuid": "1", "message": {"id": "m", "content": [call_block]}},
+        {"type": "user", "uuid": "3", "parentUuid": "2", "message": {"content": [result_block]}},
+    ]
+    path = tmp_path / f"{new_id()}.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+    result = load_session(path).messages[2]
+
+    assert (result.call_id, result.tool_name, result.text) == ("t", "Bash", "a.txt")
+
+
 @pytest.mark.parametrize("content", [(), (Text("partial"),)])
 def test_interrupted_reply_ends_with_the_line_that_claude_code_writes(content: tuple[Text, ...], tmp_path: Path):
     stopped = AssistantMessage(content, "m-1", "demo", Usage(5, 6), "aborted", "stopped by the user")
@@ -49,6 +65,9 @@ def test_interrupted_reply_ends_with_the_line_that_claude_code_writes(content: t
     assert following["parentUuid"] == line["uuid"]
     assert rounded([stopped]) == list(load_session(path).messages)[1:2]
     assert len(load_session(path).messages) == 3
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(f"{json.dumps(record, sort_keys=True)}\n" for record in records))
+    assert rounded([stopped]) == list(load_session(path).messages)[1:2]
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,7 @@ def test_deleted_file_is_rewritten_completely(tmp_path: Path):
 
     assert [message.text for message in load_session(store.path).messages][-1] == "still here?"
     assert len(load_session(store.path).messages) == 6
+    assert load_session(store.path).warnings == ()
     assert problems == []
 
 
@@ -166,6 +167,21 @@ def test_moved_folder_is_recreated_with_the_whole_session(tmp_path: Path):
 
     assert len(load_session(store.path).messages) == 6
     assert problems == []
+
+
+def test_session_is_saved_while_its_path_cannot_be_checked(tmp_path: Path):
+    store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=pytest.fail)
+    tell(store, *tour())
+    folder = store.path.parent
+
+    folder.rename(tmp_path / "moved")
+    folder.symlink_to(folder)
+    tell(store, user("still here?"))
+    folder.unlink()
+    (tmp_path / "moved").rename(folder)
+    store.close()
+
+    assert [message.text for message in load_session(store.path).messages][-1] == "still here?"
 
 
 def test_file_replaced_by_its_copy_continues_without_duplicate_lines(tmp_path: Path):

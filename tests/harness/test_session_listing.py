@@ -13,7 +13,7 @@ from harness.messages import AssistantMessage, Text, UserMessage, new_id, user
 from harness.session.doctor import examine, repair
 from harness.session.fork import fork_session
 from harness.session.index import find_session, list_sessions, search_sessions, summarise
-from harness.session.journal import Journal
+from harness.session.journal import Journal, lock_path
 from harness.session.paths import project_dir
 from harness.session.resume import load_session
 from harness.session.store import SessionStore
@@ -43,6 +43,18 @@ def test_listing_is_limited_to_the_folder_by_default(tmp_path: Path):
     assert {each.title for each in list_sessions(tmp_path / "data", None)} == {"here", "there"}
     assert list_sessions(tmp_path / "data", tmp_path / "nowhere") == []
     assert list_sessions(tmp_path / "nothing", None) == []
+
+
+def test_listed_branch_is_the_latest(tmp_path: Path):
+    path = written(tmp_path, user("one"), reply("two"))
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    records[1]["gitBranch"], records[2]["gitBranch"] = "main", "feature"
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+
+    assert summarise(path).branch == "feature"
+    with path.open("a") as file:
+        file.write(json.dumps({**records[2], "uuid": "9", "padding": "x" * 200_000, "gitBranch": "unseen"}) + "\n")
+    assert summarise(path).branch == "main"
 
 
 def test_listing_reads_only_the_ends_of_a_long_file(tmp_path: Path):
@@ -270,6 +282,7 @@ def test_findings_are_counted_and_repaired_where_appending_can(tmp_path: Path):
     assert (len(found.garbage), found.torn, found.strange) == (1, True, {"tag": 1})
     assert [each.call_id for each in found.unanswered] == ["x", "a"]
     assert done == ["completed the torn last line", "added the missing results of tool calls: 2"]
+    assert not lock_path(path).exists()
     after = examine(path)
     assert (after.unanswered, after.torn, after.messages) == ((), False, 7)
     assert repair(after) == []

@@ -334,8 +334,10 @@ def test_git_branch_is_recorded(tmp_path: Path):
     def git(*arguments: str) -> None:
         subprocess.run(["git", "-C", str(tmp_path), *arguments], check=True, capture_output=True)
 
-    git("init", "-b", "work/one")
     (tmp_path / "sub").mkdir()
+    assert git_branch(tmp_path / "sub") == ""
+
+    git("init", "-b", "work/one")
 
     assert git_branch(tmp_path / "sub") == "work/one"
     git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "--allow-empty", "-m", "x")

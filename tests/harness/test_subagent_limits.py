@@ -11,7 +11,9 @@ from harness.agent.limits import Limits
 from harness.agent.options import Subagents
 from harness.agent.policies import Budget, LoopDetection
 from harness.agent.subagents.inherited import InheritedHooks
-from harness.events import LimitReached, UsageUpdate
+from harness.events import CompactionEnd, LimitReached, RequestStart, UsageUpdate
+from harness.messages import JsonObject
+from harness.ports.tool import ToolContext, ToolOutput
 from providers.demo import Reply
 from tools.delegate import DelegateTool
 
@@ -95,6 +97,19 @@ async def test_exhausted_token_budget_stops_running_and_new_subagents(make_agent
     assert heard(seen.events) == [*BEGIN, *REPLY, "ToolCallsReceived", *CALL, *RESULT, "TurnEnd", "HookRan", "AgentEnd"]
 
 
+async def test_subagent_that_has_started_gets_one_turn_of_an_exhausted_budget(make_agent):
+    replies = {"dig": [said("dug", tokens=90_000)], "more": [said("more done", tokens=1)]}
+    agent = make_agent(
+        model=cast({"go": [delegates("dig", "more"), "ok"], **replies}),
+        tools=[DelegateTool()],
+        subagents=Subagents(token_budget=50_000, max_concurrent=1),
+    )
+
+    await agent.prompt("go")
+
+    assert [each.text for each in results_of(agent)] == ["dug", "more done"]
+
+
 async def test_every_generation_uses_the_same_budget(make_agent):
     look = Reply(calls("look").parts, usage=said("", tokens=300).usage)
     ask = Reply(delegates("leaf").parts, usage=said("", tokens=10).usage)
@@ -106,6 +121,21 @@ async def test_every_generation_uses_the_same_budget(make_agent):
     await agent.prompt("go")
 
     assert [each.text for each in results_of(agent)] == ["mid done"]
+
+
+async def test_subagent_respects_the_limit_its_parent_learned_from_an_overflow(make_agent, record):
+    async def long_output(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        return ToolOutput.text("word " * 2_000)
+
+    model = one(*[calls("look")] * 3, "done")
+    agent = make_agent(model=model, tools=[DelegateTool(), SimpleTool("look", long_output)])
+    agent.state.budget = 5_000
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    assert inside(seen.events, CompactionEnd)
+    assert max(event.tokens for event in inside(seen.events, RequestStart)) <= 5_000
 
 
 async def test_looping_subagent_is_stopped(make_agent):

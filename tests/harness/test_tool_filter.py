@@ -53,6 +53,24 @@ def test_keyword_inside_another_word_does_not_match(text):
     assert shown(user(text)) == NAMES
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("explain this", "read_file"),
+        ("where is it?", "grep"),
+        ("rename it", "edit_file"),
+        ("install it", "bash"),
+        ("push it", "git_commit"),
+        ("download it", "web_search"),
+    ],
+)
+def test_each_default_category_is_selected_by_its_keywords(text, name):
+    names = shown(user(text))
+
+    assert name in names
+    assert len(names) < len(NAMES)
+
+
 def test_uncategorized_tool_matches_its_own_name():
     tools = [*TOOLS, SimpleTool("mcp__jira__issue"), SimpleTool("mcp__slack__send")]
 

@@ -122,6 +122,29 @@ async def test_file_changed_since_it_was_read_cannot_be_changed(workspace: Works
     assert (root / "a.txt").read_text() == "alt\n"
 
 
+async def test_encoding_of_an_earlier_read_is_not_used_for_other_content(workspace: Workspace, root: Path):
+    for encoding, text in (("windows-1251", "ёж"), ("koi8-r", "уж")):
+        content = f"# coding: {encoding}\n{text}\n"
+        (root / "a.txt").write_bytes(content.encode(encoding))
+
+        assert (await workspace.read("a.txt")).text == content
+
+
+async def test_long_line_of_an_excerpt_is_clipped_by_default(workspace: Workspace, root: Path):
+    (root / "a.txt").write_text("x" * 5000)
+
+    assert (await workspace.excerpt("a.txt", 1, 1)).lines == ("x" * 2000,)
+
+
+@pytest.mark.parametrize("size", [9, 300_000])
+async def test_bytes_are_read_from_a_start_up_to_a_limit(workspace: Workspace, root: Path, size: int):
+    data = bytes(range(256)) * (size // 256 + 1)
+    (root / "a.bin").write_bytes(data)
+
+    assert await workspace.read_bytes("a.bin", start=1, limit=size) == data[1 : size + 1]
+    assert await workspace.read_bytes("a.bin") == data
+
+
 async def test_own_changes_count_as_read(workspace: Workspace, root: Path):
     await workspace.write("a.txt", "one\n")
 

@@ -21,7 +21,7 @@ from harness.errors import (
     NotAFile,
     WorkspaceError,
 )
-from harness.workspace.workspace import Workspace
+from harness.workspace.workspace import MAX_EDITABLE, Workspace
 
 
 @pytest.fixture
@@ -87,6 +87,15 @@ async def test_huge_file_is_read_in_parts_and_cannot_be_edited(workspace: Worksp
     with pytest.raises(FileTooLarge):
         await workspace.write("huge.log", "x")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30_000
+
+
+async def test_largest_editable_file_is_read_and_changed(workspace: Workspace, root: Path):
+    (root / "large.txt").write_bytes(b"x" * MAX_EDITABLE)
+
+    assert (await workspace.read("large.txt")).size == MAX_EDITABLE
+    await workspace.write("large.txt", "x" * (MAX_EDITABLE - 1))
+
+    assert (root / "large.txt").stat().st_size == MAX_EDITABLE - 1
 
 
 async def test_binary_file_is_not_text(workspace: Workspace, root: Path):

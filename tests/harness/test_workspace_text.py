@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import codecs
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -40,21 +41,40 @@ def test_text_round_trips_byte_for_byte(encoding: str):
     assert file.data == data
 
 
-def test_big_endian_utf_16_keeps_its_byte_order_mark():
-    data = codecs.BOM_UTF16_BE + "é\r\nb\r\n".encode("utf-16-be")
+@pytest.mark.parametrize(("mark", "encoding"), [(codecs.BOM_UTF16_BE, "utf-16-be"), (codecs.BOM_UTF32_BE, "utf-32-be")])
+def test_big_endian_text_keeps_its_byte_order_mark(mark: bytes, encoding: str):
+    data = mark + "é\r\nb\r\n".encode(encoding)
 
     file = file_text(data).spliced([Splice(0, 1, "ü\nx")])
 
-    assert file.data == codecs.BOM_UTF16_BE + "ü\r\nx\r\nb\r\n".encode("utf-16-be")
+    assert file.data == mark + "ü\r\nx\r\nb\r\n".encode(encoding)
 
 
-def test_declared_encoding_is_used_if_it_decodes():
-    data = "# -*- coding: iso-8859-2 -*-\nx = 'ščř'\n".encode("iso-8859-2")
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("iso-8859-2", "ščř"),
+        ("iso-8859-7", "ώρα"),
+        ("windows-1251", "ёж"),
+        ("windows-1255", "שלום"),
+        ("koi8-u", "їжак"),
+        ("shift_jis", "ｶﾅ"),
+        ("gb2312", "汉字"),
+        ("euc_kr", "한글"),
+        ("big5", "漢字"),
+        ("macroman", "é√"),
+        ("cp437", "é√"),
+    ],
+)
+def test_declared_encoding_is_used_if_it_decodes(encoding: str, text: str):
+    data = f"# -*- coding: {encoding} -*-\nx = '{text}'\n".encode(encoding)
 
-    assert decode(data).raw.endswith("x = 'ščř'\n")
+    assert decode(data).raw.endswith(f"x = '{text}'\n")
 
 
-@pytest.mark.parametrize("data", [b"a\0b", b"\xff\xfea", b"\xff\xfe\0\xd8", bytes(range(1, 9)) * 9 + b"\xff"])
+@pytest.mark.parametrize(
+    "data", [b"a\0b", b"\xff\xfea", b"\xff\xfe\0\xd8", b"\xff\xfea\0\0\0", bytes(range(1, 9)) * 9 + b"\xff"]
+)
 def test_binary_is_distinguished_from_text(data: bytes):
     with pytest.raises(FileNotText):
         decode(data)
@@ -114,6 +134,12 @@ def test_mixed_line_endings_are_kept():
     assert file.spliced([Splice(4, 5, "c\nc")]).data == b"a\r\nb\nc\r\nc\r\nd\n"
 
 
+def test_content_with_other_line_endings_is_written_with_those_of_the_file():
+    assert file_text(b"a\r\nb\r\n").rewritten("a\r\nB\n").data == b"a\r\nB\r\n"
+    assert file_text(b"a\rb\r").rewritten("a\r\nB\n").data == b"a\rB\r"
+    assert file_text(b"a\nb\n").rewritten("a\r\nB\n").data == b"a\nB\n"
+
+
 def test_missing_final_newline_stays_missing():
     assert file_text(b"a\r\nb").spliced([Splice(0, 1, "x")]).data == b"x\r\nb"
 
@@ -139,3 +165,30 @@ def test_excerpt_equals_the_slice_of_a_full_read(
     assert list(excerpt.lines) == everything[start : start + count]
     assert excerpt.first == start + 1
     assert excerpt.total in (None, len(everything))
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+@pytest.mark.parametrize(("size", "count"), [(0, 200_000), (1_500_000, 4)], ids=["many lines", "long lines"])
+def test_excerpt_of_a_long_file_equals_the_slice_of_a_full_read(tmp_path: Path, size: int, count: int, end: str):
+    lines = [f"line {number}{'x' * size}" for number in range(1, count + 1)]
+    path = tmp_path / "long.txt"
+    path.write_text("\n".join(lines) + end)
+    clipped = tuple(each[:50] for each in lines)
+
+    for first in (1, 2, count // 2, count - 1, count):
+        excerpt = excerpt_of(path, first, 2, clip=50)
+        assert (excerpt.lines, excerpt.first) == (clipped[first - 1 : first + 1], first)
+    last = excerpt_of(path, -3, 3, clip=50)
+    assert (last.lines, last.first, last.total) == (clipped[-3:], count - 2, count)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_excerpt_of_a_marked_file_has_its_encoding_and_no_mark(tmp_path: Path, encoding: str):
+    path = tmp_path / "marked.txt"
+    path.write_bytes("é\r\n漢字\r\n".encode(encoding))
+
+    excerpt = excerpt_of(path, 1, 5, clip=100)
+
+    assert excerpt.lines == ("é", "漢字")
+    assert excerpt.encoding.startswith(encoding.removesuffix("-sig"))
+    assert excerpt.newline == "\r\n"

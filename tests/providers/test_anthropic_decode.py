@@ -10,7 +10,7 @@ from fakes.script import Reply
 
 from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.errors import AuthenticationFailed, ContextWindowOverflow, ModelOverloaded, ModelThrottled, ProviderError
-from harness.messages import Usage
+from harness.messages import Citation, Usage
 from providers.anthropic.decode import MessageDecoder
 from providers.catalog import presets
 from providers.endpoint import Endpoint
@@ -69,6 +69,14 @@ def test_thinking_keeps_its_signature_and_its_redacted_part() -> None:
         BlockStart(1, "thinking"),
         BlockEnd(1, redacted="zzz"),
     ]
+
+
+def test_citations_may_come_with_the_start_of_a_block() -> None:
+    cited = {"type": "web_search_result_location", "url": "https://a.example", "title": "A", "cited_text": "so"}
+
+    deltas = decoded(START, *block(0, {"type": "text", "text": "It is so.", "citations": [cited]}), STOP)
+
+    assert deltas[2] == BlockEnd(0, citations=(Citation("https://a.example", "A", "so"),))
 
 
 def test_parallel_calls_may_interleave() -> None:
@@ -158,6 +166,7 @@ def test_a_refusal_is_an_error_that_says_why() -> None:
         ("rate_limit_error", ModelThrottled),
         ("authentication_error", AuthenticationFailed),
         ("invalid_request_error", ContextWindowOverflow),
+        ("request_too_large", ContextWindowOverflow),
     ],
 )
 def test_an_error_in_the_middle_is_as_exact_as_one_at_the_start(kind: str, error: type[ProviderError]) -> None:

@@ -181,6 +181,9 @@ def test_a_part_of_a_schema_is_put_in_the_words_of_the_messages_api(part: JsonOb
         closed(a={"$ref": "https://example.org/a.json"}),
         {**closed(a={"$ref": "#/$defs/A"}), "$defs": {"A": closed(b={"$ref": "#/$defs/A"})}},
         {**closed(a=NAME), "properties": []},
+        {**closed(a=NAME), "$defs": []},
+        {**closed(a=NAME), "additionalProperties": NAME},
+        closed(a={"type": "object", "properties": {}, "additionalProperties": True}),
     ],
 )
 def test_constraints_the_messages_api_cannot_enforce_are_described_in_the_prompt(schema: JsonObject) -> None:

@@ -33,9 +33,8 @@ from providers.bedrock.frames import FrameDecoder  # noqa: E402
 from providers.catalog import presets  # noqa: E402
 from providers.endpoint import Endpoint  # noqa: E402
 from providers.gemini.decode import ContentDecoder  # noqa: E402
-from providers.net.ndjson import LineDecoder  # noqa: E402
-from providers.net.sse import EventDecoder  # noqa: E402
-from providers.net.stream import Framing, ReplyDecoder, decoded  # noqa: E402
+from providers.net.framing import EventDecoder, Framing, LineDecoder  # noqa: E402
+from providers.net.stream import ReplyDecoder, decoded  # noqa: E402
 from providers.ollama.decode import LineReplyDecoder  # noqa: E402
 from providers.openai_chat.decode import ChatDecoder  # noqa: E402
 from providers.openai_responses.decode import ResponseDecoder  # noqa: E402

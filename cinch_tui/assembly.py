@@ -37,8 +37,7 @@ from harness.session.store import SessionStore
 from harness.thinking_level import ThinkingLevel
 from harness.workspace.workspace import Workspace
 from providers.installed import BUILTIN, each_preset, find_preset
-from providers.model_catalog.price_cache import PriceCache
-from providers.model_catalog.prices import PricedModelInfo
+from providers.model_catalog.prices import PriceCache, PricedModelInfo
 from tools import builtin_tools
 
 # Modules that read sessions are imported when one is read: most starts begin a new session.
@@ -347,7 +346,7 @@ def _root(options: Options, model: Model) -> Path:
     """Return the folder of the agent; for the tour, a temporary copy of a small project."""
     if model.spec.name != TOUR:
         return options.cwd
-    from providers.demo.sample import SAMPLE
+    from providers.demo.tour import SAMPLE
 
     root = Path(tempfile.mkdtemp(prefix="cinch-tour-"))
     for name, text in SAMPLE.items():

@@ -20,14 +20,13 @@ from harness.errors import ConfigError
 from harness.messages import ModelSpec
 from harness.ports.provider import Model, ModelInfoSource, StaticModelInfo
 from harness.thinking_level import ThinkingLevel
-from providers.api_keys import ApiKey, KeyedService, missing_key
 from providers.catalog import Credentials, EnvironmentCredentials, GivenKey, Preset, Secret, presets
 from providers.endpoint import Endpoint, address_in, is_key
 from providers.installed import all_presets, described_model, preset_for, service_at
 from providers.model_catalog.local_servers import LocalModelInfo
 from providers.model_catalog.metadata import MetadataSource, ServerMetadataSource
 from providers.model_catalog.prices import PricedModelInfo
-from providers.service import Service
+from providers.service import ApiKey, KeyedService, Service
 from providers.wire.image_support import ImageFallback
 
 __all__ = [
@@ -135,7 +134,7 @@ def endpoint_of(preset: Preset, base_url: str | None = None, credentials: Creden
     """
     endpoint = _endpoint(preset, base_url, credentials or EnvironmentCredentials())
     if _lacks_key(endpoint):
-        raise ConfigError(missing_key(preset))
+        raise ConfigError(preset.missing_key)
     return endpoint
 
 

@@ -158,6 +158,16 @@ class Preset:
         """Return every environment variable that may hold the key."""
         return (*self.own_variables, *self.shared_variables)
 
+    @property
+    def key_remedy(self) -> str:
+        """Return instructions for supplying the key."""
+        return f"set {' or '.join(self.variables)}, or pass api_key= to connect() for {self.name}"
+
+    @property
+    def missing_key(self) -> str:
+        """Return the error text for a key that was not found."""
+        return f"no key for {self.label}: {self.key_remedy}"
+
     def enforces_schema(self, model_id: str) -> bool:
         """Return True if the service can enforce an output schema for this model."""
         return bool(self.native_schema) and re.match(self.native_schema, model_id) is not None

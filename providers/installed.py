@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,13 +21,13 @@ from harness.lazy_dataclass import dataclass
 from harness.ports.provider import ModelInfo
 from providers.catalog import Preset, nearest, presets
 from providers.endpoint import Endpoint
-from providers.protocols import PROTOCOLS
-from providers.service import Service
+from providers.service import Opener, Service
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from providers.plugins import ProviderPlugin
+
 
 logger = logging.getLogger(__name__)
 # As in `harness.publishing.bus`: nothing on stderr unless the program sets up logging.
@@ -36,6 +37,17 @@ GROUP = "cinch.providers"
 NAME = r"[a-z0-9][a-z0-9._-]*"
 # Built-in names without a preset.
 BUILTIN = ("demo", "replay", "local")
+PROTOCOLS: Mapping[str, str] = {
+    "anthropic": "providers.anthropic.provider:AnthropicProvider",
+    "openai_chat": "providers.openai_chat.provider:ChatProvider",
+    "openai_responses": "providers.openai_responses.provider:ResponsesProvider",
+    "gemini": "providers.gemini.provider:open_gemini",
+    "vertex": "providers.gemini.provider:open_vertex",
+    "bedrock": "providers.bedrock.provider:open_bedrock",
+    "ollama": "providers.ollama.provider:OllamaProvider",
+    "proxy": "providers.proxy.provider:ProxyProvider",
+}
+"""Opener of each built-in protocol, by the names that presets use; imported when it is called."""
 
 
 def each_preset() -> Iterator[Preset]:
@@ -81,9 +93,11 @@ def service_at(endpoint: Endpoint) -> Service:
     Raises:
         ConfigError: It belongs to a package and cannot be created.
     """
-    if opener := PROTOCOLS.get(endpoint.preset.protocol):
+    if named := PROTOCOLS.get(endpoint.preset.protocol):
+        module, _, name = named.partition(":")
+        opener: Opener = getattr(import_module(module), name)
         return opener(endpoint)
-    from providers.guard import open_guarded
+    from providers.plugin_check import open_guarded
 
     return open_guarded(_plugin_for(endpoint.preset.name), endpoint)
 
@@ -100,7 +114,7 @@ def described_model(preset: Preset, model_id: str) -> ModelInfo | None:
     try:
         return plugin.facts(model_id) if plugin.facts else None
     except Exception as error:  # third-party code
-        from providers.guard import describe_error
+        from providers.plugin_check import describe_error
 
         raise ConfigError(f"the provider {preset.name} cannot describe {model_id}: {describe_error(error)}") from error
 
@@ -230,7 +244,7 @@ def _load(entry: PluginEntry) -> ProviderPlugin | Unusable:
         return Unusable(entry.unusable("cinch has a built-in provider of that name"))
     if not re.fullmatch(NAME, entry.name):
         return Unusable(entry.unusable("a name consists of lower-case letters, digits, dots, dashes and underscores"))
-    from providers.guard import describe_error, find_fault
+    from providers.plugin_check import describe_error, find_fault
 
     try:
         plugin = _plugin_in(entry.point.load())

@@ -17,15 +17,13 @@ from harness.messages import JsonObject
 from harness.ports.provider import ModelInfo, Request
 from providers.catalog import Preset, Secret, ThinkingRule
 from providers.endpoint import Endpoint
-from providers.http_provider import HttpProvider
-from providers.model_catalog.models import better_named, model_names
+from providers.http_provider import HttpProvider, better_named, model_names
+from providers.net.framing import EventDecoder, Framing, LineDecoder
 from providers.net.http_errors import failure, plain
-from providers.net.ndjson import LineDecoder
-from providers.net.sse import EventDecoder
-from providers.net.stream import Framing, ReplyDecoder, deltas
+from providers.net.stream import ReplyDecoder, deltas
 from providers.net.transport import Transport, json_headers
 from providers.service import Opener, Service
-from providers.wire.names import safe_name
+from providers.wire.encoding import safe_name
 
 __all__ = [
     "Endpoint",

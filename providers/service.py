@@ -1,12 +1,23 @@
-"""Port: a model service reached over HTTP."""
+"""Port: a model service reached over HTTP; and services around another, such as one that supplies keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, TypeAlias
+import inspect
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from harness.ports.provider import Provider
+from harness.deltas import Delta
+from harness.errors import AuthenticationFailed
+from harness.messages import ModelSpec
+from harness.ports.provider import Provider, Request, ThinkingAware
+from providers.catalog import Preset
 from providers.endpoint import Endpoint
+
+KeyCallback: TypeAlias = Callable[[], str | Awaitable[str | None] | None]
+"""Returns the key for the next request, directly or as an awaitable; None if there is none."""
+ApiKey: TypeAlias = str | KeyCallback
 
 
 class Service(Provider, Protocol):
@@ -27,3 +38,65 @@ class Service(Provider, Protocol):
 
 Opener: TypeAlias = Callable[[Endpoint], Service]
 """Creates the service at an endpoint; nothing is sent yet."""
+
+
+@asynccontextmanager
+async def open_stream(provider: Provider, request: Request) -> AsyncGenerator[AsyncIterator[Delta]]:
+    """Open a reply; its connection is closed at the end, also of a reader that stops early."""
+    deltas = provider.stream(request)
+    try:
+        yield deltas
+    finally:
+        # Otherwise it would stay open until it is garbage-collected.
+        if isinstance(deltas, AsyncGenerator):
+            await deltas.aclose()
+
+
+class WrappedService:
+    """A service that passes everything on to another; a subclass adds `stream`."""
+
+    def __init__(self, service: Service) -> None:
+        self.name = service.name
+        self._service = service
+
+    def warm(self) -> None:
+        self._service.warm()
+
+    async def models(self) -> list[str]:
+        return await self._service.models()
+
+    async def close(self) -> None:
+        await self._service.close()
+
+    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+        service = self._service
+        return not isinstance(service, ThinkingAware) or service.heeds_thinking(spec, with_tools=with_tools)
+
+
+class KeyedService(WrappedService):
+    """Service whose key comes with each request: from the request itself, otherwise from a callback.
+
+    Without either, a request fails before anything is sent if the preset requires a key.
+    """
+
+    def __init__(self, service: Service, preset: Preset, callback: KeyCallback | None, *, key_required: bool) -> None:
+        super().__init__(service)
+        self._preset = preset
+        self._callback = callback
+        self._key_required = key_required
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        key = request.api_key or await self._key()
+        if not key and self._key_required:
+            raise AuthenticationFailed(self._preset.missing_key)
+        async with open_stream(self._service, replace(request, api_key=key or None)) as deltas:
+            async for delta in deltas:
+                yield delta
+
+    async def _key(self) -> str | None:
+        key = self._callback() if self._callback else None
+        return await key if inspect.isawaitable(key) else key
+
+
+if TYPE_CHECKING:
+    _: type[Service] = KeyedService

@@ -12,8 +12,7 @@ from typing import TextIO
 from cinch_tui.print_mode.output import Output
 from harness.errors import ConfigError
 from harness.terminal_text import strip_escapes
-from providers.gguf.names import HubName, choose, read_name
-from providers.gguf.store import find_model, models_folder, pulled_models
+from providers.gguf.store import HubName, choose, find_model, models_folder, pulled_models, read_name
 
 PREFIX = "local/"
 HELP = """\

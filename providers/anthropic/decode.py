@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NotRequired, TypeAlias, TypedDict
 
 from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.messages import Citation, StopReason, Usage
-from providers.anthropic.wire_types import ContentBlock, ErrorBody, StreamEvent, UsageCounts
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain
 from providers.wire.citations import Raw, as_object, citation, merged, objects
@@ -17,6 +16,8 @@ from providers.wire.citations import Raw, as_object, citation, merged, objects
 if TYPE_CHECKING:
     from providers.net.stream import ReplyDecoder
 
+
+UsageCounts: TypeAlias = "dict[str, int | dict[str, int | None] | str | None]"
 STOP_REASONS: Mapping[str, StopReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -38,6 +39,55 @@ STATUS_OF_ERROR = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
+
+
+class ErrorBody(TypedDict):
+    type: NotRequired[str]
+    message: NotRequired[str]
+
+
+class ContentBlock(TypedDict):
+    type: str
+    text: NotRequired[str]
+    thinking: NotRequired[str]
+    signature: NotRequired[str]
+    citations: NotRequired[list[dict[str, Any]] | None]
+    data: str
+    id: str
+    name: str
+    input: NotRequired[dict[str, object]]
+
+
+class StopDetails(TypedDict):
+    explanation: NotRequired[str | None]
+
+
+class EventDelta(TypedDict):
+    type: str
+    text: str
+    partial_json: str
+    thinking: str
+    signature: str
+    citation: NotRequired[dict[str, Any] | None]
+    stop_reason: NotRequired[str | None]
+    stop_details: NotRequired[StopDetails | None]
+
+
+class MessageHead(TypedDict):
+    id: NotRequired[str]
+    usage: NotRequired[UsageCounts]
+
+
+class StreamEvent(TypedDict):
+    """Fields depend on `type`."""
+
+    type: str
+    index: int
+    message: MessageHead
+    content_block: ContentBlock
+    delta: EventDelta
+    usage: NotRequired[UsageCounts]
+    error: ErrorBody
 
 
 class MessageDecoder:

@@ -22,9 +22,10 @@ from providers.anthropic.thinking import ThinkingForm, output_limit
 from providers.wire.caching import cache_mark, ends_of_turns
 from providers.wire.encoding import (
     is_same_model,
+    safe_name,
     schema_prompt,
+    tool_name,
 )
-from providers.wire.names import safe_name, tool_name
 from providers.wire.turns import OPENING_TEXT, ROLES, TurnEncoder, turns_of
 
 BEGINNING: JsonObject = {"type": "text", "text": OPENING_TEXT}

@@ -16,9 +16,7 @@ from providers.anthropic.decode import MessageDecoder
 from providers.anthropic.encode import encode
 from providers.anthropic.thinking import ThinkingForm, thinking_form
 from providers.endpoint import Endpoint
-from providers.http_provider import HttpProvider
-from providers.model_catalog.models import better_named
-from providers.net.degradation import add_new, with_degradation
+from providers.http_provider import HttpProvider, add_new, better_named, with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport
 from providers.wire.caching import AcceptedMarks

@@ -6,19 +6,11 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, NotRequired, TypedDict
 
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.lazy_dataclass import dataclass
 from harness.messages import Citation, StopReason, Usage, new_id
-from providers.bedrock.wire_types import (
-    BlockDeltaEvent,
-    BlockPiece,
-    BlockStartEvent,
-    ExceptionEvent,
-    StreamEvent,
-    TokenUsage,
-)
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure
 from providers.wire.citations import Raw, as_object, citation, merged, objects
@@ -49,6 +41,85 @@ STATUS_OF_EXCEPTION = {
     "validationException": 400,
 }
 """All others are server errors, which may be retried."""
+
+
+class ToolUseStart(TypedDict):
+    toolUseId: NotRequired[str]
+    name: str
+
+
+class BlockHead(TypedDict):
+    toolUse: NotRequired[ToolUseStart]
+
+
+class BlockStartEvent(TypedDict):
+    start: BlockHead
+    contentBlockIndex: int
+
+
+class ToolUsePiece(TypedDict):
+    input: str
+
+
+class ReasoningPiece(TypedDict):
+    text: NotRequired[str]
+    signature: NotRequired[str]
+    redactedContent: NotRequired[str]
+
+
+class BlockPiece(TypedDict):
+    text: NotRequired[str]
+    citation: NotRequired[dict[str, Any]]
+    toolUse: NotRequired[ToolUsePiece]
+    reasoningContent: NotRequired[ReasoningPiece]
+
+
+class BlockDeltaEvent(TypedDict):
+    delta: BlockPiece
+    contentBlockIndex: int
+
+
+class BlockStopEvent(TypedDict):
+    contentBlockIndex: int
+
+
+class MessageStopEvent(TypedDict):
+    stopReason: str
+
+
+class CacheDetail(TypedDict):
+    """Tokens written with one lifetime."""
+
+    ttl: str
+    inputTokens: int
+
+
+class TokenUsage(TypedDict):
+    inputTokens: NotRequired[int]
+    outputTokens: NotRequired[int]
+    cacheReadInputTokens: NotRequired[int]
+    cacheWriteInputTokens: NotRequired[int]
+    cacheDetails: NotRequired[list[CacheDetail]]
+
+
+class MetadataEvent(TypedDict):
+    usage: NotRequired[TokenUsage]
+
+
+class ExceptionEvent(TypedDict):
+    message: NotRequired[str | None]
+    originalMessage: NotRequired[str | None]
+    originalStatusCode: NotRequired[int]
+
+
+class StreamEvent(TypedDict, total=False):
+    """Exactly one of these; error events have other names."""
+
+    contentBlockStart: BlockStartEvent
+    contentBlockDelta: BlockDeltaEvent
+    contentBlockStop: BlockStopEvent
+    messageStop: MessageStopEvent
+    metadata: MetadataEvent
 
 
 @dataclass(slots=True)

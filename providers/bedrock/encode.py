@@ -25,9 +25,10 @@ from providers.wire.caching import ends_of_turns
 from providers.wire.encoding import (
     NO_OUTPUT,
     is_same_model,
+    safe_name,
     schema_prompt,
+    tool_name,
 )
-from providers.wire.names import safe_name, tool_name
 from providers.wire.turns import OPENING_TEXT, ROLES, TurnEncoder, images_after, turns_of
 
 THINKING, CACHING, LIFETIME, SCHEMA, TEMPERATURE = "thinking", "caching", "lifetime", "schema", "temperature"

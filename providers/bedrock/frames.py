@@ -18,7 +18,7 @@ from zlib import crc32
 from harness.errors import StreamError
 
 if TYPE_CHECKING:
-    from providers.net.stream import Framing
+    from providers.net.framing import Framing
 
 PRELUDE = struct.Struct("!III")
 CHECKSUM_BYTES = 4

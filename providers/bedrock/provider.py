@@ -1,10 +1,10 @@
-"""Provider for Amazon Bedrock's Converse API."""
+"""Provider for Amazon Bedrock's Converse API, with the model list of an account in a region."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,17 +13,15 @@ from harness.deltas import Delta
 from harness.errors import ModelNotFound, ProviderError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
 from harness.ports.provider import Provider, Request
-from providers.bedrock.backend import BedrockBackend
+from providers.bedrock.backend import BedrockBackend, UnsignedRequest
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.encode import CACHING, LIFETIME, SCHEMA, TEMPERATURE, THINKING, encode
 from providers.bedrock.frames import FrameDecoder
-from providers.bedrock.listing import MODELS, PROFILES, models_in
-from providers.bedrock.signing import UnsignedRequest
 from providers.bedrock.traits import traits_of
-from providers.http_provider import HttpProvider
-from providers.model_catalog.metadata import ListedModel
-from providers.model_catalog.models import with_suggestions
-from providers.net.degradation import add_new, with_degradation
+from providers.endpoint import Endpoint
+from providers.http_provider import HttpProvider, add_new, with_degradation, with_suggestions
+from providers.model_catalog.listing import entries_of, listed
+from providers.model_catalog.metadata import ListedModel, ModelMetadata
 from providers.net.stream import deltas
 from providers.net.transport import Transport, json_bytes
 from providers.wire.turns import ids_with_thinking
@@ -39,6 +37,9 @@ REFUSED_SCHEMA = r"outputconfig|textformat|output_config\.format|schema|structur
 # A thinking model continues a turn whose tool calls another model made.
 MISSING_THINKING = r"expected .{0,3}thinking"
 REFUSED_SIGNATURE = r"thinking.*signature|signature.*thinking|reasoning.*signature"
+MODELS = "/foundation-models?byOutputModality=TEXT"
+PROFILES = "/inference-profiles?maxResults=1000"
+"""Newer models are available only through an inference profile, which distributes requests over regions."""
 
 
 class BedrockProvider(HttpProvider):
@@ -111,6 +112,41 @@ class BedrockProvider(HttpProvider):
             (part for pattern, part in REJECTABLE if part not in without and re.search(pattern, refusal)), None
         )
         return refused is not None and add_new(without, {refused})
+
+
+def models_in(profiles: JsonValue, models: JsonValue) -> list[ListedModel]:
+    """Return the usable models: the profiles, then the models that can be invoked without one."""
+    known = {model.id: model.metadata for model in listed(models)}
+    # A profile's name is the model's with a region prefix.
+    profiles_listed = [
+        ListedModel(name, known.get(name.partition(".")[2], ModelMetadata())) for name in _profile_ids(profiles)
+    ]
+    profile_only = set(_profile_only(models))
+    return [*profiles_listed, *(ListedModel(name, each) for name, each in known.items() if name not in profile_only)]
+
+
+def _profile_ids(profiles: JsonValue) -> Iterator[str]:
+    entries = profiles.get("inferenceProfileSummaries") if isinstance(profiles, dict) else None
+    for entry in entries if isinstance(entries, list) else ():
+        match entry:
+            case {"inferenceProfileId": str(name)}:
+                yield name
+            case _:
+                pass
+
+
+def _profile_only(models: JsonValue) -> Iterator[str]:
+    """Yield the models that state how they can be invoked, but not on demand."""
+    for entry in entries_of(models):
+        match entry:
+            case {"modelId": str(name), "inferenceTypesSupported": list() as types} if "ON_DEMAND" not in types:
+                yield name
+            case _:
+                pass
+
+
+def open_bedrock(endpoint: Endpoint) -> BedrockProvider:
+    return BedrockProvider(BedrockBackend(endpoint))
 
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from providers.catalog import Secret
 from providers.endpoint import Endpoint
 from providers.installed import preset_for
 from providers.model_catalog.prices import PricedModelInfo
+from providers.service import open_stream
 
 NAME = "replay"
 # Some services require a key.
@@ -40,14 +41,9 @@ class ReplayProvider:
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         exchange = self.queue.next()
-        answer = self._service(exchange).stream(_as_recorded(request, exchange))
-        try:
-            async for delta in answer:
+        async with open_stream(self._service(exchange), _as_recorded(request, exchange)) as deltas:
+            async for delta in deltas:
                 yield delta
-        finally:
-            # Otherwise it would stay open until it is garbage-collected.
-            if isinstance(answer, AsyncGenerator):
-                await answer.aclose()
 
     async def close(self) -> None:
         for service in self._services.values():

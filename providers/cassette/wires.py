@@ -41,7 +41,7 @@ class PlaybackWire:
     def client(self, build: Callable[[], httpx.AsyncClient]) -> httpx.AsyncClient:
         del build
         # Imports httpx, which is loaded by now.
-        from providers.cassette.playback import playback_client
+        from providers.cassette.http_hooks import playback_client
 
         return playback_client(self._deck)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from harness.messages import ModelSpec
 from harness.ports.provider import Model, ModelInfo, Price, StaticModelInfo
-from providers.demo.provider import DemoProvider
-from providers.demo.script import Break, Call, Hang, Reply, Say, Script, Think, replies
+from providers.demo.provider import Break, Call, DemoProvider, Hang, Reply, Say, Script, Think, replies
 
 __all__ = [
     "Break",

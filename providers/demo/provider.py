@@ -1,18 +1,79 @@
-"""Model that plays a script, streamed like a real one: for the offline tour and for tests."""
+"""Model that plays a script of thinking, text and tool calls, streamed like a real one: for the tour and for tests."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
-from harness.messages import StopReason, Usage
+from harness.errors import ProviderError
+from harness.lazy_dataclass import dataclass
+from harness.messages import JsonObject, StopReason, Usage
 from harness.ports.provider import Provider, Request
-from providers.demo.script import Break, Call, Hang, Reply, Say, Script, Think
 
 CHARS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Think:
+    text: str
+    signature: str = "demo"
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call; `raw` replaces the arguments with text that need not be JSON."""
+
+    name: str
+    arguments: JsonObject
+    id: str = ""
+    raw: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """The request fails here, after the parts before it were streamed."""
+
+    error: ProviderError
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """The stream stalls forever."""
+
+
+Part: TypeAlias = Think | Say | Call | Break | Hang
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One reply. Missing stop reason and usage are derived from the parts, at four characters per token."""
+
+    parts: tuple[Part, ...]
+    stop_reason: StopReason | None = None
+    usage: Usage | None = None
+    error: str | None = None
+
+
+Script: TypeAlias = Callable[[Request], Reply]
+
+
+def replies(*sequence: Reply | str) -> Script:
+    """Return a script that plays these in order and then says that it is over."""
+    waiting = [reply if isinstance(reply, Reply) else Reply((Say(reply),)) for reply in sequence]
+
+    def play(request: Request) -> Reply:
+        del request
+        return waiting.pop(0) if waiting else Reply((Say("The script is over."),))
+
+    return play
 
 
 class DemoProvider:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypedDict
 
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.errors import InvalidReply
-from harness.messages import StopReason, Usage, new_id
+from harness.messages import Citation, StopReason, Usage, new_id
 from providers.endpoint import Endpoint
-from providers.gemini.citations import CitationCollector
-from providers.gemini.wire_types import ErrorBody, FunctionCall, Part, PromptFeedback, StreamEvent, UsageMetadata
 from providers.net.http_errors import failure, plain
+from providers.wire.citations import Raw, as_object, citation, items, joined, merged, objects
 
 if TYPE_CHECKING:
     from providers.net.stream import ReplyDecoder
@@ -50,6 +49,61 @@ STATUS_OF_ERROR: Mapping[str, int] = {
     "UNAVAILABLE": 503,
     "DEADLINE_EXCEEDED": 504,
 }
+KINDS = ("web", "retrievedContext", "maps", "image")
+
+
+class FunctionCall(TypedDict, total=False):
+    id: str | None
+    name: str | None
+    args: dict[str, Any] | None
+
+
+class Part(TypedDict, total=False):
+    """One kind of content; other kinds come from the service's own tools."""
+
+    text: str | None
+    thought: bool | None
+    thoughtSignature: str | None
+    functionCall: FunctionCall | None
+
+
+class Content(TypedDict, total=False):
+    parts: list[Part] | None
+
+
+class Candidate(TypedDict, total=False):
+    content: Content | None
+    finishReason: str | None
+    finishMessage: str | None
+    groundingMetadata: dict[str, Any] | None
+    citationMetadata: dict[str, Any] | None
+
+
+class PromptFeedback(TypedDict, total=False):
+    blockReason: str | None
+    blockReasonMessage: str | None
+
+
+class UsageMetadata(TypedDict, total=False):
+    promptTokenCount: int | None
+    toolUsePromptTokenCount: int | None
+    cachedContentTokenCount: int | None
+    candidatesTokenCount: int | None
+    thoughtsTokenCount: int | None
+
+
+class ErrorBody(TypedDict, total=False):
+    code: int | None
+    message: str | None
+    status: str | None
+
+
+class StreamEvent(TypedDict, total=False):
+    candidates: list[Candidate] | None
+    promptFeedback: PromptFeedback | None
+    usageMetadata: UsageMetadata | None
+    responseId: str | None
+    error: ErrorBody | str
 
 
 class ContentDecoder:
@@ -192,6 +246,69 @@ def _counted(usage: UsageMetadata) -> Usage:
     read = (usage.get("promptTokenCount") or 0) + (usage.get("toolUsePromptTokenCount") or 0)
     written = (usage.get("candidatesTokenCount") or 0) + (usage.get("thoughtsTokenCount") or 0)
     return Usage(max(0, read - cached), written, cached)
+
+
+class CitationCollector:
+    """Collects grounding metadata as it arrives; reads it when the text is complete."""
+
+    def __init__(self) -> None:
+        self._grounding: Raw = {}
+        self._quoted: list[Raw] = []
+
+    def note(self, candidate: Candidate) -> None:
+        """Add a candidate's metadata: grounding replaces earlier grounding, citations may come one by one."""
+        grounding = as_object(candidate.get("groundingMetadata"))
+        if grounding.get("groundingChunks"):
+            self._grounding = grounding
+        quoted = as_object(candidate.get("citationMetadata"))
+        self._quoted += objects(quoted.get("citationSources") or quoted.get("citations"))
+
+    def take(self, text: str) -> tuple[Citation, ...]:
+        """Return the citations of the text."""
+        if not self._grounding and not self._quoted:
+            return ()
+        words = _Located(text)
+        pages = [_page(chunk) for chunk in objects(self._grounding.get("groundingChunks"))]
+        found = merged((*self._quotations(words), *self._supports(words, pages)))
+        self._grounding, self._quoted = {}, []
+        return joined(found, merged(pages))
+
+    def _quotations(self, words: _Located) -> Iterator[Citation | None]:
+        for raw in self._quoted:
+            yield citation(raw.get("uri"), raw.get("title") or raw.get("license"), "", *words.span(raw))
+
+    def _supports(self, words: _Located, pages: list[Citation | None]) -> Iterator[Citation | None]:
+        for support in objects(self._grounding.get("groundingSupports")):
+            span = words.span(as_object(support.get("segment")))
+            for index in items(support.get("groundingChunkIndices")):
+                if isinstance(index, int) and 0 <= index < len(pages) and (page := pages[index]):
+                    yield citation(page.url, page.title, page.quote, *span)
+
+
+class _Located:
+    """Text in which segments are located."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._bytes = text.encode(errors="replace")
+
+    def span(self, segment: Raw) -> tuple[int | None, int | None]:
+        """Return the character range of a segment; None if it is not in the text."""
+        words, start, end = segment.get("text"), segment.get("startIndex") or 0, segment.get("endIndex")
+        if isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(self._bytes):
+            first = len(self._bytes[:start].decode(errors="ignore"))
+            piece = self._bytes[start:end].decode(errors="ignore")
+            if words in (None, piece):
+                return first, first + len(piece)
+        at = self._text.find(words) if isinstance(words, str) and words else -1
+        return (at, at + len(words)) if at >= 0 and isinstance(words, str) else (None, None)
+
+
+def _page(chunk: Raw) -> Citation | None:
+    source = next((found for kind in KINDS if (found := as_object(chunk.get(kind)))), as_object(None))
+    url = source.get("uri") or source.get("sourceUri")
+    title = source.get("title") or source.get("domain") or source.get("documentName") or source.get("fileSearchStore")
+    return citation(url, title, source.get("text"))
 
 
 if TYPE_CHECKING:

@@ -23,10 +23,10 @@ from providers.gemini.models import generation, thinking_config
 from providers.wire.encoding import (
     NO_OUTPUT,
     is_same_model,
+    safe_name,
     system_text,
     text_of,
 )
-from providers.wire.names import safe_name
 from providers.wire.turns import OPENING_TEXT, TurnEncoder, images_after, turns_of
 
 THINKING = "thinkingConfig"

@@ -11,14 +11,13 @@ from harness.deltas import Delta
 from harness.errors import RequestRejected
 from harness.messages import ModelSpec
 from harness.ports.provider import Provider, Request
-from providers.gemini.backend import Backend, Route, key_header
+from providers.endpoint import Endpoint
+from providers.gemini.backend import Backend, GeminiApiBackend, Route, VertexBackend, key_header
 from providers.gemini.decode import ContentDecoder
 from providers.gemini.encode import FORMAT, TEMPERATURE, THINKING, UNSIGNED, encode
 from providers.gemini.models import thinking_config
-from providers.http_provider import HttpProvider
+from providers.http_provider import HttpProvider, better_named, listed_models, with_degradation
 from providers.model_catalog.metadata import ListedModel
-from providers.model_catalog.models import better_named, listed_models
-from providers.net.degradation import with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport
 
@@ -81,6 +80,14 @@ class GeminiProvider(HttpProvider):
             return False
         without.add(refused)
         return True
+
+
+def open_gemini(endpoint: Endpoint) -> GeminiProvider:
+    return GeminiProvider(GeminiApiBackend(endpoint))
+
+
+def open_vertex(endpoint: Endpoint) -> GeminiProvider:
+    return GeminiProvider(VertexBackend(endpoint))
 
 
 if TYPE_CHECKING:

@@ -26,10 +26,11 @@ from harness.ports.provider import Request
 from providers.wire.encoding import (
     NO_OUTPUT,
     is_same_model,
+    nine_letters,
     result_text,
     system_text,
+    tool_name,
 )
-from providers.wire.names import nine_letters, tool_name
 
 UNSEEN = "(an image, which this model cannot see)"
 

@@ -9,9 +9,11 @@ be stopped while it evaluates a prompt.
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
+from collections import deque
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import cast
 
@@ -20,8 +22,9 @@ import llama_cpp
 from harness.errors import RequestRejected, StreamError
 from harness.lazy_dataclass import dataclass
 from providers.gguf.abort_flag import Flag
-from providers.gguf.log_capture import log_capture
 from providers.gguf.token_escaping import parts
+
+logger = logging.getLogger(__name__)
 
 # Evaluation stops between two batches at the latest.
 BATCH = 512
@@ -31,6 +34,9 @@ DONE, STOPPED = 0, 2
 CONTROL = llama_cpp.LLAMA_TOKEN_ATTR_CONTROL | llama_cpp.LLAMA_TOKEN_ATTR_UNKNOWN
 ADD_NOTHING, WITH_SPECIAL, WITH_DATA = False, True, True
 NO_MEMORY = "no memory"
+# Log levels of llama.cpp, and the number of error lines that are kept.
+WARNING, ERROR, CONTINUED = 3, 4, 5
+KEPT_LINES = 12
 # The callback runs a thousand times per token and must not wait for the GIL: `strlen` of the flag's text is zero until
 # it is set.
 IS_SET = ctypes.cast(ctypes.CDLL(None).strlen, llama_cpp.ggml_abort_callback)
@@ -244,3 +250,42 @@ def _why(path: Path, window: int, errors: Sequence[str]) -> str:
             "(export CINCH_LOCAL_CONTEXT=8192), or a smaller quantization"
         )
     return f"llama.cpp cannot load {path}: {reasons or 'no reason given'}"
+
+
+class LogCapture:
+    """Log output of llama.cpp, kept off the terminal: it goes to our log, and recent errors to error messages.
+
+    llama.cpp has one log for the whole process.
+    """
+
+    def __init__(self) -> None:
+        self._errors: deque[str] = deque(maxlen=KEPT_LINES)
+        # C code calls it as long as the process lives.
+        self._callback = llama_cpp.llama_log_callback(self._on_log)
+
+    def install(self) -> None:
+        llama_cpp.llama_log_set(self._callback, ctypes.c_void_p(0))
+
+    def take_errors(self) -> list[str]:
+        """Return and clear the errors since the last call."""
+        errors = list(self._errors)
+        self._errors.clear()
+        return errors
+
+    def _on_log(self, level: int, text: bytes, _: ctypes.c_void_p) -> None:
+        line = text.decode(errors="replace").strip(" .\n")
+        if not line or level == CONTINUED:
+            return
+        if level == ERROR:
+            self._errors.append(line)
+        # Never a warning: without logging configuration those go to the terminal.
+        logger.log(logging.INFO if level in (WARNING, ERROR) else logging.DEBUG, "%s", line)
+
+
+@cache
+def log_capture() -> LogCapture:
+    """Return the capture; from the first call on, llama.cpp prints nothing."""
+    capture = LogCapture()
+    capture.install()
+    llama_cpp.llama_backend_init()
+    return capture

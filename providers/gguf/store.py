@@ -1,15 +1,106 @@
-"""Pulled models: a folder with a folder for each repository."""
+"""Local models: their names (a path, or a hub repository with a file or a quantization), and the pulled ones."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
 from providers.gguf.header import PART, missing_part
-from providers.gguf.names import SUFFIX, HubName, choose, read_name
+
+HUBS = ("hf.co/", "huggingface.co/", "https://hf.co/", "https://huggingface.co/")
+SUFFIX = ".gguf"
+# Default quantizations in order of preference: the best that an average machine can run.
+DEFAULT_QUANTIZATIONS = ("Q4_K_M", "Q4_K_S", "Q4_0", "Q5_K_M", "Q8_0")
+QUANTISATION = re.compile(
+    r"(?:^|[-._/])((?:UD-)?(?:I?Q\d[A-Z0-9_]*|MXFP4[A-Z0-9_]*|BF16|F16|F32))(?=[-./]|$)", re.IGNORECASE
+)
+FORMS = "a path as ./model.gguf or /models/model.gguf, or OWNER/REPOSITORY, OWNER/REPOSITORY:Q4_K_M"
+
+
+@dataclass(frozen=True, slots=True)
+class HubName:
+    """A model in a hub repository; at most one of `file` and `quantisation` is set."""
+
+    repository: str
+    file: str = ""
+    quantisation: str = ""
+
+    def __str__(self) -> str:
+        return self.repository + (
+            f":{self.quantisation}" if self.quantisation else f"/{self.file}" if self.file else ""
+        )
+
+
+def read_name(name: str) -> Path | HubName:
+    """Parse a name.
+
+    Raises:
+        ConfigError: It is neither a path nor a repository.
+    """
+    plain = next((name.removeprefix(hub) for hub in HUBS if name.startswith(hub)), name)
+    parts = plain.split("/")
+    if plain == name and (
+        name.startswith(("/", "~", "./", "../")) or (len(parts) < 3 and name.lower().endswith(SUFFIX))
+    ):
+        return Path(name).expanduser()
+    # As copied from a browser's address bar.
+    if len(parts) > 4 and parts[2] in ("blob", "resolve"):
+        parts = [*parts[:2], *parts[4:]]
+    if len(parts) < 2 or not all(parts) or ".." in parts or "." in parts:
+        raise ConfigError(f"local/{name} is not a model name: use {FORMS}")
+    repository, _, quantisation = "/".join(parts[:2]).partition(":")
+    return HubName(repository, "/".join(parts[2:]), quantisation if len(parts) == 2 else "")
+
+
+def choose(files: Sequence[str], name: HubName) -> list[str]:
+    """Return the files of the named model; the parts of a split model in order.
+
+    Raises:
+        ConfigError: There is none; the text lists what there is.
+    """
+    models = sorted(file for file in files if file.lower().endswith(SUFFIX) and "mmproj" not in file.lower())
+    if not models:
+        raise ConfigError(f"{name.repository} contains no GGUF file; look for a repository whose name ends in -GGUF")
+    if name.file:
+        found = [file for file in models if file == name.file]
+        if not found:
+            near = get_close_matches(name.file, models, 3, cutoff=0.3) or models[:3]
+            raise ConfigError(f"{name.repository} has no {name.file}; did you mean {' or '.join(near)}?")
+        return _whole(found[0], models)
+    kinds = {kind.upper(): file for file in reversed(models) if (kind := quantisation_of(file))}
+    wanted = name.quantisation.upper()
+    if wanted and wanted not in kinds:
+        raise ConfigError(
+            f"{name.repository} has no {name.quantisation}; it has {', '.join(sorted(kinds)) or ', '.join(models)}"
+        )
+    usual = (
+        *(kind for kind in DEFAULT_QUANTIZATIONS if kind in kinds),
+        *(kind for kind in sorted(kinds) if "4" in kind),
+    )
+    kind = wanted or next(iter(usual), "")
+    return _whole(kinds[kind] if kind else models[0], models)
+
+
+def quantisation_of(file: str) -> str:
+    """Return the quantization in a file name; empty if there is none."""
+    found = QUANTISATION.findall(file.removesuffix(SUFFIX))
+    # The folder may contain it as well; the file is more specific.
+    return found[-1] if found else ""
+
+
+def _whole(file: str, files: Sequence[str]) -> list[str]:
+    found = PART.search(file)
+    if found is None:
+        return [file]
+    stem = file[: found.start()]
+    return [
+        each for each in files if (part := PART.search(each)) and each[: part.start()] == stem and part[2] == found[2]
+    ]
 
 
 @dataclass(frozen=True, slots=True)

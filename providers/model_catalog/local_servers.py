@@ -48,7 +48,7 @@ async def _probe(preset: Preset, port: int, seconds: float) -> LocalServer | Non
     # Usually nothing listens, and the HTTP client need not be loaded.
     if not await _listens(port, seconds):
         return None
-    from providers.model_catalog.models import model_names
+    from providers.http_provider import model_names
     from providers.net.transport import Transport
 
     base_url = f"http://{HOST}:{port}/v1"

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 from harness.errors import NetworkError
 from harness.lazy_dataclass import dataclass
 from providers import Credentials, Service, endpoint_of
 from providers.catalog import Preset
+from providers.gemini.models import generation
 from providers.installed import described_model, service_at
-from providers.model_catalog.capabilities import capabilities_by_name
 from providers.model_catalog.metadata import ListedModel, MetadataSource, ModelMetadata, metadata_of
 from providers.model_catalog.prices import look_up, priced_models
-from providers.model_catalog.version_order import newest_first
+from providers.openai_chat.models import reasons
 
 LIST_SECONDS = 5.0
 """Seconds to wait for a model list."""
+IMAGES_AND_TOOLS = re.compile(
+    r"claude-([a-z]+-)?[3-9]|"
+    r"\bgpt-(4o|4\.1|4-turbo|[5-9])(?!.*(chat|search))|\bo(1|3|4-mini)(?!-(mini|preview))\b|"
+    r"\bgemini-(1\.5|[2-9])"
+)
+THINKS = re.compile(r"claude-(3[.-]7|([a-z]+-)?[4-9])")
+LATEST, UNNUMBERED = (1000, 0), (-1, 0)
+# Years, sizes and windows are not versions: 2411, 70b, 32k, 8x7b.
+_VERSION = re.compile(r"(?<![\d.])(\d{1,2})(?:[.-](\d{1,2})(?![\dbkmx]))?(?![\dbkmx])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +96,29 @@ def _completed(preset: Preset, model: ListedModel) -> ModelMetadata:
     if known.price is None or known.context_window is None:
         known = known.completed_by(look_up(preset.prices, model.id))
     return known.completed_by(capabilities_by_name(preset, model.id))
+
+
+def capabilities_by_name(preset: Preset, model_id: str) -> ModelMetadata:
+    capable = True if IMAGES_AND_TOOLS.search(model_id) else None
+    thinks = (
+        THINKS.search(model_id)
+        or reasons(model_id)
+        or generation(model_id) >= (2, 5)
+        or any(rule.applies_to(model_id) for rule in preset.thinking)
+    )
+    tools = False if "tools" in preset.without else capable
+    images = False if preset.is_text_only(model_id) else capable
+    return ModelMetadata(images=images, tools=tools, thinking=True if thinks else None)
+
+
+def newest_first(name: str) -> tuple[str, str, tuple[int, ...], str]:
+    """Return the sort key of a name: folder, family, highest version first."""
+    folder, _, own = name.lower().rpartition("/")
+    family = re.match(r"[a-z]*", own)
+    return folder, family[0] if family else "", tuple(-number for number in _version(own)), name
+
+
+def _version(name: str) -> tuple[int, int]:
+    if found := _VERSION.search(name):
+        return int(found[1]), int(found[2] or 0)
+    return LATEST if "latest" in name else UNNUMBERED

@@ -1,19 +1,27 @@
-"""Prices and context windows from genai-prices, which is slow to import: call the functions in a thread."""
+"""Prices and context windows from genai-prices, which is slow to import: call the functions in a thread.
+
+Today's values are cached in small files: loading the whole price data takes longer than a short run.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from datetime import UTC, datetime
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from harness.errors import ProviderError
+from harness.lazy_dataclass import dataclass
 from harness.ports.provider import ModelInfo, Price
+from harness.workspace.disk import replace_file
 from providers.catalog import Preset
 from providers.model_catalog.listing import is_chat_model
 from providers.model_catalog.metadata import MetadataSource, ModelMetadata
@@ -24,12 +32,19 @@ if TYPE_CHECKING:
     from genai_prices.types import ModelInfo as PricedModel
     from genai_prices.types import ModelPrice
 
+    from harness.messages import JsonValue
     from harness.ports.provider import ModelInfoSource
-    from providers.model_catalog.price_cache import PriceCache
 
+
+logger = logging.getLogger(__name__)
 
 LIST_SECONDS = 3.0
 """Seconds to wait for a service's model list if the price data does not contain the model."""
+PROCESS_SECONDS = 20.0
+"""Seconds; on a busy machine Python starts slowly, and loading the data in this process would not be faster."""
+# Variables that Python needs to start; keys are not passed on.
+_PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
+_CODE = "import sys; from providers.model_catalog.prices import print_metadata; print_metadata(*sys.argv[1:])"
 
 
 class PricedModelInfo:
@@ -163,13 +178,6 @@ def _base_price(prices: ModelPrice, what: str) -> float | None:
     return None if price is None else float(price)
 
 
-PROCESS_SECONDS = 20.0
-"""Seconds; on a busy machine Python starts slowly, and loading the data in this process would not be faster."""
-# Variables that Python needs to start; keys are not passed on.
-_PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
-_CODE = "import sys; from providers.model_catalog.prices import print_metadata; print_metadata(*sys.argv[1:])"
-
-
 def look_up_in_subprocess(provider: str, model_id: str, cache: PriceCache | None = None) -> ModelMetadata:
     """Look up a model in a subprocess; in this process if the data is loaded already or no process can be started."""
     if not provider or "genai_prices" in sys.modules:
@@ -195,10 +203,55 @@ def look_up_in_subprocess(provider: str, model_id: str, cache: PriceCache | None
 
 def print_metadata(provider: str, model_id: str, folder: str = "") -> None:
     """Print a model's window and price as JSON, for `look_up_in_subprocess`."""
-    from providers.model_catalog.price_cache import PriceCache
-
     known = look_up(provider, model_id, PriceCache(Path(folder)) if folder else None)
     json.dump([known.context_window, known.price and asdict(known.price)], sys.stdout)
+
+
+@dataclass(frozen=True, slots=True)
+class PriceCache:
+    """Folder of cached entries; an entry expires with the day (UTC) or when the price data changes."""
+
+    folder: Path
+
+    def get(self, provider: str, model_id: str) -> ModelMetadata | None:
+        """Return the cached entry; None if there is no valid one."""
+        try:
+            kept: JsonValue = json.loads(self._file(provider, model_id).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        match kept:
+            case {"of": of, "window": int() | None as window, "price": price} if of == _edition():
+                return ModelMetadata(window, price=_cached_price(price))
+            case _:
+                return None
+
+    def put(self, provider: str, model_id: str, known: ModelMetadata) -> None:
+        """Store an entry; a write error only costs time."""
+        price = known.price and [None if each is None else float(each) for each in astuple(known.price)]
+        text = json.dumps({"of": _edition(), "window": known.context_window, "price": price})
+        try:
+            replace_file(self._file(provider, model_id), text.encode(), lambda: None)
+        except OSError as error:
+            logger.warning("cannot cache a model's price: %s", error)
+
+    def _file(self, provider: str, model_id: str) -> Path:
+        return self.folder / f"{quote(f'{provider}/{model_id}', safe='')}.json"
+
+
+def _cached_price(kept: JsonValue) -> Price | None:
+    match kept:
+        case [float() as read, float() as written, float() as again, float() as stored, float() | None as for_an_hour]:
+            return Price(read, written, again, stored, for_an_hour)
+        case _:
+            return None
+
+
+def _edition() -> list[JsonValue]:
+    """Return the day and the release of the price data: both determine the prices."""
+    spec = PathFinder.find_spec("genai_prices")
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    released = (Path(places[0]) / "data.py").stat().st_mtime_ns if places else 0
+    return [datetime.now(UTC).date().isoformat(), released]
 
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from harness.errors import (
     StreamError,
 )
 from harness.messages import JsonValue
-from providers.api_keys import key_remedy
 from providers.endpoint import Endpoint
 from providers.net.retry_after import retry_delay
 
@@ -228,9 +227,9 @@ def _explanation(kind: type[ProviderError], endpoint: Endpoint, status: int, mes
 def _about_the_key(endpoint: Endpoint, status: int, message: str) -> str:
     preset, secret = endpoint.preset, endpoint.secret
     if secret is None:
-        return f"{preset.label} requires a key ({status}): {key_remedy(preset)}: {message}"
+        return f"{preset.label} requires a key ({status}): {preset.key_remedy}: {message}"
     rejected = f"the key from {secret.source} was rejected ({status}) by {preset.label}"
-    return f"{rejected}; to change it, {key_remedy(preset)}: {message}"
+    return f"{rejected}; to change it, {preset.key_remedy}: {message}"
 
 
 def _filtered(body: str) -> str:

@@ -14,8 +14,8 @@ from harness.deltas import BlockDelta, BlockEnd, Delta
 from harness.errors import NetworkError, StreamError
 from harness.messages import JsonObject
 from providers.endpoint import Endpoint
+from providers.net.framing import EventDecoder, Framing
 from providers.net.http_errors import plain
-from providers.net.sse import EventDecoder
 from providers.net.transport import Transport
 
 DRAIN_SECONDS = 0.25
@@ -38,16 +38,6 @@ class ReplyDecoder(Protocol):
 
     def finish(self) -> Sequence[Delta]:
         """Return the deltas that close a complete reply, `Done` last."""
-        ...
-
-
-class Framing(Protocol):
-    """Splits a stream of bytes, received in arbitrary chunks, into events."""
-
-    def feed(self, chunk: bytes) -> Sequence[str]: ...
-
-    def finish(self) -> Sequence[str]:
-        """Return the event at the end of the stream, if any."""
         ...
 
 

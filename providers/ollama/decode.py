@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.messages import StopReason, Usage, new_id
 from harness.ports.provider import ToolSpec
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain
-from providers.ollama.wire_types import CallPart, Line, MessagePart
 from providers.wire.text_tool_calls import Piece, TextPiece, TextToolCalls, ThinkingPiece
 from providers.wire.tool_call_dialects import Call
 
@@ -21,6 +20,31 @@ if TYPE_CHECKING:
 STOP_REASONS: Mapping[str, StopReason] = {"stop": "stop", "length": "length"}
 # Errors inside a stream have no status; only their text identifies them.
 STREAM_ERROR_STATUS = 500
+
+
+class FunctionPart(TypedDict, total=False):
+    name: str | None
+    arguments: dict[str, Any] | str | None
+
+
+class CallPart(TypedDict, total=False):
+    id: str | None
+    function: FunctionPart | None
+
+
+class MessagePart(TypedDict, total=False):
+    content: str | None
+    thinking: str | None
+    tool_calls: list[CallPart] | None
+
+
+class Line(TypedDict, total=False):
+    message: MessagePart | None
+    done: bool | None
+    done_reason: str | None
+    prompt_eval_count: int | None
+    eval_count: int | None
+    error: str | dict[str, Any] | None
 
 
 class LineReplyDecoder:

@@ -24,10 +24,11 @@ from providers.wire.encoding import (
     function_tool,
     is_same_model,
     result_message_text,
+    safe_name,
     system_text,
+    tool_name,
 )
 from providers.wire.image_support import without_images
-from providers.wire.names import safe_name, tool_name
 
 
 def encode(request: Request, card: ModelCard, keep_alive: str = "") -> JsonObject:

@@ -15,12 +15,10 @@ from harness.deltas import Delta
 from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
 from harness.ports.provider import Provider, Request
 from providers.endpoint import Endpoint
-from providers.http_provider import HttpProvider
+from providers.http_provider import HttpProvider, better_named, model_names, with_degradation
 from providers.model_catalog.listing import window_in
 from providers.model_catalog.metadata import ListedModel, ModelMetadata, ServerMetadataSource
-from providers.model_catalog.models import better_named, model_names
-from providers.net.degradation import with_degradation
-from providers.net.ndjson import LineDecoder
+from providers.net.framing import LineDecoder
 from providers.net.stream import deltas
 from providers.net.transport import Transport
 from providers.ollama.decode import LineReplyDecoder

@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
-from harness.messages import StopReason, Usage, new_id
+from harness.lazy_dataclass import dataclass
+from harness.messages import Citation, StopReason, Usage, new_id
 from harness.ports.provider import ToolSpec
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain, status_inside
-from providers.openai_chat.calls import CallAssembler
-from providers.openai_chat.citations import CitationCollector
 from providers.openai_chat.reasoning import ReasoningBlock
-from providers.openai_chat.wire_types import Chunk, ChunkDelta, ChunkUsage
+from providers.openai_chat.wire_types import CallPart, Chunk, ChunkDelta, ChunkUsage
+from providers.wire.citations import (
+    Raw,
+    annotated,
+    as_object,
+    citation,
+    items,
+    joined,
+    listed,
+    merged,
+    objects,
+    page,
+    placed,
+)
 from providers.wire.text_tool_calls import Piece, TextPiece, TextToolCalls, ThinkingPiece
 from providers.wire.tool_call_dialects import Call
 
 if TYPE_CHECKING:
     from providers.net.stream import ReplyDecoder
+
 
 STOP_REASONS: Mapping[str, StopReason] = {
     "stop": "stop",
@@ -37,6 +51,8 @@ FAILURES: Mapping[str, tuple[int, str]] = {
     "network_error": (502, "the service lost its connection to the model"),
 }
 """Finish reasons that are errors: the corresponding status and message."""
+LISTS = frozenset(("citations", "search_results", "web_search"))
+"""Fields of a chunk: URLs from Perplexity and xAI, and their details from Perplexity and Z.AI."""
 
 
 class ChatDecoder:
@@ -210,6 +226,120 @@ def _usage(counts: ChunkUsage, *, keeps_an_hour: bool) -> Usage:
         stored,
         cache_write_1h=stored if keeps_an_hour else 0,
     )
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call in progress. It starts when its name is known; earlier fragments wait."""
+
+    number: int | None
+    id: str
+    index: int | None = None
+    waiting: list[str] = field(default_factory=list[str])
+
+
+class CallAssembler:
+    """Assembles tool calls. Fragments share an `index`; without one the id identifies them, otherwise the order.
+
+    Some servers give every call the index 0: a new id together with a name starts a new call anyway.
+    """
+
+    def __init__(self, new_index: Callable[[], int]) -> None:
+        self._new_index = new_index
+        self._calls: list[_Call] = []
+
+    def __bool__(self) -> bool:
+        return any(call.index is not None for call in self._calls)
+
+    def take(self, part: CallPart) -> Iterator[Delta]:
+        function = part.get("function") or {}
+        name = function.get("name") or ""
+        call = self._call_of(part, name)
+        arguments = function.get("arguments") or ""
+        if not isinstance(arguments, str):
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        if call.index is None:
+            if arguments:
+                call.waiting.append(arguments)
+            if name:
+                yield from self._begin(call, name)
+        elif arguments:
+            yield BlockDelta(call.index, arguments)
+
+    def finish(self) -> Iterator[Delta]:
+        """Yield the ends of all calls; one without a name is dropped."""
+        for call in self._calls:
+            if call.index is not None:
+                yield BlockEnd(call.index)
+
+    def _begin(self, call: _Call, name: str) -> Iterator[Delta]:
+        call.index = self._new_index()
+        yield BlockStart(call.index, "tool_call", call.id or f"call_{new_id()[:12]}", name)
+        for arguments in call.waiting:
+            yield BlockDelta(call.index, arguments)
+
+    def _call_of(self, part: CallPart, name: str) -> _Call:
+        number, call_id = part.get("index"), part.get("id") or ""
+        known = self._known(number, call_id, name)
+        if known is None:
+            known = _Call(number, call_id)
+            self._calls.append(known)
+        known.id = known.id or call_id
+        return known
+
+    def _known(self, number: int | None, call_id: str, name: str) -> _Call | None:
+        latest = reversed(self._calls)
+        if number is not None:
+            call = next((call for call in latest if call.number == number), None)
+            is_another = call is not None and call.index is not None and call_id not in ("", call.id) and bool(name)
+            return None if is_another else call
+        if call_id:
+            return next((call for call in latest if call.id == call_id), None)
+        return None if name else next(latest, None)
+
+
+class CitationCollector:
+    """Collects citations as they arrive; reads them when the text is complete."""
+
+    def __init__(self) -> None:
+        self._lists: dict[str, object] = {}
+        self._found: list[Citation | None] = []
+
+    def note_lists(self, chunk: Chunk) -> None:
+        """Replace earlier lists: most services repeat theirs with every chunk."""
+        self._lists.update({name: value for name, value in chunk.items() if name in LISTS and value})
+
+    def note_mentions(self, delta: ChunkDelta) -> None:
+        """Add OpenAI's annotations, which many services send, and the search results of Groq's systems."""
+        self._found.extend(map(annotated, objects(delta.get("annotations"))))
+        for tool in objects(delta.get("executed_tools")):
+            results = as_object(tool.get("search_results")).get("results")
+            self._found.extend(map(page, objects(results)))
+
+    def note_parts(self, parts: Sequence[Mapping[str, object]]) -> None:
+        """Add the references among the content parts, as Mistral sends them."""
+        for part in parts:
+            self._found.extend(_in_part(part))
+
+    def take(self) -> tuple[Citation, ...]:
+        """Return the citations of the text so far."""
+        if not self._lists and not self._found:
+            return ()
+        found = merged(self._found)
+        results = self._lists.get("search_results") or self._lists.get("web_search")
+        pages = placed(map(page, objects(results)))
+        places = listed(self._lists.get("citations"), (*found, *pages)) or pages
+        self._lists, self._found = {}, []
+        return joined(places, found)
+
+
+def _in_part(part: Raw) -> Iterator[Citation | None]:
+    if part.get("type") == "tool_reference":
+        yield citation(part.get("url"), part.get("title"), part.get("description"))
+    elif part.get("type") == "reference":
+        # Names from tool results.
+        for name in items(part.get("reference_ids")):
+            yield citation("", f"reference {name}")
 
 
 if TYPE_CHECKING:

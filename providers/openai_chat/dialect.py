@@ -14,7 +14,7 @@ from harness.thinking_level import ThinkingLevel
 from providers.catalog import CacheRule, ThinkingRule
 from providers.endpoint import Endpoint
 from providers.openai_chat.models import EFFORTS, effort_for, gpt_version, reasons
-from providers.wire.names import nine_letters, safe_name
+from providers.wire.encoding import nine_letters, safe_name
 
 # Errors about an unknown parameter, as opposed to a wrong value.
 _UNKNOWN = (

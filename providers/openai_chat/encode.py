@@ -30,8 +30,8 @@ from providers.wire.encoding import (
     is_same_model,
     result_message_text,
     system_text,
+    tool_name,
 )
-from providers.wire.names import tool_name
 
 RESULTS_READ = "I have read the results."
 

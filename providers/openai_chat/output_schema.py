@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from harness.messages import JsonObject, JsonValue
 from harness.ports.provider import OutputSchema
-from providers.wire.names import safe_name
+from providers.wire.encoding import safe_name
 
 STRICT_KEYWORDS = frozenset(
     (

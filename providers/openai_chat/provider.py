@@ -12,11 +12,9 @@ from harness.errors import ProviderError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
 from harness.ports.provider import Provider, Request
 from providers.endpoint import Endpoint
-from providers.http_provider import HttpProvider
+from providers.http_provider import HttpProvider, better_named, lists_of, with_degradation
 from providers.model_catalog.listing import metadata_in, metadata_of_model
 from providers.model_catalog.metadata import ListedModel, ModelMetadata, ServerMetadataSource
-from providers.model_catalog.models import better_named, lists_of
-from providers.net.degradation import with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport, json_headers
 from providers.openai_chat.decode import ChatDecoder

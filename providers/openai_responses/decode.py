@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Required, TypedDict
 
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.lazy_dataclass import dataclass
 from harness.messages import Citation, StopReason, Usage, new_id
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain, status_inside
-from providers.openai_responses.wire_types import OutputItem, ResponseBody, ResponseUsage, StreamEvent
 from providers.wire.citations import Raw, annotated, as_object, joined, listed, merged, objects, page, placed
 
 if TYPE_CHECKING:
@@ -34,6 +33,57 @@ STATUS: Mapping[str, int] = {
     "context_length_exceeded": 400,
 }
 INCOMPLETE: Mapping[str, StopReason] = {"max_output_tokens": "length", "max_messages": "length"}
+
+
+class TokenDetails(TypedDict, total=False):
+    cached_tokens: int | None
+    cache_write_tokens: int | None
+
+
+class ResponseUsage(TypedDict, total=False):
+    input_tokens: int | None
+    output_tokens: int | None
+    input_tokens_details: TokenDetails | None
+
+
+class IncompleteDetails(TypedDict, total=False):
+    reason: str | None
+
+
+class OutputItem(TypedDict, total=False):
+    """A reasoning item, a message or a function call."""
+
+    type: Required[str]
+    id: str | None
+    call_id: str | None
+    name: str | None
+    arguments: str | None
+    content: list[dict[str, Any]] | None
+    summary: list[dict[str, Any]] | None
+    encrypted_content: str | None
+    results: list[dict[str, Any]] | None
+
+
+class ResponseBody(TypedDict, total=False):
+    id: str | None
+    usage: ResponseUsage | None
+    incomplete_details: IncompleteDetails | None
+    error: dict[str, Any] | None
+    citations: list[str] | None
+
+
+class StreamEvent(TypedDict, total=False):
+    type: Required[str]
+    output_index: Required[int]
+    summary_index: int
+    content_index: int
+    annotation: dict[str, Any] | None
+    delta: Required[str]
+    item: Required[OutputItem]
+    response: Required[ResponseBody]
+    message: str | None
+    code: str | None
+    error: dict[str, Any] | None
 
 
 @dataclass(slots=True)

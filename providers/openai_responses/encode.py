@@ -31,10 +31,11 @@ from providers.wire.encoding import (
     NO_OUTPUT,
     is_same_model,
     result_text,
+    safe_name,
     system_text,
     text_of,
+    tool_name,
 )
-from providers.wire.names import safe_name, tool_name
 
 LEAST_OUTPUT = 16
 ENCRYPTED = "reasoning.encrypted_content"

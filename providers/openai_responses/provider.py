@@ -13,9 +13,7 @@ from harness.messages import ModelSpec
 from harness.ports.provider import Provider, Request
 from providers.catalog import CacheRule
 from providers.endpoint import Endpoint
-from providers.http_provider import HttpProvider
-from providers.model_catalog.models import better_named, lists_of
-from providers.net.degradation import with_degradation
+from providers.http_provider import HttpProvider, better_named, lists_of, with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport, json_headers
 from providers.openai_chat.models import reasons

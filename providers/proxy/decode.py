@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.errors import (
@@ -25,7 +25,6 @@ from harness.errors import (
 from harness.messages import Citation, Cost, StopReason, Usage, new_id
 from providers.endpoint import Endpoint
 from providers.net.http_errors import OVERFLOW, plain
-from providers.proxy.wire_types import StreamEvent, WireCost, WireUsage
 from providers.wire.citations import citation, objects, placed
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ STOPS: Mapping[str, StopReason] = {"length": "length", "tool_use": "tool_use"}
 CITED = ("url", "title", "quote", "start", "end")
 FILTERED = "content_filtered"
 """An error that is a refusal of the model, not a failure of the request."""
-
 ERRORS: Mapping[str, type[ProviderError]] = {
     "throttled": ModelThrottled,
     "context_window_exceeded": ContextWindowOverflow,
@@ -55,6 +53,46 @@ PATTERNS: Mapping[str, str] = {
     "auth": r"\b40[13]\b|unauthori[sz]ed|authenticat|api key",
     "network": r"network|connection|timed? ?out|\b5\d\d\b",
 }
+
+
+class WireUsage(TypedDict, total=False):
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    total: int
+
+
+class WireCost(TypedDict, total=False):
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+    total: float
+
+
+class StreamEvent(TypedDict):
+    """One event: `start`, `<block>_start`, `<block>_delta`, `<block>_end`, `done` or `error`.
+
+    Each has only some of these fields; those required where they belong are marked as required here.
+    """
+
+    type: str
+    content_index: int
+    delta: str
+    id: NotRequired[str]
+    name: str
+    signature: NotRequired[str | None]
+    stop_reason: str
+    usage: NotRequired[WireUsage | None]
+    cost: NotRequired[WireCost | None]
+    error_message: str
+    # Extensions: encrypted thinking, citations, and the kind of an error.
+    redacted: NotRequired[str | None]
+    citations: NotRequired[list[dict[str, Any]] | None]
+    response_id: NotRequired[str | None]
+    error_kind: NotRequired[str | None]
+    retry_after: NotRequired[float | None]
 
 
 class ProxyDecoder:

@@ -11,8 +11,7 @@ from harness.deltas import Delta
 from harness.errors import ModelNotFound
 from harness.ports.provider import Provider, Request
 from providers.endpoint import Endpoint
-from providers.http_provider import HttpProvider
-from providers.model_catalog.models import better_named
+from providers.http_provider import HttpProvider, better_named
 from providers.net.stream import deltas
 from providers.net.transport import Transport
 from providers.proxy.decode import ProxyDecoder

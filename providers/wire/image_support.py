@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.deltas import Delta
 from harness.errors import ModelNotFound, NetworkError, ProviderError, RequestRejected
-from harness.messages import AssistantMessage, Image, ModelMessage, ModelSpec, Text, UserContent
-from harness.ports.provider import ModelInfoSource, Provider, Request, ThinkingAware
+from harness.messages import AssistantMessage, Image, ModelMessage, Text, UserContent
+from harness.ports.provider import ModelInfoSource, Request
 from providers.endpoint import Endpoint
-from providers.service import Service
+from providers.service import Service, WrappedService, open_stream
 
 # Errors about a model without image support, as opposed to an unsupported image.
 NO_IMAGE_SUPPORT = (
@@ -46,34 +45,19 @@ def rejects_images(error: ProviderError) -> bool:
     return is_refusal and re.search(NO_IMAGE_SUPPORT, str(error).lower()) is not None
 
 
-class ImageFallback:
+class ImageFallback(WrappedService):
     """A service that sends images only to models that support them.
 
     Support is known from the preset, from model information if available, or from an error, after which the request is
-    sent
-    again without images, as are later ones. The history keeps its images for models that support them.
+    sent again without images, as are later ones. The history keeps its images for models that support them.
     """
 
     def __init__(self, service: Service, endpoint: Endpoint, info: ModelInfoSource | None = None) -> None:
-        self.name = service.name
-        self._service = service
+        super().__init__(service)
         self._endpoint = endpoint
         self._info = info
         self._rejected: set[str] = set()
         self._notified: set[str] = set()
-
-    def warm(self) -> None:
-        self._service.warm()
-
-    async def models(self) -> list[str]:
-        return await self._service.models()
-
-    async def close(self) -> None:
-        await self._service.close()
-
-    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
-        service = self._service
-        return not isinstance(service, ThinkingAware) or service.heeds_thinking(spec, with_tools=with_tools)
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         return self._with_fallback(request) if has_images(request.messages) else self._service.stream(request)
@@ -82,7 +66,7 @@ class ImageFallback:
         started = False
         try:
             if not self._is_text_only(request.spec.model_id):
-                async with aclosing(_closable(self._service.stream(request))) as deltas:
+                async with open_stream(self._service, request) as deltas:
                     async for delta in deltas:
                         started = True
                         yield delta
@@ -93,7 +77,7 @@ class ImageFallback:
             self._rejected.add(request.spec.model_id)
         self._notify(request)
         text_only = replace(request, messages=without_images(request.messages))
-        async with aclosing(_closable(self._service.stream(text_only))) as deltas:
+        async with open_stream(self._service, text_only) as deltas:
             async for delta in deltas:
                 yield delta
 
@@ -122,15 +106,5 @@ def _placeholder(block: UserContent) -> UserContent:
     return Text(f"[{block.media_type}, {size} kB: omitted: this model does not support images]")
 
 
-async def _closable(deltas: AsyncIterator[Delta]) -> AsyncGenerator[Delta]:
-    """Wrap a stream so that closing it early closes its connection."""
-    try:
-        async for delta in deltas:
-            yield delta
-    finally:
-        if isinstance(deltas, AsyncGenerator):
-            await deltas.aclose()
-
-
 if TYPE_CHECKING:
-    _: tuple[type[Provider], type[Service]] = (ImageFallback, ImageFallback)
+    _: type[Service] = ImageFallback

@@ -11,7 +11,7 @@ from fakes.model_server import ModelServer, Reply
 
 ROOT = Path(__file__).parents[2]
 HEAVY = {"textual", "rich", "httpx", "pydantic", "keyring", "genai_prices", "asyncio"}
-LOOKS_FOR_PACKAGES = {"importlib.metadata", "providers.plugins", "providers.guard"}
+LOOKS_FOR_PACKAGES = {"importlib.metadata", "providers.plugins", "providers.plugin_check"}
 OURS = {"cinch_tui", "providers", "tools", "themes"}
 
 

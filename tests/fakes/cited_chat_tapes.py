@@ -13,8 +13,8 @@ from fakes.histories import AUTHORS, Author
 from harness.messages import Citation
 from providers.catalog import presets
 from providers.endpoint import Endpoint
-from providers.net.sse import EventDecoder
-from providers.net.stream import Framing, ReplyDecoder
+from providers.net.framing import EventDecoder, Framing
+from providers.net.stream import ReplyDecoder
 from providers.openai_chat.decode import ChatDecoder
 from providers.openai_responses.decode import ResponseDecoder
 

@@ -21,9 +21,8 @@ from providers.bedrock.frames import FrameDecoder
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.gemini.decode import ContentDecoder
-from providers.net.ndjson import LineDecoder
-from providers.net.sse import EventDecoder
-from providers.net.stream import Framing, ReplyDecoder, decoded
+from providers.net.framing import EventDecoder, Framing, LineDecoder
+from providers.net.stream import ReplyDecoder, decoded
 from providers.ollama.decode import LineReplyDecoder
 from providers.openai_chat.decode import ChatDecoder
 from providers.openai_responses.decode import ResponseDecoder

@@ -10,7 +10,7 @@ from harness.agent.side_question import NO_RESULT_YET, NO_TOOLS
 from harness.errors import NetworkError, Rejected
 from harness.messages import ToolResult, Usage
 from harness.ports.tool import ToolOutput
-from providers.demo.script import Break, Call, Hang, Reply, Say
+from providers.demo.provider import Break, Call, Hang, Reply, Say
 
 
 async def test_side_question_sees_the_conversation_without_entering_it(make_agent, record, requests):

@@ -18,8 +18,7 @@ from harness.errors import (
     ConfigError,
 )
 from providers import connect, endpoint_of, list_models
-from providers.bedrock.backend import BedrockBackend
-from providers.bedrock.signing import UnsignedRequest
+from providers.bedrock.backend import BedrockBackend, UnsignedRequest
 from providers.catalog import presets
 from providers.net.transport import json_bytes
 

@@ -29,7 +29,7 @@ from harness.messages import ModelSpec, Text, Thinking, ToolCall, Usage
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.gemini.decode import ContentDecoder
-from providers.net.sse import EventDecoder
+from providers.net.framing import EventDecoder
 from providers.net.stream import decoded as decoded_events
 
 ENDPOINT = Endpoint(presets()["gemini"], "https://generativelanguage.googleapis.com")

@@ -20,7 +20,7 @@ from harness.messages import (
 from harness.ports.provider import Request
 from providers import connect
 from providers.gguf.encode import TEMPLATE_VARIANTS, TemplateVariant, encode
-from providers.gguf.names import HubName, choose, quantisation_of, read_name
+from providers.gguf.store import HubName, choose, quantisation_of, read_name
 
 SPEC = ModelSpec("local", "tiny")
 

@@ -10,7 +10,7 @@ from harness.errors import AuthenticationFailed, ConfigError, StreamError
 from harness.messages import ModelSpec, Usage
 from harness.ports.provider import Model, Request, StaticModelInfo
 from providers.endpoint import Endpoint
-from providers.guard import open_guarded
+from providers.plugin_check import open_guarded
 from providers.plugins import Preset, ProviderPlugin
 from providers.service import Service
 

@@ -5,7 +5,7 @@ from fakes import model_lists as lists
 
 from harness.messages import JsonValue
 from harness.ports.provider import ModelInfo, Price
-from providers.bedrock.listing import models_in
+from providers.bedrock.provider import models_in
 from providers.model_catalog.listing import is_chat_model, listed, metadata_in
 from providers.model_catalog.metadata import ListedModel, ModelMetadata
 

@@ -11,7 +11,7 @@ from harness.errors import RequestRejected
 from harness.messages import ModelSpec, user
 from harness.ports.provider import Request
 from providers import connect
-from providers.net.degradation import MAX_ATTEMPTS, with_degradation
+from providers.http_provider import MAX_ATTEMPTS, with_degradation
 
 REFUSAL = "temperature is not supported"
 BEGUN = (

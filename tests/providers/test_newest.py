@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from providers.model_catalog.version_order import newest_first
+from providers.model_catalog.offers import newest_first
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ from harness.ports.provider import ModelInfo, Price
 from providers import endpoint_of
 from providers.catalog import presets
 from providers.installed import service_at
-from providers.model_catalog.capabilities import capabilities_by_name
 from providers.model_catalog.metadata import MetadataSource, ModelMetadata
-from providers.model_catalog.offers import Offer, priced_offers, served_offers
+from providers.model_catalog.offers import Offer, capabilities_by_name, priced_offers, served_offers
 from providers.model_catalog.prices import PricedModelInfo
 
 

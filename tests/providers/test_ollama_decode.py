@@ -16,7 +16,7 @@ from harness.errors import ContextWindowOverflow, ModelOverloaded, NetworkError,
 from harness.messages import Usage
 from providers.catalog import Secret, presets
 from providers.endpoint import Endpoint
-from providers.net.ndjson import LineDecoder
+from providers.net.framing import LineDecoder
 from providers.net.stream import decoded
 from providers.ollama.decode import LineReplyDecoder
 

@@ -10,8 +10,7 @@ import pytest
 
 from harness.ports.provider import Price
 from providers.model_catalog.metadata import ModelMetadata
-from providers.model_catalog.price_cache import PriceCache
-from providers.model_catalog.prices import look_up, look_up_in_subprocess
+from providers.model_catalog.prices import PriceCache, look_up, look_up_in_subprocess
 
 LOOK_UPS = [look_up, look_up_in_subprocess]
 
@@ -40,7 +39,7 @@ def test_a_second_look_loads_no_price_data(tmp_path: Path) -> None:
     PriceCache(tmp_path).put("openai", "gpt-5", ModelMetadata(400_000, price=Price(1, 2, 0.5, 0, None)))
     code = (
         "import sys; from pathlib import Path; from providers.model_catalog.prices import look_up\n"
-        "from providers.model_catalog.price_cache import PriceCache\n"
+        "from providers.model_catalog.prices import PriceCache\n"
         f"print(look_up('openai', 'gpt-5', PriceCache(Path({str(tmp_path)!r}))))\n"
         "assert not {'genai_prices', 'pydantic', 'importlib.metadata'} & set(sys.modules)"
     )

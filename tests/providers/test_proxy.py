@@ -46,7 +46,7 @@ from providers import Secret, connect
 from providers.catalog import presets
 from providers.demo import Break, Call, Reply, Say, Think, scripted
 from providers.endpoint import Endpoint
-from providers.net.sse import EventDecoder
+from providers.net.framing import EventDecoder
 from providers.net.stream import decoded
 from providers.proxy.decode import ERRORS, ProxyDecoder
 from providers.proxy.encode import encode

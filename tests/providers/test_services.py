@@ -41,7 +41,7 @@ from providers.openai_chat.encode import encode as encode_chat
 from providers.openai_chat.provider import ChatProvider
 from providers.openai_responses.encode import encode as encode_responses
 from providers.openai_responses.provider import ResponsesProvider
-from providers.wire.names import nine_letters
+from providers.wire.encoding import nine_letters
 
 CHAT = [preset for preset in presets().values() if preset.protocol == "openai_chat"]
 RESPONSES = [preset for preset in presets().values() if preset.protocol == "openai_responses"]

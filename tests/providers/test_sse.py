@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from harness.errors import StreamError
 from providers.net import sse
-from providers.net.sse import EventDecoder
+from providers.net.framing import EventDecoder
 
 LINES = st.sampled_from(
     [

@@ -11,8 +11,7 @@ from harness.ports.provider import Model, StaticModelInfo
 from harness.user_requests import Answer, Denied
 from harness.workspace.workspace import Workspace
 from providers.demo import DemoProvider
-from providers.demo.sample import SAMPLE
-from providers.demo.tour import STEPS, tour
+from providers.demo.tour import SAMPLE, STEPS, tour
 from tools import builtin_tools
 
 

@@ -15,7 +15,7 @@ from harness.agent.agent import Agent
 from harness.errors import AuthenticationFailed, ConfigError, ModelNotFound, NetworkError
 from providers import connect, endpoint_of, list_models
 from providers.catalog import presets
-from providers.gemini.vertex import VertexBackend
+from providers.gemini.backend import VertexBackend
 
 TOKEN, API_KEY = "ya29.a-token", "AQ.an-api-key"
 

@@ -1,13 +1,12 @@
-"""Incremental decoder of server-sent events; returns the data of each event.
+"""Framings: a stream of bytes, received in arbitrary chunks, split into events.
 
-Not httpx-sse, with which the tests compare it: only `data` fields matter here, and working on bytes needs neither a
-text
-decoder (a line end is never part of a UTF-8 sequence) nor an object per event. This takes half the time, in the one
-place
-that runs for every token.
+Both work on bytes, without a text decoder: a line end is never part of a UTF-8 sequence or of JSON.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from harness.errors import StreamError
 
@@ -15,8 +14,22 @@ LONGEST_LINE = 16 * 1024 * 1024
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
+class Framing(Protocol):
+    """Splits a stream of bytes, received in arbitrary chunks, into events."""
+
+    def feed(self, chunk: bytes) -> Sequence[str]: ...
+
+    def finish(self) -> Sequence[str]:
+        """Return the event at the end of the stream, if any."""
+        ...
+
+
 class EventDecoder:
-    """Takes the stream in arbitrary chunks and returns the data of complete events."""
+    """Decoder of server-sent events; returns the data of complete events.
+
+    Not httpx-sse, with which the tests compare it: only `data` fields matter here, and no object is needed for each
+    event. This takes half the time, in the one place that runs for every token.
+    """
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
@@ -83,3 +96,36 @@ class EventDecoder:
             elif line == b"data":
                 self._data.append(b"")
         return events
+
+
+class LineDecoder:
+    """Decoder of newline-delimited JSON; returns complete lines that are not blank."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, chunk: bytes) -> list[str]:
+        """Return the lines that end in this chunk.
+
+        Raises:
+            StreamError: A line is too long.
+        """
+        lines = (self._rest + chunk).split(b"\n")
+        self._rest = lines.pop()
+        if len(self._rest) > LONGEST_LINE:
+            raise StreamError("the service sent a line that is too long")
+        return [text for line in lines if (text := _text(line))]
+
+    def finish(self) -> list[str]:
+        """Return the last line, if the stream ended without a line end."""
+        text = _text(self._rest)
+        self._rest = b""
+        return [text] if text else []
+
+
+def _text(line: bytes) -> str:
+    return line.removeprefix(BYTE_ORDER_MARK).decode(errors="replace").strip()
+
+
+if TYPE_CHECKING:
+    _: tuple[type[Framing], type[Framing]] = (EventDecoder, LineDecoder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, get_args
 
@@ -16,7 +16,7 @@ from providers.catalog import Preset
 from providers.endpoint import Endpoint
 from providers.net.http_errors import plain
 from providers.plugins import ProviderPlugin
-from providers.service import Service
+from providers.service import Service, open_stream
 
 logger = logging.getLogger(__name__)
 
@@ -41,16 +41,11 @@ class GuardedService:
             logger.warning("%s cannot be warmed: %s", self.name, describe_error(error))
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        deltas = self._service.stream(request)
-        try:
+        async with open_stream(self._service, request) as deltas:
             async for delta in deltas:
                 if not _is_sound(delta):
                     raise StreamError(f"{self.name} sent an invalid delta: {plain(repr(delta))}")
                 yield delta
-        finally:
-            # Otherwise it would stay open until it is garbage-collected.
-            if isinstance(deltas, AsyncGenerator):
-                await deltas.aclose()
 
     async def models(self) -> list[str]:
         try:

@@ -30,7 +30,6 @@ from harness.deltas import BlockDelta, Delta  # noqa: E402
 from providers.anthropic.decode import MessageDecoder  # noqa: E402
 from providers.bedrock.decode import ConverseDecoder  # noqa: E402
 from providers.bedrock.frames import FrameDecoder  # noqa: E402
-from providers.catalog import presets  # noqa: E402
 from providers.endpoint import Endpoint  # noqa: E402
 from providers.gemini.decode import ContentDecoder  # noqa: E402
 from providers.net.framing import EventDecoder, Framing, LineDecoder  # noqa: E402
@@ -38,6 +37,7 @@ from providers.net.stream import ReplyDecoder, decoded  # noqa: E402
 from providers.ollama.decode import LineReplyDecoder  # noqa: E402
 from providers.openai_chat.decode import ChatDecoder  # noqa: E402
 from providers.openai_responses.decode import ResponseDecoder  # noqa: E402
+from providers.preset import presets  # noqa: E402
 from providers.proxy.decode import ProxyDecoder  # noqa: E402
 
 TOKENS = 20_000

@@ -20,12 +20,12 @@ from harness.errors import ConfigError
 from harness.messages import ModelSpec
 from harness.ports.provider import Model, ModelInfoSource, StaticModelInfo
 from harness.thinking_level import ThinkingLevel
-from providers.catalog import Credentials, EnvironmentCredentials, GivenKey, Preset, Secret, presets
 from providers.endpoint import Endpoint, address_in, is_key
 from providers.installed import all_presets, described_model, preset_for, service_at
 from providers.model_catalog.local_servers import LocalModelInfo
 from providers.model_catalog.metadata import MetadataSource, ServerMetadataSource
 from providers.model_catalog.prices import PricedModelInfo
+from providers.preset import Credentials, EnvironmentCredentials, GivenKey, Preset, Secret, presets
 from providers.service import ApiKey, KeyedService, Service
 from providers.wire.image_support import ImageFallback
 

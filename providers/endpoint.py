@@ -10,7 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from harness.errors import AuthenticationFailed
 from harness.lazy_dataclass import dataclass
-from providers.catalog import Preset, Secret
+from providers.preset import Preset, Secret
 
 if TYPE_CHECKING:
     import httpx

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from harness.deltas import Delta
 from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
-from providers.catalog import nearest
 from providers.endpoint import Endpoint
 from providers.model_catalog.listing import entries_of, listed
 from providers.model_catalog.metadata import ListedModel
 from providers.net.transport import Transport
+from providers.preset import nearest
 
 if TYPE_CHECKING:
     from providers.model_catalog.metadata import MetadataSource

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
 from harness.ports.provider import ModelInfo
-from providers.catalog import Preset, nearest, presets
 from providers.endpoint import Endpoint
+from providers.preset import Preset, nearest, presets
 from providers.service import Opener, Service
 
 if TYPE_CHECKING:

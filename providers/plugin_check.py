@@ -12,10 +12,10 @@ from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, D
 from harness.errors import CinchError, ConfigError, StreamError
 from harness.messages import Cost, StopReason, Usage
 from harness.ports.provider import Request
-from providers.catalog import Preset
 from providers.endpoint import Endpoint
 from providers.net.http_errors import plain
 from providers.plugins import ProviderPlugin
+from providers.preset import Preset
 from providers.service import Service, open_stream
 
 logger = logging.getLogger(__name__)

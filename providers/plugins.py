@@ -15,13 +15,13 @@ from harness.errors import ModelNotFound
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from harness.ports.provider import ModelInfo, Request
-from providers.catalog import Preset, Secret, ThinkingRule
 from providers.endpoint import Endpoint
 from providers.http_provider import HttpProvider, better_named, model_names
 from providers.net.framing import EventDecoder, Framing, LineDecoder
 from providers.net.http_errors import failure, plain
 from providers.net.stream import ReplyDecoder, deltas
 from providers.net.transport import Transport, json_headers
+from providers.preset import Preset, Secret, ThinkingRule
 from providers.service import Opener, Service
 from providers.wire.encoding import safe_name
 

@@ -12,8 +12,8 @@ from harness.deltas import Delta
 from harness.errors import AuthenticationFailed
 from harness.messages import ModelSpec
 from harness.ports.provider import Provider, Request, ThinkingAware
-from providers.catalog import Preset
 from providers.endpoint import Endpoint
+from providers.preset import Preset
 
 KeyCallback: TypeAlias = Callable[[], str | Awaitable[str | None] | None]
 """Returns the key for the next request, directly or as an awaitable; None if there is none."""

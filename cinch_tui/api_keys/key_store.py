@@ -17,11 +17,11 @@ from cinch_tui.config.paths import Paths
 from cinch_tui.config.private_file import write_private
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
-from providers.catalog import EnvironmentCredentials, Secret
 from providers.installed import find_preset
+from providers.preset import EnvironmentCredentials, Secret
 
 if TYPE_CHECKING:
-    from providers.catalog import Credentials
+    from providers.preset import Credentials
 
 logger = logging.getLogger(__name__)
 

@@ -25,8 +25,8 @@ from harness.lazy_dataclass import dataclass
 from harness.messages import Usage, user
 from harness.ports.provider import Model, Request
 from providers import list_models
-from providers.catalog import EnvironmentCredentials, Preset, Secret
 from providers.installed import each_preset
+from providers.preset import EnvironmentCredentials, Preset, Secret
 
 if TYPE_CHECKING:
     from cinch_tui.assembly import Assembly

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from cinch_tui.models.connecting import ModelChoice
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
-from providers.catalog import Preset, Secret
 from providers.installed import all_presets, preset_for
+from providers.preset import Preset, Secret
 
 if TYPE_CHECKING:
-    from providers.catalog import Credentials
     from providers.model_catalog.local_servers import LocalServer
+    from providers.preset import Credentials
 
 
 @dataclass(frozen=True, slots=True)

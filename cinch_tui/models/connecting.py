@@ -18,8 +18,8 @@ from harness.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from harness.ports.provider import Model
     from providers import ConnectOptions, Credentials
-    from providers.catalog import Preset
     from providers.endpoint import Endpoint
+    from providers.preset import Preset
 
 
 logger = logging.getLogger(__name__)

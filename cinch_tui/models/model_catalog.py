@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from cinch_tui.api_keys.key_store import KeyStore
     from harness.messages import Message, ModelSpec
-    from providers.catalog import Preset
+    from providers.preset import Preset
 
 TOUR = "demo/tour"
 PULLED = "local"

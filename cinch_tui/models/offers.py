@@ -12,18 +12,17 @@ from cinch_tui.reports.formatting import app_hints
 from harness.errors import AuthenticationFailed, CinchError, ConfigError, QuotaExhausted
 from harness.lazy_dataclass import dataclass
 from harness.ports.provider import Price
-from providers.catalog import nearest
 from providers.gguf.store import models_folder, pulled_models
 from providers.installed import each_preset
 from providers.model_catalog.local_servers import LocalServer, find_local_servers
 from providers.model_catalog.metadata import ModelMetadata
-from providers.model_catalog.offers import Offer, priced_offers, served_offers
+from providers.model_catalog.offers import Offer, newest_first, priced_offers, served_offers
 from providers.model_catalog.prices import priced_models
-from providers.model_catalog.version_order import newest_first
+from providers.preset import nearest
 
 if TYPE_CHECKING:
     from cinch_tui.api_keys.key_store import KeyStore
-    from providers.catalog import Preset
+    from providers.preset import Preset
 
 
 LEGEND = "i image input · t tools, x no tools · r reasoning (--thinking)"

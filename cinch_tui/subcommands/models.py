@@ -30,11 +30,11 @@ from cinch_tui.print_mode.output import Output
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
-from providers.catalog import Preset, nearest
 from providers.installed import each_preset, find_preset, problems
 from providers.model_catalog.local_servers import find_local_servers
 from providers.model_catalog.metadata import ModelMetadata
 from providers.model_catalog.offers import Offer, priced_offers
+from providers.preset import Preset, nearest
 
 HELP = """\
 cinch models             list available models: name for --model, context window,

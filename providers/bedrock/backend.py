@@ -19,9 +19,9 @@ from urllib.parse import quote, urlsplit
 
 from harness.errors import AuthenticationFailed, ConfigError, NetworkError
 from harness.lazy_dataclass import dataclass
-from providers.catalog import Secret
 from providers.endpoint import Endpoint
 from providers.net.http_errors import plain
+from providers.preset import Secret
 
 REGION_IN_HOST = r"bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\."
 AMAZONS_HOST = r"\.(amazonaws\.com(\.cn)?|api\.aws)$"

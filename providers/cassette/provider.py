@@ -15,10 +15,10 @@ from harness.thinking_level import ThinkingLevel
 from providers.cassette.file import Exchange, read_exchanges
 from providers.cassette.replay_queue import ReplayQueue
 from providers.cassette.wires import PlaybackWire
-from providers.catalog import Secret
 from providers.endpoint import Endpoint
 from providers.installed import preset_for
 from providers.model_catalog.prices import PricedModelInfo
+from providers.preset import Secret
 from providers.service import open_stream
 
 NAME = "replay"

@@ -15,9 +15,9 @@ from urllib.parse import quote
 
 from harness.errors import AuthenticationFailed, ConfigError, NetworkError
 from harness.lazy_dataclass import dataclass
-from providers.catalog import Secret
 from providers.endpoint import Endpoint
 from providers.net.http_errors import plain
+from providers.preset import Secret
 
 VERSION = "/v1beta1"
 CONTINENTS = ("us", "eu")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from harness.errors import ProviderError
 from harness.lazy_dataclass import dataclass
 from harness.ports.provider import ModelInfo, ModelInfoSource, Price
-from providers.catalog import Preset
 from providers.endpoint import Endpoint
 from providers.installed import all_presets
 from providers.model_catalog.metadata import ModelMetadata, ServerMetadataSource
+from providers.preset import Preset
 
 HOST = "127.0.0.1"
 PROBE_SECONDS = 0.5

@@ -8,12 +8,12 @@ import re
 from harness.errors import NetworkError
 from harness.lazy_dataclass import dataclass
 from providers import Credentials, Service, endpoint_of
-from providers.catalog import Preset
 from providers.gemini.models import generation
 from providers.installed import described_model, service_at
 from providers.model_catalog.metadata import ListedModel, MetadataSource, ModelMetadata, metadata_of
 from providers.model_catalog.prices import look_up, priced_models
 from providers.openai_chat.models import reasons
+from providers.preset import Preset
 
 LIST_SECONDS = 5.0
 """Seconds to wait for a model list."""

@@ -22,9 +22,9 @@ from harness.errors import ProviderError
 from harness.lazy_dataclass import dataclass
 from harness.ports.provider import ModelInfo, Price
 from harness.workspace.disk import replace_file
-from providers.catalog import Preset
 from providers.model_catalog.listing import is_chat_model
 from providers.model_catalog.metadata import MetadataSource, ModelMetadata
+from providers.preset import Preset
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,9 +11,9 @@ from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue, ModelSpec
 from harness.ports.provider import Request
 from harness.thinking_level import ThinkingLevel
-from providers.catalog import CacheRule, ThinkingRule
 from providers.endpoint import Endpoint
 from providers.openai_chat.models import EFFORTS, effort_for, gpt_version, reasons
+from providers.preset import CacheRule, ThinkingRule
 from providers.wire.encoding import nine_letters, safe_name
 
 # Errors about an unknown parameter, as opposed to a wrong value.

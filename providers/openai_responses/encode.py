@@ -23,9 +23,9 @@ from harness.messages import (
     UserMessage,
 )
 from harness.ports.provider import Request, ToolSpec
-from providers.catalog import CacheRule
 from providers.openai_chat.models import effort_for, reasons
 from providers.openai_chat.output_schema import is_strict
+from providers.preset import CacheRule
 from providers.wire.caching import cache_fields
 from providers.wire.encoding import (
     NO_OUTPUT,

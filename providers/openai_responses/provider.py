@@ -11,7 +11,6 @@ from harness.deltas import Delta
 from harness.errors import RequestRejected
 from harness.messages import ModelSpec
 from harness.ports.provider import Provider, Request
-from providers.catalog import CacheRule
 from providers.endpoint import Endpoint
 from providers.http_provider import HttpProvider, better_named, lists_of, with_degradation
 from providers.net.stream import deltas
@@ -19,6 +18,7 @@ from providers.net.transport import Transport, json_headers
 from providers.openai_chat.models import reasons
 from providers.openai_responses.decode import ResponseDecoder
 from providers.openai_responses.encode import ENCRYPTED, FORMAT, encode
+from providers.preset import CacheRule
 
 # Fields that servers reject, by a word in the error.
 REJECTABLE = (

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from harness.messages import JsonObject
 from harness.ports.provider import NO_CACHE, CacheStrategy, Request
-from providers.catalog import CacheRule
+from providers.preset import CacheRule
 from providers.wire.encoding import safe_name
 
 MARKED_TURNS = 2

@@ -16,7 +16,7 @@ from cinch_tui.config.paths import find_paths
 from cinch_tui.screens.key_entry import KeyEntry
 from cinch_tui.screens.short_list import ShortList
 from cinch_tui.transcript.blocks import NoticeBlock
-from providers.catalog import presets
+from providers.preset import presets
 
 GOOD, BAD = "sk-ant-good-0123456789abcdef", "sk-ant-bad-fedcba9876543210"
 ANTHROPIC = presets()["anthropic"]

@@ -8,7 +8,7 @@ import pytest
 from cinch_tui.models.connecting import connect
 from cinch_tui.reports.formatting import app_hints
 from harness.errors import ConfigError
-from providers.catalog import EnvironmentCredentials
+from providers.preset import EnvironmentCredentials
 
 ROOT = Path(__file__).parents[2]
 

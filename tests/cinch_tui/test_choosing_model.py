@@ -11,7 +11,7 @@ from cinch_tui.assembly import NoModel, choose_model
 from cinch_tui.config.paths import find_paths
 from cinch_tui.config.settings import ModelSettings, Settings
 from harness.errors import ConfigError
-from providers.catalog import presets
+from providers.preset import presets
 
 PROXY = "https://models.example.com"
 

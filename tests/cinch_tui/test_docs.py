@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cinch_tui.cli.arguments import parse_arguments
-from providers.catalog import Preset, presets
+from providers.preset import Preset, presets
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]

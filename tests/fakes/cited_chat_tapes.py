@@ -11,12 +11,12 @@ from fakes.bedrock_wire import event
 from fakes.histories import AUTHORS, Author
 
 from harness.messages import Citation
-from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.net.framing import EventDecoder, Framing
 from providers.net.stream import ReplyDecoder
 from providers.openai_chat.decode import ChatDecoder
 from providers.openai_responses.decode import ResponseDecoder
+from providers.preset import presets
 
 TEXT = "Grüße 🌍: der Himmel[1] ist blau[2]."
 SKY = "https://en.wikipedia.org/wiki/Sky"

@@ -18,7 +18,6 @@ from harness.messages import AssistantMessage, Image, ModelMessage, ModelSpec, T
 from providers.anthropic.decode import MessageDecoder
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.frames import FrameDecoder
-from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.gemini.decode import ContentDecoder
 from providers.net.framing import EventDecoder, Framing, LineDecoder
@@ -26,6 +25,7 @@ from providers.net.stream import ReplyDecoder, decoded
 from providers.ollama.decode import LineReplyDecoder
 from providers.openai_chat.decode import ChatDecoder
 from providers.openai_responses.decode import ResponseDecoder
+from providers.preset import presets
 from providers.proxy.decode import ProxyDecoder
 
 THOUGHT = "a-canary-of-thought"

@@ -22,7 +22,6 @@ from harness.ports.provider import Request
 from providers.anthropic.encode import encode as to_anthropic
 from providers.anthropic.thinking import thinking_form
 from providers.bedrock.encode import encode as to_bedrock
-from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.gemini.encode import encode as to_gemini
 from providers.ollama.encode import encode as to_ollama
@@ -30,6 +29,7 @@ from providers.ollama.model_card import ModelCard
 from providers.openai_chat.dialect import dialect_of
 from providers.openai_chat.encode import encode as to_chat
 from providers.openai_responses.encode import encode as to_responses
+from providers.preset import presets
 
 PLAIN = r"[a-zA-Z0-9_-]{1,64}"
 

@@ -12,8 +12,8 @@ from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.errors import AuthenticationFailed, ContextWindowOverflow, ModelOverloaded, ModelThrottled, ProviderError
 from harness.messages import Citation, Usage
 from providers.anthropic.decode import MessageDecoder
-from providers.catalog import presets
 from providers.endpoint import Endpoint
+from providers.preset import presets
 
 ENDPOINT = Endpoint(presets()["anthropic"], "https://api.anthropic.com")
 START = {"type": "message_start", "message": {"id": "msg_1", "usage": {"input_tokens": 9, "output_tokens": 1}}}

@@ -4,7 +4,7 @@ import pytest
 
 from harness.errors import ConfigError
 from providers import connect, endpoint_of
-from providers.catalog import presets
+from providers.preset import presets
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from harness.errors import (
 )
 from providers import connect, endpoint_of, list_models
 from providers.bedrock.backend import BedrockBackend, UnsignedRequest
-from providers.catalog import presets
 from providers.net.transport import json_bytes
+from providers.preset import presets
 
 __all__ = ["key", "keys"]
 

@@ -28,9 +28,9 @@ from harness.errors import (
 from harness.messages import AssistantMessage, ModelSpec, Text, Thinking, ToolCall, Usage
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.frames import FrameDecoder
-from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.net.stream import decoded
+from providers.preset import presets
 
 ENDPOINT = Endpoint(presets()["bedrock"], "https://bedrock-runtime.eu-west-1.amazonaws.com")
 

@@ -24,8 +24,8 @@ from harness.ports.provider import OutputSchema, Request, ToolSpec
 from harness.thinking_level import ThinkingLevel
 from providers.bedrock.backend import BedrockBackend
 from providers.bedrock.encode import CACHING, SCHEMA, TEMPERATURE, THINKING, encode
-from providers.catalog import Secret, presets
 from providers.endpoint import Endpoint
+from providers.preset import Secret, presets
 
 CLAUDE = "eu.anthropic.claude-sonnet-4-5-20250929-v1:0"
 NEW_CLAUDE = "global.anthropic.claude-opus-4-6-v1:0"

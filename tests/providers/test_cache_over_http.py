@@ -13,9 +13,9 @@ from harness.deltas import Done
 from harness.errors import RequestRejected
 from harness.messages import ModelSpec, Usage, user
 from harness.ports.provider import NO_CACHE, CacheStrategy, Request, ToolSpec
-from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.provider import ChatProvider
+from providers.preset import presets
 
 HOUR = CacheStrategy(lifetime="1h")
 LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})

@@ -18,9 +18,9 @@ from harness.errors import (
     QuotaExhausted,
 )
 from harness.messages import Usage
-from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.decode import ChatDecoder
+from providers.preset import presets
 
 ENDPOINT = Endpoint(presets()["openrouter"], "https://openrouter.ai/api/v1")
 

@@ -21,10 +21,10 @@ from harness.messages import (
 )
 from harness.ports.provider import Request, ToolSpec
 from harness.thinking_level import ThinkingLevel
-from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.dialect import Dialect, dialect_of
 from providers.openai_chat.encode import encode
+from providers.preset import presets
 
 TOOLS = (ToolSpec("bash", "Runs.", {"type": "object", "properties": {}}),)
 PIXEL = Image("image/png", "iVBORw0KGgo=")

@@ -13,9 +13,9 @@ from harness.deltas import Delta, Done
 from harness.errors import AuthenticationFailed, ModelThrottled, ProviderError, QuotaExhausted
 from harness.messages import AssistantMessage, ModelSpec, Text, Thinking, ToolCall, Usage
 from harness.ports.provider import ToolSpec
-from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.decode import ChatDecoder
+from providers.preset import presets
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})
 THOUGHT = "<think>\nIs it <b>?\n</think>\n\nIt is."

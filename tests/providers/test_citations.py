@@ -17,10 +17,10 @@ from harness.agent.reply import ReplyBuilder
 from harness.deltas import BlockEnd, Delta, Done
 from harness.messages import AssistantMessage, Citation, ModelMessage, ModelSpec, Text, user
 from harness.ports.provider import Request
-from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.net.stream import decoded
 from providers.openai_chat.decode import ChatDecoder
+from providers.preset import presets
 from providers.wire.citations import MAX_CITATIONS, citation
 
 JSON = st.recursive(

@@ -9,8 +9,8 @@ import pytest
 from harness.errors import ConfigError
 from harness.ports.provider import ModelInfo
 from providers import connect
-from providers.catalog import EnvironmentCredentials, Secret, presets
 from providers.model_catalog.prices import PricedModelInfo
+from providers.preset import EnvironmentCredentials, Secret, presets
 
 
 class Stored:

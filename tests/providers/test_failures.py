@@ -23,10 +23,10 @@ from harness.errors import (
 )
 from harness.messages import AssistantMessage, Text, Thinking, user
 from providers import connect
-from providers.catalog import Secret, presets
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure
 from providers.net.retry_after import retry_after
+from providers.preset import Secret, presets
 
 KEY = "sk-very-secret-0123456789"
 ENDPOINT = Endpoint(presets()["anthropic"], "https://me:pass@api.example.com/x?token=t", Secret(KEY, "keyring"))

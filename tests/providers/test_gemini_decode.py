@@ -26,11 +26,11 @@ from harness.errors import (
     StreamError,
 )
 from harness.messages import ModelSpec, Text, Thinking, ToolCall, Usage
-from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.gemini.decode import ContentDecoder
 from providers.net.framing import EventDecoder
 from providers.net.stream import decoded as decoded_events
+from providers.preset import presets
 
 ENDPOINT = Endpoint(presets()["gemini"], "https://generativelanguage.googleapis.com")
 COUNTS = {"promptTokenCount": 9, "candidatesTokenCount": 4}

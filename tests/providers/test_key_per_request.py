@@ -16,7 +16,7 @@ from harness.errors import AuthenticationFailed, ConfigError, ProviderError
 from harness.messages import ModelSpec, user
 from harness.ports.provider import Model, Request
 from providers import ApiKey, EnvironmentCredentials, connect, presets
-from providers.catalog import Preset
+from providers.preset import Preset
 
 OWN, OTHER = "sk-of-the-provider", "sk-of-this-request"
 

@@ -10,11 +10,11 @@ from fakes.list_server import ListServer
 from harness.errors import ConfigError, NetworkError, ProviderError
 from harness.ports.provider import ModelInfo, Price
 from providers import endpoint_of
-from providers.catalog import presets
 from providers.installed import service_at
 from providers.model_catalog.metadata import MetadataSource, ModelMetadata
 from providers.model_catalog.offers import Offer, capabilities_by_name, priced_offers, served_offers
 from providers.model_catalog.prices import PricedModelInfo
+from providers.preset import presets
 
 
 async def offered(preset: str, answers: dict[str, Any], path: str = "/v1") -> tuple[list[Offer], list[str]]:

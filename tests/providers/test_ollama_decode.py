@@ -14,11 +14,11 @@ from ollama import ChatResponse
 from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.errors import ContextWindowOverflow, ModelOverloaded, NetworkError, ProviderError, RequestRejected
 from harness.messages import Usage
-from providers.catalog import Secret, presets
 from providers.endpoint import Endpoint
 from providers.net.framing import LineDecoder
 from providers.net.stream import decoded
 from providers.ollama.decode import LineReplyDecoder
+from providers.preset import Secret, presets
 
 ENDPOINT = Endpoint(presets()["ollama"], "http://127.0.0.1:11434", Secret("sk-quoted", "a test"))
 STREAM = (

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from harness.agent.reply import ReplyBuilder
 from harness.messages import AssistantMessage, ModelSpec, Text, Thinking
 from harness.ports.provider import ToolSpec
-from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.ollama.decode import LineReplyDecoder
+from providers.preset import presets
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})
 ENDPOINT = Endpoint(presets()["ollama"], "http://127.0.0.1:11434")

@@ -10,8 +10,8 @@ from fakes.targets import TARGETS
 
 from harness.messages import AssistantMessage, ModelMessage, Text, ToolCall, ToolResult, user
 from harness.ports.provider import NO_CACHE, CacheStrategy, Request, ToolSpec
-from providers.catalog import presets
 from providers.openai_responses.encode import encode as encode_responses
+from providers.preset import presets
 
 MARKED = ("anthropic", "bedrock", "openrouter")
 LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})

@@ -43,11 +43,11 @@ from harness.messages import (
 )
 from harness.ports.provider import Model, OutputSchema, Request, ToolSpec
 from providers import Secret, connect
-from providers.catalog import presets
 from providers.demo import Break, Call, Reply, Say, Think, scripted
 from providers.endpoint import Endpoint
 from providers.net.framing import EventDecoder
 from providers.net.stream import decoded
+from providers.preset import presets
 from providers.proxy.decode import ERRORS, ProxyDecoder
 from providers.proxy.encode import encode
 

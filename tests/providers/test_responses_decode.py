@@ -18,9 +18,9 @@ from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.errors import ContextWindowOverflow, ModelThrottled, NetworkError, ProviderError, QuotaExhausted
 from harness.messages import Usage
 from providers import connect
-from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_responses.decode import ResponseDecoder
+from providers.preset import presets
 
 ENDPOINT = Endpoint(presets()["openai"], "https://api.openai.com/v1")
 COMPLETED = {"type": "response.completed", "response": {"id": "r", "usage": None}}

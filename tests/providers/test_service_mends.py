@@ -10,10 +10,10 @@ from fakes.script import Item
 from harness.messages import AssistantMessage, ModelMessage, ModelSpec, Text, Thinking, ToolCall, ToolResult, user
 from harness.ports.provider import Request, ToolSpec
 from providers import Secret, endpoint_of
-from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.dialect import dialect_of
 from providers.openai_chat.provider import ChatProvider
+from providers.preset import presets
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})
 

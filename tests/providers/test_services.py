@@ -34,13 +34,13 @@ from harness.messages import (
 from harness.ports.provider import Model, Request, StaticModelInfo, ToolSpec
 from harness.thinking_level import THINKING_LEVELS, ThinkingLevel
 from providers import Secret, connect
-from providers.catalog import Preset, presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.dialect import dialect_of
 from providers.openai_chat.encode import encode as encode_chat
 from providers.openai_chat.provider import ChatProvider
 from providers.openai_responses.encode import encode as encode_responses
 from providers.openai_responses.provider import ResponsesProvider
+from providers.preset import Preset, presets
 from providers.wire.encoding import nine_letters
 
 CHAT = [preset for preset in presets().values() if preset.protocol == "openai_chat"]

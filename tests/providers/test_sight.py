@@ -22,9 +22,9 @@ from harness.errors import (
 from harness.events import Event, Notice
 from harness.messages import AssistantMessage, Image, ModelMessage, ModelSpec, Text, ToolCall, ToolResult, UserMessage
 from harness.ports.provider import Model, ModelInfo, Request, StaticModelInfo
-from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.provider import ChatProvider
+from providers.preset import presets
 from providers.wire.image_support import ImageFallback, rejects_images, without_images
 
 LEFT_OUT = "omitted: this model does not support images"

@@ -15,9 +15,9 @@ from fakes.model_server import Raw, Reply
 from harness.deltas import BlockDelta
 from harness.errors import ModelOverloaded, NetworkError, StreamError
 from providers import connect, list_models
-from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.net import stream, transport
+from providers.preset import presets
 
 WIDTH = 400
 A_COMMENT = b": keep-alive".ljust(WIDTH - 2) + b"\n\n"

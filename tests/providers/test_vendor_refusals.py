@@ -25,7 +25,7 @@ from harness.errors import (
 )
 from harness.ports.provider import Model
 from providers import connect
-from providers.catalog import presets
+from providers.preset import presets
 
 STEADY = RetryPolicy(random=lambda: 0.5)
 AT_ONCE = RetryPolicy(initial=0, max_delay=0)

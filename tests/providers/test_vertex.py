@@ -14,8 +14,8 @@ from fakes.token_server import TokenServer, write_key_file
 from harness.agent.agent import Agent
 from harness.errors import AuthenticationFailed, ConfigError, ModelNotFound, NetworkError
 from providers import connect, endpoint_of, list_models
-from providers.catalog import presets
 from providers.gemini.backend import VertexBackend
+from providers.preset import presets
 
 TOKEN, API_KEY = "ya29.a-token", "AQ.an-api-key"
 

@@ -13,7 +13,7 @@ from fakes.script import Script
 
 from cinch_tui.models.connecting import ModelChoice
 from harness.errors import ConfigError
-from providers.catalog import presets
+from providers.preset import presets
 
 Begin = Callable[[Script], ModelServer]
 KEY = "sk-canary-0123456789"

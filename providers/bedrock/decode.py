@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, NotRequired, TypedDict
 
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.lazy_dataclass import dataclass
-from harness.messages import Citation, StopReason, Usage, new_id
+from harness.messages import Citation, StopReason, Usage
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure
+from providers.wire.blocks import new_call_id
 from providers.wire.citations import Raw, as_object, citation, merged, objects
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ class ConverseDecoder:
     def _start_call(self, event: BlockStartEvent) -> Iterator[Delta]:
         # Blocks of kinds that were not requested are skipped.
         if call := event["start"].get("toolUse"):
-            given = call.get("toolUseId") or f"call_{new_id()[:12]}"
+            given = call.get("toolUseId") or new_call_id()
             yield from self._start_block(event["contentBlockIndex"], "tool_call", given, call["name"])
 
     def _start_block(self, place: int, kind: BlockKind, call_id: str = "", name: str = "") -> Iterator[Delta]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypedDict
 
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.errors import InvalidReply
-from harness.messages import Citation, StopReason, Usage, new_id
+from harness.messages import Citation, StopReason, Usage
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain
+from providers.wire.blocks import new_call_id
 from providers.wire.citations import Raw, as_object, citation, items, joined, merged, objects
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ class ContentDecoder:
     def _call(self, call: FunctionCall, signature: str | None) -> Iterator[Delta]:
         self._calls = True
         index, self._next = self._next, self._next + 1
-        yield BlockStart(index, "tool_call", call.get("id") or f"call_{new_id()[:12]}", call.get("name") or "")
+        yield BlockStart(index, "tool_call", call.get("id") or new_call_id(), call.get("name") or "")
         yield BlockDelta(index, json.dumps(call.get("args") or {}, ensure_ascii=False))
         yield BlockEnd(index, signature)
 

@@ -14,16 +14,16 @@ from jinja2 import TemplateError
 from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 from llama_cpp.llama_grammar import json_schema_to_gbnf
 
-from harness.deltas import Delta
+from harness.deltas import Delta, Done
 from harness.errors import ContextWindowOverflow, RequestRejected
 from harness.messages import Usage
 from harness.ports.provider import Request
 from providers.gguf.abort_flag import Flag
-from providers.gguf.decode import WrittenReplyDecoder
 from providers.gguf.encode import TEMPLATE_VARIANTS, TemplateVariant, encode
 from providers.gguf.engine import Aborted, Engine, Sampling
 from providers.gguf.header import Header
 from providers.gguf.token_escaping import TokenEscaper
+from providers.wire.blocks import BlockWriter
 from providers.wire.encoding import function_tool
 from providers.wire.text_tool_calls import THINK, TextToolCalls, dialects_in
 
@@ -58,9 +58,8 @@ class Generator:
         room = self._room(request, len(tokens))
         choice = Sampling(self._temperature(request), _grammar(request))
         in_thought = prompt.rstrip().endswith(THINK) and not choice.grammar
-        decoder = WrittenReplyDecoder(
-            TextToolCalls(request.tools, dialects_in(self._header.template), in_thought=in_thought)
-        )
+        parser = TextToolCalls(request.tools, dialects_in(self._header.template), in_thought=in_thought)
+        blocks = BlockWriter()
         utf8 = codecs.getincrementaldecoder("utf-8")("replace")
         self._engine.set_abort_flag(flag)
         written = 0
@@ -70,12 +69,14 @@ class Generator:
             for piece in self._pieces(choice, room):
                 written += 1
                 if text := utf8.decode(piece):
-                    emit(decoder.take(text))
+                    emit([*blocks.write(parser.feed(text))])
         except Aborted:
             return
         usage = Usage(len(tokens) - kept, written, cache_read=kept)
-        emit(decoder.take(utf8.decode(b"", final=True)))
-        emit(decoder.finish("length" if written == room else "stop", usage))
+        rest = [*parser.feed(utf8.decode(b"", final=True)), *parser.finish()]
+        emit([*blocks.write(rest), *blocks.close()])
+        stop = "length" if written == room else "tool_use" if blocks.has_calls else "stop"
+        emit([Done(stop, usage)])
 
     def _pieces(self, choice: Sampling, room: int) -> Iterator[bytes]:
         """Yield the tokens of the reply, `room` at most."""

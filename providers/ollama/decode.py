@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
-from harness.messages import StopReason, Usage, new_id
+from harness.deltas import Delta, Done
+from harness.messages import StopReason, Usage
 from harness.ports.provider import ToolSpec
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain
-from providers.wire.text_tool_calls import Piece, TextPiece, TextToolCalls, ThinkingPiece
-from providers.wire.tool_call_dialects import Call
+from providers.wire.blocks import BlockWriter
+from providers.wire.text_tool_calls import TextToolCalls
 
 if TYPE_CHECKING:
     from providers.net.stream import ReplyDecoder
@@ -52,11 +52,11 @@ class LineReplyDecoder:
 
     def __init__(self, endpoint: Endpoint, tools: Sequence[ToolSpec] = ()) -> None:
         self._endpoint = endpoint
-        self._written = TextToolCalls(tools)
+        # For calls and thinking in text, which a model writes if its template supports no others.
+        self._text_parser = TextToolCalls(tools)
         self._usage = Usage()
         self._reason = ""
-        self._blocks = 0
-        self._block: tuple[Literal["text", "thinking"], int] | None = None
+        self._blocks = BlockWriter()
         self._ids: set[str] = set()
         self.is_over = False
 
@@ -81,71 +81,31 @@ class LineReplyDecoder:
         return found
 
     def finish(self) -> Sequence[Delta]:
-        rest = tuple(self._pieces(self._written.finish()))
+        rest = tuple(self._blocks.write(self._text_parser.finish()))
         stop = STOP_REASONS.get(self._reason, "error")
         error = None if stop != "error" else f"the service stopped the reply: {plain(self._reason)}"
-        if stop == "stop" and self._ids:
+        if stop == "stop" and self._blocks.has_calls:
             stop = "tool_use"
-        return (*rest, *self._end_block(), Done(stop, self._usage, error=error))
+        return (*rest, *self._blocks.close(), Done(stop, self._usage, error=error))
 
     def _message_deltas(self, message: MessagePart) -> Iterator[Delta]:
         if thought := message.get("thinking"):
-            yield from self._say("thinking", thought)
+            yield from self._blocks.say("thinking", thought)
         if text := message.get("content"):
-            yield from self._pieces(self._written.feed(text))
+            yield from self._blocks.write(self._text_parser.feed(text))
         if calls := message.get("tool_calls"):
-            yield from self._pieces(self._written.finish())
-            yield from self._end_block()
+            yield from self._blocks.write(self._text_parser.finish())
             for call in calls:
                 yield from self._call(call)
-
-    def _pieces(self, pieces: Iterable[Piece]) -> Iterator[Delta]:
-        """Yield the deltas of text with the thinking and calls that a model wrote into it, as its template lacks
-        others."""
-        for piece in pieces:
-            match piece:
-                case TextPiece(text):
-                    yield from self._say("text", text)
-                case ThinkingPiece(text):
-                    yield from self._say("thinking", text)
-                case Call():
-                    yield from self._end_block()
-                    yield from self._call({"function": {"name": piece.name, "arguments": piece.arguments}})
-
-    def _say(self, kind: Literal["text", "thinking"], text: str) -> Iterator[Delta]:
-        if self._block is None or self._block[0] != kind:
-            # Line ends between thinking and calls are not text.
-            if not text.strip() and self._blocks:
-                return
-            yield from self._end_block()
-            self._block = (kind, self._new_index())
-            yield BlockStart(self._block[1], kind)
-        yield BlockDelta(self._block[1], text)
-
-    def _end_block(self) -> Iterator[Delta]:
-        if self._block is not None:
-            yield BlockEnd(self._block[1])
-        self._block = None
 
     def _call(self, call: CallPart) -> Iterator[Delta]:
         function = call.get("function") or {}
         arguments = function.get("arguments") or {}
         written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-        index = self._new_index()
-        yield BlockStart(index, "tool_call", self._id_of(call), function.get("name") or "")
-        yield BlockDelta(index, written)
-        yield BlockEnd(index)
-
-    def _id_of(self, call: CallPart) -> str:
-        """Return the call's id; earlier versions of Ollama send none."""
-        given = call.get("id") or ""
-        call_id = f"call_{new_id()[:12]}" if not given or given in self._ids else given
+        # Earlier versions of Ollama send no id.
+        call_id = call.get("id") or ""
+        yield from self._blocks.call(function.get("name") or "", written, "" if call_id in self._ids else call_id)
         self._ids.add(call_id)
-        return call_id
-
-    def _new_index(self) -> int:
-        self._blocks += 1
-        return self._blocks - 1
 
 
 if TYPE_CHECKING:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
+from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.lazy_dataclass import dataclass
-from harness.messages import Citation, StopReason, Usage, new_id
+from harness.messages import Citation, StopReason, Usage
 from harness.ports.provider import ToolSpec
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain, status_inside
-from providers.openai_chat.reasoning import ReasoningBlock
+from providers.openai_chat.reasoning import ReasoningSignature, thinking_in
 from providers.openai_chat.wire_types import CallPart, Chunk, ChunkDelta, ChunkUsage
+from providers.wire.blocks import BlockWriter, new_call_id
 from providers.wire.citations import (
     Raw,
     annotated,
@@ -28,8 +29,7 @@ from providers.wire.citations import (
     page,
     placed,
 )
-from providers.wire.text_tool_calls import Piece, TextPiece, TextToolCalls, ThinkingPiece
-from providers.wire.tool_call_dialects import Call
+from providers.wire.text_tool_calls import TextToolCalls
 
 if TYPE_CHECKING:
     from providers.net.stream import ReplyDecoder
@@ -66,17 +66,16 @@ class ChatDecoder:
 
     def __init__(self, endpoint: Endpoint, tools: Sequence[ToolSpec] = (), *, keeps_an_hour: bool = False) -> None:
         self._endpoint = endpoint
-        self._written = _text_parser(endpoint, tools)
+        self._text_parser = _text_parser(endpoint, tools)
         self._response_id = ""
         self._usage = Usage()
         self._keeps_an_hour = keeps_an_hour
         self._finish = ""
         self._refusal = ""
-        self._blocks = 0
-        self._text: int | None = None
-        self._reasoning: ReasoningBlock | None = None
+        self._blocks = BlockWriter(self._block_end)
+        self._reasoning = ReasoningSignature()
         self._sources = CitationCollector()
-        self._calls = CallAssembler(self._new_index)
+        self._calls = CallAssembler(self._blocks.new_index)
         self.is_over = False
 
     @property
@@ -110,9 +109,9 @@ class ChatDecoder:
         return tuple(self._chunk_deltas(delta)) if delta else ()
 
     def finish(self) -> Sequence[Delta]:
-        closing = [*self._flush_text(), *self._end_block(), *self._calls.finish()]
+        closing = [*self._flush_text(), *self._blocks.close(), *self._calls.finish()]
         stop = STOP_REASONS.get(self._finish, "stop")
-        if stop == "stop" and self._calls:
+        if stop == "stop" and (self._calls or self._blocks.has_calls):
             stop = "tool_use"
         error = None
         if self._refusal:
@@ -122,7 +121,7 @@ class ChatDecoder:
         return (*closing, Done(stop, self._usage, self._response_id, error))
 
     def _chunk_deltas(self, delta: ChunkDelta) -> Iterator[Delta]:
-        thought = ReasoningBlock.text_in(delta)
+        thought = thinking_in(delta)
         if thought is not None:
             yield from self._thinking_delta(delta, thought)
         if "annotations" in delta or "executed_tools" in delta:
@@ -133,11 +132,11 @@ class ChatDecoder:
             yield from self._parse_text(text)
         if parts := delta.get("tool_calls"):
             yield from self._flush_text()
-            yield from self._end_block()
+            yield from self._blocks.close()
             for part in parts:
                 yield from self._calls.take(part)
         if function := delta.get("function_call"):
-            yield from self._end_block()
+            yield from self._blocks.close()
             yield from self._calls.take({"index": 0, "function": function})
         if refusal := delta.get("refusal"):
             self._refusal += refusal
@@ -148,55 +147,25 @@ class ChatDecoder:
 
     def _parse_text(self, text: str) -> Iterator[Delta]:
         """Yield the deltas of a piece of text, which may contain thinking and calls."""
-        return self._text_delta(text) if self._written is None else self._pieces(self._written.feed(text))
+        parser = self._text_parser
+        return self._blocks.say("text", text) if parser is None else self._blocks.write(parser.feed(text))
 
     def _flush_text(self) -> Iterator[Delta]:
         """Yield text that was held back because it might have been the start of a call."""
-        if self._written is not None:
-            yield from self._pieces(self._written.finish())
-
-    def _pieces(self, pieces: Iterable[Piece]) -> Iterator[Delta]:
-        for piece in pieces:
-            match piece:
-                case TextPiece(text):
-                    yield from self._text_delta(text)
-                case ThinkingPiece(text):
-                    yield from self._thinking_delta({}, text)
-                case Call():
-                    yield from self._end_block()
-                    yield from self._calls.take(
-                        {"id": f"call_{new_id()[:12]}", "function": {"name": piece.name, "arguments": piece.arguments}}
-                    )
+        if self._text_parser is not None:
+            yield from self._blocks.write(self._text_parser.finish())
 
     def _thinking_delta(self, delta: ChunkDelta, thought: str) -> Iterator[Delta]:
-        if self._reasoning is None:
-            yield from self._end_block()
-            self._reasoning = ReasoningBlock(self._new_index())
-            yield BlockStart(self._reasoning.index, "thinking")
+        yield from self._blocks.start("thinking")
         self._reasoning.note(delta)
         if thought:
-            yield BlockDelta(self._reasoning.index, thought)
+            yield from self._blocks.say("thinking", thought)
 
-    def _text_delta(self, text: str) -> Iterator[Delta]:
-        if self._text is None:
-            # Many servers send line ends between thinking and calls, which are nobody's message.
-            if not text.strip() and self._blocks:
-                return
-            yield from self._end_block()
-            self._text = self._new_index()
-            yield BlockStart(self._text, "text")
-        yield BlockDelta(self._text, text)
-
-    def _end_block(self) -> Iterator[Delta]:
-        if self._text is not None:
-            yield BlockEnd(self._text, citations=self._sources.take())
-        if self._reasoning is not None:
-            yield BlockEnd(self._reasoning.index, self._reasoning.signature)
-        self._text = self._reasoning = None
-
-    def _new_index(self) -> int:
-        self._blocks += 1
-        return self._blocks - 1
+    def _block_end(self, index: int, kind: BlockKind) -> BlockEnd:
+        if kind == "text":
+            return BlockEnd(index, citations=self._sources.take())
+        reasoning, self._reasoning = self._reasoning, ReasoningSignature()
+        return BlockEnd(index, reasoning.text)
 
     def _fail(self, chunk: Chunk) -> None:
         body = json.dumps(chunk)
@@ -274,7 +243,7 @@ class CallAssembler:
 
     def _begin(self, call: _Call, name: str) -> Iterator[Delta]:
         call.index = self._new_index()
-        yield BlockStart(call.index, "tool_call", call.id or f"call_{new_id()[:12]}", name)
+        yield BlockStart(call.index, "tool_call", call.id or new_call_id(), name)
         for arguments in call.waiting:
             yield BlockDelta(call.index, arguments)
 

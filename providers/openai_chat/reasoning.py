@@ -11,32 +11,31 @@ REASONING_FIELD = "reasoning_content"
 FIELDS = (REASONING_FIELD, "reasoning")
 
 
-class ReasoningBlock:
-    """One block of thinking in progress.
+def thinking_in(delta: ChunkDelta) -> str | None:
+    """Return the thinking in a chunk; empty if there is only a signature, None if there is nothing."""
+    text = delta.get("reasoning_content") or delta.get("reasoning")
+    if text:
+        return text
+    if details := delta.get("reasoning_details"):
+        return "".join(str(detail.get("text") or detail.get("summary") or "") for detail in details)
+    parts = _parts(delta)
+    return "".join(_part_text(part) for part in parts) if parts else None
 
-    `signature` stores its form as JSON: the name of the field, the details that a service wants back unchanged, or, if
-    thinking is part of the content, the part without its text.
+
+class ReasoningSignature:
+    """Form in which a block of thinking arrived, stored in its signature as JSON.
+
+    It is the name of the field, the details that a service wants back unchanged, or, if thinking is part of the
+    content, the part without its text.
     """
 
-    def __init__(self, index: int) -> None:
-        self.index = index
+    def __init__(self) -> None:
         self._field = ""
         self._details: list[dict[str, Any]] = []
         self._part: dict[str, Any] = {}
 
-    @staticmethod
-    def text_in(delta: ChunkDelta) -> str | None:
-        """Return the thinking in a chunk; empty if there is only a signature, None if there is nothing."""
-        text = delta.get("reasoning_content") or delta.get("reasoning")
-        if text:
-            return text
-        if details := delta.get("reasoning_details"):
-            return "".join(str(detail.get("text") or detail.get("summary") or "") for detail in details)
-        parts = _parts(delta)
-        return "".join(_part_text(part) for part in parts) if parts else None
-
     @property
-    def signature(self) -> str | None:
+    def text(self) -> str | None:
         if self._part:
             return json.dumps({"part": self._part}, ensure_ascii=False)
         if self._details:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Required, TypedDict
 
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.lazy_dataclass import dataclass
-from harness.messages import Citation, StopReason, Usage, new_id
+from harness.messages import Citation, StopReason, Usage
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain, status_inside
+from providers.wire.blocks import new_call_id
 from providers.wire.citations import Raw, annotated, as_object, joined, listed, merged, objects, page, placed
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class ResponseDecoder:
         self._open[index] = _Block(kind)
         if kind == "tool_call":
             self._calls = True
-            call_id = item.get("call_id") or item.get("id") or f"call_{new_id()[:12]}"
+            call_id = item.get("call_id") or item.get("id") or new_call_id()
             yield BlockStart(index, kind, call_id, item.get("name") or "")
         else:
             yield BlockStart(index, kind)

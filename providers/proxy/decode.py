@@ -22,9 +22,10 @@ from harness.errors import (
     RequestRejected,
     StreamError,
 )
-from harness.messages import Citation, Cost, StopReason, Usage, new_id
+from harness.messages import Citation, Cost, StopReason, Usage
 from providers.endpoint import Endpoint
 from providers.net.http_errors import OVERFLOW, plain
+from providers.wire.blocks import new_call_id
 from providers.wire.citations import citation, objects, placed
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class ProxyDecoder:
             self._open[index] = kind
             if kind != "tool_call":
                 return BlockStart(index, kind)
-            return BlockStart(index, kind, event.get("id") or f"call_{new_id()[:12]}", event["name"])
+            return BlockStart(index, kind, event.get("id") or new_call_id(), event["name"])
         if self._open[index] != kind:
             raise ValueError(f"block {index} is not a {kind} block")
         match step:

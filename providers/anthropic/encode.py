@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
-from typing import TYPE_CHECKING
+from collections.abc import Sequence, Set
 
 from harness.messages import (
-    AssistantMessage,
     Image,
     JsonObject,
     JsonValue,
-    Text,
     Thinking,
     ToolCall,
     ToolResult,
-    UserContent,
 )
 from harness.ports.provider import Request
 from providers.anthropic.output_schema import output_format
 from providers.anthropic.thinking import ThinkingForm, output_limit
 from providers.wire.caching import cache_mark, ends_of_turns
 from providers.wire.encoding import (
-    is_same_model,
     safe_name,
     schema_prompt,
     tool_name,
 )
-from providers.wire.turns import OPENING_TEXT, ROLES, TurnEncoder, turns_of
-
-BEGINNING: JsonObject = {"type": "text", "text": OPENING_TEXT}
+from providers.wire.turns import TurnEncoder
 
 
 def encode(
@@ -44,8 +37,8 @@ def encode(
         unreadable: Ids of assistant messages whose thinking the service rejects; it is left out.
         enforces_schema: True if the service can enforce the output schema; otherwise the prompt asks for it.
     """
-    spoken = turns_of(request.messages, _TurnEncoder(request, unreadable), {**BEGINNING})
-    turns: list[JsonObject] = [{"role": ROLES[speaker], "content": content} for speaker, content in spoken]
+    encoder = _TurnEncoder(request, unreadable)
+    turns: list[JsonObject] = [{"role": role, "content": content} for role, content in encoder.turns()]
     if request.cache.messages:
         _mark_for_cache(turns, cache_mark(request.cache))
     body: JsonObject = {
@@ -112,60 +105,27 @@ def _mark_for_cache(turns: Sequence[JsonObject], mark: JsonObject) -> None:
                 pass
 
 
-class _TurnEncoder:
-    """Turn encoder for one model."""
+class _TurnEncoder(TurnEncoder):
+    def text(self, text: str) -> JsonObject:
+        return {"type": "text", "text": text}
 
-    def __init__(self, request: Request, unreadable: Set[str]) -> None:
-        self._spec = request.spec
-        self._unreadable = unreadable
+    def image(self, image: Image) -> JsonObject:
+        return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
 
-    def user_blocks(self, content: Iterable[UserContent]) -> Iterator[JsonValue]:
-        return _user_blocks(content)
+    def thinking(self, block: Thinking) -> JsonObject | None:
+        if block.redacted:
+            return {"type": "redacted_thinking", "data": block.redacted}
+        if not block.signature:
+            return None
+        return {"type": "thinking", "thinking": block.text, "signature": block.signature}
+
+    def call(self, call: ToolCall) -> JsonObject:
+        return {"type": "tool_use", "id": safe_name(call.id), "name": tool_name(call.name), "input": call.arguments}
 
     def tool_result(self, message: ToolResult) -> JsonObject:
         block: JsonObject = {"type": "tool_result", "tool_use_id": safe_name(message.call_id)}
-        if content := list(_user_blocks(message.content)):
+        if content := list(self.user_blocks(message.content)):
             block["content"] = content
         if message.is_error:
             block["is_error"] = True
         return block
-
-    def after_results(self, message: ToolResult) -> Iterator[JsonValue]:
-        del message
-        return iter(())
-
-    def assistant_blocks(self, message: AssistantMessage) -> Iterator[JsonValue]:
-        is_own = is_same_model(message, self._spec)
-        for block in message.content:
-            match block:
-                case Text(text):
-                    if text.strip():
-                        yield {"type": "text", "text": text}
-                case Thinking():
-                    # Thinking is signed for the model that wrote it; another model ignores or rejects it.
-                    if is_own and message.id not in self._unreadable:
-                        yield from _thinking(block)
-                case ToolCall(call_id, name, arguments):
-                    yield {"type": "tool_use", "id": safe_name(call_id), "name": tool_name(name), "input": arguments}
-
-
-def _user_blocks(content: Iterable[UserContent]) -> Iterator[JsonValue]:
-    for block in content:
-        match block:
-            case Text(text):
-                # The service rejects blank text.
-                if text.strip():
-                    yield {"type": "text", "text": text}
-            case Image(media_type, data):
-                yield {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
-
-
-def _thinking(block: Thinking) -> Iterator[JsonObject]:
-    if block.redacted:
-        yield {"type": "redacted_thinking", "data": block.redacted}
-    elif block.signature:
-        yield {"type": "thinking", "thinking": block.text, "signature": block.signature}
-
-
-if TYPE_CHECKING:
-    _: type[TurnEncoder] = _TurnEncoder

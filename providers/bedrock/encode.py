@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Sequence, Set
 
 from harness.messages import (
     AssistantMessage,
@@ -16,7 +15,6 @@ from harness.messages import (
     Thinking,
     ToolCall,
     ToolResult,
-    UserContent,
 )
 from harness.ports.provider import NO_CACHE, CacheStrategy, OutputSchema, Request, ToolSpec
 from providers.anthropic.output_schema import output_format
@@ -24,17 +22,15 @@ from providers.bedrock.traits import Traits, traits_of
 from providers.wire.caching import ends_of_turns
 from providers.wire.encoding import (
     NO_OUTPUT,
-    is_same_model,
     safe_name,
     schema_prompt,
     tool_name,
 )
-from providers.wire.turns import OPENING_TEXT, ROLES, TurnEncoder, images_after, turns_of
+from providers.wire.turns import TurnEncoder
 
 THINKING, CACHING, LIFETIME, SCHEMA, TEMPERATURE = "thinking", "caching", "lifetime", "schema", "temperature"
 """Features that a model may not support; the lifetime is that of cached prompts."""
 FORMATS = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
-BEGINNING: JsonObject = {"text": OPENING_TEXT}
 UNAVAILABLE_TOOL = "This tool is no longer available; do not call it."
 
 
@@ -46,8 +42,8 @@ def encode(request: Request, without: Collection[str] = (), unreadable: Set[str]
     traits = traits_of(request.spec, thinks=THINKING not in without)
     cache = request.cache if traits.caches and CACHING not in without else NO_CACHE
     point = _point(cache, traits, without)
-    spoken = turns_of(request.messages, _TurnEncoder(request, traits, unreadable), BEGINNING)
-    turns: list[JsonObject] = [{"role": ROLES[speaker], "content": content} for speaker, content in spoken]
+    encoder = _TurnEncoder(request, traits, unreadable)
+    turns: list[JsonObject] = [{"role": role, "content": content} for role, content in encoder.turns()]
     if cache.messages:
         _mark_for_cache(turns, point)
     answer = _output_config(request.output_schema) if request.output_schema and SCHEMA not in without else None
@@ -124,35 +120,32 @@ def _mark_for_cache(turns: Sequence[JsonObject], point: JsonObject) -> None:
                 pass
 
 
-class _TurnEncoder:
-    """Turn encoder for one model."""
-
+class _TurnEncoder(TurnEncoder):
     def __init__(self, request: Request, traits: Traits, unreadable: Set[str]) -> None:
-        self._spec = request.spec
+        super().__init__(request, unreadable)
         self._traits = traits
-        self._unreadable = unreadable
 
-    def user_blocks(self, content: Iterable[UserContent]) -> Iterator[JsonValue]:
-        return _user_blocks(content)
+    def text(self, text: str) -> JsonObject:
+        return {"text": text}
 
-    def assistant_blocks(self, message: AssistantMessage) -> Iterator[JsonObject]:
-        is_own = is_same_model(message, self._spec)
-        for block in message.content:
-            match block:
-                case Text(text):
-                    # The service rejects blank text.
-                    if text.strip():
-                        yield {"text": text}
-                case Thinking():
-                    # Thinking is signed for the model that wrote it; another model ignores or rejects it.
-                    if is_own and message.id not in self._unreadable:
-                        yield from _thinking(block)
-                case ToolCall(call_id, name, arguments):
-                    yield {"toolUse": {"toolUseId": _id(call_id), "name": tool_name(name), "input": arguments}}
+    def image(self, image: Image) -> JsonObject:
+        if form := FORMATS.get(image.media_type):
+            return {"image": {"format": form, "source": {"bytes": image.data}}}
+        return self.text(f"(an image of type {image.media_type}, which the service does not support)")
+
+    def thinking(self, block: Thinking) -> JsonObject | None:
+        if block.redacted:
+            return {"reasoningContent": {"redactedContent": block.redacted}}
+        if not block.signature:
+            return None
+        return {"reasoningContent": {"reasoningText": {"text": block.text, "signature": block.signature}}}
+
+    def call(self, call: ToolCall) -> JsonObject:
+        return {"toolUse": {"toolUseId": _id(call.id), "name": tool_name(call.name), "input": call.arguments}}
 
     def tool_result(self, message: ToolResult) -> JsonObject:
         shown = [block for block in message.content if isinstance(block, Text) or self._traits.results_show]
-        content = [*_user_blocks(shown)] or [{"text": NO_OUTPUT}]
+        content = [*self.user_blocks(shown)] or [{"text": NO_OUTPUT}]
         result: JsonObject = {"toolUseId": _id(message.call_id), "content": content}
         if message.is_error and self._traits.results_show:
             result["status"] = "error"
@@ -160,32 +153,8 @@ class _TurnEncoder:
 
     def after_results(self, message: ToolResult) -> Iterator[JsonValue]:
         if not self._traits.results_show:
-            yield from images_after(message, tool_name(message.tool_name), _id(message.call_id), _user_blocks)
-
-
-def _thinking(block: Thinking) -> Iterator[JsonObject]:
-    if block.redacted:
-        yield {"reasoningContent": {"redactedContent": block.redacted}}
-    elif block.signature:
-        yield {"reasoningContent": {"reasoningText": {"text": block.text, "signature": block.signature}}}
-
-
-def _user_blocks(content: Iterable[UserContent]) -> Iterator[JsonValue]:
-    for block in content:
-        match block:
-            case Text(text):
-                if text.strip():
-                    yield {"text": text}
-            case Image(media_type, data):
-                if form := FORMATS.get(media_type):
-                    yield {"image": {"format": form, "source": {"bytes": data}}}
-                else:
-                    yield {"text": f"(an image of type {media_type}, which the service does not support)"}
+            yield from self.images_after(message, tool_name(message.tool_name), _id(message.call_id))
 
 
 def _id(call_id: str) -> str:
     return call_id if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call_id) else safe_name(call_id)
-
-
-if TYPE_CHECKING:
-    _: type[TurnEncoder] = _TurnEncoder

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Mapping
 
 from harness.messages import (
     AssistantContent,
@@ -16,7 +15,6 @@ from harness.messages import (
     Thinking,
     ToolCall,
     ToolResult,
-    UserContent,
 )
 from harness.ports.provider import Request, ToolSpec
 from providers.gemini.models import generation, thinking_config
@@ -27,7 +25,7 @@ from providers.wire.encoding import (
     system_text,
     text_of,
 )
-from providers.wire.turns import OPENING_TEXT, TurnEncoder, images_after, turns_of
+from providers.wire.turns import Role, TurnEncoder
 
 THINKING = "thinkingConfig"
 FORMAT = "responseJsonSchema"
@@ -36,7 +34,7 @@ UNSIGNED = "unsigned calls"
 """A feature that a service may not support, in addition to field names: tool calls without a signature."""
 FOREIGN_CALL = "skip_thought_signature_validator"
 """Signature that Google documents for calls which its model did not make."""
-BEGINNING: JsonObject = {"text": OPENING_TEXT}
+ROLES: Mapping[Role, str] = {"user": "user", "assistant": "model"}
 
 
 def encode(request: Request, without: Collection[str] = ()) -> JsonObject:
@@ -44,8 +42,8 @@ def encode(request: Request, without: Collection[str] = ()) -> JsonObject:
 
     If the service cannot enforce the output schema, the prompt asks for it.
     """
-    turns = turns_of(request.messages, _TurnEncoder(request, signs=UNSIGNED in without), BEGINNING)
-    body: JsonObject = {"contents": [{"role": speaker, "parts": parts} for speaker, parts in turns]}
+    turns = _TurnEncoder(request, signs=UNSIGNED in without).turns()
+    body: JsonObject = {"contents": [{"role": ROLES[role], "parts": parts} for role, parts in turns]}
     if system := system_text(request, with_schema=FORMAT in without):
         body["systemInstruction"] = {"parts": [{"text": system}]}
     if request.tools:
@@ -84,22 +82,32 @@ def _output_limit(wanted: int, budget: int) -> int:
     return wanted if wanted > budget else wanted + budget
 
 
-class _TurnEncoder:
+class _TurnEncoder(TurnEncoder):
     """Turn encoder for one model; `signs` is set if it requires signatures although its name does not tell."""
 
     def __init__(self, request: Request, *, signs: bool) -> None:
+        super().__init__(request)
         version = generation(request.spec.model_id)
-        self._spec = request.spec
         self._signs = signs or version >= (3, 0)
         self._sees_in_results = version >= (3, 0)
         replies = [message for message in request.messages if isinstance(message, AssistantMessage)]
         self._names: Mapping[str, str] = {call.id: call.name for reply in replies for call in reply.tool_calls}
 
-    def user_blocks(self, content: Iterable[UserContent]) -> Iterator[JsonValue]:
-        return _parts(content)
+    def text(self, text: str) -> JsonObject:
+        return {"text": text}
+
+    def image(self, image: Image) -> JsonObject:
+        return {"inlineData": {"mimeType": image.media_type, "data": image.data}}
+
+    def thinking(self, block: Thinking) -> JsonObject | None:
+        # Without a signature it is only a summary for the user.
+        return {"text": block.text, "thought": True} if block.signature else None
+
+    def call(self, call: ToolCall) -> JsonObject:
+        return {"functionCall": {"id": safe_name(call.id), "name": _name(call.name), "args": call.arguments}}
 
     def tool_result(self, message: ToolResult) -> JsonObject:
-        images = [*_parts(block for block in message.content if isinstance(block, Image))]
+        images: list[JsonValue] = [self.image(block) for block in message.content if isinstance(block, Image)]
         text = text_of(message.content)
         answer: JsonObject = {
             "id": safe_name(message.call_id),
@@ -112,7 +120,7 @@ class _TurnEncoder:
 
     def after_results(self, message: ToolResult) -> Iterator[JsonValue]:
         if not self._sees_in_results:
-            yield from images_after(message, self._name_in(message), safe_name(message.call_id), _parts)
+            yield from self.images_after(message, self._name_in(message), safe_name(message.call_id))
 
     def _name_in(self, message: ToolResult) -> str:
         """Return the tool name of the call: the service matches both."""
@@ -120,37 +128,23 @@ class _TurnEncoder:
 
     def assistant_blocks(self, message: AssistantMessage) -> list[JsonValue]:
         is_own = is_same_model(message, self._spec)
-        parts = [part for block in message.content for part in _block(block, is_own=is_own)]
+        parts = [part for block in message.content if (part := self._part(block, is_own=is_own))]
         calls = [part for part in parts if "functionCall" in part]
         # The service signs only the first of parallel calls.
         if calls and self._signs and not any("thoughtSignature" in call for call in calls):
             calls[0]["thoughtSignature"] = FOREIGN_CALL
         return [*parts]
 
-
-def _block(block: AssistantContent, *, is_own: bool) -> Iterator[JsonObject]:
-    signature = block.signature if is_own else None
-    signed: JsonObject = {"thoughtSignature": signature} if signature else {}
-    match block:
-        case Text(text):
-            if text.strip() or signed:
-                yield {"text": text, **signed}
-        case Thinking(text):
-            # Without a signature it is only a summary for the user.
-            if signed:
-                yield {"text": text, "thought": True, **signed}
-        case ToolCall(call_id, name, arguments):
-            yield {"functionCall": {"id": safe_name(call_id), "name": _name(name), "args": arguments}, **signed}
-
-
-def _parts(content: Iterable[UserContent]) -> Iterator[JsonValue]:
-    for block in content:
+    def _part(self, block: AssistantContent, *, is_own: bool) -> JsonObject | None:
+        signature = block.signature if is_own else None
         match block:
             case Text(text):
-                if text.strip():
-                    yield {"text": text}
-            case Image(media_type, data):
-                yield {"inlineData": {"mimeType": media_type, "data": data}}
+                part = self.text(text) if text.strip() or signature else None
+            case Thinking():
+                part = self.thinking(block) if signature else None
+            case ToolCall():
+                part = self.call(block)
+        return {**part, "thoughtSignature": signature} if part and signature else part
 
 
 def _name(name: str) -> str:
@@ -159,7 +153,3 @@ def _name(name: str) -> str:
         return name
     plain = safe_name(name)
     return plain if plain[:1].isalpha() else f"_{plain}"
-
-
-if TYPE_CHECKING:
-    _: type[TurnEncoder] = _TurnEncoder

@@ -29,6 +29,7 @@ from providers.wire.encoding import (
     tool_name,
 )
 from providers.wire.image_support import without_images
+from providers.wire.turns import with_result_images
 
 
 def encode(request: Request, card: ModelCard, keep_alive: str = "") -> JsonObject:
@@ -81,27 +82,15 @@ def _effort(level: ThinkingLevel) -> str:
 
 
 def _messages(spec: ModelSpec, messages: Iterable[ModelMessage]) -> Iterator[JsonObject]:
-    images: list[UserContent] = []
-    for message in messages:
-        if images and not isinstance(message, ToolResult):
-            yield from _result_images(images)
-            images = []
+    # Templates expect images in user messages.
+    for message in with_result_images(messages):
         match message:
             case ToolResult():
                 yield _result(message)
-                images.extend(block for block in message.content if isinstance(block, Image))
             case UserMessage():
                 yield from _user_message(message.content)
             case AssistantMessage():
                 yield from _reply(spec, message)
-    yield from _result_images(images)
-
-
-def _result_images(images: list[UserContent]) -> Iterator[JsonObject]:
-    """Yield images of tool results as a user message, where templates expect them; only after the last of the
-    results."""
-    if images:
-        yield from _user_message([Text("Images from the tool results above:"), *images])
 
 
 def _user_message(content: Iterable[UserContent]) -> Iterator[JsonObject]:

@@ -32,6 +32,7 @@ from providers.wire.encoding import (
     system_text,
     tool_name,
 )
+from providers.wire.turns import with_result_images
 
 RESULTS_READ = "I have read the results."
 
@@ -66,22 +67,16 @@ def _sampling(request: Request, dialect: Dialect) -> JsonObject:
 
 
 def _messages(spec: ModelSpec, messages: Iterable[ModelMessage], dialect: Dialect) -> Iterator[JsonObject]:
-    images: list[Image] = []
-    for message in messages:
-        if images and not isinstance(message, ToolResult):
-            yield _result_images(images)
-            images = []
+    for message in with_result_images(messages):
         match message:
             case ToolResult():
-                yield _result(message, dialect)
-                images.extend(block for block in message.content if isinstance(block, Image))
+                call_id, text = dialect.tool_id(message.call_id), result_message_text(message)
+                yield {"role": "tool", "tool_call_id": call_id, "content": text}
             case UserMessage():
                 if parts := list(_parts(message.content)):
                     yield {"role": "user", "content": _simplest(parts)}
             case AssistantMessage():
                 yield from _reply(spec, message, dialect)
-    if images:
-        yield _result_images(images)
 
 
 def _parts(content: Iterable[UserContent]) -> Iterator[JsonObject]:
@@ -111,18 +106,6 @@ def _with_replies(messages: Iterable[JsonObject]) -> Iterator[JsonObject]:
             yield {"role": "assistant", "content": RESULTS_READ}
         yield message
         previous = message["role"]
-
-
-def _result(message: ToolResult, dialect: Dialect) -> JsonObject:
-    call_id, text = dialect.tool_id(message.call_id), result_message_text(message)
-    return {"role": "tool", "tool_call_id": call_id, "content": text}
-
-
-def _result_images(images: Iterable[Image]) -> JsonObject:
-    """Return images of tool results as a user message, since tool messages cannot contain them; after the last
-    result."""
-    label: JsonObject = {"type": "text", "text": "Images from the tool results above:"}
-    return {"role": "user", "content": [label, *_parts(images)]}
 
 
 def _reply(spec: ModelSpec, message: AssistantMessage, dialect: Dialect) -> Iterator[JsonObject]:

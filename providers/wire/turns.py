@@ -2,88 +2,150 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import Literal, TypeAlias
 
 from harness.messages import (
     AssistantMessage,
     Image,
+    JsonObject,
     JsonValue,
     ModelMessage,
+    Text,
     Thinking,
+    ToolCall,
     ToolResult,
     UserContent,
     UserMessage,
 )
+from harness.ports.provider import Request
+from providers.wire.encoding import is_same_model
 
-Speaker: TypeAlias = Literal["user", "model"]
-Turn: TypeAlias = tuple[Speaker, list[JsonValue]]
+Role: TypeAlias = Literal["user", "assistant"]
+Turn: TypeAlias = tuple[Role, list[JsonValue]]
 
-ROLES: Mapping[Speaker, str] = {"user": "user", "model": "assistant"}
-"""Roles as Anthropic and Bedrock name them."""
 OPENING_TEXT = "Go on."
 """User message put before a history that begins with a reply, which services refuse."""
 
 
-class TurnEncoder(Protocol):
-    """Encodes message content in the format of one service; unsupported content is omitted."""
+class TurnEncoder(ABC):
+    """Encodes the messages of a request as turns; a subclass writes each kind of block in the format of a service.
 
-    def user_blocks(self, content: Iterable[UserContent]) -> Iterable[JsonValue]: ...
+    Args:
+        request: The request.
+        unreadable: Ids of replies whose thinking the service rejects; it is left out.
+    """
 
-    def tool_result(self, message: ToolResult) -> JsonValue: ...
+    def __init__(self, request: Request, unreadable: Set[str] = frozenset()) -> None:
+        self._spec = request.spec
+        self._messages = request.messages
+        self._unreadable = unreadable
+
+    @abstractmethod
+    def text(self, text: str) -> JsonObject: ...
+
+    @abstractmethod
+    def image(self, image: Image) -> JsonObject: ...
+
+    @abstractmethod
+    def thinking(self, block: Thinking) -> JsonObject | None:
+        """Return thinking of the model itself; None if it cannot be sent back."""
+
+    @abstractmethod
+    def call(self, call: ToolCall) -> JsonObject: ...
+
+    @abstractmethod
+    def tool_result(self, message: ToolResult) -> JsonObject: ...
 
     def after_results(self, message: ToolResult) -> Iterable[JsonValue]:
         """Return what a tool result cannot contain, placed after all results."""
-        ...
+        del message
+        return ()
 
-    def assistant_blocks(self, message: AssistantMessage) -> Iterable[JsonValue]: ...
+    def user_blocks(self, content: Iterable[UserContent]) -> Iterator[JsonValue]:
+        for block in content:
+            if isinstance(block, Image):
+                yield self.image(block)
+            # Services reject blank text.
+            elif block.text.strip():
+                yield self.text(block.text)
+
+    def assistant_blocks(self, message: AssistantMessage) -> Iterable[JsonValue]:
+        # Thinking is signed for the model that wrote it; another model ignores or rejects it.
+        returns_thinking = is_same_model(message, self._spec) and message.id not in self._unreadable
+        for block in message.content:
+            match block:
+                case Text(text):
+                    if text.strip():
+                        yield self.text(text)
+                case Thinking():
+                    if returns_thinking and (thinking := self.thinking(block)):
+                        yield thinking
+                case ToolCall():
+                    yield self.call(block)
+
+    def images_after(self, message: ToolResult, tool: str, call_id: str) -> Iterator[JsonValue]:
+        """Yield the images of a tool result for a model that accepts them only outside the result."""
+        images = [block for block in message.content if isinstance(block, Image)]
+        if images:
+            yield self.text(f"The result of {tool} ({call_id}) shows:")
+            yield from self.user_blocks(images)
+
+    def turns(self) -> list[Turn]:
+        """Return alternating turns of the user and the model; tool results come first in the user's turn.
+
+        The first turn is the user's, even if the history begins with a reply. Services reject anything else, or join it
+        in their own way.
+        """
+        turns: list[Turn] = []
+        for role, content in self._unmerged_turns():
+            if not content:
+                continue
+            if not turns and role == "assistant":
+                turns.append(("user", [self.text(OPENING_TEXT)]))
+            if turns and turns[-1][0] == role:
+                turns[-1][1].extend(content)
+            else:
+                turns.append((role, content))
+        return turns
+
+    def _unmerged_turns(self) -> Iterator[Turn]:
+        results: list[JsonValue] = []
+        content: list[JsonValue] = []
+        for message in self._messages:
+            match message:
+                case ToolResult():
+                    results.append(self.tool_result(message))
+                    content.extend(self.after_results(message))
+                case UserMessage():
+                    content.extend(self.user_blocks(message.content))
+                case AssistantMessage():
+                    yield "user", [*results, *content]
+                    results, content = [], []
+                    yield "assistant", [*self.assistant_blocks(message)]
+        yield "user", [*results, *content]
 
 
-def turns_of(messages: Sequence[ModelMessage], encoder: TurnEncoder, opening: JsonValue) -> list[Turn]:
-    """Return alternating turns of the user and the model; tool results come first in the user's turn.
+def with_result_images(messages: Iterable[ModelMessage]) -> Iterator[ModelMessage]:
+    """Yield the messages, with the images of tool results repeated in a user message after the last of the results.
 
-    The first turn is the user's: if the history begins with a reply, `opening` precedes it. Services reject anything
-    else, or
-    join it in their own way.
+    For formats whose tool messages cannot contain images.
     """
-    turns: list[Turn] = []
-    for speaker, content in _spoken(messages, encoder):
-        if not content:
-            continue
-        if not turns and speaker == "model":
-            turns.append(("user", [opening]))
-        if turns and turns[-1][0] == speaker:
-            turns[-1][1].extend(content)
-        else:
-            turns.append((speaker, content))
-    return turns
-
-
-def _spoken(messages: Sequence[ModelMessage], encoder: TurnEncoder) -> Iterator[Turn]:
-    results: list[JsonValue] = []
-    content: list[JsonValue] = []
+    images: list[Image] = []
     for message in messages:
-        match message:
-            case ToolResult():
-                results.append(encoder.tool_result(message))
-                content.extend(encoder.after_results(message))
-            case UserMessage():
-                content.extend(encoder.user_blocks(message.content))
-            case AssistantMessage():
-                yield "user", [*results, *content]
-                results, content = [], []
-                yield "model", [*encoder.assistant_blocks(message)]
-    yield "user", [*results, *content]
-
-
-def images_after(
-    message: ToolResult, tool: str, call_id: str, blocks: Callable[[Iterable[UserContent]], Iterable[JsonValue]]
-) -> Iterator[JsonValue]:
-    """Yield the images of a tool result for a model that accepts them only outside the result."""
-    images = [block for block in message.content if isinstance(block, Image)]
+        if images and not isinstance(message, ToolResult):
+            yield _images_of_results(images)
+            images = []
+        if isinstance(message, ToolResult):
+            images.extend(block for block in message.content if isinstance(block, Image))
+        yield message
     if images:
-        yield {"text": f"The result of {tool} ({call_id}) shows:"}
-        yield from blocks(images)
+        yield _images_of_results(images)
+
+
+def _images_of_results(images: Sequence[Image]) -> UserMessage:
+    return UserMessage((Text("Images from the tool results above:"), *images))
 
 
 def ids_with_thinking(messages: Iterable[ModelMessage]) -> set[str]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import StreamError
-from providers.net import sse
+from providers.net import framing
 from providers.net.framing import EventDecoder
 
 LINES = st.sampled_from(
@@ -77,7 +77,7 @@ def test_broken_utf8_is_replaced_and_the_rest_is_read() -> None:
 
 
 def test_an_event_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse, "LONGEST_LINE", 100)
+    monkeypatch.setattr(framing, "LONGEST_LINE", 100)
     decoder = EventDecoder()
     decoder.feed(b"data: " + b"x" * 60 + b"\n")
 
@@ -86,13 +86,13 @@ def test_an_event_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_many_events_in_many_chunks_are_not_taken_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse, "LONGEST_LINE", 100)
+    monkeypatch.setattr(framing, "LONGEST_LINE", 100)
 
     assert len(decoded(b"data: hello\n\n" * 100, 7)) == 100
 
 
 def test_a_line_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse, "LONGEST_LINE", 100)
+    monkeypatch.setattr(framing, "LONGEST_LINE", 100)
     decoder = EventDecoder()
     decoder.feed(b"data: " + b"x" * 90)
 

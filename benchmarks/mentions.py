@@ -13,8 +13,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 from measure import memory, report, seconds_of  # noqa: E402  the path comes first
 
-from cinch_tui.widgets.prompt.file_index import FileIndex  # noqa: E402
-from cinch_tui.widgets.prompt.mention_completion import MentionCompletion  # noqa: E402
+from cinch_tui.widgets.prompt.path_completion import MentionCompletion  # noqa: E402
+from cinch_tui.widgets.prompt.project_files import FileIndex  # noqa: E402
 
 FILES = 1_000_000
 GOAL = 50

@@ -8,10 +8,9 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import PurePath
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.app import App
-from textual.binding import BindingType
 from textual.events import Event, Key, Paste
 from textual.screen import Screen
 from textual.theme import Theme
@@ -37,7 +36,7 @@ from cinch_tui.terminal.window_title import WindowTitle
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.history import PromptHistory
-from cinch_tui.widgets.prompt.mention_completion import MentionCompletion
+from cinch_tui.widgets.prompt.path_completion import MentionCompletion
 from cinch_tui.widgets.prompt.prompt import Prompt
 from harness.errors import CinchError, ConfigError
 from harness.session.paths import project_dir
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from cinch_tui.commands.registry import Registry
-    from cinch_tui.notifications.session_notifications import UserNotified
+    from cinch_tui.notifications.notifications import UserNotified
     from cinch_tui.terminal.first_frame import FirstFrame
     from cinch_tui.widgets.status_bar import StatusBar
 
@@ -64,7 +63,7 @@ class CinchApp(App[object]):
     """The full-screen app."""
 
     TITLE = "cinch"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
+    BINDINGS = bindings("app")
     CSS_PATH = _stylesheets("chat", "prompt", "status")
     ENABLE_COMMAND_PALETTE = False
     NOTIFICATION_TIMEOUT = 4
@@ -132,7 +131,7 @@ class CinchApp(App[object]):
         # Imported once there is an agent.
         from cinch_tui.app.exit_summary import follow_resume_hint
         from cinch_tui.controller.status_command import status_line_updater
-        from cinch_tui.notifications.session_notifications import calling
+        from cinch_tui.notifications.notifications import calling
 
         assembly = self.controller.assembly
         assembly.agent.subscribe(follow_resume_hint(assembly, self.guard.say))
@@ -141,7 +140,7 @@ class CinchApp(App[object]):
 
     def action_command_palette(self) -> None:
         # Not needed at start.
-        from cinch_tui.screens.palette import Run, palette
+        from cinch_tui.screens.pickers import Run, palette
 
         def run(chosen: Run | None) -> None:
             if chosen is not None:

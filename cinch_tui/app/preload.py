@@ -16,7 +16,7 @@ NEEDED_NEXT = (
     "cinch_tui.commands.builtin",
     "cinch_tui.api_keys.leak_check",
     "harness.agent.guardrails",
-    "cinch_tui.widgets.prompt.history_file",
+    "cinch_tui.widgets.prompt.history",
     "cinch_tui.transcript.blocks",
     "cinch_tui.assembly",
     "cinch_tui.controller.bridge",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cinch_tui.models.model_catalog import ModelCatalog
     from cinch_tui.reports.notices import NoticeLevel
     from cinch_tui.screens.chat import ChatScreen
-    from cinch_tui.widgets.key_field import CheckKey
+    from cinch_tui.screens.key_entry import CheckKey
 
 
 class ChatCommandHost:
@@ -70,7 +70,7 @@ class ChatCommandHost:
 
     def show_help(self) -> None:
         """Toggle the help beside the conversation; without room for it, open the help screen."""
-        from cinch_tui.widgets.help_panel import toggle_help
+        from cinch_tui.screens.help import toggle_help
 
         if not toggle_help(self._chat):
             self._chat.action_help()
@@ -134,7 +134,7 @@ class ChatCommandHost:
         return None if entered is None else (entered.secret, entered.verdict)
 
     async def pick_session(self) -> str | None:
-        from cinch_tui.screens.sessions import pick_session
+        from cinch_tui.screens.pickers import pick_session
 
         options = self.session.options
         return await pick_session(self._app, options.paths.data, options.cwd, self.session.agent.session_id)
@@ -211,7 +211,7 @@ class ChatCommandHost:
         self._chat.widgets.transcript.action_stamps()
 
     def panels(self) -> Sequence[tuple[str, str, bool]]:
-        from cinch_tui.panels.registry import PANELS
+        from cinch_tui.panels.panel import PANELS
 
         return [(spec.name, spec.summary, self._chat.panels.is_shown(spec)) for spec in PANELS]
 

@@ -14,7 +14,7 @@ from cinch_tui.config.store import SettingStore, example_text
 from cinch_tui.models.model_catalog import ModelCatalog, pick_model, used_in
 from cinch_tui.reports.summaries import agent_settings
 from cinch_tui.screens.setting_effects import theme_switch_of
-from cinch_tui.screens.settings import Hands, SettingsScreen
+from cinch_tui.screens.settings import SettingsActions, SettingsScreen
 from cinch_tui.terminal.editor import editor_command, run_there
 from harness.errors import CinchError
 
@@ -50,7 +50,7 @@ async def open_settings(controller: SessionController) -> None:
         return await pick_model(controller.app, catalog, agent.state.model.spec, used_in(agent.history.messages))
 
     pickers = {"ui.theme": theme, "model.name": model}
-    hands = Hands(
+    hands = SettingsActions(
         controller.change_settings, lambda path: _edit(controller, path), pickers, lambda: live_settings(controller)
     )
     await controller.app.push_screen_wait(SettingsScreen(SettingStore(controller.options.sources), hands))

@@ -8,7 +8,7 @@ from typing import cast
 
 # The only place where Textual maps a terminal's bytes to keys; it has no public name.
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS  # pyright: ignore[reportPrivateUsage]
-from textual.binding import Binding, BindingsMap
+from textual.binding import Binding, BindingsMap, BindingType
 
 from cinch_tui.keybindings.names import key_label
 from cinch_tui.keybindings.table import KEYS
@@ -65,7 +65,7 @@ def bindings_for_key(bindings: BindingsMap, key: str) -> Sequence[Binding]:
     return bindings.key_to_bindings.get(key, ())
 
 
-def bindings(owner: str) -> list[Binding]:
+def bindings(owner: str) -> list[BindingType]:
     """Return the bindings of one owner; the action is the rest of the id unless the table gives a call."""
     return [
         Binding(key.keys, key.action, key.description, show=False, priority=key.priority, id=key.id)

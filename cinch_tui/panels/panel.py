@@ -1,14 +1,13 @@
-"""Port: a panel beside the conversation, and what it may use."""
+"""Base class of the panels around the conversation, and the table of all panels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from textual.screen import Screen
 
@@ -33,63 +32,64 @@ class PanelContext:
         return self.assembly.agent
 
 
-class Panel(Protocol):
-    """A list of rows, each identified by a key."""
+class Panel:
+    """A list of rows, each identified by a key. By default they change with events only."""
 
-    @property
-    def empty(self) -> str:
-        """Text shown when there are no rows."""
-        ...
+    empty = ""
+    """Text shown when there are no rows."""
+    keys: tuple[str, ...] = ()
+    """Keys that can be pressed, as parts of a `hint`."""
+    follows = False
+    """The newest rows are at the end, where the cursor then goes."""
 
-    @property
-    def hint(self) -> str:
-        """Keys that can be pressed."""
-        ...
+    def __init__(self, context: PanelContext) -> None:
+        self._context = context
 
     @property
     def is_live(self) -> bool:
         """True if the rows change with time alone; they are then updated every second."""
-        ...
-
-    @property
-    def follows(self) -> bool:
-        """True if the newest rows are at the end, where the cursor then goes."""
-        ...
+        return False
 
     def affected_by(self, event: Event) -> bool:
         """Return True if this event may have changed the rows."""
-        ...
+        del event
+        return False
 
     async def rows(self) -> Sequence[ItemRow]:
         """Return the current rows; not called while the panel is hidden."""
-        ...
+        raise NotImplementedError
 
     async def open(self, key: str) -> None:
         """Show the details of a row, if it still exists."""
-        ...
+        raise NotImplementedError
 
     async def stop(self, key: str) -> None:
         """Stop what a row shows, if it still runs."""
-        ...
 
     def next_filter(self) -> None:
         """Switch to the next filter, if there are any."""
-        ...
 
 
-class StaticPanel:
-    """Defaults for a panel that changes with events only."""
+@dataclass(frozen=True, slots=True)
+class PanelSpec:
+    """A panel that can be shown and hidden."""
 
-    @property
-    def is_live(self) -> bool:
-        return False
+    name: str
+    title: str
+    summary: str
+    above_prompt: bool = False
+    """True for a widget above the prompt; the others share the area next to the conversation, one at a time."""
 
-    @property
-    def follows(self) -> bool:
-        return False
 
-    async def stop(self, key: str) -> None:
-        """Do nothing: the rows show nothing that runs."""
+PANELS: tuple[PanelSpec, ...] = (
+    PanelSpec("tools", "Calls", "the calls that run, above the prompt", above_prompt=True),
+    PanelSpec("todo", "Steps", "the agent's list of steps, above the prompt", above_prompt=True),
+    PanelSpec("changes", "Changes", "the files this session changed"),
+    PanelSpec("jobs", "Jobs", "commands in the background"),
+    PanelSpec("agents", "Agents", "subagents and what they do"),
+    PanelSpec("logs", "Logs", "what this program notes of itself"),
+)
 
-    def next_filter(self) -> None:
-        """Do nothing: there are no filters."""
+
+def find_panel(name: str) -> PanelSpec | None:
+    return next((spec for spec in PANELS if spec.name == name), None)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
-from cinch_tui.panels.panel import PanelContext
-from cinch_tui.panels.registry import ABOVE_PROMPT, BESIDE, PANELS, PanelSpec, find_panel
-from cinch_tui.panels.remembered import PanelLayout, recall_panels, remember_panels
+from cinch_tui.config.private_file import write_private
+from cinch_tui.keybindings.keymap import hint
+from cinch_tui.panels.panel import PANELS, PanelContext, PanelSpec, find_panel
 from cinch_tui.panels.sub_agents import SubAgents
+from harness.approval.pending import innermost
 from harness.errors import CinchError
-from harness.events import AgentEnd, AgentStart, Event, JobEnded, JobStarted, SubagentEvent
+from harness.events import AgentEnd, AgentStart, Event, JobEnded, JobStarted
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -20,9 +26,24 @@ if TYPE_CHECKING:
 
     from cinch_tui.controller.controller import SessionController
     from cinch_tui.panels.panel import Panel
-    from cinch_tui.widgets.panel_area import Deed, PanelArea
+    from cinch_tui.widgets.panel_area import PanelAction, PanelArea
 
 TICK_SECONDS = 1.0
+ABOVE_PROMPT = tuple(spec.name for spec in PANELS if spec.above_prompt)
+BESIDE = tuple(spec for spec in PANELS if not spec.above_prompt)
+"""Panels that share the area beside the conversation; one is shown at a time."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PanelLayout:
+    """Names of the panels that are open and closed."""
+
+    beside: str = ""
+    """Panel beside the conversation; empty for none."""
+    closed: tuple[str, ...] = ()
+    """Panels above the prompt that the user has closed."""
 
 
 class PanelManager:
@@ -39,7 +60,7 @@ class PanelManager:
 
     @property
     def beside(self) -> str:
-        """The panel beside the conversation; empty for none."""
+        """Return the panel beside the conversation; empty for none."""
         return self._layout.beside
 
     async def open(self) -> None:
@@ -47,12 +68,11 @@ class PanelManager:
         kept = await asyncio.to_thread(recall_panels, self._file)
         self._layout = replace(kept, beside="")
         self._show_above()
-        spec = find_panel(kept.beside)
-        if spec is not None and spec.source:
-            self._show(spec)
+        if kept.beside in {spec.name for spec in BESIDE}:
+            self._show(kept.beside)
 
     def is_shown(self, spec: PanelSpec) -> bool:
-        return spec.name == self.beside if spec.source else spec.name not in self._layout.closed
+        return spec.name not in self._layout.closed if spec.above_prompt else spec.name == self.beside
 
     def toggle(self, name: str) -> None:
         """Raises:
@@ -61,7 +81,7 @@ class PanelManager:
         spec = find_panel(name)
         if spec is None:
             raise CinchError(f"there is no panel {name!r}; there are {', '.join(each.name for each in PANELS)}")
-        if not spec.source:
+        if spec.above_prompt:
             closed = set(self._layout.closed) ^ {name}
             self._layout = replace(self._layout, closed=tuple(each for each in ABOVE_PROMPT if each in closed))
             self._show_above()
@@ -73,9 +93,7 @@ class PanelManager:
 
     def turn_to(self, name: str, *, focus: bool = False) -> None:
         """Show this panel beside the conversation, instead of any other."""
-        spec = find_panel(name)
-        assert spec is not None
-        self._show(spec)
+        self._show(name)
         self._remember()
         if focus and self._area is not None:
             self._area.focus()
@@ -103,7 +121,7 @@ class PanelManager:
 
     @property
     def stops(self) -> list[Widget]:
-        """Widgets that can take the focus, in order."""
+        """Return the widgets that can take the focus, in order."""
         tools = self._controller.view.widgets.tool_panel
         return [*([tools] if tools.display else []), *([self._area] if self._area else [])]
 
@@ -126,11 +144,11 @@ class PanelManager:
         if self._panel is not None:
             self._controller.app.run_worker(partial(self._fill, self._panel), group="panel", exclusive=True)
 
-    async def perform(self, deed: Deed, key: str) -> None:
+    async def perform(self, action: PanelAction, key: str) -> None:
         """Perform an action of the user on a row or on the panel."""
         if self._panel is None:
             return
-        match deed:
+        match action:
             case "open":
                 await self._panel.open(key)
             case "stop":
@@ -138,18 +156,19 @@ class PanelManager:
             case "turn":
                 self._panel.next_filter()
             case "next" | "previous":
-                self.cycle(1 if deed == "next" else -1, may_close=False)
+                self.cycle(1 if action == "next" else -1, may_close=False)
             case "close":
                 self.close()
         self.refresh()
 
-    def _show(self, spec: PanelSpec) -> None:
+    def _show(self, name: str) -> None:
         # Imported when the first panel is opened.
+        from cinch_tui.panels.builtin_panels import PANEL_CLASSES
         from cinch_tui.widgets.panel_area import PanelArea
 
-        self._layout = replace(self._layout, beside=spec.name)
+        self._layout = replace(self._layout, beside=name)
         context = PanelContext(self._controller.assembly, self.sub_agents, self._controller.app.push_screen_wait)
-        self._panel = spec.build(context)
+        self._panel = PANEL_CLASSES[name](context)
         if self._area is None:
             self._area = PanelArea()
             self._controller.view.widgets.stage.mount(self._area)
@@ -169,7 +188,7 @@ class PanelManager:
         if self._area is None or panel is not self._panel:
             return
         place = next(place for place, spec in enumerate(BESIDE) if spec.name == self.beside)
-        self._area.entitle([self._title(spec) for spec in BESIDE], place, panel.hint)
+        self._area.set_titles([self._title(spec) for spec in BESIDE], place, hint(*panel.keys))
         self._area.fill(rows, panel.empty, follow=panel.follows)
         if panel.is_live and self._ticker is None:
             self._ticker = self._area.set_interval(TICK_SECONDS, self.refresh)
@@ -204,8 +223,30 @@ class PanelManager:
 
 def _changes_counts(event: Event) -> bool:
     """Return True if the counts in the titles of the panels may have changed."""
-    while isinstance(event, SubagentEvent):
-        event = event.event
-        if isinstance(event, AgentStart | AgentEnd):
-            return True
-    return isinstance(event, JobStarted | JobEnded)
+    inner = innermost(event)
+    return isinstance(inner, JobStarted | JobEnded) or (inner is not event and isinstance(inner, AgentStart | AgentEnd))
+
+
+def recall_panels(file: Path) -> PanelLayout:
+    """Return the saved layout, or the default if it cannot be read."""
+    try:
+        data: object = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return PanelLayout()
+    if not isinstance(data, Mapping):
+        return PanelLayout()
+    # The file may have been edited: validate each field.
+    kept = cast("Mapping[str, object]", data)
+    beside, closed = kept.get("beside"), kept.get("closed")
+    names = cast("list[object]", closed) if isinstance(closed, list) else []
+    return PanelLayout(
+        beside if isinstance(beside, str) else "", tuple(name for name in names if isinstance(name, str))
+    )
+
+
+def remember_panels(file: Path, layout: PanelLayout) -> None:
+    """Save the layout; a failure is logged."""
+    try:
+        write_private(file, json.dumps({"beside": layout.beside, "closed": list(layout.closed)}) + "\n")
+    except OSError as error:
+        logger.warning("the choice of panels cannot be kept: %s", error)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import PurePath
-from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
@@ -17,12 +15,10 @@ from textual.widgets import Input, Static
 from cinch_tui.keybindings.keymap import bindings, hint, label_of
 from cinch_tui.rendering.diff import diff_stat
 from cinch_tui.rendering.safe_text import one_line, reveal
-from cinch_tui.screens.dialog import GRACE, stylesheets
-from cinch_tui.screens.docked import CONVERSATION_HINT, DialogFrame, DockedDialog
+from cinch_tui.screens.dialog import CONVERSATION_HINT, GRACE, DockedDialog, stylesheets
 from cinch_tui.user_dialogs.approval_options import WaitingCalls, why
 from cinch_tui.widgets.answer_bar import Answer, AnswerBar
-from cinch_tui.widgets.diff_view import ViewPane
-from cinch_tui.widgets.review_pane import ReviewPane
+from cinch_tui.widgets.view_pane import ReviewPane, ViewPane
 from harness.user_requests import (
     AllowAlways,
     AllowForSession,
@@ -34,7 +30,7 @@ from harness.user_requests import (
 )
 from harness.views import DiffView, TerminalView, TextView, View
 
-LEAST = 2
+MIN_ROWS = 2
 """Minimum number of lines of the call that stay visible."""
 
 _HINT = ("approval.page_up approval.page_down scroll", CONVERSATION_HINT, "approval.back denies")
@@ -66,30 +62,36 @@ class ApprovalScreen(DockedDialog[Approval]):
     """
 
     CSS_PATH = stylesheets("docked", "approval")
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("approval")]
+    SCROLLED = "#view"
+    BINDINGS = bindings("approval")
 
     explaining = var(default=False, toggle_class="-explaining")
     reviewing = var(default=False, toggle_class="-reviewing")
 
     def __init__(self, request: ApprovalRequest, *, grace: float = GRACE, editor: str = "") -> None:
-        super().__init__(grace=grace)
-        self._editor = editor
+        super().__init__(grace=grace, editor=editor)
         self._calls = WaitingCalls(request)
 
-    def compose(self) -> ComposeResult:
-        with DialogFrame(id="dialog") as dialog:
-            dialog.border_subtitle = self._hint
-            dialog.set_class(self._request.total > 1, "-batch")
-            yield Static(self._others(), id="others", markup=False)
-            yield Static(self._heading(), id="heading", markup=False)
-            yield Static(self._why(), id="why", classes=self._danger, markup=False)
-            yield self._pane()
-            yield Static("", id="unseen", markup=False)
-            yield AnswerBar(self._options(), id="answers")
-            yield Input(id="reason", compact=True, select_on_focus=False)
+    @property
+    def key_hints(self) -> tuple[str, ...]:
+        if self.explaining:
+            return _WRITING_HINT_OF_ONE if self.reviewing else _WRITING_HINT
+        if self.reviewing:
+            return _REVIEW_HINT
+        return _DIFF_HINT if self._has_two_sides else _HINT
+
+    def compose_content(self) -> ComposeResult:
+        yield Static(self._others(), id="others", markup=False)
+        yield Static(self._heading(), id="heading", markup=False)
+        yield Static(self._why(), id="why", classes=self._danger, markup=False)
+        yield self._pane()
+        yield Static("", id="unseen", markup=False)
+        yield AnswerBar(self._options(), id="answers")
+        yield Input(id="reason", compact=True, select_on_focus=False)
 
     def opened(self) -> None:
         """Highlight the safe answer: Enter alone must not allow a dangerous call."""
+        self.query_one("#dialog").set_class(self._request.total > 1, "-batch")
         self.query_one("#answers", AnswerBar).highlight("deny" if self._danger else "once")
 
     def on_resize(self) -> None:
@@ -97,28 +99,19 @@ class ApprovalScreen(DockedDialog[Approval]):
         self.call_after_refresh(self._fit)
 
     @property
-    def unsent(self) -> str:
+    def unsent_text(self) -> str:
         return self.query_one("#reason", Input).value
-
-    @property
-    def unheard(self) -> str:
-        return self.unsent
 
     def focus_first(self) -> None:
         name = "#reason" if self.explaining else "#view" if self.reviewing else "#answers"
         self.query_one(name).focus()
 
     def watch_reviewing(self) -> None:
-        self._show_hint()
+        self.show_keys()
         self.call_after_refresh(self._fit)
 
     def watch_explaining(self) -> None:
-        self._show_hint()
-
-    def _show_hint(self) -> None:
-        # The watcher runs before the widgets exist.
-        for dialog in self.query("#dialog"):
-            dialog.border_subtitle = self._hint
+        self.show_keys()
 
     def action_once(self) -> None:
         self._allow(self._calls.shown.yes)
@@ -133,7 +126,7 @@ class ApprovalScreen(DockedDialog[Approval]):
         self._allow(AllowAlways(exact=True))
 
     def action_deny(self) -> None:
-        self._say(Denied())
+        self._decide(Denied())
 
     def action_allow_all(self) -> None:
         self._allow_together("")
@@ -153,7 +146,7 @@ class ApprovalScreen(DockedDialog[Approval]):
         self.show_choice()
         self.opened()
         dialog = self.query_one("#dialog")
-        self._show_hint()
+        self.show_keys()
         self.query_one("#others", Static).update(self._others())
         self.query_one("#heading", Static).update(self._heading())
         reason = self.query_one("#why", Static)
@@ -173,7 +166,7 @@ class ApprovalScreen(DockedDialog[Approval]):
         elif self.reviewing:
             self._leave_review()
         else:
-            self._say(Denied())
+            self._decide(Denied())
 
     def action_explain(self) -> None:
         self._ask_reason(_WHY_NOT)
@@ -184,25 +177,16 @@ class ApprovalScreen(DockedDialog[Approval]):
 
     @work(group="editor", exclusive=True)
     async def action_rewrite(self) -> None:
-        from cinch_tui.terminal.editor import Edited, EditorFailed, rewrite
-
-        proposed, name = _proposal(self._shown())
-        match await rewrite(proposed, name, self._editor, self.give_away):
-            case EditorFailed(reason, _):
-                self.notify(reason, severity="error", markup=False)
-            case Edited(text) if (text := self._cleaned(text)) and text != proposed:
-                self._say(ProposeRevision(text))
-            case _:
-                self.notify("No changes made.", markup=False)
+        is_diff = isinstance(self._request.view, DiffView)
+        # Editors add a newline at the end of a command.
+        if text := await self.edit_text(*_proposal(self._shown()), str if is_diff else str.rstrip):
+            self._decide(ProposeRevision(text))
 
     def action_split(self) -> None:
         self.query_one(ViewPane).toggle_split()
 
     def action_unfold(self) -> None:
         self.query_one(ViewPane).toggle_fold()
-
-    def action_scroll(self, where: str) -> None:
-        self.query_one(ViewPane).page(where)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         answers = {each.action for each in self._calls.answers()}
@@ -226,14 +210,14 @@ class ApprovalScreen(DockedDialog[Approval]):
         panes = self.query(ViewPane)
         below = panes.first().lines_below(self._rows_for_call) if panes else None
         self._calls.shown.is_seen |= below == 0
-        self._remind(f"↓ {below:,} more line{'s' * (below != 1)}: scroll to allow" if below else "")
+        self._show_requirement(f"↓ {below:,} more line{'s' * (below != 1)}: scroll to allow" if below else "")
 
     @on(Input.Submitted, "#reason")
     def take_reason(self, event: Input.Submitted) -> None:
         reason = event.value.strip()
         event.input.clear()
         if not (self.reviewing and self._calls.shown.review):
-            self._say(Denied(reason))
+            self._decide(Denied(reason))
             return
         self._calls.shown.review.refuse(reason)
         self._calls.shown.review.go(1)
@@ -269,7 +253,7 @@ class ApprovalScreen(DockedDialog[Approval]):
         names = ("#others", "#heading", "#why", "#unseen", "#reason", "#answers")
         taken = sum(part.outer_size.height for name in names if (part := self.query_one(name)).display)
         margin = sum(view.styles.margin.height for view in self.query("#view"))
-        return max(LEAST, self.most_rows - self.query_one("#dialog").gutter.height - taken - margin)
+        return max(MIN_ROWS, self.max_rows - self.query_one("#dialog").gutter.height - taken - margin)
 
     @property
     def _request(self) -> ApprovalRequest:
@@ -280,19 +264,11 @@ class ApprovalScreen(DockedDialog[Approval]):
         return "-dangerous" if self._request.risk.level == "dangerous" else None
 
     @property
-    def _hint(self) -> str:
-        if self.explaining:
-            return hint(*(_WRITING_HINT_OF_ONE if self.reviewing else _WRITING_HINT))
-        if self.reviewing:
-            return hint(*_REVIEW_HINT)
-        return hint(*(_DIFF_HINT if self._has_two_sides else _HINT))
-
-    @property
     def _has_two_sides(self) -> bool:
         view = self._request.view
         return isinstance(view, DiffView) and view.old is not None and view.new is not None
 
-    def _say(self, approval: ApprovalDecision) -> None:
+    def _decide(self, approval: ApprovalDecision) -> None:
         """Answer the visible call."""
         self.answer(self._calls.said(approval))
 
@@ -300,7 +276,7 @@ class ApprovalScreen(DockedDialog[Approval]):
         """Allow the visible call if its end was visible."""
         self.show_unseen()
         if self._calls.shown.is_seen:
-            self._say(approval)
+            self._decide(approval)
 
     def _allow_together(self, tool: str) -> None:
         """Allow several calls at once if each was shown."""
@@ -311,9 +287,9 @@ class ApprovalScreen(DockedDialog[Approval]):
             self.answer(self._calls.allowed(tool))
         elif self._calls.shown.is_seen:
             calls = "1 call" if unseen == 1 else f"{unseen} calls"
-            self._remind(hint(f"{calls} not shown in full yet: approval.next shows the next"))
+            self._show_requirement(hint(f"{calls} not shown in full yet: approval.next shows the next"))
 
-    def _remind(self, text: str) -> None:
+    def _show_requirement(self, text: str) -> None:
         """Show what must be viewed before the call can be allowed."""
         line = self.query_one("#unseen", Static)
         if line.display != bool(text):
@@ -328,15 +304,11 @@ class ApprovalScreen(DockedDialog[Approval]):
         self.reviewing = False
         self.focus_first()
 
-    def _ask_reason(self, words: str, number: int = 0) -> None:
-        told = words.format(back=label_of("approval.back"), number=number)
-        self.query_one("#reason", Input).placeholder = told
+    def _ask_reason(self, template: str, number: int = 0) -> None:
+        placeholder = template.format(back=label_of("approval.back"), number=number)
+        self.query_one("#reason", Input).placeholder = placeholder
         self.explaining = True
         self.focus_first()
-
-    def _cleaned(self, text: str) -> str:
-        """Remove the trailing newline that editors add to a command."""
-        return text if isinstance(self._request.view, DiffView) else text.rstrip()
 
     def _pane(self) -> ViewPane:
         view = _in_full(self._shown())

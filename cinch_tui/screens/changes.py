@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import Container, Vertical
+from textual.containers import Container
 from textual.content import Content
 from textual.reactive import var
 from textual.widgets import OptionList, Static
@@ -20,9 +18,9 @@ from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.rendering.diff import diff_stat
 from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.safe_text import one_line
-from cinch_tui.screens.confirmation import Confirmation
+from cinch_tui.screens.choice_dialogs import Confirmation
 from cinch_tui.screens.dialog import Dialog, stylesheets
-from cinch_tui.widgets.review_pane import ReviewPane
+from cinch_tui.widgets.view_pane import ReviewPane
 from harness.errors import CinchError
 from harness.views import TextView
 from harness.workspace.hunks import hunks_of
@@ -47,8 +45,9 @@ class ChangesScreen(Dialog[None]):
 
     CSS_PATH = stylesheets("changes")
     FIRST_FOCUS = "#files"
+    SCROLLED = "#view"
     HORIZONTAL_BREAKPOINTS = WIDTHS
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("changes")]
+    BINDINGS = bindings("changes")
 
     looking = var(default=False)
 
@@ -67,13 +66,18 @@ class ChangesScreen(Dialog[None]):
         self._changes: Sequence[FileChange] = ()
         self._review = Review(0)
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="dialog") as dialog:
-            dialog.border_subtitle = hint(*self._list_keys)
-            yield Static(id="heading", markup=False)
-            with Container(id="parts"):
-                yield OptionList(id="files", markup=False, compact=True)
-                yield ReviewPane(TextView(""), self._review, id="view")
+    @property
+    def key_hints(self) -> tuple[str, ...]:
+        if self.looking:
+            return _PANE_HINT
+        other_base = f"changes.base compare with {_OTHER_BASE[self._base]}"
+        return ("list.choose view", "changes.put_back_file revert file", other_base, "changes.back close")
+
+    def compose_content(self) -> ComposeResult:
+        yield Static(id="heading", markup=False)
+        with Container(id="parts"):
+            yield OptionList(id="files", markup=False, compact=True)
+            yield ReviewPane(TextView(""), self._review, id="view")
 
     def opened(self) -> None:
         self.load()
@@ -103,20 +107,7 @@ class ChangesScreen(Dialog[None]):
         return places[0] if places else min(before, len(self._changes) - 1)
 
     def watch_looking(self) -> None:
-        self.query_one("#dialog").border_subtitle = self._keys
-
-    @property
-    def _keys(self) -> str:
-        return hint(*(_PANE_HINT if self.looking else self._list_keys))
-
-    @property
-    def _list_keys(self) -> tuple[str, ...]:
-        return (
-            "list.choose view",
-            "changes.put_back_file revert file",
-            f"changes.base compare with {_OTHER_BASE[self._base]}",
-            "changes.back close",
-        )
+        self.show_keys()
 
     def action_back(self) -> None:
         if self.looking:
@@ -126,7 +117,7 @@ class ChangesScreen(Dialog[None]):
 
     def action_base(self) -> None:
         self._base = "git" if self._base == "session" else "session"
-        self.query_one("#dialog").border_subtitle = self._keys
+        self.show_keys()
         self.load()
 
     def action_put_back_file(self) -> None:
@@ -145,9 +136,6 @@ class ChangesScreen(Dialog[None]):
 
     def action_unfold(self) -> None:
         self.query_one(ReviewPane).toggle_fold()
-
-    def action_scroll(self, where: str) -> None:
-        self.query_one(ReviewPane).page(where)
 
     @on(OptionList.OptionHighlighted, "#files")
     def show_file(self, event: OptionList.OptionHighlighted) -> None:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.message import Message
 from textual.widgets import Static
 
 from cinch_tui.app.start_banner import StartBanner
 from cinch_tui.keybindings.keymap import bindings, label_of
-from cinch_tui.screens.dialog_messages import Interrupted
-from cinch_tui.screens.panelled import PanelledScreen
+from cinch_tui.screens.conversation import ConversationScreen
+from cinch_tui.screens.screen import Interrupted
 from cinch_tui.terminal.first_frame import INTERRUPTED
 from cinch_tui.user_input import UserInput, UserInputLike, as_user_input
 from cinch_tui.widgets.prompt.prompt import Prompt
@@ -46,10 +45,10 @@ AS_IT_IS = "Send as prompt"
 TO_THE_PROMPT = "Back to the prompt"
 
 
-class ChatScreen(PanelledScreen):
+class ChatScreen(ConversationScreen):
     """Passes user input to the session controller and key actions to the widgets."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("chat")]
+    BINDINGS = bindings("chat")
     AUTO_FOCUS = ""
 
     class PromptReady(Message):

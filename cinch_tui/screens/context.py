@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Static
 
-from cinch_tui.keybindings.keymap import bindings, hint
+from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.reports.context import LEGEND, line_of, place_of, section_sizes, share, summary, whole_text
 from cinch_tui.screens.dialog import Dialog, stylesheets
-from cinch_tui.widgets.diff_view import ViewPane
 from cinch_tui.widgets.item_list import ItemList, ItemRow
+from cinch_tui.widgets.view_pane import ViewPane
 from harness.context.breakdown import Breakdown, ContextInputs, ContextSegment, Section, breakdown, context_inputs
 from harness.views import TextView
 
@@ -55,7 +53,7 @@ class ContextScreen(Dialog[None]):
 
     CSS_PATH = stylesheets("context")
     FIRST_FOCUS = "#pieces"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("context")]
+    BINDINGS = bindings("context")
 
     reading = var(default=False, toggle_class="-reading")
 
@@ -64,35 +62,37 @@ class ContextScreen(Dialog[None]):
         self._whole = whole
         self._read = read
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="dialog") as dialog:
-            dialog.border_subtitle = hint(*_HINT)
-            yield Static(self._heading(), id="heading")
-            yield Static(self._sections(), id="zones")
-            yield ItemList(id="pieces")
-            yield ViewPane(TextView(""), id="text")
-            yield Static(LEGEND, classes="hint")
+    @property
+    def key_hints(self) -> tuple[str, ...]:
+        return _READ_HINT if self.reading else _HINT
+
+    def compose_content(self) -> ComposeResult:
+        yield Static(self._heading(), id="heading")
+        yield Static(self._sections(), id="zones")
+        yield ItemList(id="pieces")
+        yield ViewPane(TextView(""), id="text")
+        yield Static(LEGEND, classes="hint")
 
     def opened(self) -> None:
         rows = [ItemRow(line_of(piece), place_of(piece)) for piece in self._whole.segments]
         self.query_one(ItemList).show(rows, "", len(rows))
 
-    def watch_reading(self, reading: bool) -> None:  # noqa: FBT001 - Textual's own way to call it
+    def watch_reading(self) -> None:
+        self.show_keys()
         if self.is_mounted:
-            self.query_one("#dialog").border_subtitle = hint(*(_READ_HINT if reading else _HINT))
             self.query_one("#heading", Static).update(self._heading())
 
     def action_move(self, by: int) -> None:
         if self.reading:
-            self.query_one(ViewPane).page({-1: "up", 1: "down"}.get(by, "home" if by < 0 else "end"))
+            self.action_scroll(by)
         else:
-            self.query_one(ItemList).move(by)
+            self.query_one(ItemList).action_move(by)
 
     def action_page(self, direction: int) -> None:
         if self.reading:
-            self.query_one(ViewPane).page("page_up" if direction < 0 else "page_down")
+            super().action_page(direction)
         else:
-            self.query_one(ItemList).move(direction * PAGE)
+            self.query_one(ItemList).action_move(direction * PAGE)
 
     def action_expand(self) -> None:
         if self.reading:

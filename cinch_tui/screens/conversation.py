@@ -1,17 +1,19 @@
-"""Key actions and messages of the transcript: folding, paging, searching, copying, links and images."""
+"""Key actions and messages of the transcript and the panels around it."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import os
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual import on, work
 
 from cinch_tui.controller.controller import NOT_READY
-from cinch_tui.screens.dialog_messages import Covered, ScrollConversation, TypedAhead
-from cinch_tui.screens.paced_screen import PacedScreen
+from cinch_tui.screens.screen import Covered, FrameLimitedScreen, ScrollConversation, TypedAhead
+from cinch_tui.widgets.panel_keys import PanelLeft, PanelTyped
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
@@ -20,22 +22,28 @@ if TYPE_CHECKING:
 
     from cinch_tui.commands.host import FullScreenHost
     from cinch_tui.controller.controller import SessionController
+    from cinch_tui.panels.panel_manager import PanelManager
+    from cinch_tui.transcript.block import Block
     from cinch_tui.transcript.styles import ImageWay
     from cinch_tui.transcript.view import Transcript
     from cinch_tui.widgets.chat_widgets import ChatWidgets
+    from cinch_tui.widgets.panel_area import PanelArea
     from cinch_tui.widgets.prompt.prompt import Prompt
     from cinch_tui.widgets.search_bar import SearchBar
+    from cinch_tui.widgets.tool_panel import ToolPanel
 
 WIDTHS: list[tuple[int, str]] | None = [(0, "-narrow"), (80, "-wide")]
 HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (17, "-tall")]
 
 COPY, OPEN = "Copy", "Open"
+ESCAPE_DELAY = 0.5
+"""Seconds during which a key may still be meant for a list that just became empty."""
 MIN_ROWS = 1
 """Rows that a docked dialog leaves to the conversation."""
 
 
-class ConversationScreen(PacedScreen):
-    """Screen with a transcript and a prompt."""
+class ConversationScreen(FrameLimitedScreen):
+    """Screen with a transcript, panels around it and a prompt."""
 
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
@@ -46,6 +54,8 @@ class ConversationScreen(PacedScreen):
         self._host = host
         self.prompt = prompt
         self._widgets: ChatWidgets | None = None
+        self._panels: PanelManager | None = None
+        self._emptied_at = -math.inf
 
     @property
     def widgets(self) -> ChatWidgets:
@@ -57,6 +67,17 @@ class ConversationScreen(PacedScreen):
         if self._widgets is None:
             raise CinchError(NOT_READY)
         return self._widgets
+
+    @property
+    def panels(self) -> PanelManager:
+        """Return the panel manager.
+
+        Raises:
+            CinchError: there is no agent yet.
+        """
+        if self._panels is None:
+            raise CinchError(NOT_READY)
+        return self._panels
 
     @property
     def is_awaited(self) -> bool:
@@ -236,8 +257,9 @@ class ConversationScreen(PacedScreen):
         else:
             self.prompt.focus()
 
-    def action_toggle_fold(self) -> None:
-        self.widgets.transcript.action_fold()
+    async def action_transcript(self, action: str) -> None:
+        """Run an action of the transcript."""
+        await self.widgets.transcript.run_action(action)
 
     def action_previous_block(self) -> None:
         self.widgets.transcript.action_previous_block()
@@ -254,12 +276,6 @@ class ConversationScreen(PacedScreen):
         failure = page(whole_text(self.widgets.transcript.blocks), self._controller.app.suspend)
         if failure:
             self._controller.notice(failure, "error")
-
-    def action_previous_prompt(self) -> None:
-        self.widgets.transcript.action_previous_prompt()
-
-    def action_next_prompt(self) -> None:
-        self.widgets.transcript.action_next_prompt()
 
     async def action_search(self) -> None:
         # Imported late: few conversations are searched.
@@ -289,14 +305,73 @@ class ConversationScreen(PacedScreen):
         await self._controller.until_ready()
         await self._host.next_model()
 
-    def action_page_up(self) -> None:
-        self.widgets.transcript.action_page_up()
+    async def open_panels(self) -> None:
+        """Restore the panels of the last start."""
+        from cinch_tui.panels.panel_manager import PanelManager
 
-    def action_page_down(self) -> None:
-        self.widgets.transcript.action_page_down()
+        self._panels = PanelManager(self._controller)
+        await self._panels.open()
+        self._controller.agent.subscribe(self._panels.receive)
 
-    def action_scroll_top(self) -> None:
-        self.widgets.transcript.action_scroll_home()
+    def replace_conversation(self, blocks: list[Block]) -> None:
+        """Show these blocks instead of the current conversation."""
+        if self._panels is not None:
+            self._panels.forget()
+        self.widgets.show(blocks)
 
-    def action_scroll_end(self) -> None:
-        self.widgets.transcript.follow()
+    async def pick_session(self) -> None:
+        from cinch_tui.commands.session import choose_session
+
+        await choose_session(self._host)
+
+    @property
+    def has_panel(self) -> bool:
+        """Return True if a panel is visible."""
+        return self._panels is not None and bool(self._panels.beside)
+
+    def action_next_panel(self) -> None:
+        if self._panels is not None:
+            self._panels.cycle()
+
+    def action_focus_panel(self) -> None:
+        """Cycle the focus: running calls, panel, prompt."""
+        if self._panels is None:
+            return
+        stops = [*self._panels.stops, self.prompt]
+        place = next((place for place, stop in enumerate(stops) if stop.has_focus), -1)
+        if len(stops) == 1:
+            self._panels.cycle()
+            stops = [*self._panels.stops]
+        stops[(place + 1) % len(stops)].focus()
+
+    @on(PanelLeft)
+    def _panel_left(self, message: PanelLeft) -> None:
+        if message.emptied:
+            self._emptied_at = time.monotonic()
+        self.prompt.focus()
+
+    @property
+    def has_just_lost_list(self) -> bool:
+        """Return True shortly after the focused list became empty: Esc was meant to leave it."""
+        return time.monotonic() - self._emptied_at < ESCAPE_DELAY
+
+    @on(PanelTyped)
+    def _panel_typed(self, message: PanelTyped) -> None:
+        self.prompt.focus()
+        self.prompt.insert(message.text)
+
+    def on_tool_panel_action_requested(self, message: ToolPanel.ActionRequested) -> None:
+        agent, widgets = self._controller.agent, self.widgets
+        match message.action:
+            case "cancel":
+                agent.cancel_call(message.call_id)
+            case "background":
+                if not agent.background_call(message.call_id):
+                    self._controller.notice("Only commands can run in the background.", "warning")
+            case "show":
+                if widgets.transcript.choose_call(message.call_id):
+                    widgets.transcript.focus()
+
+    @work(group="command")
+    async def on_panel_area_action_requested(self, message: PanelArea.ActionRequested) -> None:
+        await self.panels.perform(message.action, message.key)

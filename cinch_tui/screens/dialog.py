@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import PurePath
 from typing import ClassVar, Generic, TypeVar
 
-from textual.app import App
-from textual.binding import BindingType
-from textual.events import Key, Paste
+from textual import on
+from textual.app import App, ComposeResult
+from textual.containers import Vertical
+from textual.events import Key, MouseScrollDown, MouseScrollUp, Paste, Resize
+from textual.message import Message
 from textual.reactive import var
 from textual.screen import ModalScreen, Screen
 from textual.timer import Timer
 from textual.widgets import Input, OptionList, TextArea
 
-from cinch_tui.keybindings.keymap import bindings
-from cinch_tui.screens.dialog_messages import Interrupted, TypedAhead
-from cinch_tui.screens.selection_screen import SelectingScreen
+from cinch_tui.keybindings.keymap import bindings, hint
+from cinch_tui.screens.screen import Covered, Interrupted, ScrollConversation, SelectingScreen, TypedAhead
 from cinch_tui.widgets.answer_bar import AnswerBar
 
 ResultT = TypeVar("ResultT")
@@ -30,6 +30,10 @@ PAUSE = 1.0
 AT_ONCE = 0.01
 """Maximum seconds between two keys of a burst, which was not typed by hand."""
 NOT_YET = "keys still go to the prompt"
+WHEEL_LINES = 3
+MAX_CONVERSATION_ROWS = 5
+"""Rows kept for the transcript; fewer on a low terminal."""
+CONVERSATION_HINT = "docked.conversation_up docked.conversation_down conversation"
 HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (17, "-tall")]
 
 
@@ -38,32 +42,68 @@ def stylesheets(*names: str) -> list[str | PurePath]:
     return [f"../styles/{name}.tcss" for name in ("dialog", "code", *names)]
 
 
+class DialogFrame(Vertical):
+    """Box of a dialog."""
+
+    class Resized(Message):
+        """The size changed."""
+
+    def on_resize(self, event: Resize) -> None:
+        del event
+        self.post_message(self.Resized())
+
+
 class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
-    """Modal dialog.
+    """Modal dialog in a frame; `compose_content` yields its widgets.
 
     For `grace` seconds after it appears, and for a moment after any key that is not an answer, keys count as typing:
     they answer nothing and are forwarded to the prompt as `TypedAhead`.
     """
 
     CSS_PATH = stylesheets()
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("dialog")]
+    BINDINGS = bindings("dialog")
     VERTICAL_BREAKPOINTS = HEIGHTS
     AUTO_FOCUS = ""
     FIRST_FOCUS = "OptionList"
+    """Selector of the widget that answers."""
+    SCROLLED = "#text"
+    """Selector of the widget that the keys scroll."""
+    KEY_HINTS: tuple[str, ...] = ()
+    """Keys shown in the frame, as parts of a `hint`."""
 
     waiting = var(default=True, toggle_class="-waiting")
 
-    def __init__(self, *, grace: float = GRACE) -> None:
+    def __init__(self, *, grace: float = GRACE, frame_title: str | None = None) -> None:
         super().__init__()
         self._grace = grace
         self._typed = ""
-        self._title: str | None = None
+        self._frame_title = frame_title
         self._open = False
-        self._hears_since = 0.0
+        self._accepts_keys_since = 0.0
         self._burst: list[Key] = []
         self._answered = False
         self._close: Callable[[], object] | None = None
         self._timer: Timer | None = None
+
+    @property
+    def key_hints(self) -> tuple[str, ...]:
+        """Return the keys shown in the frame now."""
+        return self.KEY_HINTS
+
+    def compose(self) -> ComposeResult:
+        with DialogFrame(id="dialog") as frame:
+            frame.border_title = self._frame_title
+            frame.border_subtitle = hint(*self.key_hints) or None
+            yield from self.compose_content()
+
+    def compose_content(self) -> ComposeResult:
+        raise NotImplementedError
+
+    def show_keys(self) -> None:
+        """Update the keys in the frame."""
+        # The watcher of a reactive runs before the widgets exist.
+        for frame in self.query(DialogFrame):
+            frame.border_subtitle = hint(*self.key_hints)
 
     def on_mount(self) -> None:
         # A dialog withdrawn while it is mounted may lack its widgets.
@@ -75,7 +115,7 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
             self._wait(self._grace)
             self.watch_waiting(waiting=True)
         else:
-            self.listen()
+            self.accept_keys()
 
     def on_screen_resume(self) -> None:
         """Finish a pending close, or restore the focus, after a dialog above this one closed."""
@@ -88,27 +128,24 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
         """Called once when all widgets exist and before keys count as answers."""
 
     @property
-    def unsent(self) -> str:
+    def unsent_text(self) -> str:
         """Return unsent text, which would be lost with the dialog."""
         return ""
 
     @property
-    def unheard(self) -> str:
+    def unused_text(self) -> str:
         """Return unsent text that is not part of the given answer."""
-        return ""
+        return self.unsent_text
 
     def watch_waiting(self, waiting: bool) -> None:  # noqa: FBT001 - Textual's own way to call it
-        for frame in self.query("#dialog"):
-            if waiting and frame.border_title != NOT_YET:
-                self._title, frame.border_title = frame.border_title, NOT_YET
-            elif not waiting and frame.border_title == NOT_YET:
-                frame.border_title = self._title
+        for frame in self.query(DialogFrame):
+            frame.border_title = NOT_YET if waiting else self._frame_title
 
-    def listen(self) -> None:
+    def accept_keys(self) -> None:
         """Accept keys as answers from now on."""
         self.waiting = False
-        self._hears_since = time.monotonic()
-        self.give_back_typed()
+        self._accepts_keys_since = time.monotonic()
+        self.return_typed()
         self.focus_first()
 
     def focus_first(self) -> None:
@@ -126,7 +163,7 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
             event.stop()
             event.prevent_default()
             self._take(event)
-        elif event.time < self._hears_since:
+        elif event.time < self._accepts_keys_since:
             event.stop()
             self._take_late(event)
         elif event.is_printable and event.key not in self.active_bindings:
@@ -152,6 +189,13 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
             else:
                 answers.action_cursor_down()
 
+    def action_scroll(self, lines: int) -> None:
+        self.query_one(self.SCROLLED).scroll_relative(y=lines, animate=False)
+
+    def action_page(self, direction: int) -> None:
+        scrolled = self.query_one(self.SCROLLED)
+        (scrolled.scroll_page_up if direction < 0 else scrolled.scroll_page_down)(animate=False)
+
     def action_interrupt(self) -> None:
         """Copy the selection, or let the screen below stop its work."""
         field = self.focused
@@ -167,7 +211,7 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
         if self._answered:
             return
         self._answered = True
-        self.give_back_typed(self.unheard)
+        self.return_typed(self.unused_text)
         if self._owner.screen is self:
             self.dismiss(result)
         else:
@@ -179,20 +223,16 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
         if self._answered or not self.is_attached or self not in self._owner.screen_stack:
             return
         self._answered = True
-        self.give_back_typed(self.unsent if self._open else "")
+        self.return_typed(self.unsent_text if self._open else "")
         while self._owner.screen is not self:
             self._owner.screen.dismiss(None)
         self._owner.pop_screen()
 
-    def give_back_typed(self, text: str = "") -> None:
+    def return_typed(self, text: str = "") -> None:
         """Forward text typed for the prompt to the screen below, before this one closes."""
         typed, self._typed = self._typed + text, ""
         if typed:
             self._below.post_message(TypedAhead(typed))
-
-    def give_away(self) -> AbstractContextManager[None]:
-        """Return a context manager that releases the terminal to another program."""
-        return self._owner.suspend()
 
     @property
     def _below(self) -> Screen[object]:
@@ -229,4 +269,59 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
             self._timer.stop()
         self.waiting = True
         self.set_focus(None)
-        self._timer = self.set_timer(seconds, self.listen)
+        self._timer = self.set_timer(seconds, self.accept_keys)
+
+
+class DockedDialog(Dialog[ResultT], Generic[ResultT]):
+    """Docked dialog of limited height. It reports the covered rows to the screen below."""
+
+    BINDINGS = bindings("docked")
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-short"), (17, "-tall"), (36, "-roomy")]
+
+    def __init__(self, *, grace: float = GRACE, editor: str = "") -> None:
+        """`editor` is the user's editor command; empty: the default editor."""
+        super().__init__(grace=grace)
+        self._editor = editor
+
+    @property
+    def max_rows(self) -> int:
+        """Return the maximum height of the dialog."""
+        return self.size.height - max(2, min(MAX_CONVERSATION_ROWS, self.size.height // 4))
+
+    async def edit_text(self, text: str, file_name: str, clean: Callable[[str], str]) -> str:
+        """Return the text as changed in the user's editor and cleaned; empty, with a notification, if it is not."""
+        from cinch_tui.terminal.editor import Edited, EditorFailed, rewrite
+
+        match await rewrite(text, file_name, self._editor, self._owner.suspend):
+            case EditorFailed(reason, _):
+                self.notify(reason, severity="error", markup=False)
+            case Edited(edited) if (cleaned := clean(edited)) and cleaned != text:
+                return cleaned
+            case _:
+                self.notify("No changes made.", markup=False)
+        return ""
+
+    @on(DialogFrame.Resized)
+    def report_covered(self) -> None:
+        if not self._answered:
+            self._below.post_message(Covered(self.query_one("#dialog").outer_size.height))
+
+    def on_unmount(self) -> None:
+        # The next dialog of a batch may already be open and have reported its rows.
+        screens = self._owner.screen_stack
+        if not (screens and isinstance(screens[-1], DockedDialog)):
+            for screen in screens:
+                screen.post_message(Covered(0))
+
+    def action_scroll_conversation(self, lines: int) -> None:
+        self._below.post_message(ScrollConversation(lines))
+
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        self._scroll_by_wheel(event, -WHEEL_LINES)
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        self._scroll_by_wheel(event, WHEEL_LINES)
+
+    def _scroll_by_wheel(self, event: MouseScrollUp | MouseScrollDown, lines: int) -> None:
+        if event.screen_y < self.query_one("#dialog").region.y:
+            self.action_scroll_conversation(lines)

@@ -1,23 +1,28 @@
-"""Help screen: keys and commands."""
+"""Help: keys and commands as a screen, and as a panel next to the transcript."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
+from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
+from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.keybindings.keymap import bindings, hint, label_of, user_keys
+from cinch_tui.keybindings.table import KEYS
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from harness.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
 
 _TYPED = (
     ("@", "attach a file or folder of the project"),
@@ -57,21 +62,20 @@ class HelpScreen(Dialog[None]):
     """Scrollable, searchable help."""
 
     CSS_PATH = stylesheets("help")
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("help")]
+    SCROLLED = "#sections"
+    BINDINGS = bindings("help")
+    KEY_HINTS = ("↑ ↓ PgUp PgDn scroll", "help.find finds", "help.close closes")
 
     finding = var(default=False, toggle_class="-finding")
 
     def __init__(self, sections: Sequence[Section]) -> None:
-        super().__init__(grace=0)
+        super().__init__(grace=0, frame_title="Help")
         self._sections = sections
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="dialog") as dialog:
-            dialog.border_title = "Help"
-            dialog.border_subtitle = hint("↑ ↓ PgUp PgDn scroll", "help.find finds", "help.close closes")
-            yield Input(placeholder="find a key or a command", id="find", compact=True)
-            with VerticalScroll(id="sections"):
-                yield Static(Group(*_parts(self._sections)), id="rows", markup=False)
+    def compose_content(self) -> ComposeResult:
+        yield Input(placeholder="find a key or a command", id="find", compact=True)
+        with VerticalScroll(id="sections"):
+            yield Static(Group(*_parts(self._sections)), id="rows", markup=False)
 
     def focus_first(self) -> None:
         self.query_one("#find" if self.finding else "#sections").focus()
@@ -88,12 +92,6 @@ class HelpScreen(Dialog[None]):
             self.focus_first()
         else:
             self.answer(None)
-
-    def action_scroll(self, by: int) -> None:
-        self.query_one("#sections").scroll_relative(y=by, animate=False)
-
-    def action_page(self) -> None:
-        self.query_one("#sections").scroll_page_down(animate=False)
 
     @on(Input.Changed, "#find")
     def find(self, event: Input.Changed) -> None:
@@ -149,3 +147,54 @@ def _essentials() -> Iterator[tuple[str, str]]:
     for ids, description in _PRESSED:
         if label := " / ".join(filter(None, map(label_of, ids))):
             yield label, description
+
+
+WIDTH = 36
+LEAST_BESIDE = 84
+"""Minimum width of the transcript; on narrower terminals help is a full screen."""
+
+
+class HelpPanel(VerticalScroll, can_focus=False):
+    """Commands and keys; the prompt stays focused.
+
+    Hidden while the terminal is too narrow.
+    """
+
+    SCOPED_CSS = False
+    DEFAULT_CSS = """
+    HelpPanel {
+        dock: right;
+        width: 36;
+        height: 100%;
+        padding: 0 1;
+        border-left: vkey $foreground 40%;
+        background: $surface;
+        scrollbar-size-vertical: 1;
+    }
+    .-narrow HelpPanel { display: none; }
+    """
+
+    def compose(self) -> ComposeResult:
+        yield Static(Content("\n").join(_lines()), markup=False)
+
+
+def toggle_help(screen: Screen[object]) -> bool:
+    """Show or remove the panel; return False if the terminal is too narrow."""
+    if shown := screen.query(HelpPanel):
+        shown.remove()
+        return True
+    if screen.size.width < WIDTH + LEAST_BESIDE:
+        return False
+    screen.mount(HelpPanel())
+    return True
+
+
+def _lines() -> Iterator[Content]:
+    yield Content.styled(hint("chat.abort closes this", "chat.help shows all keys"), "$foreground-muted")
+    for group in builtin_commands().groups:
+        yield Content.styled(f"\n{group.title}", "bold underline")
+        for command in group.commands:
+            yield Content.assemble((command.usage, "bold"), f"  {command.summary}")
+    yield Content.styled("\nKeys", "bold underline")
+    for key in (key for key in KEYS if key.owner in ("prompt", "chat")):
+        yield Content.assemble((key.label, "bold"), f"  {key.description}")

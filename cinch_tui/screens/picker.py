@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
 from cinch_tui.fuzzy_match import rank_matches
-from cinch_tui.keybindings.keymap import bindings, hint
+from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.widgets.item_list import ItemList, ItemRow
@@ -48,7 +46,8 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
 
     CSS_PATH = stylesheets("picker")
     FIRST_FOCUS = "#filter"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("picker")]
+    BINDINGS = bindings("picker")
+    KEY_HINTS = ("type to filter", "Enter picks", "picker.cancel cancels")
 
     def __init__(
         self,
@@ -69,13 +68,11 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
         self._shown: list[Item[ValueT]] = list(items)
         self._start = next((index for index, item in enumerate(items) if item.value == current), 0)
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="dialog") as dialog:
-            dialog.border_subtitle = hint("type to filter", "Enter picks", "picker.cancel cancels")
-            yield Static(Content.assemble((one_line(self._heading), "bold")), id="heading", markup=False)
-            yield Input(placeholder="filter", id="filter", compact=True)
-            yield ItemList(id="items")
-            yield Static("", id="count", markup=False)
+    def compose_content(self) -> ComposeResult:
+        yield Static(Content.styled(one_line(self._heading), "bold"), id="heading", markup=False)
+        yield Input(placeholder="filter", id="filter", compact=True)
+        yield ItemList(id="items")
+        yield Static("", id="count", markup=False)
 
     def opened(self) -> None:
         self._show(self._start)
@@ -107,16 +104,15 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
         self._answer_with(event.index)
 
     @on(ItemList.Moved)
-    def tell(self) -> None:
+    def show_preview(self) -> None:
         if self._shown and not self._answered:
             self.preview(self._shown[self.query_one(ItemList).cursor].value)
 
     def action_move(self, by: int) -> None:
-        self.query_one(ItemList).move(by)
+        self.query_one(ItemList).action_move(by)
 
     def action_page(self, direction: int) -> None:
-        items = self.query_one(ItemList)
-        items.move(direction * max(1, items.size.height - 1))
+        self.query_one(ItemList).action_page(direction)
 
     def action_cancel(self) -> None:
         self.answer(None)
@@ -135,8 +131,8 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
         item = self._typed_item(query) if query.strip() else None
         if item is None or any(item.value == other.value for other in found):
             return found
-        is_whole = item.label == query.strip() and not any(item.label.casefold() in text for text in self._texts)
-        return [item, *found] if is_whole or not found else found
+        is_new = item.label == query.strip() and not any(item.label.casefold() in text for text in self._texts)
+        return [item, *found] if is_new or not found else found
 
     def _answer_with(self, place: int) -> None:
         if self._shown:
@@ -145,10 +141,8 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
     def _show(self, cursor: int) -> None:
         rows = [ItemRow(one_line(item.label), one_line(item.detail)) for item in self._shown]
         self.query_one(ItemList).show(rows, self._query, cursor)
-        self.query_one("#count", Static).update(
-            " · ".join(part for part in (self._count(), one_line(self._note)) if part)
-        )
-        self.tell()
+        self.query_one("#count", Static).update(" · ".join(filter(None, (self._count(), one_line(self._note)))))
+        self.show_preview()
 
     def _count(self) -> str:
         if not self._items:

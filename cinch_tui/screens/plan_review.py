@@ -6,18 +6,23 @@ from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 from textual.reactive import var
+from textual.strip import Strip
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from cinch_tui.keybindings.keymap import bindings, hint, label_of
-from cinch_tui.screens.dialog import GRACE, stylesheets
-from cinch_tui.screens.docked import CONVERSATION_HINT, DialogFrame, DockedDialog
+from cinch_tui.keybindings.keymap import bindings, label_of
+from cinch_tui.rendering.styles import DIFF_CLASSES
+from cinch_tui.screens.dialog import CONVERSATION_HINT, GRACE, DockedDialog, stylesheets
+from cinch_tui.transcript.lines import Line
+from cinch_tui.transcript.painting import painted
+from cinch_tui.transcript.replies import ReplyBlock, reply_lines
+from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, Ways, block_styles, component_class
 from cinch_tui.user_dialogs.approval_options import PLAN_ANSWERS
 from cinch_tui.widgets.answer_bar import Answer, AnswerBar
-from cinch_tui.widgets.markdown_text import MarkdownText
 from harness.user_requests import PlanDecision
 
 _HINT = ("plan.page_up plan.page_down scroll", CONVERSATION_HINT, "plan.back keeps planning")
@@ -25,47 +30,40 @@ _WRITING_HINT = ("Enter sends", "plan.back goes back")
 
 
 class PlanScreen(DockedDialog[PlanDecision]):
-    """Shows a plan. Esc keeps planning without feedback. `editor`: editor command; empty: the default editor."""
+    """Shows a plan. Esc keeps planning without feedback."""
 
     CSS_PATH = stylesheets("docked", "transcript", "plan_review")
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("plan")]
-    FIRST_FOCUS = "AnswerBar"
+    BINDINGS = bindings("plan")
+    SCROLLED = "#plan"
 
     explaining = var(default=False, toggle_class="-explaining")
 
     def __init__(self, plan: str, *, grace: float = GRACE, editor: str = "") -> None:
-        super().__init__(grace=grace)
+        super().__init__(grace=grace, editor=editor)
         self._proposed = plan
         self._plan = plan
-        self._editor = editor
-
-    def compose(self) -> ComposeResult:
-        with DialogFrame(id="dialog") as dialog:
-            dialog.border_subtitle = hint(*_HINT)
-            yield Static(Content.styled("Plan", "bold"), id="heading", markup=False)
-            with VerticalScroll(id="plan"):
-                yield MarkdownText(self._plan)
-            yield AnswerBar(
-                (Answer(action, label_of(f"plan.{action}"), text, short) for _, action, text, short in PLAN_ANSWERS),
-                id="answers",
-            )
-            yield Input(
-                placeholder=f"what to change? Enter sends, {label_of('plan.back')} goes back",
-                id="feedback",
-                compact=True,
-                select_on_focus=False,
-            )
 
     @property
-    def unsent(self) -> str:
+    def key_hints(self) -> tuple[str, ...]:
+        return _WRITING_HINT if self.explaining else _HINT
+
+    def compose_content(self) -> ComposeResult:
+        yield Static(Content.styled("Plan", "bold"), id="heading", markup=False)
+        with VerticalScroll(id="plan"):
+            yield MarkdownText(self._plan)
+        yield AnswerBar(
+            (Answer(action, label_of(f"plan.{action}"), text, short) for _, action, text, short in PLAN_ANSWERS),
+            id="answers",
+        )
+        placeholder = f"what to change? Enter sends, {label_of('plan.back')} goes back"
+        yield Input(placeholder=placeholder, id="feedback", compact=True, select_on_focus=False)
+
+    @property
+    def unsent_text(self) -> str:
         return self.query_one("#feedback", Input).value
 
-    @property
-    def unheard(self) -> str:
-        return self.unsent
-
-    def watch_explaining(self, explaining: bool) -> None:  # noqa: FBT001 - Textual's own way to call it
-        self.query_one("#dialog").border_subtitle = hint(*(_WRITING_HINT if explaining else _HINT))
+    def watch_explaining(self) -> None:
+        self.show_keys()
 
     def focus_first(self) -> None:
         self.query_one("#feedback" if self.explaining else "#answers").focus()
@@ -85,17 +83,10 @@ class PlanScreen(DockedDialog[PlanDecision]):
 
     @work(group="editor", exclusive=True)
     async def action_edit(self) -> None:
-        from cinch_tui.terminal.editor import Edited, EditorFailed, rewrite
-
-        match await rewrite(self._plan, "plan.md", self._editor, self.give_away):
-            case EditorFailed(reason, _):
-                self.notify(reason, severity="error", markup=False)
-            case Edited(text) if text.strip() and text != self._plan:
-                self._plan = text
-                self.query_one("#heading", Static).update(Content.styled("Plan (edited by you)", "bold"))
-                self.query_one(MarkdownText).update(text)
-            case _:
-                self.notify("No changes made.", markup=False)
+        if plan := await self.edit_text(self._plan, "plan.md", lambda text: text if text.strip() else ""):
+            self._plan = plan
+            self.query_one("#heading", Static).update(Content.styled("Plan (edited by you)", "bold"))
+            self.query_one(MarkdownText).update(plan)
 
     def action_keep_planning(self) -> None:
         self.explaining = True
@@ -108,13 +99,6 @@ class PlanScreen(DockedDialog[PlanDecision]):
         else:
             self.answer(PlanDecision(accepted=False))
 
-    def action_scroll(self, direction: int) -> None:
-        plan = self.query_one("#plan")
-        if direction < 0:
-            plan.scroll_page_up(animate=False)
-        else:
-            plan.scroll_page_down(animate=False)
-
     @on(AnswerBar.Chosen)
     async def take_chosen(self, event: AnswerBar.Chosen) -> None:
         await self.run_action(event.action)
@@ -124,3 +108,37 @@ class PlanScreen(DockedDialog[PlanDecision]):
         feedback = event.value.strip()
         event.input.clear()
         self.answer(PlanDecision(accepted=False, feedback=feedback))
+
+
+class MarkdownText(Widget):
+    """Text with the height of its lines; its container scrolls."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {component_class(name) for name in STYLE_NAMES} | DIFF_CLASSES
+    DEFAULT_CSS = "MarkdownText { height: auto; }"
+
+    def __init__(self, text: str, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(id=id)
+        self._reply = ReplyBlock(text)
+        self._look: BlockStyles | None = None
+
+    def update(self, text: str) -> None:
+        self._reply = ReplyBlock(text)
+        self.refresh(layout=True)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._look = None
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        del container, viewport
+        return len(self._lines(width))
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        lines = self._lines(width)
+        return painted(lines[y], width, self.rich_style) if y < len(lines) else Strip.blank(width, self.rich_style)
+
+    def _lines(self, width: int) -> list[Line]:
+        if self._look is None:
+            self._look = block_styles(self, Ways())
+        return reply_lines(self._reply, self._look, max(1, width))

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import ClassVar, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import var
@@ -20,8 +19,7 @@ from textual.widgets.option_list import Option
 
 from cinch_tui.keybindings.keymap import bindings, hint, label_of, user_keys
 from cinch_tui.rendering.safe_text import one_line
-from cinch_tui.screens.dialog import GRACE, stylesheets
-from cinch_tui.screens.docked import DialogFrame, DockedDialog
+from cinch_tui.screens.dialog import GRACE, DockedDialog, stylesheets
 from cinch_tui.user_dialogs.answer_form import AnswerForm, Blank
 from harness.ports.interaction import shortest_timeout
 from harness.terminal_text import escape_controls
@@ -36,7 +34,8 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
     """Question dialog. Esc returns from text entry to the choices, and from there skips the question."""
 
     CSS_PATH = stylesheets("docked", "question")
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("question")]
+    SCROLLED = "#prompt"
+    BINDINGS = bindings("question")
 
     writing: var[Writing] = var("")
 
@@ -46,16 +45,15 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
         self._timeout = shortest_timeout(questions)
         self._deadline = 0.0
 
-    def compose(self) -> ComposeResult:
-        with DialogFrame(id="dialog"):
-            yield Static("", id="tabs", markup=False)
-            with VerticalScroll(id="prompt", can_focus=False):
-                yield Static("", id="asked", markup=False)
-            yield OptionList(id="choices", markup=False, compact=True)
-            yield Input(id="text", compact=True, select_on_focus=False)
-            yield Static("", id="note", markup=False)
-            yield Static("", id="countdown", markup=False)
-            yield Static("", id="hint", classes="hint", markup=False)
+    def compose_content(self) -> ComposeResult:
+        yield Static("", id="tabs", markup=False)
+        with VerticalScroll(id="prompt", can_focus=False):
+            yield Static("", id="asked", markup=False)
+        yield OptionList(id="choices", markup=False, compact=True)
+        yield Input(id="text", compact=True, select_on_focus=False)
+        yield Static("", id="note", markup=False)
+        yield Static("", id="countdown", markup=False)
+        yield Static("", id="hint", classes="hint", markup=False)
 
     def opened(self) -> None:
         self._show()
@@ -66,12 +64,12 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
             self.set_timer(max(0.0, self._timeout), self.time_out)
 
     @property
-    def unsent(self) -> str:
+    def unsent_text(self) -> str:
         self._keep_draft()
         return "\n".join(text for each in self._sheet.blanks for text in each.written)
 
     @property
-    def unheard(self) -> str:
+    def unused_text(self) -> str:
         self._keep_draft()
         return "\n".join(text for each in self._sheet.blanks for text in each.unheard)
 
@@ -142,13 +140,6 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
             self._keep_draft()
             self._sheet.blank.answer = Answer("skipped")
             self._go_on()
-
-    def action_scroll(self, direction: int) -> None:
-        prompt = self.query_one("#prompt")
-        if direction < 0:
-            prompt.scroll_page_up(animate=False)
-        else:
-            prompt.scroll_page_down(animate=False)
 
     def time_out(self) -> None:
         """Answer with what was chosen so far; a draft goes to the prompt."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from cinch_tui.keybindings.keymap import bindings, hint
+from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from harness.terminal_text import escape_controls
 
-LOOK_AGAIN_SECONDS = 0.5
+UPDATE_SECONDS = 0.5
 
 
 class Reader(Dialog[None]):
@@ -22,7 +20,8 @@ class Reader(Dialog[None]):
 
     CSS_PATH = stylesheets("reader")
     FIRST_FOCUS = "#text"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("reader")]
+    BINDINGS = bindings("reader")
+    KEY_HINTS = ("↑ ↓ PgUp PgDn scroll", "reader.close closes")
 
     def __init__(self, title: str, text: Callable[[], str]) -> None:
         super().__init__(grace=0)
@@ -30,29 +29,20 @@ class Reader(Dialog[None]):
         self._text = text
         self._shown = ""
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="dialog") as dialog:
-            dialog.border_subtitle = hint("↑ ↓ PgUp PgDn scroll", "reader.close closes")
-            yield Static(self._heading, id="heading", markup=False)
-            with VerticalScroll(id="text"):
-                yield Static(id="words", markup=False)
+    def compose_content(self) -> ComposeResult:
+        yield Static(self._heading, id="heading", markup=False)
+        with VerticalScroll(id="text"):
+            yield Static(id="words", markup=False)
 
     def opened(self) -> None:
-        self._look()
+        self._update()
         self.query_one("#text").scroll_end(animate=False)
-        self.set_interval(LOOK_AGAIN_SECONDS, self._look)
+        self.set_interval(UPDATE_SECONDS, self._update)
 
     def action_close(self) -> None:
         self.answer(None)
 
-    def action_scroll(self, by: int) -> None:
-        self.query_one("#text").scroll_relative(y=by, animate=False)
-
-    def action_page(self, direction: int) -> None:
-        text = self.query_one("#text")
-        text.scroll_relative(y=direction * max(1, text.size.height - 1), animate=False)
-
-    def _look(self) -> None:
+    def _update(self) -> None:
         text = self._text()
         if text == self._shown:
             return

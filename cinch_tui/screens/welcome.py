@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from cinch_tui import __version__
-from cinch_tui.keybindings.keymap import bindings, hint
+from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
+from cinch_tui.screens.key_entry import KeyField
 from cinch_tui.screens.picker import Item, Picker
-from cinch_tui.widgets.key_field import KeyField
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -94,14 +93,15 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
     """Multi-step dialog; Esc goes one step back, and quits from the first."""
 
     CSS_PATH = stylesheets("welcome")
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("welcome")]
+    BINDINGS = bindings("welcome")
+    KEY_HINTS = ("↑ ↓ and Enter, or a digit", "welcome.back goes back")
 
     step: var[Step] = var("start", init=False)
 
     def __init__(
         self, find_servers: FindServers, check: CheckChoice, *, why: str = NO_MODEL, grace: float = GRACE
     ) -> None:
-        super().__init__(grace=grace)
+        super().__init__(grace=grace, frame_title=f"Welcome to cinch {__version__}")
         self._find_servers = find_servers
         self._check_choice = check
         self._why = why
@@ -109,17 +109,14 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
         self._address = ""
         self._models: list[UseLocal] = []
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="dialog") as dialog:
-            dialog.border_title = f"Welcome to cinch {__version__}"
-            dialog.border_subtitle = hint("↑ ↓ and Enter, or a digit", "welcome.back goes back")
-            with VerticalScroll(id="why", can_focus=False):
-                yield Static(Content(" ".join(self._why.split())), markup=False)
-            yield Static("", id="ask", markup=False)
-            yield OptionList(id="options", markup=False, compact=True)
-            yield Input(id="address", placeholder="https://…/v1", compact=True)
-            yield KeyField(id="key")
-            yield Static("", id="note", markup=False)
+    def compose_content(self) -> ComposeResult:
+        with VerticalScroll(id="why", can_focus=False):
+            yield Static(Content(" ".join(self._why.split())), markup=False)
+        yield Static("", id="ask", markup=False)
+        yield OptionList(id="options", markup=False, compact=True)
+        yield Input(id="address", placeholder="https://…/v1", compact=True)
+        yield KeyField(id="key")
+        yield Static("", id="note", markup=False)
 
     def opened(self) -> None:
         self.watch_step("start")

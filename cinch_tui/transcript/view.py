@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
@@ -41,7 +40,7 @@ SEEN_AFTER = 3.0
 class Transcript(BanneredSheet, can_focus=True):
     """The conversation."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("transcript")]
+    BINDINGS = bindings("transcript")
 
     @dataclass
     class LinkOpened(Message):

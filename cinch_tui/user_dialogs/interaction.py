@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from cinch_tui.screens.choice_dialogs import MAX_CHOICES, ShortList
 from cinch_tui.screens.dialog import GRACE, PAUSE, Dialog
 from cinch_tui.screens.picker import Item, Picker
-from cinch_tui.screens.short_list import MOST, ShortList
 from harness.user_requests import Answer, Approval, ApprovalRequest, PlanDecision, Question
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ async def pick(app: App[object], title: str, choices: Sequence[tuple[str, str]],
 
     A few choices are numbered, more can be filtered. To be called in a worker.
     """
-    if len(choices) <= MOST and not current:
+    if len(choices) <= MAX_CHOICES and not current:
         return await app.push_screen_wait(ShortList(title, choices))
     items = [Item(name, detail, name) for name, detail in choices]
     return await app.push_screen_wait(Picker(title, items, current=current))

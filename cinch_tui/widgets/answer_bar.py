@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import events
-from textual.binding import BindingType
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
@@ -41,7 +40,7 @@ class AnswerBar(Widget, can_focus=True):
     AnswerBar > .answer-bar--key { text-style: bold; color: $text-primary; }
     AnswerBar > .answer-bar--highlighted { background: $primary 25%; text-style: bold; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("answers")]
+    BINDINGS = bindings("answers")
 
     class Chosen(Message):
         """An answer was chosen with Enter or a click."""

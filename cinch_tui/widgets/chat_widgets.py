@@ -6,10 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from textual.containers import Container
+from textual.events import Resize
+
 from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.view import Transcript
 from cinch_tui.widgets.queue_line import QueueLine
-from cinch_tui.widgets.stage import Stage
 from cinch_tui.widgets.status_bar import StatusBar
 from cinch_tui.widgets.todo_panel import TodoPanel
 from cinch_tui.widgets.tool_panel import ToolPanel
@@ -101,3 +103,22 @@ class ChatWidgets:
     def _hide(self, channels: frozenset[Channel]) -> None:
         self.transcript.hidden_channels = channels
         self.set_status(hides=bool(channels & _THINKING))
+
+
+WIDE = 120
+SHORT = 9
+TINY = 4
+
+
+class Stage(Container):
+    """Arranges both side by side from `WIDE` columns on, else on top of each other.
+
+    Below the transcript, an unfocused panel shrinks to one line if there are fewer than `SHORT` rows, and is hidden
+    below `TINY` rows: the transcript has priority.
+    """
+
+    def on_resize(self, event: Resize) -> None:
+        is_wide = event.size.width >= WIDE
+        self.set_class(is_wide, "-wide")
+        self.set_class(not is_wide and event.size.height < SHORT, "-short")
+        self.set_class(not is_wide and event.size.height < TINY, "-tiny")

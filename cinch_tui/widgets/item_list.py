@@ -48,12 +48,11 @@ class ItemList(ScrollView):
 
     cursor = var(0)
 
+    @dataclass
     class Clicked(Message):
         """A row was clicked."""
 
-        def __init__(self, index: int) -> None:
-            super().__init__()
-            self.index = index
+        index: int
 
     class Moved(Message):
         """The cursor moved."""
@@ -76,8 +75,11 @@ class ItemList(ScrollView):
         self._follow()
         self.refresh(layout=True)
 
-    def move(self, by: int) -> None:
+    def action_move(self, by: int) -> None:
         self.cursor += by
+
+    def action_page(self, direction: int) -> None:
+        self.action_move(direction * max(1, self.size.height - 1))
 
     def validate_cursor(self, cursor: int) -> int:
         return max(0, min(cursor, len(self._rows) - 1))

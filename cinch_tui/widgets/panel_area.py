@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from textual.binding import BindingType
 from textual.message import Message
 
 from cinch_tui.keybindings.keymap import bindings, hint
@@ -13,40 +12,39 @@ from cinch_tui.widgets.item_list import ItemList, ItemRow
 from cinch_tui.widgets.panel_keys import PanelKeys
 from harness.lazy_dataclass import dataclass
 
-Deed: TypeAlias = Literal["open", "stop", "turn", "next", "previous", "close"]
+PanelAction: TypeAlias = Literal["open", "stop", "turn", "next", "previous", "close"]
 
 
 class PanelArea(ItemList, PanelKeys, can_focus=True, inherit_bindings=False):  # pyright: ignore[reportIncompatibleMethodOverride] - Textual's own classes disagree
     """List of panel rows. It does not interpret them: actions are posted as messages."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("panel")]
+    BINDINGS = bindings("panel")
 
     @dataclass
-    class Done(Message):
+    class ActionRequested(Message):
         """Perform an action, on the row with this key if it needs one."""
 
-        deed: Deed
+        action: PanelAction
         key: str
 
     def __init__(self) -> None:
         super().__init__()
         self._empty = ""
-        self._keys_inside = ""
+        self._keys = ""
 
-    def entitle(self, titles: Sequence[str], current: int, keys: str) -> None:
+    def set_titles(self, titles: Sequence[str], current: int, keys: str) -> None:
         """Show the titles of all panels, the current one, and its keys."""
         marked = (f"[b]‹{title}›[/b]" if place == current else title for place, title in enumerate(titles))
         self.border_title = " ".join(marked)
-        self._keys_inside = " · ".join(filter(None, (keys, hint("panel.next next", "panel.leave back"))))
-        self._tell_keys()
+        self._keys = " · ".join(filter(None, (keys, hint("panel.next next", "panel.leave back"))))
+        self._show_keys()
 
     def watch_has_focus(self, has_focus: bool) -> None:  # noqa: FBT001 - Textual's own way to call it
         super().watch_has_focus(has_focus)
-        self._tell_keys()
+        self._show_keys()
 
-    def _tell_keys(self) -> None:
-        way_in = hint("chat.focus_panel enters", "chat.next_panel next")
-        self.border_subtitle = self._keys_inside if self.has_focus else way_in
+    def _show_keys(self) -> None:
+        self.border_subtitle = self._keys if self.has_focus else hint("chat.focus_panel enters", "chat.next_panel next")
 
     def fill(self, rows: Sequence[ItemRow], empty: str, *, follow: bool) -> None:
         """Show these rows. The cursor stays on its row, or with `follow` at the end if it was there."""
@@ -55,15 +53,9 @@ class PanelArea(ItemList, PanelKeys, can_focus=True, inherit_bindings=False):  #
         place = len(rows) - 1 if follow and was_at_end else self._place_in(rows)
         self.show(rows or [ItemRow(empty, "")], "", max(0, place))
 
-    def action_move(self, by: int) -> None:
-        self.move(by)
-
-    def action_page(self, direction: int) -> None:
-        self.move(direction * max(1, self.size.height - 1))
-
-    def action_do(self, deed: Deed) -> None:
-        if not (self._empty and deed in ("open", "stop")):
-            self.post_message(self.Done(deed, self._key))
+    def action_do(self, action: PanelAction) -> None:
+        if not (self._empty and action in ("open", "stop")):
+            self.post_message(self.ActionRequested(action, self._key))
 
     def on_item_list_clicked(self, message: ItemList.Clicked) -> None:
         message.stop()

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal, TypeAlias
 
 from textual import events
-from textual.binding import BindingType
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
@@ -58,7 +57,7 @@ class QueueLine(PanelKeys, can_focus=True):
     QueueLine > .queue-line--chosen { background: $primary 25%; text-style: bold; }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("queue")]
+    BINDINGS = bindings("queue")
 
     waiting = var(default=False, toggle_class="-waiting")
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.events import Paste
 from textual.message import Message
@@ -23,7 +20,7 @@ KEYS = ("search.earlier search.later", "search.stay stays", "search.back back")
 
 
 class SearchInput(Input):
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("search")]
+    BINDINGS = bindings("search")
 
     def on_paste(self, event: Paste) -> None:
         event.text = event.text[: LONGEST - len(self.value)]

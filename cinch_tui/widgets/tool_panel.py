@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar, Literal, TypeAlias
 
 from textual import events
-from textual.binding import BindingType
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
@@ -29,7 +28,7 @@ _ROOM_FOR_HINT = 50
 
 CallState: TypeAlias = Literal["running", "done", "failed"]
 
-Deed: TypeAlias = Literal["cancel", "background", "show"]
+CallAction: TypeAlias = Literal["cancel", "background", "show"]
 
 _MARKS: dict[CallState, str] = {"running": "●", "done": "✓", "failed": "✗"}
 
@@ -50,7 +49,7 @@ class ToolPanel(PanelKeys, can_focus=True):
     Updates of unknown calls are ignored. While focused, one call is selected.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("tools")]
+    BINDINGS = bindings("tools")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "tool-panel--running",
         "tool-panel--done",
@@ -64,10 +63,10 @@ class ToolPanel(PanelKeys, can_focus=True):
     has_calls = var(default=False, toggle_class="-has-calls")
 
     @dataclass
-    class Done(Message):
+    class ActionRequested(Message):
         """Perform an action on a call."""
 
-        deed: Deed
+        action: CallAction
         call_id: str
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, fade_seconds: float = FADE_SECONDS) -> None:
@@ -184,11 +183,11 @@ class ToolPanel(PanelKeys, can_focus=True):
             at = calls.index(self._chosen) if self._chosen in calls else -by
             self._choose(calls[max(0, min(at + by, len(calls) - 1))])
 
-    def action_do(self, deed: Deed) -> None:
+    def action_do(self, action: CallAction) -> None:
         """Perform an action on the selected call; finished calls can only be shown."""
         call = self._calls.get(self._chosen)
-        if call is not None and (deed == "show" or call.state == "running"):
-            self.post_message(self.Done(deed, self._chosen))
+        if call is not None and (action == "show" or call.state == "running"):
+            self.post_message(self.ActionRequested(action, self._chosen))
 
     def _choose(self, call_id: str) -> None:
         """Select a call, or the newest running one if it is gone."""

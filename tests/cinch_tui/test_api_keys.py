@@ -13,8 +13,8 @@ from cinch_tui.api_keys.leak_check import provider_of, without_keys
 from cinch_tui.api_keys.provider_key import KeyAccepted, KeyRefused, KeyUnchecked, check_key
 from cinch_tui.app.app import CinchApp
 from cinch_tui.config.paths import find_paths
+from cinch_tui.screens.choice_dialogs import ShortList
 from cinch_tui.screens.key_entry import KeyEntry
-from cinch_tui.screens.short_list import ShortList
 from cinch_tui.transcript.blocks import NoticeBlock
 from providers.preset import presets
 

@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.widgets.answer_bar import AnswerBar
-from cinch_tui.widgets.diff_view import ViewPane
+from cinch_tui.widgets.view_pane import ViewPane
 from harness.messages import ToolCall
 from harness.risk import Risk, Rule
 from harness.user_requests import AllowAlways, AllowForSession, AllowOnce, Approval, ApprovalRequest, Denied
@@ -158,10 +158,10 @@ async def test_a_key_that_is_no_answer_is_taken_for_typing_and_so_is_what_follow
     app = Host(dialog)
 
     async with app.run_test() as pilot:
-        dialog.listen()
+        dialog.accept_keys()
         await pilot.press("w", "a", "y")
         assert app.results == []
-        dialog.listen()
+        dialog.accept_keys()
         await pilot.press("y")
 
     assert app.typed == ["way"]
@@ -173,9 +173,9 @@ async def test_a_stray_key_during_a_half_written_reason_focuses_the_reason_again
     app = Host(dialog)
 
     async with app.run_test(size=(80, 24)) as pilot:
-        dialog.listen()
+        dialog.accept_keys()
         await pilot.press("d", "n", "shift+tab", "w")
-        dialog.listen()
+        dialog.accept_keys()
         await pilot.press("o", "enter")
 
     assert app.typed == ["w"]

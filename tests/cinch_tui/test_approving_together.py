@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.widgets.answer_bar import AnswerBar
-from cinch_tui.widgets.diff_view import ViewPane
+from cinch_tui.widgets.view_pane import ViewPane
 from harness.messages import ToolCall
 from harness.risk import Risk, RiskLevel, Rule
 from harness.user_requests import (

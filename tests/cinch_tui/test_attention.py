@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from cinch_tui.notifications.notifications import APPROVE, QUESTION, REVIEW, Notifications
 from cinch_tui.notifications.presence import COMPOSING, IDLE, Presence
-from cinch_tui.notifications.watch import APPROVE, QUESTION, REVIEW, Notifications
 from harness.events import (
     AgentEnd,
     AgentStart,

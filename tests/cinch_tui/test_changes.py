@@ -14,8 +14,8 @@ from textual.widgets import OptionList, Static
 
 from cinch_tui.changes import Base, SessionChanges, changes_against_git
 from cinch_tui.screens.changes import ChangesScreen
-from cinch_tui.screens.confirmation import Confirmation
-from cinch_tui.widgets.review_pane import ReviewPane
+from cinch_tui.screens.choice_dialogs import Confirmation
+from cinch_tui.widgets.view_pane import ReviewPane
 from harness.errors import CinchError
 from harness.session.snapshots import Snapshots
 from harness.workspace.workspace import Workspace

@@ -14,9 +14,8 @@ from cinch_tui.commands.registry import Choice
 from cinch_tui.commands.session import SessionChoices
 from cinch_tui.user_input import UserInput
 from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, CommandCompletion, Completion, best
-from cinch_tui.widgets.prompt.history import PromptHistory
-from cinch_tui.widgets.prompt.history_file import MAX_ENTRIES
-from cinch_tui.widgets.prompt.mention_completion import MentionCompletion, list_paths
+from cinch_tui.widgets.prompt.history import MAX_ENTRIES, PromptHistory
+from cinch_tui.widgets.prompt.path_completion import MentionCompletion, list_paths
 from harness.errors import CinchError
 from harness.messages import Text, UserMessage
 

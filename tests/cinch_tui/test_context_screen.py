@@ -10,8 +10,8 @@ from textual.widgets import Static
 from cinch_tui.app.themes import BUILTIN_FOLDER, load_theme
 from cinch_tui.reports.context import report, whole_text
 from cinch_tui.screens.context import ContextScreen, texts_of
-from cinch_tui.widgets.diff_view import ViewPane
 from cinch_tui.widgets.item_list import ItemList
+from cinch_tui.widgets.view_pane import ViewPane
 from harness.context.breakdown import ContextInputs, breakdown
 from harness.messages import AssistantMessage, Message, Text, ToolCall, ToolResult, Usage, UserMessage, user
 from harness.ports.provider import ToolSpec

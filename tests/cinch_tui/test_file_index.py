@@ -10,9 +10,8 @@ from fakes.chat import until
 from fakes.hostile_repository import HostileRepository, bare_layout
 from fakes.prompt_app import PromptApp, type_text
 
-from cinch_tui.widgets.prompt.file_index import FileIndex, FileSearch
-from cinch_tui.widgets.prompt.file_list import list_paths, paths_at_work
-from cinch_tui.widgets.prompt.mention_completion import MentionCompletion
+from cinch_tui.widgets.prompt.path_completion import MentionCompletion
+from cinch_tui.widgets.prompt.project_files import FileIndex, FileSearch, list_paths, paths_at_work
 
 PATHS = ("Makefile", "readme.md", "src/", "src/main.py", "src/model/maker.py", "tests/test_main.py", "ünïcode/ä.py")
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from fakes.widget_app import WidgetApp
 
-from cinch_tui.widgets.context_gauge import ContextGauge, fill_of
+from cinch_tui.widgets.status_bar import ContextGauge, fill_of
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from cinch_tui.config.layers import Sources
 from cinch_tui.config.store import SettingStore
 from cinch_tui.keybindings.keymap import set_user_keys
 from cinch_tui.screens.question import QuestionScreen
-from cinch_tui.screens.settings import Hands, SettingsScreen
+from cinch_tui.screens.settings import SettingsActions, SettingsScreen
 from harness.user_requests import Choice, Question
 
 CHANGED = ("question.back", "question.next", "question.write", "settings.open_file", "settings.back")
@@ -32,7 +32,7 @@ def of_a_question(folder: Path) -> Host:
 
 def of_the_settings(folder: Path) -> Host:
     sources = Sources(folder / "config.toml", folder / "project.toml", {}, folder / "trust.json", {})
-    return Host(SettingsScreen(SettingStore(sources), Hands(lambda *_: None, lambda path: None, {}, dict)))
+    return Host(SettingsScreen(SettingStore(sources), SettingsActions(lambda *_: None, lambda path: None, {}, dict)))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from textual.events import Paste
 from textual.pilot import Pilot
 
 from cinch_tui.widgets.prompt.completion_popup import CompletionPopup
-from cinch_tui.widgets.prompt.history_search import HistorySearch
+from cinch_tui.widgets.prompt.history import HistorySearch
 
 SENT = ("fix the parser", "run the tests", "two\nlines of text", "run the tests", "explain Parser errors")
 

@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.widgets.answer_bar import AnswerBar
-from cinch_tui.widgets.review_pane import ReviewPane
+from cinch_tui.widgets.view_pane import ReviewPane
 from harness.messages import ToolCall
 from harness.risk import Risk
 from harness.user_requests import (

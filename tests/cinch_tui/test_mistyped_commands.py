@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from fakes.chat import chat, ready, until
 
-from cinch_tui.screens.short_list import ShortList
+from cinch_tui.screens.choice_dialogs import ShortList
 
 
 @pytest.mark.parametrize("typed", ["/exprt", "/qiut", "/quit now"])

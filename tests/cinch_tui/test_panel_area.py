@@ -6,9 +6,9 @@ from textual.pilot import Pilot
 
 from cinch_tui.transcript.replies import ReplyBlock
 from cinch_tui.transcript.view import Transcript
+from cinch_tui.widgets.chat_widgets import Stage
 from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.panel_area import PanelArea
-from cinch_tui.widgets.stage import Stage
 
 STYLES = ("transcript", "code", "panel")
 ROWS = [
@@ -27,8 +27,8 @@ class Listening(WidgetApp):
         super().__init__(*widgets, styles=STYLES)
         self.reported: list[tuple[str, str]] = []
 
-    def on_panel_area_done(self, message: PanelArea.Done) -> None:
-        self.reported.append((message.deed, message.key))
+    def on_panel_area_action_requested(self, message: PanelArea.ActionRequested) -> None:
+        self.reported.append((message.action, message.key))
 
 
 async def test_what_is_done_to_a_line_is_reported_with_its_key():
@@ -46,7 +46,7 @@ async def test_the_frame_says_which_keys_count_now():
     area = PanelArea()
     app = Listening(area)
     async with app.run_test(size=(80, 24)) as pilot:
-        area.entitle(["Jobs"], 0, "Enter output")
+        area.set_titles(["Jobs"], 0, "Enter output")
         outside = area.border_subtitle
         area.focus()
         await pilot.pause()
@@ -106,7 +106,7 @@ def test_panel_picture(snap_compare, theme: str, size: tuple[int, int]):
         block = ReplyBlock("The server runs in the **background**; the tests show one failure, which I look at next.")
         block.finish()
         transcript.add(block)
-        area.entitle(["Changes", "Jobs 1", "Agents", "Logs"], 1, "Enter output · x kills")
+        area.set_titles(["Changes", "Jobs 1", "Agents", "Logs"], 1, "Enter output · x kills")
         area.fill(ROWS, "", follow=False)
         area.focus()
         await pilot.pause()

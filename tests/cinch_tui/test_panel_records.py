@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from cinch_tui.cli.log import KEPT_RECENT, MOST_RECENT, RecentRecords, recent_records
-from cinch_tui.panels.registry import BESIDE, PANELS, find_panel
-from cinch_tui.panels.remembered import PanelLayout, recall_panels, remember_panels
+from cinch_tui.panels.builtin_panels import PANEL_CLASSES
+from cinch_tui.panels.panel import PANELS, find_panel
+from cinch_tui.panels.panel_manager import BESIDE, PanelLayout, recall_panels, remember_panels
 from cinch_tui.panels.sub_agents import MAX_AGENTS, SubAgents
 from harness.agent.guardrails import without_secrets
 from harness.events import (
@@ -136,4 +137,4 @@ def test_every_panel_has_a_name_of_its_own_and_can_be_found():
     assert len({spec.name for spec in PANELS}) == len(PANELS)
     assert [find_panel(spec.name) for spec in PANELS] == list(PANELS)
     assert find_panel("none") is None
-    assert all(spec.source for spec in BESIDE)
+    assert [spec.name for spec in BESIDE] == [*PANEL_CLASSES]

@@ -12,7 +12,7 @@ from textual.widgets import Static
 from cinch_tui.fuzzy_match import match_spans, rank_matches
 from cinch_tui.reports.formatting import DAY, ago
 from cinch_tui.screens.picker import Item, Picker
-from cinch_tui.screens.sessions import SessionPicker, pick_session
+from cinch_tui.screens.pickers import SessionPicker, pick_session
 from cinch_tui.widgets.item_list import ItemList
 from harness.session.index import SessionSummary
 

@@ -8,12 +8,11 @@ import pytest
 from fakes.dialogs import Host
 from textual.widgets import Static
 
-from cinch_tui.screens.plan_review import PlanScreen
+from cinch_tui.screens.plan_review import MarkdownText, PlanScreen
 from cinch_tui.transcript.history_blocks import show_result
 from cinch_tui.transcript.styles import BlockStyles
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.transcript.tool_lines import body_lines
-from cinch_tui.widgets.markdown_text import MarkdownText
 from harness.messages import Text, ToolResult
 from harness.user_requests import PlanDecision
 from harness.views import TextView

@@ -180,7 +180,7 @@ async def test_typing_for_the_prompt_is_not_taken_as_free_text():
 
     async with app.run_test() as pilot:
         await pilot.press("h", "i")
-        dialog.listen()
+        dialog.accept_keys()
         await pilot.press("A", "enter")
 
     assert app.typed == ["hi"]

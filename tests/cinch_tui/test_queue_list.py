@@ -12,7 +12,7 @@ from fakes.script import Hang, Reply
 from textual.pilot import Pilot
 
 from cinch_tui.app.app import CinchApp
-from cinch_tui.screens import panelled
+from cinch_tui.screens import conversation
 from cinch_tui.screens.chat import ChatScreen
 
 HEARD = ("heard next", "then this")
@@ -211,7 +211,7 @@ async def test_escape_stops_the_run_when_only_a_follow_up_is_queued(server: Mode
 async def test_escape_right_after_the_focused_list_became_empty_does_not_stop_the_run(
     server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, delay: float, *, stops: bool
 ) -> None:
-    monkeypatch.setattr(panelled, "ESCAPE_DELAY", delay)
+    monkeypatch.setattr(conversation, "ESCAPE_DELAY", delay)
     async with waiting(tmp_path) as (app, pilot):
         await pilot.press("alt+q")
         app.controller.agent.inbox.steering.clear()

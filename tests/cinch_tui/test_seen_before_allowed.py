@@ -10,8 +10,8 @@ from textual.events import MouseScrollUp
 from textual.widgets import Static
 
 from cinch_tui.screens.approval import ApprovalScreen
-from cinch_tui.screens.dialog_messages import Covered, ScrollConversation
-from cinch_tui.widgets.diff_view import ViewPane
+from cinch_tui.screens.screen import Covered, ScrollConversation
+from cinch_tui.widgets.view_pane import ViewPane
 from harness.messages import ToolCall
 from harness.risk import Risk, Rule
 from harness.user_requests import ApprovalRequest, Denied

@@ -7,7 +7,7 @@ from textual.selection import Selection
 from textual.widgets import Static
 
 from cinch_tui.screens.dialog import Dialog
-from cinch_tui.screens.selection_screen import SelectingScreen
+from cinch_tui.screens.screen import SelectingScreen
 
 
 class Reported(SelectingScreen[None]):

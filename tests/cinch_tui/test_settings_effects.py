@@ -13,10 +13,10 @@ from cinch_tui.config.names import APPLIED_BY_VIEW, AT_ONCE, NEXT_PROMPT, NEXT_S
 from cinch_tui.config.settings import Value
 from cinch_tui.rendering.styles import diff_styles
 from cinch_tui.screens.context import ContextScreen
+from cinch_tui.screens.help import HelpPanel
 from cinch_tui.screens.picker import Picker
 from cinch_tui.screens.setting_effects import SettingEffects
 from cinch_tui.screens.settings import SettingsScreen
-from cinch_tui.widgets.help_panel import HelpPanel
 from cinch_tui.widgets.status_bar import StatusLine
 
 

@@ -13,7 +13,7 @@ from cinch_tui.config.layers import Sources
 from cinch_tui.config.names import value_of
 from cinch_tui.config.settings import Settings, Value
 from cinch_tui.config.store import SettingStore
-from cinch_tui.screens.settings import Hands, SettingsScreen
+from cinch_tui.screens.settings import SettingsActions, SettingsScreen
 from cinch_tui.widgets.item_list import ItemList
 from harness.errors import CinchError
 
@@ -35,7 +35,7 @@ class Bench:
         # A picture must not depend on where the test runs.
         sources = Sources(self.file, folder / "project.toml", {}, folder / "trust.json", flags)
         self.live: dict[str, object] = {}
-        hands = Hands(self.apply, self.edit, {"ui.theme": self.pick}, lambda: self.live)
+        hands = SettingsActions(self.apply, self.edit, {"ui.theme": self.pick}, lambda: self.live)
         self.app = Host(SettingsScreen(SettingStore(sources), hands))
 
     def apply(self, settings: Settings, touched: frozenset[str]) -> None:

@@ -8,9 +8,9 @@ from textual.color import Color
 from textual.pilot import Pilot
 
 from cinch_tui.app.themes import theme_names
-from cinch_tui.widgets.context_gauge import ContextGauge
 from cinch_tui.widgets.status_bar import (
     Arrangement,
+    ContextGauge,
     Status,
     StatusBar,
     StatusLine,

@@ -27,8 +27,8 @@ class Listening(WidgetApp):
         super().__init__(panel, styles=("panel",))
         self.reported: list[tuple[str, str]] = []
 
-    def on_tool_panel_done(self, message: ToolPanel.Done) -> None:
-        self.reported.append((message.deed, message.call_id))
+    def on_tool_panel_action_requested(self, message: ToolPanel.ActionRequested) -> None:
+        self.reported.append((message.action, message.call_id))
 
 
 @pytest.fixture

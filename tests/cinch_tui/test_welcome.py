@@ -97,7 +97,7 @@ async def test_typing_a_prompt_while_it_appears_neither_picks_nor_leaves():
     async with app.run_test() as pilot:
         await pilot.press("f", "i", "x", "4", "enter", "escape")
         assert app.results == []
-        dialog.listen()
+        dialog.accept_keys()
         await pilot.press("4")
 
     assert app.typed == ["fix4"]

@@ -20,7 +20,7 @@ from cinch_tui.widgets.prompt.completion_popup import CompletionPopup
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.input import PromptInput
-from cinch_tui.widgets.prompt.mention_completion import MentionCompletion
+from cinch_tui.widgets.prompt.path_completion import MentionCompletion
 from cinch_tui.widgets.prompt.prompt import Prompt
 
 

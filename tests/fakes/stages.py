@@ -39,18 +39,16 @@ from cinch_tui.config.store import SettingStore
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.screens.changes import ChangesScreen
 from cinch_tui.screens.chat import ChatScreen
-from cinch_tui.screens.confirmation import Confirmation
+from cinch_tui.screens.choice_dialogs import Confirmation, ShortList
 from cinch_tui.screens.context import ContextScreen
 from cinch_tui.screens.help import HelpScreen
 from cinch_tui.screens.key_entry import KeyEntry
-from cinch_tui.screens.palette import Palette
 from cinch_tui.screens.picker import Item, Picker
+from cinch_tui.screens.pickers import Palette, SessionPicker
 from cinch_tui.screens.plan_review import PlanScreen
 from cinch_tui.screens.question import QuestionScreen
 from cinch_tui.screens.reader import Reader
-from cinch_tui.screens.sessions import SessionPicker
-from cinch_tui.screens.settings import Hands, SettingsScreen
-from cinch_tui.screens.short_list import ShortList
+from cinch_tui.screens.settings import SettingsActions, SettingsScreen
 from cinch_tui.screens.welcome import UseKey, WelcomeScreen
 from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.panel_area import PanelArea
@@ -215,7 +213,8 @@ async def settings(pilot: Pilot[object], app: CinchApp) -> None:
     own.write_text('[ui]\ntheme = "paper"  # by day\n\n[limits]\nmax_turns = 9\n')
     project.touch()
     sources = Sources(own, project, {}, Path("trust.json"), {})
-    await put(pilot, app, SettingsScreen(SettingStore(sources), Hands(lambda *_: None, lambda _: None, {}, dict)))
+    actions = SettingsActions(lambda *_: None, lambda _: None, {}, dict)
+    await put(pilot, app, SettingsScreen(SettingStore(sources), actions))
 
 
 async def context(pilot: Pilot[object], app: CinchApp) -> None:

@@ -1,12 +1,100 @@
-"""Prompt history of this project."""
+"""Prompt history of this project: its file, moving through it, and searching it."""
 
 from __future__ import annotations
 
+import json
+import logging
+import os
 from collections.abc import Mapping, Sequence
+from dataclasses import field
+from itertools import islice
 from pathlib import Path
+from typing import cast
 
+from cinch_tui.config.private_file import write_private
 from cinch_tui.images.image_store import ImageStore
 from cinch_tui.user_input import UserInput, UserInputLike, as_user_input
+from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, Completion, scattered
+from harness.lazy_dataclass import dataclass
+
+MAX_ENTRIES = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A prompt; `pictures` maps image marks in the text to names in the image store."""
+
+    text: str
+    pictures: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+logger = logging.getLogger(__name__)
+
+
+def read_entries(path: Path) -> list[Entry]:
+    """Return the saved entries, oldest first; at most `MAX_ENTRIES`."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        entries = [entry for line in lines if (entry := _decode(line))]
+        if len(entries) > MAX_ENTRIES:
+            entries = entries[-MAX_ENTRIES:]
+            write_private(path, "".join(map(_encode, entries)))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        logger.warning("the prompt history cannot be read: %s", error)
+        return []
+    return entries
+
+
+def size_of(path: Path) -> int:
+    """Return the file size in bytes; 0 if there is no file."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def append_entry(path: Path, entry: Entry) -> None:
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with open(handle, "a", encoding="utf-8") as file:  # noqa: PTH123  the mode is given with the descriptor
+            # Do not append to a line truncated by a crash.
+            file.write(_encode(entry) if _ends_clean(path) else "\n" + _encode(entry))
+    except OSError as error:
+        logger.warning("the prompt history cannot be written: %s", error)
+
+
+def _ends_clean(path: Path) -> bool:
+    with path.open("rb") as file:
+        if file.seek(0, os.SEEK_END) == 0:
+            return True
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
+
+
+def _encode(entry: Entry) -> str:
+    record: dict[str, object] = {"text": entry.text}
+    if entry.pictures:
+        record["pictures"] = dict(entry.pictures)
+    return json.dumps(record) + "\n"
+
+
+def _decode(line: str) -> Entry | None:
+    """Return the entry of a line; None if it is invalid."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    # JSON values are untyped; each level is checked.
+    fields = cast("dict[object, object]", record) if isinstance(record, dict) else {}
+    text, pictures = fields.get("text"), fields.get("pictures")
+    if not isinstance(text, str) or not text:
+        return None
+    named = cast("dict[object, object]", pictures) if isinstance(pictures, dict) else {}
+    return Entry(text, {mark: name for mark, name in named.items() if isinstance(mark, str) and isinstance(name, str)})
+
 
 MAX_WRITTEN_CHARACTERS = 20_000
 
@@ -34,7 +122,6 @@ class PromptHistory:
         """Add a sent prompt and reset the position."""
         # Late import: not needed before the first paint.
         from cinch_tui.api_keys.leak_check import without_keys
-        from cinch_tui.widgets.prompt.history_file import Entry, append_entry, size_of
 
         self._edits.clear()
         self._position = None
@@ -87,7 +174,6 @@ class PromptHistory:
         return UserInput(text, self._album.find_all(pictures)) if pictures and self._album else UserInput(text)
 
     def _entries(self) -> list[str]:
-        from cinch_tui.widgets.prompt.history_file import read_entries, size_of  # as above
 
         # Keep the entries stable while the user moves through them.
         if self._path is None or self._position is not None or size_of(self._path) == self._read_to:
@@ -98,3 +184,58 @@ class PromptHistory:
         self._loaded = [*(entry.text for entry in read if entry.text not in own), *self._own]
         self._pictures.update({entry.text: entry.pictures for entry in read})
         return self._loaded
+
+
+FOUND_HINT = ("history", "prompt.submit takes", "prompt.search_history older", "prompt.close_popup back")
+NO_MATCH_HINT = ("history: no matches", "prompt.close_popup back")
+_LONGEST_QUERY = 60
+_BEFORE_MATCH = 24
+_LONGEST_SHOWN = 400
+_LONGEST_SEARCHED = 2_000
+
+
+class HistorySearch:
+    """A search; `draft` is the prompt text, with placeholders, when it began."""
+
+    def __init__(self, entries: Sequence[str], draft: str) -> None:
+        self.draft = draft
+        newest = {entry: index for index, entry in enumerate(entries)}
+        self._indices = newest
+        order = sorted(newest.items(), key=lambda pair: -pair[1])
+        # Casefolded once, not per key; only the start of long texts is searched.
+        self._entries = [(entry[:_LONGEST_SEARCHED].casefold(), entry) for entry, _ in order]
+
+    def index_of(self, entry: str) -> int:
+        """Return the last index of the entry."""
+        return self._indices[entry]
+
+    def find(self, query: str) -> Completion | None:
+        """Return entries that contain all words of the query, else those with its letters in order."""
+        words = query.casefold().split()
+        found = tuple(islice((entry for text, entry in self._entries if _has(words, text)), MAX_CANDIDATES))
+        if not found:
+            fits = scattered("".join(words))
+            found = tuple(islice((entry for text, entry in self._entries if fits(text)), MAX_CANDIDATES))
+        candidates = tuple(Candidate(entry, shown=_shown(entry, words)) for entry in found)
+        return Completion(0, query, candidates) if candidates else None
+
+
+def is_query(draft: str) -> bool:
+    """Return True if the prompt text may serve as query: one short line."""
+    return len(draft) <= _LONGEST_QUERY and "\n" not in draft
+
+
+def _has(words: Sequence[str], text: str) -> bool:
+    # A generator expression is slower than the search itself.
+    for word in words:  # noqa: SIM110
+        if word not in text:
+            return False
+    return True
+
+
+def _shown(entry: str, words: Sequence[str]) -> str:
+    """Return the entry in one line, starting shortly before the first match."""
+    line = " ⏎ ".join(part.strip() for part in entry.splitlines())
+    place = min((at for word in words if (at := line.casefold().find(word)) >= 0), default=0)
+    start = place - _BEFORE_MATCH if place > 2 * _BEFORE_MATCH else 0
+    return f"{'…' if start else ''}{line[start : start + _LONGEST_SHOWN]}"

@@ -20,7 +20,7 @@ from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.images.image_loader import LoadedImage
-    from cinch_tui.widgets.prompt.vim_keys import VimKeys
+    from cinch_tui.widgets.prompt.vim.vim_keys import VimKeys
 
 # A restored prompt is shown completely up to this length.
 _MAX_SHOWN = 10_000
@@ -70,7 +70,7 @@ class PromptInput(LineInput):
     @uses_vim.setter
     def uses_vim(self, wanted: bool) -> None:
         # Late import: rarely used, and not needed before the first paint.
-        from cinch_tui.widgets.prompt.vim_keys import VimKeys
+        from cinch_tui.widgets.prompt.vim.vim_keys import VimKeys
 
         self._vim = VimKeys(self) if wanted else None
         self._tell()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from typing import ClassVar, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from textual.actions import SkipAction
-from textual.binding import BindingType
 from textual.widgets import TextArea
 
 from cinch_tui.keybindings.keymap import bindings
-from cinch_tui.widgets.prompt.kill_ring import KillRing
 from cinch_tui.widgets.prompt.line_edits import (
     Change,
     blank_word_start,
@@ -31,7 +30,7 @@ _Command: TypeAlias = Literal["kill", "yank", ""]
 class LineInput(TextArea, inherit_bindings=False):
     """Readline editing. Call `begin_command` before each key, since some keys depend on the previous one."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("line")]
+    BINDINGS = bindings("line")
 
     def __init__(self) -> None:
         super().__init__(highlight_cursor_line=False, tab_behavior="focus")
@@ -168,3 +167,28 @@ def _capital(word: str) -> str:
     """Capitalize the first letter, after leading punctuation."""
     start = next((index for index, letter in enumerate(word) if letter.isalnum()), 0)
     return word[:start] + word[start : start + 1].upper() + word[start + 1 :].lower()
+
+
+MAX_KILLS = 60
+
+
+class KillRing:
+    def __init__(self) -> None:
+        self._kills: deque[str] = deque(maxlen=MAX_KILLS)
+
+    def keep(self, text: str) -> None:
+        self._kills.append(text)
+
+    def join(self, text: str, *, before: bool) -> None:
+        """Extend the latest text: consecutive kills form one text."""
+        latest = self._kills.pop() if self._kills else ""
+        self._kills.append(text + latest if before else latest + text)
+
+    @property
+    def latest(self) -> str:
+        return self._kills[-1] if self._kills else ""
+
+    def turn(self) -> str:
+        """Rotate the ring; return the new latest text."""
+        self._kills.rotate(1)
+        return self.latest

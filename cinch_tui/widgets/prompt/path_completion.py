@@ -1,14 +1,17 @@
-"""Path completion in shell commands of the user, with Tab."""
+"""Completion of paths: in shell commands of the user, and after `@`."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
+import time
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, Completion, CompletionSource
+from cinch_tui.widgets.prompt.project_files import FileIndex, FileSearch, list_paths, paths_at_work
 
 _MOST_LOOKED_AT = 20_000
 # Blanks inside a path are escaped with a backslash, as in a shell.
@@ -55,3 +58,94 @@ def names_in(root: Path, folder: str, begun: str) -> list[str]:
 
 def _bare(word: str) -> str:
     return re.sub(r"\\(.)", r"\1", word)
+
+
+FRESH_SECONDS = 10.0
+# Slow listings are refreshed less often.
+_FRESH_FOR = 30
+_A_KEY = 0.015
+"""Maximum seconds of search per key; the search continues afterwards."""
+_MAX_USED = 50
+
+_MENTION = re.compile(r"""(?:^|[\s(\[{,;:=\'`])@(?P<path>"[^"]*|[^\s@"]*)$""")
+_OUTSIDE = ("/", "~/", "../", "./")
+
+
+class MentionCompletion:
+    """Completes from an in-memory index, filled by `load`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._index = FileIndex()
+        self._search: FileSearch | None = None
+        self._at_work: list[str] = []
+        self._used: list[str] = []
+        self._fresh_until = 0.0
+
+    @property
+    def is_stale(self) -> bool:
+        return time.monotonic() > self._fresh_until
+
+    @property
+    def goes_on(self) -> bool:
+        """Return True if the last search is unfinished: ask again."""
+        return self._search is not None and not self._search.is_done
+
+    @staticmethod
+    def is_asked(before: str) -> bool:
+        return _MENTION.search(before) is not None
+
+    def complete(self, before: str, *, one_line: bool) -> Completion | None:
+        del one_line
+        match = _MENTION.search(before)
+        if match is None:
+            return None
+        typed = match["path"]
+        wanted = typed.removeprefix('"')
+        paths = self._outside(wanted) if wanted.startswith(_OUTSIDE) else self._inside(wanted)
+        is_folder = wanted.endswith("/")
+        found = tuple(_candidate(path) for path in paths if not (is_folder and path == wanted))
+        # The folder itself may be meant, so Enter does not insist on its content.
+        return Completion(match.start("path"), wanted, found, insists=not is_folder) if found else None
+
+    def used(self, text: str) -> None:
+        """Record an accepted candidate; it is offered first from now on."""
+        path = text.strip('"')
+        self._used = [path, *(each for each in self._used if each != path)][:_MAX_USED]
+
+    async def load(self) -> None:
+        began = time.monotonic()
+        self._fresh_until = began + FRESH_SECONDS * _FRESH_FOR
+        self._at_work = await paths_at_work(self.root)
+        paths = await list_paths(self.root)
+        self._index = await asyncio.to_thread(FileIndex, paths)
+        self._search = None
+        self._fresh_until = time.monotonic() + max(FRESH_SECONDS, _FRESH_FOR * (time.monotonic() - began))
+
+    def _inside(self, wanted: str) -> list[str]:
+        favoured = list(dict.fromkeys((*self._used, *self._at_work)))
+        if not wanted:
+            self._search = None
+            near = self._index.first(MAX_CANDIDATES)
+            return list(dict.fromkeys((*favoured[: MAX_CANDIDATES // 2], *near)))[:MAX_CANDIDATES]
+        if self._search is None or self._search.query != wanted:
+            self._search = FileSearch(self._index, wanted)
+        self._search.go_on(_A_KEY)
+        return self._search.best(favoured)
+
+    def _outside(self, wanted: str) -> list[str]:
+        self._search = None
+        folder, _, name = wanted.rpartition("/")
+        return [f"{folder}/{each}" for each in names_in(self.root, f"{folder}/", name)]
+
+
+if TYPE_CHECKING:
+    _: type[CompletionSource] = MentionCompletion
+
+
+def _candidate(path: str) -> Candidate:
+    # The path continues after a folder.
+    is_folder = path.endswith("/")
+    if " " not in path:
+        return Candidate(path, then="" if is_folder else " ")
+    return Candidate(f'"{path}' if is_folder else f'"{path}"', then="" if is_folder else " ", shown=path)

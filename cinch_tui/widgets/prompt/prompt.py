@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import ClassVar, Self
+from typing import Self
 
 from textual import on
 from textual.actions import SkipAction
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.message import Message
 from textual.reactive import var
 from textual.widgets import TextArea
@@ -17,13 +16,11 @@ from textual.widgets import TextArea
 from cinch_tui.keybindings.keymap import bindings, hint, recognize_alt_keys
 from cinch_tui.user_input import UserInput, UserInputLike, as_user_input, join_inputs
 from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
-from cinch_tui.widgets.prompt.draft import Draft
-from cinch_tui.widgets.prompt.draft_keeper import DraftKeeper
-from cinch_tui.widgets.prompt.history import PromptHistory
-from cinch_tui.widgets.prompt.history_search import FOUND_HINT, NO_MATCH_HINT, HistorySearch, is_query
+from cinch_tui.widgets.prompt.draft import Draft, DraftKeeper
+from cinch_tui.widgets.prompt.history import FOUND_HINT, NO_MATCH_HINT, HistorySearch, PromptHistory, is_query
 from cinch_tui.widgets.prompt.input import PromptInput
-from cinch_tui.widgets.prompt.mention_completion import MentionCompletion
-from cinch_tui.widgets.prompt.pasting_field import PastingField
+from cinch_tui.widgets.prompt.path_completion import MentionCompletion
+from cinch_tui.widgets.prompt.prompt_field import PastingField
 from harness.lazy_dataclass import dataclass
 
 IDLE_HINT = ("Ask for a change", "/ commands", "@ files", "chat.help help")
@@ -48,7 +45,7 @@ class Prompt(PastingField):
     focus from a user who is typing.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("prompt")]
+    BINDINGS = bindings("prompt")
 
     run_is_on = var(default=False, toggle_class="-running")
     something_waits = var(default=False)

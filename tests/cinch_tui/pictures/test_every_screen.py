@@ -16,11 +16,8 @@ from textual.pilot import Pilot
 
 from cinch_tui.app.app import CinchApp
 from cinch_tui.screens.conversation import ConversationScreen
-from cinch_tui.screens.dialog import Dialog
-from cinch_tui.screens.docked import DockedDialog
-from cinch_tui.screens.paced_screen import PacedScreen
-from cinch_tui.screens.panelled import PanelledScreen
-from cinch_tui.screens.selection_screen import SelectingScreen
+from cinch_tui.screens.dialog import Dialog, DockedDialog
+from cinch_tui.screens.screen import FrameLimitedScreen, SelectingScreen
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 TERMINAL = {
@@ -31,7 +28,7 @@ TERMINAL = {
 }
 STILL = 0.06
 THEMES = ("cinch-dark", "cinch-light")
-PATTERNS = {ConversationScreen, Dialog, DockedDialog, PacedScreen, PanelledScreen, SelectingScreen}
+PATTERNS = {ConversationScreen, Dialog, DockedDialog, FrameLimitedScreen, SelectingScreen}
 """What other screens are made from, and nobody sees by itself."""
 
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from cinch_tui.widgets.prompt.line_edits import Change
-from cinch_tui.widgets.prompt.vim.command_parser import Command, MoreIsNeeded, NoCommand, read_command
 from cinch_tui.widgets.prompt.vim.motions import (
     STEPS,
     Motion,
@@ -18,12 +17,12 @@ from cinch_tui.widgets.prompt.vim.motions import (
     line_start,
     matching_bracket,
     resting,
+    span_of,
     to_letter,
     to_line,
     vertical,
 )
-from cinch_tui.widgets.prompt.vim.operators import Field, Hand, Span
-from cinch_tui.widgets.prompt.vim.text_objects import span_of
+from cinch_tui.widgets.prompt.vim.operators import Command, Field, Hand, MoreIsNeeded, NoCommand, Span, read_command
 
 Mode: TypeAlias = Literal["insert", "normal", "visual", "visual line"]
 Outcome: TypeAlias = Literal["taken", "left", "older", "newer"]

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from textual.app import App, ComposeResult
 from textual.widget import Widget
 
-from cinch_tui.screens.paced_screen import FRAME, PacedScreen
+from cinch_tui.screens.screen import FRAME, FrameLimitedScreen
 
 
 class Counter(Widget):
@@ -19,7 +19,7 @@ class Counter(Widget):
         return str(self.drawn)
 
 
-class Stage(PacedScreen):
+class Stage(FrameLimitedScreen):
     """On it time stands until it is moved; `looked` counts how often it was asked whether to paint."""
 
     now = 1000.0

@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from textual.message import Message
+
+from cinch_tui.notifications.channels import Notification, show_on_desktop, written
 from harness.events import (
     AgentEnd,
     AgentStart,
@@ -21,7 +24,12 @@ from harness.events import (
 )
 
 if TYPE_CHECKING:
+    from textual.app import App
+
+    from cinch_tui.config.options import Options
+    from cinch_tui.config.settings import UiSettings
     from cinch_tui.notifications.presence import Presence
+    from harness.events import Event
 
 PLAN = "the plan"
 APPROVE, QUESTION, REVIEW = "needs approval", "has a question", "plan ready for review"
@@ -113,3 +121,24 @@ class Notifications:
 def _in_words(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+class UserNotified(Message):
+    """Write a sequence to the terminal; posted to the app."""
+
+    def __init__(self, sequence: str) -> None:
+        super().__init__()
+        self.sequence = sequence
+
+
+def calling(app: App[object], presence: Presence, options: Options, ui: UiSettings) -> Callable[[Event], None]:
+    """Return the event handler that notifies the user of this session."""
+
+    def call(words: str) -> None:
+        about = Notification.about(options.cwd.name, words)
+        if sequence := written(ui.notify, about, options.environ):
+            app.post_message(UserNotified(sequence))
+        if "desktop" in ui.notify and "off" not in ui.notify:
+            show_on_desktop(about)
+
+    return Notifications(presence, call, ui.notify_after_s).receive

@@ -16,7 +16,7 @@ from cinch_tui.config.settings import Settings
 from cinch_tui.images.image_loader import attachments
 from cinch_tui.images.paste_handler import with_pictures
 from cinch_tui.notifications.channels import Notification, show_on_desktop
-from cinch_tui.notifications.watch import Notifications
+from cinch_tui.notifications.notifications import Notifications
 from cinch_tui.plain.interaction import LineInteraction
 from cinch_tui.plain.line_renderer import LineRenderer
 from cinch_tui.plain.menus import Menus

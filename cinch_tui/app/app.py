@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from cinch_tui.commands.registry import Registry
-    from cinch_tui.notifications.notifications import UserNotified
     from cinch_tui.terminal.first_frame import FirstFrame
     from cinch_tui.widgets.status_bar import StatusBar
 
@@ -131,12 +130,13 @@ class CinchApp(App[object]):
         # Imported once there is an agent.
         from cinch_tui.app.exit_summary import follow_resume_hint
         from cinch_tui.controller.status_command import status_line_updater
-        from cinch_tui.notifications.notifications import calling
+        from cinch_tui.notifications.notifications import notification_handler
 
         assembly = self.controller.assembly
         assembly.agent.subscribe(follow_resume_hint(assembly, self.guard.say))
         assembly.agent.subscribe(status_line_updater(self.controller))
-        assembly.agent.subscribe(calling(self, self.controller.presence, self._options, self._settings.ui))
+        presence, ui = self.controller.presence, self._settings.ui
+        assembly.agent.subscribe(notification_handler(self._write_to_terminal, presence, self._options, ui))
 
     def action_command_palette(self) -> None:
         # Not needed at start.
@@ -208,9 +208,9 @@ class CinchApp(App[object]):
             self.controller.presence.typed()
         await super().on_event(event)
 
-    def on_user_notified(self, message: UserNotified) -> None:
+    def _write_to_terminal(self, sequence: str) -> None:
         if self._driver is not None and not self.is_headless:
-            self._driver.write(message.sequence)
+            self._driver.write(sequence)
 
     def on_app_blur(self) -> None:
         self.controller.presence.is_looking = False

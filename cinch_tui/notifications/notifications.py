@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from textual.message import Message
-
 from cinch_tui.notifications.channels import Notification, show_on_desktop, written
 from harness.events import (
     AgentEnd,
@@ -24,12 +22,9 @@ from harness.events import (
 )
 
 if TYPE_CHECKING:
-    from textual.app import App
-
     from cinch_tui.config.options import Options
     from cinch_tui.config.settings import UiSettings
     from cinch_tui.notifications.presence import Presence
-    from harness.events import Event
 
 PLAN = "the plan"
 APPROVE, QUESTION, REVIEW = "needs approval", "has a question", "plan ready for review"
@@ -123,22 +118,16 @@ def _in_words(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-class UserNotified(Message):
-    """Write a sequence to the terminal; posted to the app."""
+def notification_handler(
+    write: Callable[[str], None], presence: Presence, options: Options, ui: UiSettings
+) -> Callable[[Event], None]:
+    """Return the event handler that notifies the user of this session; `write` sends a sequence to the terminal."""
 
-    def __init__(self, sequence: str) -> None:
-        super().__init__()
-        self.sequence = sequence
-
-
-def calling(app: App[object], presence: Presence, options: Options, ui: UiSettings) -> Callable[[Event], None]:
-    """Return the event handler that notifies the user of this session."""
-
-    def call(words: str) -> None:
-        about = Notification.about(options.cwd.name, words)
-        if sequence := written(ui.notify, about, options.environ):
-            app.post_message(UserNotified(sequence))
+    def notify(text: str) -> None:
+        notification = Notification.about(options.cwd.name, text)
+        if sequence := written(ui.notify, notification, options.environ):
+            write(sequence)
         if "desktop" in ui.notify and "off" not in ui.notify:
-            show_on_desktop(about)
+            show_on_desktop(notification)
 
-    return Notifications(presence, call, ui.notify_after_s).receive
+    return Notifications(presence, notify, ui.notify_after_s).receive

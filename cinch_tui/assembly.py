@@ -6,10 +6,12 @@ import asyncio
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterator, Set
-from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.config.agent_options import agent_options
@@ -25,7 +27,6 @@ from harness.errors import ConfigError, SessionLocked
 from harness.execution.spill import forget_old_spills
 from harness.instructions.loading import build_system_prompt, describe_environment, load_instructions, quoted
 from harness.jobs import lost_jobs, lost_jobs_notice
-from harness.lazy_dataclass import dataclass
 from harness.messages import Message, new_id
 from harness.ports.interaction import UserInteraction
 from harness.ports.provider import Model
@@ -58,8 +59,7 @@ class NoModel(ConfigError):
         self.is_mistake = is_mistake
 
 
-@dataclass(slots=True)
-class Assembly:
+class Assembly(Struct):
     """An agent with its workspace, keys and session."""
 
     options: Options
@@ -70,7 +70,7 @@ class Assembly:
     originals: Snapshots
     store: SessionStore | None = None
     loaded: LoadedSession | None = None
-    warnings: list[str] = field(default_factory=list[str])
+    warnings: list[str] = []
 
     instructions: str = ""
     """The part of the system prompt that comes from instruction files."""

@@ -11,9 +11,10 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from harness.agent.guardrails import find_secrets
 from harness.errors import CinchError
-from harness.lazy_dataclass import dataclass
 from harness.messages import Image, Text, UserContent
 from harness.views import ListingView
 
@@ -37,8 +38,7 @@ _SECRET_FOLDERS = frozenset((".ssh", ".gnupg", ".aws", ".git"))
 _SAMPLES = (".example", ".sample", ".template", ".dist")
 
 
-@dataclass(frozen=True, slots=True)
-class AttachedFiles:
+class AttachedFiles(Struct, frozen=True):
     """Result of attaching the files of a prompt."""
 
     content: tuple[UserContent, ...] = ()

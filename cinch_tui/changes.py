@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from harness.errors import CinchError, FileNotText, NotAFile
-from harness.lazy_dataclass import dataclass
 from harness.session.snapshots import Snapshots
 from harness.views import DiffView
 from harness.workspace.disk import read_regular
@@ -26,8 +27,7 @@ SECONDS = 20.0
 Base: TypeAlias = Literal["session", "git"]
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     """A changed file."""
 
     path: Path

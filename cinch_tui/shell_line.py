@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from harness.messages import Text, UserMessage, new_id
 from harness.ports.interaction import NonInteractive
 from harness.ports.tool import ToolContext, ToolOutput
@@ -24,8 +25,7 @@ _REPORT_HEADS = (REPORT_HEAD, "The person ran this command themselves, in the pr
 """The current wording, and that of older session files."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShellLine:
+class ShellLine(Struct, frozen=True):
     """A shell command; the model does not see the output of a private one."""
 
     command: str

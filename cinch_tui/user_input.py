@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, TypeAlias
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from harness.messages import Image, UserContent, UserMessage
@@ -19,16 +19,14 @@ _UNNAMED = "picture"
 _LONGEST_NAME = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(Struct, frozen=True):
     """An image, and the `mark` that represents it in a text."""
 
     mark: str
     image: Image
 
 
-@dataclass(frozen=True, slots=True)
-class UserInput:
+class UserInput(Struct, frozen=True):
     text: str
     images: tuple[Attachment, ...] = ()
 

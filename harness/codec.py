@@ -7,7 +7,6 @@ a newer one wrote. Written by hand because pydantic must not be imported before 
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import re
@@ -15,6 +14,8 @@ import types
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
 
 from harness.errors import ConfigError
 from harness.messages import JsonObject, JsonValue, Message
@@ -69,15 +70,19 @@ def tag_of(kind: type) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
+def _is_struct(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Struct)
+
+
 @cache
-def _field_names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind))
+def _field_names(kind: type[Struct]) -> tuple[str, ...]:
+    return kind.__struct_fields__
 
 
 def _encode(value: object) -> JsonValue:
     if value is None or isinstance(value, str | int | float | bool):
         return value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if isinstance(value, Struct):
         encoded: JsonObject = {"type": tag_of(type(value))}
         for name in _field_names(type(value)):
             item = getattr(value, name)
@@ -100,7 +105,7 @@ Reader: TypeAlias = Callable[[JsonValue], Any]
 @cache
 def _reader(hint: Any) -> Reader:
     origin = get_origin(hint)
-    if dataclasses.is_dataclass(hint):
+    if _is_struct(hint):
         return _dataclass_reader(hint)
     if origin in (Union, types.UnionType):
         return _union_reader(get_args(hint))
@@ -148,8 +153,8 @@ def _nothing(kind: Any) -> dict[str, None]:
 
 
 def _union_reader(options: tuple[Any, ...]) -> Reader:
-    tagged = {tag_of(option): _reader(option) for option in options if dataclasses.is_dataclass(option)}
-    plain = [_reader(option) for option in options if option is not type(None) and not dataclasses.is_dataclass(option)]
+    tagged = {tag_of(option): _reader(option) for option in options if _is_struct(option)}
+    plain = [_reader(option) for option in options if option is not type(None) and not _is_struct(option)]
     may_be_none = type(None) in options
 
     def read(data: JsonValue) -> Any:

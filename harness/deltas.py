@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.messages import Citation, StopReason, Usage
 
 BlockKind: TypeAlias = Literal["text", "thinking", "tool_call"]
 
 
-@dataclass(frozen=True, slots=True)
-class BlockStart:
+class BlockStart(Struct, frozen=True):
     """Start of a content block."""
 
     index: int
@@ -24,8 +24,7 @@ class BlockStart:
     """Name of the called tool; empty for other blocks."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockDelta:
+class BlockDelta(Struct, frozen=True):
     """Next piece of a content block."""
 
     index: int
@@ -34,8 +33,7 @@ class BlockDelta:
     """Text, thinking, or a piece of a tool call's arguments as JSON text."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockEnd:
+class BlockEnd(Struct, frozen=True):
     """End of a content block."""
 
     index: int
@@ -48,8 +46,7 @@ class BlockEnd:
     """Sources of a text block."""
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """End of a reply."""
 
     stop_reason: StopReason

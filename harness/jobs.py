@@ -9,15 +9,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from dataclasses import field
 from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias
+
+from msgspec import Struct, field
 
 from harness.concurrency.cancellation import cancel_tasks
 from harness.concurrency.threads import call_in, settle
 from harness.events import Event, JobEnded, JobStarted, Notice
 from harness.inbox import Queue
-from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue, Message, Text, ToolResult, UserMessage
 
 MAX_RUNNING = 20
@@ -48,8 +48,7 @@ class JobOutput(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class JobSpec:
+class JobSpec(Struct, frozen=True):
     """A command to run."""
 
     call_id: str
@@ -62,8 +61,7 @@ class JobSpec:
     """Runs the command and returns its exit code; cleans up when cancelled."""
 
 
-@dataclass(slots=True, eq=False)
-class Job:
+class Job(Struct, eq=False):
     """A command that is running or has ended; it has an `id` once it is in the background."""
 
     spec: JobSpec
@@ -113,13 +111,12 @@ def _ignore_event(event: Event) -> None:
     del event
 
 
-@dataclass(slots=True)
-class _SharedState:
+class _SharedState(Struct):
     """State shared by all who use a registry."""
 
     publish: Callable[[Event], None]
-    foreground: list[Job] = field(default_factory=list[Job])
-    background: list[Job] = field(default_factory=list[Job])
+    foreground: list[Job] = []
+    background: list[Job] = []
     count: int = 0
 
 

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from harness.thinking_level import ThinkingLevel
 from harness.views import View
 
-JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
+if TYPE_CHECKING:
+    JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
+else:
+    JsonValue = Any  # msgspec cannot resolve a recursive alias
 JsonObject: TypeAlias = dict[str, JsonValue]
 
 StopReason: TypeAlias = Literal["stop", "length", "tool_use", "aborted", "error"]
@@ -25,8 +28,7 @@ def new_id() -> str:
     return str(uuid.uuid4())
 
 
-@dataclass(frozen=True, slots=True)
-class Citation:
+class Citation(Struct, frozen=True):
     """Source cited by a model."""
 
     url: str
@@ -41,8 +43,7 @@ class Citation:
     """End of the cited range, exclusive."""
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """Text written by the user, the model or a tool."""
 
     text: str
@@ -53,8 +54,7 @@ class Text:
     """Sources; never sent back to a model."""
 
 
-@dataclass(frozen=True, slots=True)
-class Thinking:
+class Thinking(Struct, frozen=True):
     """Thinking of the model."""
 
     text: str
@@ -65,8 +65,7 @@ class Thinking:
     """Thinking encrypted by the vendor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(Struct, frozen=True):
     """Image."""
 
     media_type: str
@@ -75,8 +74,7 @@ class Image:
     """Base64-encoded content."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """Tool call of the model."""
 
     id: str
@@ -91,8 +89,7 @@ class ToolCall:
     """Vendor signature; see `Text.signature`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """Cost in US dollars by category."""
 
     input: float = 0.0
@@ -117,8 +114,7 @@ class Cost:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Token usage of one reply, or the sum of several."""
 
     input: int = 0
@@ -156,8 +152,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSpec:
+class ModelSpec(Struct, frozen=True):
     """Model, thinking level and API address."""
 
     provider: str
@@ -180,8 +175,7 @@ UserContent: TypeAlias = Text | Image
 AssistantContent: TypeAlias = Text | Thinking | ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class UserMessage:
+class UserMessage(Struct, frozen=True):
     """Message of the user, or of the program on the user's behalf."""
 
     content: tuple[UserContent, ...]
@@ -198,8 +192,7 @@ class UserMessage:
         return text_of(self.content)
 
 
-@dataclass(frozen=True, slots=True)
-class AssistantMessage:
+class AssistantMessage(Struct, frozen=True):
     """Reply of a model."""
 
     content: tuple[AssistantContent, ...]
@@ -230,8 +223,7 @@ class AssistantMessage:
         return tuple(block for block in self.content if isinstance(block, ToolCall))
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True):
     """Result of a tool call; every call has exactly one."""
 
     call_id: str
@@ -256,8 +248,7 @@ class ToolResult:
         return text_of(self.content)
 
 
-@dataclass(frozen=True, slots=True)
-class CustomMessage:
+class CustomMessage(Struct, frozen=True):
     """Message of the application, stored in the conversation and never sent to a model."""
 
     kind: str

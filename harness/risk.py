@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
 
 RiskLevel: TypeAlias = Literal["none", "read", "edit", "execute", "dangerous", "forbidden"]
 """Risk of a call, from harmless to never allowed.
@@ -27,8 +27,7 @@ Access: TypeAlias = Literal["by_level", "shared", "read", "exclusive"]
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Risk:
+class Risk(Struct, frozen=True):
     """Risk assessment of one call: what it may read, change or run."""
 
     level: RiskLevel
@@ -59,8 +58,7 @@ class Risk:
         return self.level not in ("none", "read")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A permission rule."""
 
     tool: str

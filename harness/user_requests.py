@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.messages import JsonObject, ToolCall
 from harness.risk import Risk, Rule
 from harness.views import View
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalRequest:
+class ApprovalRequest(Struct, frozen=True):
     """A tool call that needs approval."""
 
     call: ToolCall
@@ -41,34 +40,30 @@ class ApprovalRequest:
     """True if the user already revised the call."""
     exact_rule: str = ""
     """Description of the rule that `AllowAlways(exact=True)` adds; empty if there is none."""
-    position: int = field(default=1, compare=False)
+    position: int = 1
     """Position among the calls of the reply that need approval, from 1."""
-    total: int = field(default=1, compare=False)
+    total: int = 1
     """Number of calls of the reply that need approval."""
-    others: tuple[ApprovalRequest, ...] = field(default=(), compare=False)
+    others: tuple[ApprovalRequest, ...] = ()
     """The other calls of the reply that are still pending; `BatchApproval` may answer them too."""
 
 
-@dataclass(frozen=True, slots=True)
-class AllowOnce:
+class AllowOnce(Struct, frozen=True):
     """Allow this call."""
 
 
-@dataclass(frozen=True, slots=True)
-class AllowForSession:
+class AllowForSession(Struct, frozen=True):
     """Allow the call, and everything that `ApprovalRequest.session` covers until the session ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class AllowAlways:
+class AllowAlways(Struct, frozen=True):
     """Allow the call and store a permission rule for this project."""
 
     exact: bool = False
     """True to store a rule that covers only this exact call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Denied:
+class Denied(Struct, frozen=True):
     """Deny the call."""
 
     reason: str = ""
@@ -77,24 +72,21 @@ class Denied:
     """True if no user was available to ask, as in print mode."""
 
 
-@dataclass(frozen=True, slots=True)
-class AllowWithArguments:
+class AllowWithArguments(Struct, frozen=True):
     """Allow the call with other arguments."""
 
     arguments: JsonObject
     """Replacement arguments."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProposeRevision:
+class ProposeRevision(Struct, frozen=True):
     """Revise the call and ask for approval again."""
 
     text: str
     """Replacement for what was displayed: the content of the file, or the command."""
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedHunk:
+class RejectedHunk(Struct, frozen=True):
     """A hunk excluded from an edit."""
 
     number: int
@@ -103,8 +95,7 @@ class RejectedHunk:
     """Reason, sent to the model."""
 
 
-@dataclass(frozen=True, slots=True)
-class AllowHunks:
+class AllowHunks(Struct, frozen=True):
     """Allow the displayed edit except for some hunks."""
 
     rejected: tuple[RejectedHunk, ...]
@@ -116,8 +107,7 @@ ApprovalDecision: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CallApproval:
+class CallApproval(Struct, frozen=True):
     """Decision on one call of a batch."""
 
     call_id: str
@@ -126,8 +116,7 @@ class CallApproval:
     """The decision."""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchApproval:
+class BatchApproval(Struct, frozen=True):
     """Decisions on several calls of a reply: the requested one, its `others`, or both.
 
     Each decision covers only what was displayed. A call that changed in the meantime is asked about again; so is a
@@ -141,8 +130,7 @@ class BatchApproval:
 Approval: TypeAlias = ApprovalDecision | BatchApproval
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """One choice of a question."""
 
     label: str
@@ -153,8 +141,7 @@ class Choice:
     """Initial text if the user edits the choice; empty: the label."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A question of the model to the user. Without choices, the answer is free text."""
 
     prompt: str
@@ -165,7 +152,7 @@ class Question:
     """True if the user may edit a choice."""
     timeout: float | None = None
     """Time limit in seconds; None: unlimited."""
-    asker: str = field(default="", compare=False)
+    asker: str = ""
     """Name of the subagent that asks; empty for the agent itself."""
     header: str = ""
     """Title of one or two words."""
@@ -177,8 +164,7 @@ class Question:
     """True if the user may type an answer instead of selecting a choice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The user's answer to a question."""
 
     status: Literal["selected", "edited", "free_text", "skipped", "timed_out"]
@@ -193,8 +179,7 @@ class Answer:
     """Text typed in addition to the selected choices."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanDecision:
+class PlanDecision(Struct, frozen=True):
     """The user's decision on a plan."""
 
     accepted: bool

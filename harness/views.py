@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class TextView:
+class TextView(Struct, frozen=True):
     """Plain text."""
 
     text: str
@@ -17,8 +16,7 @@ class TextView:
     """Name of a lexer, such as `python`, if the text is code."""
 
 
-@dataclass(frozen=True, slots=True)
-class DiffView:
+class DiffView(Struct, frozen=True):
     """Change of a file."""
 
     path: str
@@ -29,8 +27,7 @@ class DiffView:
     """Text after; None for a deleted file."""
 
 
-@dataclass(frozen=True, slots=True)
-class TerminalView:
+class TerminalView(Struct, frozen=True):
     """Command and its output."""
 
     command: str
@@ -45,8 +42,7 @@ class TerminalView:
     """Number of characters missing from a long output; while the command runs, from its start."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListingView:
+class ListingView(Struct, frozen=True):
     """List of paths or matches."""
 
     title: str
@@ -57,19 +53,16 @@ class ListingView:
     """Number of items before truncation."""
 
 
-@dataclass(frozen=True, slots=True)
-class TodoItem:
+class TodoItem(Struct, frozen=True):
     content: str
     status: Literal["pending", "in_progress", "completed"]
 
 
-@dataclass(frozen=True, slots=True)
-class TodoView:
+class TodoView(Struct, frozen=True):
     items: tuple[TodoItem, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ImageView:
+class ImageView(Struct, frozen=True):
     """Image file."""
 
     path: str

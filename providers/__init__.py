@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 try:
     import harness.errors  # pyright: ignore[reportUnusedImport] only to see that it is ours
 except ImportError as error:
@@ -11,7 +13,6 @@ except ImportError as error:
     raise ImportError(message) from error
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 from urllib.parse import urlsplit

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
+from msgspec.structs import replace
+
 from harness.errors import AuthenticationFailed
-from harness.lazy_dataclass import dataclass
+from harness.redacted import Redacted
 from providers.preset import Preset, Secret
 
 if TYPE_CHECKING:
@@ -27,17 +28,18 @@ class Wire(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Redacted, frozen=True):
     """Address and key of a service; its repr never shows the key."""
+
+    _hidden = ("wire", "session_token")
 
     preset: Preset
     base_url: str
     secret: Secret | None = None
-    wire: Wire | None = field(default=None, repr=False, compare=False)
+    wire: Wire | None = None
     """Recording or replay; None uses the network directly."""
 
-    session_token: str = field(default="", repr=False, compare=False)
+    session_token: str = ""
     """Token that accompanies temporary credentials, such as those of AWS."""
 
     @property

@@ -16,8 +16,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from harness.errors import ConfigError
-from harness.lazy_dataclass import dataclass
 from harness.ports.provider import ModelInfo
 from providers.endpoint import Endpoint
 from providers.preset import Preset, nearest, presets
@@ -119,15 +120,13 @@ def described_model(preset: Preset, model_id: str) -> ModelInfo | None:
         raise ConfigError(f"the provider {preset.name} cannot describe {model_id}: {describe_error(error)}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Unusable:
+class Unusable(Struct, frozen=True):
     """An installed provider that cannot be used."""
 
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
-class PluginEntry:
+class PluginEntry(Struct, frozen=True):
     """Entry point of a provider package; nothing is imported yet."""
 
     point: EntryPoint

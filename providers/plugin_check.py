@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, get_args
+
+from msgspec.structs import asdict
 
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.errors import CinchError, ConfigError, StreamError
@@ -96,7 +97,7 @@ def _is_sound(delta: object) -> bool:
 
 
 def _counts(usage: Usage) -> bool:
-    held = {field.name: getattr(usage, field.name) for field in fields(usage)}
+    held = asdict(usage)
     cost = held.pop("cost")
     return all(isinstance(number, int) for number in held.values()) and isinstance(cost, Cost | None)
 

@@ -10,9 +10,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 from harness.deltas import Delta
 from harness.errors import ModelNotFound
-from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from harness.ports.provider import ModelInfo, Request
 from providers.endpoint import Endpoint
@@ -49,8 +50,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderPlugin:
+class ProviderPlugin(Struct, frozen=True):
     """A provider from a package."""
 
     preset: Preset

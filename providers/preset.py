@@ -6,21 +6,23 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from harness.lazy_dataclass import dataclass
-from harness.messages import JsonObject, JsonValue
+from msgspec import Struct, field
+
+from harness.messages import JsonObject
+from harness.redacted import Redacted
 from harness.thinking_level import THINKING_LEVELS, ThinkingLevel
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
+class Secret(Redacted, frozen=True):
     """A key and its source for display: `environment variable X`, `keyring`, the path of a file."""
 
-    value: str = field(repr=False)
+    _hidden = ("value",)
+
+    value: str
     source: str
     variable: str = ""
     """Set if it came from the environment: some variables determine how a key is sent."""
@@ -33,11 +35,12 @@ class Credentials(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class EnvironmentCredentials:
+class EnvironmentCredentials(Redacted, frozen=True):
     """Keys from environment variables only; an empty variable counts as unset."""
 
-    environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    _hidden = ("environment",)
+
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     def find(self, preset_name: str, variables: Sequence[str]) -> Secret | None:
         del preset_name
@@ -47,19 +50,19 @@ class EnvironmentCredentials:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class GivenKey:
+class GivenKey(Redacted, frozen=True):
     """A key passed as an argument."""
 
-    value: str = field(repr=False)
+    _hidden = ("value",)
+
+    value: str
 
     def find(self, preset_name: str, variables: Sequence[str]) -> Secret | None:
         del preset_name, variables
         return Secret(self.value, "api_key=")
 
 
-@dataclass(frozen=True, slots=True)
-class ThinkingRule:
+class ThinkingRule(Struct, frozen=True):
     """Thinking parameters for the models that match."""
 
     models: str
@@ -68,10 +71,10 @@ class ThinkingRule:
     efforts: Sequence[str] = ()
     """`reasoning_effort` for each level from "off" on; an empty one is not sent."""
 
-    on: JsonObject = field(default_factory=dict[str, "JsonValue"])
+    on: JsonObject = {}
     """Fields that enable thinking."""
 
-    off: JsonObject = field(default_factory=dict[str, "JsonValue"])
+    off: JsonObject = {}
     """Fields that disable thinking."""
 
     def applies_to(self, model_id: str) -> bool:
@@ -84,8 +87,7 @@ class ThinkingRule:
         return effort_field | (self.off if level == "off" else self.on)
 
 
-@dataclass(frozen=True, slots=True)
-class CacheRule:
+class CacheRule(Struct, frozen=True):
     """Prompt caching parameters of a service; the fields are explained in `presets.toml`."""
 
     key: str = ""
@@ -106,8 +108,7 @@ class CacheRule:
         return _matches(self.optional, model_id)
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
+class Preset(Struct, frozen=True):
     """One service; the fields are explained in `presets.toml`."""
 
     name: str
@@ -131,7 +132,7 @@ class Preset:
     window_path: str = ""
     native_schema: str = ""
     text_only: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = {}
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system_role: Literal["system", "developer"] = "system"
     reasoning: Literal["none", "openai", "openrouter"] = "none"
@@ -144,9 +145,9 @@ class Preset:
     reply_after_results: bool = False
     takes_temperature: bool = True
     without: Sequence[str] = ()
-    with_tools: JsonObject = field(default_factory=dict[str, "JsonValue"])
+    with_tools: JsonObject = {}
     cache: CacheRule = CacheRule()
-    remedies: Mapping[str, str] = field(default_factory=dict[str, str])
+    remedies: Mapping[str, str] = {}
 
     @property
     def own_variables(self) -> Sequence[str]:

@@ -7,10 +7,10 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from msgspec.structs import replace
 from pydantic import AfterValidator, AliasChoices, Field
 
 from harness.execution.spill import spill_name

@@ -13,7 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.workspace.file_text import FileText, occurrences
 
 _TYPOGRAPHY = str.maketrans(
@@ -31,8 +32,7 @@ _WORD = re.compile(r"\w{2,}")
 _QUOTED = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """Replacement of `start:end` of the file's text with `new`."""
 
     start: int
@@ -40,8 +40,7 @@ class Hit:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class TextMatches:
+class TextMatches(Struct, frozen=True):
     """Hits, and what was ignored to find them; empty for an exact match."""
 
     hits: tuple[Hit, ...]
@@ -132,8 +131,7 @@ class _View:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Shift:
+class _Shift(Struct, frozen=True):
     """Indentation that the file has in addition to, or less than, the requested text."""
 
     more: str
@@ -189,8 +187,7 @@ def _line_feeds(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Nearest:
+class Nearest(Struct, frozen=True):
     """Lines from number `first` on; `reason` describes the first difference in one line."""
 
     first: int

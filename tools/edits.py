@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import accumulate
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from harness.views import DiffView
 from harness.workspace.file_text import FileText, Splice, difference, occurrences
 from harness.workspace.hunks import Hunk, hunks_of, lines_of
@@ -20,15 +21,13 @@ _SHOWN_LINES = 30
 _SIGNIFICANT_CHARS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     old: str
     new: str
     replace_all: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedEdits:
+class AppliedEdits(Struct, frozen=True):
     """Result of successful edits."""
 
     file: FileText
@@ -44,8 +43,7 @@ class AppliedEdits:
     """Differences that were ignored to find a place."""
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedEdits:
+class RejectedEdits(Struct, frozen=True):
     """Reason why nothing was changed, and what to do."""
 
     reason: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
 
 _KINDS = (
     (b"%PDF-", "a PDF document"),
@@ -28,8 +28,7 @@ _KINDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ImageHeader:
+class ImageHeader(Struct, frozen=True):
     """Format of an image; `width` and `height` are 0 if the header does not contain them."""
 
     media_type: str

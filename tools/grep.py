@@ -6,9 +6,9 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
 from pydantic import AliasChoices, Field
 
-from harness.lazy_dataclass import dataclass
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.terminal_text import strip_escapes
 from harness.views import ListingView
@@ -76,8 +76,7 @@ class GrepTool(TypedTool[GrepParameters]):
         return _output(arguments, place, search, matches, room=context.output_limit(_MOST_CHARACTERS))
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """Working directory and target of ripgrep, and the path as it is displayed."""
 
     workspace: Workspace

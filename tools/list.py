@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from pydantic import AliasChoices, Field
 
 from harness.errors import FileMissing, NotAFile, WorkspaceError
-from harness.lazy_dataclass import dataclass
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.terminal_text import strip_escapes
 from harness.views import ListingView
@@ -45,25 +44,22 @@ class ListTool(TypedTool[ListParameters]):
         return await listing(context.workspace, real, depth=arguments.depth, limit=arguments.limit)
 
 
-@dataclass(slots=True)
-class _Folder:
+class _Folder(Struct):
     """A folder of the tree; `ignored` holds the ignore rules of each folder above it, outermost first."""
 
     path: Path
     level: int
     ignored: list[tuple[Path, GitIgnoreSpec]]
-    entries: list[_TreeEntry] = field(default_factory=list["_TreeEntry"])
+    entries: list[_TreeEntry] = []
 
 
-@dataclass(slots=True)
-class _TreeEntry:
+class _TreeEntry(Struct):
     name: str
     folder: _Folder | None = None
     is_shown: bool = False
 
 
-@dataclass(slots=True)
-class _Tree:
+class _Tree(Struct):
     top: _Folder
     total: int = 0
     ignored: int = 0

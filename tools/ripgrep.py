@@ -15,9 +15,10 @@ from contextlib import asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
 
+from msgspec import Struct
+
 from harness.concurrency.cancellation import cancel_tasks
 from harness.errors import NotAFile
-from harness.lazy_dataclass import dataclass
 from tools.process_guard import process_guard
 
 _CHUNK = 256 * 1024
@@ -35,8 +36,7 @@ class RipgrepMissing(RuntimeError):
     """ripgrep is not installed."""
 
 
-@dataclass(slots=True)
-class Ripgrep:
+class Ripgrep(Struct):
     """One search; `error` and `timed_out` are set when `chunks` ends."""
 
     arguments: Sequence[str]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import re
-from dataclasses import field
 from typing import TypedDict
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
 
 _WINDOW = 300
 _LONGEST_RECORD = 4 * 1024 * 1024
@@ -35,19 +34,17 @@ class _Data(TypedDict):
     submatches: list[_Submatch]
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedLine:
+class MatchedLine(Struct, frozen=True):
     number: int
     text: str
     is_match: bool
 
 
-@dataclass(slots=True)
-class FileMatches:
+class FileMatches(Struct):
     """Matching lines of a file, as far as they are kept; `count` is the number of matching lines."""
 
     name: str
-    lines: list[MatchedLine] = field(default_factory=list[MatchedLine])
+    lines: list[MatchedLine] = []
     count: int = 0
 
 

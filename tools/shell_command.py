@@ -17,7 +17,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from tools.process_guard import process_guard, tagged, tagged_pids, untag
 
 # An interruption must take less than a second, even if the process ignores the first signal.
@@ -36,8 +37,7 @@ responsive."""
 OutputSink = Callable[[bytes], None]
 
 
-@dataclass(frozen=True, slots=True)
-class ShellCommand:
+class ShellCommand(Struct, frozen=True):
     """Shell command with its working directory and environment."""
 
     text: str
@@ -47,8 +47,7 @@ class ShellCommand:
     """The user typed the command: processes that it leaves running are theirs and outlive this program."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandResult:
+class CommandResult(Struct, frozen=True):
     """Result of a command."""
 
     exit_code: int

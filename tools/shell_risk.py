@@ -9,9 +9,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from harness.risk import Risk
 from tools.protected_paths import risk_of_change
 from tools.shell_git import git_risks
@@ -49,8 +50,7 @@ _PHRASES: dict[tuple[str, ...], str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
+class Wrapper(Struct, frozen=True):
     """A program that runs the rest of its arguments as a command."""
 
     valued: str = ""

@@ -12,7 +12,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -44,8 +44,7 @@ _OUTPUT = {">", ">>", ">|", "&>", "&>>", ">&"}
 _SEPARATORS = re.compile(r"[;&|\n(){}`]+")
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedCommand:
+class ParsedCommand(Struct, frozen=True):
     """One program with its words, without quotes."""
 
     words: tuple[str, ...]
@@ -62,16 +61,14 @@ class ParsedCommand:
     """Text of a here-document."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pipe:
+class Pipe(Struct, frozen=True):
     """A command and those whose output reaches it."""
 
     sources: tuple[ParsedCommand, ...]
     sink: ParsedCommand
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(Struct, frozen=True):
     """Everything that a command line may run."""
 
     commands: tuple[ParsedCommand, ...] = ()

@@ -9,14 +9,12 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from cinch_tui.config.paths import Paths
 from cinch_tui.config.private_file import write_private
 from harness.errors import ConfigError
-from harness.lazy_dataclass import dataclass
 from providers.installed import find_preset
 from providers.preset import EnvironmentCredentials, Secret
 
@@ -34,19 +32,16 @@ KEYRING_TIMEOUT_S = 3.0
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
 class KeyStore:
     """Finds and stores keys. `CINCH_KEYRING=off` disables the system keyring."""
 
-    paths: Paths
-    environ: Mapping[str, str] = field(repr=False)
-    _unanswered: list[threading.Thread] = field(
-        default_factory=list[threading.Thread], init=False, repr=False, compare=False
-    )
-    """Threads that wait for the keyring; while one is waiting, no other is started."""
-
-    _entered: dict[str, str] = field(default_factory=dict[str, str], init=False, repr=False, compare=False)
-    """Keys that win over the environment, in this process."""
+    def __init__(self, paths: Paths, environ: Mapping[str, str]) -> None:
+        self.paths = paths
+        self.environ = environ
+        # Threads that wait for the keyring; while one is waiting, no other is started.
+        self._unanswered: list[threading.Thread] = []
+        # Keys that win over the environment, in this process.
+        self._entered: dict[str, str] = {}
 
     @property
     def file(self) -> Path:

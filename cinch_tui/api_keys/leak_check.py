@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
+from harness.redacted import Redacted
 
 if TYPE_CHECKING:
     from harness.agent.guardrails import FoundSecret
@@ -30,10 +31,11 @@ _PROVIDERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TypedKey:
+class TypedKey(Redacted, frozen=True):
+    _hidden = ("secret",)
+
     provider: str
-    secret: str = field(repr=False)
+    secret: str
 
 
 def take_keys(text: str) -> tuple[str, tuple[TypedKey, ...]]:
@@ -63,8 +65,7 @@ class KeyDialogs(Protocol):
     async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """The user's decision: `text` is sent, or else returned to the prompt."""
 
     text: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from cinch_tui.models.connecting import connect, endpoint_of
 from cinch_tui.reports.formatting import app_hints
@@ -21,9 +22,9 @@ from harness.errors import (
     QuotaExhausted,
     RequestRejected,
 )
-from harness.lazy_dataclass import dataclass
 from harness.messages import Usage, user
 from harness.ports.provider import Model, Request
+from harness.redacted import Redacted
 from providers import list_models
 from providers.installed import each_preset
 from providers.preset import EnvironmentCredentials, Preset, Secret
@@ -40,8 +41,7 @@ CUT_SHORT = "max_tokens or model output limit was reached"
 TIMEOUT_S = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class SmallAnswer:
+class SmallAnswer(Struct, frozen=True):
     """Timing and usage of the smallest request; seconds since it was sent."""
 
     first: float
@@ -49,20 +49,17 @@ class SmallAnswer:
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True)
-class KeyAccepted:
+class KeyAccepted(Struct, frozen=True):
     """The service authenticated the key. `remark` is what it refused for another reason, such as no credit."""
 
     remark: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRefused:
+class KeyRefused(Struct, frozen=True):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class KeyUnchecked:
+class KeyUnchecked(Struct, frozen=True):
     """No answer that settles it: the service could not be reached, or the key lacks a right."""
 
     reason: str
@@ -71,11 +68,12 @@ class KeyUnchecked:
 KeyCheck: TypeAlias = KeyAccepted | KeyRefused | KeyUnchecked
 
 
-@dataclass(frozen=True, slots=True)
-class EnteredKey:
+class EnteredKey(Redacted, frozen=True):
     """Credentials with one key that is not stored yet."""
 
-    value: str = field(repr=False)
+    _hidden = ("value",)
+
+    value: str
 
     def find(self, preset_name: str, variables: Sequence[str]) -> Secret:
         del preset_name, variables
@@ -158,8 +156,7 @@ def provider_key(assembly: Assembly, name: str) -> ProviderKey:
     return ProviderKey(assembly, known[name])
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderKey:
+class ProviderKey(Struct, frozen=True):
     """The API key of one provider, for the agent of `assembly`."""
 
     assembly: Assembly

@@ -7,8 +7,6 @@ import importlib
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from harness.lazy_dataclass import compile_now
-
 if TYPE_CHECKING:
     from harness.agent.run import State
 
@@ -30,10 +28,6 @@ NEEDED_NEXT = (
 )
 
 
-TOLD_OF = ("harness.events", "harness.messages", "harness.ports.provider", "harness.agent.reply", "harness.agent.run")
-"""Modules with the dataclasses of the first reply."""
-
-
 def load_next() -> None:
     """Import what an agent and the first command need; for a thread."""
     for name in NEEDED_NEXT:
@@ -50,8 +44,6 @@ async def warm(state: State) -> None:
     if build:
         await asyncio.to_thread(build)
     await asyncio.to_thread(load, state.tools)
-    for name in TOLD_OF:
-        await asyncio.to_thread(compile_now, importlib.import_module(name))
     facts = state.model.info
     look_up: Callable[[], Awaitable[object]] = getattr(facts, "load_in_subprocess", facts.load)
     await look_up()

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from cinch_tui import __version__
 from cinch_tui.keybindings.keymap import hint
 from cinch_tui.terminal.first_frame import shown_folder
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from textual.content import Content
@@ -19,8 +20,7 @@ FOLDER_ROW = 1
 """The line with the folder, counted from 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartBanner:
+class StartBanner(Struct, frozen=True):
     folder: str
     model: str
 

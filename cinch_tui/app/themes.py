@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast, runtime_checkable
 
+from msgspec import Struct
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
 from cinch_tui.fuzzy_match import did_you_mean
 from cinch_tui.terminal.background import guess
 from harness.errors import ConfigError, NotAFile
-from harness.lazy_dataclass import dataclass
 from harness.workspace.disk import read_small_text
 
 if TYPE_CHECKING:
@@ -169,8 +169,7 @@ DUMB = ("linux", "dumb")
 """Terminals that would print the query."""
 
 
-@dataclass(frozen=True, slots=True)
-class TerminalColours:
+class TerminalColours(Struct, frozen=True):
     """Color support of the terminal, and its background."""
 
     has_few_colours: bool

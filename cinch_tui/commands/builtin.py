@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache
+
+from msgspec.structs import replace
 
 from cinch_tui.commands.approval import APPROVAL
 from cinch_tui.commands.host import CommandHost

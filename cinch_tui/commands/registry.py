@@ -7,20 +7,19 @@ meant as a command is an `UnknownCommand`, and the user is asked about it: neith
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import field
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from cinch_tui.commands import SIGILS
 from cinch_tui.commands.host import CommandHost
 from cinch_tui.fuzzy_match import nearest_names
 from harness.errors import CinchError
-from harness.lazy_dataclass import dataclass
 
 Handler: TypeAlias = Callable[[CommandHost, str], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """One value of an argument."""
 
     value: str
@@ -35,8 +34,7 @@ DESTRUCTIVE = frozenset(("/quit", "/reset"))
 Completer: TypeAlias = Callable[[CommandHost], Sequence[Choice]]
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A command and its handler."""
 
     usage: str
@@ -71,12 +69,11 @@ class Command:
         return self.usage != self.name
 
 
-@dataclass(slots=True)
-class CommandGroup:
+class CommandGroup(Struct):
     """Commands under one title of the help."""
 
     title: str
-    commands: list[Command] = field(default_factory=list[Command])
+    commands: list[Command] = []
 
     def command(
         self,
@@ -113,14 +110,12 @@ class CommandGroup:
         self.commands.append(Command(usage, summary, handler, aliases, while_running))
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(Struct, frozen=True):
     command: Command
     argument: str
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownCommand:
+class UnknownCommand(Struct, frozen=True):
     """Input that was probably meant as a command."""
 
     word: str

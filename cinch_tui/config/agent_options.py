@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from cinch_tui.config.names import NEXT_PROMPT, effect_time
 from cinch_tui.config.settings import PromptCacheSettings, Settings

@@ -12,9 +12,10 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from msgspec import Struct
+
 from cinch_tui.config.private_file import write_private
 from harness.errors import ConfigError, NotAFile
-from harness.lazy_dataclass import dataclass
 from harness.workspace.disk import read_small_text
 
 LARGEST = 256 * 1024
@@ -30,16 +31,14 @@ ASSIGNMENT = re.compile(rf"^\s*({DOTTED})\s*=\s*(.*)")
 TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A value of a file with its line number."""
 
     value: object
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigFile:
+class ConfigFile(Struct, frozen=True):
     """A configuration file as read."""
 
     path: Path

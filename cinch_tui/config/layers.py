@@ -10,15 +10,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from cinch_tui.config.names import RENAMED, Key, build, find_key, keys, variable_of
 from cinch_tui.config.settings import Settings, Value
 from cinch_tui.fuzzy_match import did_you_mean
 from harness.errors import ConfigError
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.config.file import ConfigFile, Entry
@@ -41,23 +42,21 @@ OTHER_VARIABLES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Struct, frozen=True):
     """Sources of settings."""
 
     user_file: Path
     project_file: Path | None
     environ: Mapping[str, str]
     trust_file: Path
-    flags: Mapping[str, Value] = field(default_factory=dict[str, Value])
+    flags: Mapping[str, Value] = {}
     """Values from the command line, by dotted name."""
 
     named: bool = False
     """True if the user named `user_file` with `--config`, so that it must exist."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Origin of a value."""
 
     raw: object
@@ -69,8 +68,7 @@ class Origin:
     layer: Layer
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Struct, frozen=True):
     """Loaded settings with their origins."""
 
     settings: Settings

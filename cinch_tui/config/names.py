@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from functools import cache
 from math import isfinite
 from operator import attrgetter
 from typing import Literal, get_args, get_origin, get_type_hints
 
-from cinch_tui.config.settings import Guard, Settings, Value
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
+from cinch_tui.config.settings import Guard, OpenTable, Setting, Settings, Value
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """One setting."""
 
     name: str
@@ -161,17 +161,17 @@ def keys() -> dict[str, Key]:
 
 
 @cache
-def open_tables() -> dict[str, tuple[str, str]]:
+def open_tables() -> dict[str, OpenTable]:
     """Return the tables with free keys, with their description and an example."""
-    fields = [item for item in dataclasses.fields(Settings) if "example" in item.metadata]
-    return {item.name: (item.metadata["doc"], item.metadata["example"]) for item in fields}
+    hints = get_type_hints(Settings, include_extras=True)
+    return {name: table for name, hint in hints.items() for table in get_args(hint) if isinstance(table, OpenTable)}
 
 
 def find_key(name: str) -> Key | None:
     """Return the key of that name, also one in an open table."""
     table, _, rest = name.partition(".")
     if rest and table in open_tables():
-        return Key(name, str, "", open_tables()[table][0], "held")
+        return Key(name, str, "", open_tables()[table].doc, "held")
     return keys().get(name)
 
 
@@ -182,10 +182,10 @@ def build(values: Mapping[str, Value]) -> Settings:
         table, _, key = name.partition(".")
         tables.setdefault(table, {})[key] = value
     defaults = Settings()
-    return dataclasses.replace(
+    return replace(
         defaults,
         **{
-            table: chosen if table in open_tables() else dataclasses.replace(getattr(defaults, table), **chosen)
+            table: chosen if table in open_tables() else replace(getattr(defaults, table), **chosen)
             for table, chosen in tables.items()
         },
     )
@@ -198,18 +198,20 @@ def value_of(settings: Settings, name: str) -> Value:
 
 
 def _keys_of(table: str, group: type) -> Iterator[Key]:
-    hints, defaults = get_type_hints(group), group()
-    for item in dataclasses.fields(group):
-        hint = hints[item.name]
+    defaults = group()
+    for name, annotated in get_type_hints(group, include_extras=True).items():
+        hint, setting = get_args(annotated)
+        assert isinstance(setting, Setting)
         origin = get_origin(hint)
+        kind = str if origin is Literal else origin or hint
         yield Key(
-            name=f"{table}.{item.name}",
-            kind=str if origin is Literal else origin or hint,
-            default=getattr(defaults, item.name),
-            doc=item.metadata["doc"],
-            guard=item.metadata["guard"],
-            choices=_choices(hint),
-            minimum=item.metadata["minimum"],
+            f"{table}.{name}",
+            kind,
+            getattr(defaults, name),
+            setting.doc,
+            setting.guard,
+            _choices(hint),
+            setting.minimum,
         )
 
 

@@ -6,22 +6,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from cinch_tui.config.layers import Sources
 from cinch_tui.config.paths import Paths
 from cinch_tui.user_input import Attachment, UserInput, append_marks
-from harness.lazy_dataclass import dataclass
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json", "events"]
 OUTPUT_FORMATS: tuple[OutputFormat, ...] = ("text", "json", "stream-json", "events")
 
 
-@dataclass(frozen=True, slots=True)
-class Continue:
+class Continue(Struct, frozen=True):
     """Continue the latest session in this folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resume:
+class Resume(Struct, frozen=True):
     """Resume a session; with an empty id the user picks one."""
 
     session_id: str = ""
@@ -30,8 +29,7 @@ class Resume:
 SessionChoice: TypeAlias = Literal["new"] | Continue | Resume
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """Options of one start of cinch."""
 
     cwd: Path

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.workspace.disk import is_there
 
 APP = "cinch"
 PROJECT_FOLDER = ".cinch"
 
 
-@dataclass(frozen=True, slots=True)
-class Paths:
+class Paths(Struct, frozen=True):
     """The four folders of cinch; each is created when something is written to it."""
 
     config: Path

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from cinch_tui.config.edit import drop_from_file, set_in_file, toml_of
 from cinch_tui.config.file import read_config_file
 from cinch_tui.config.layers import Config, Layer, Origin, Sources, expand_variables, load_config, must_be_read
 from cinch_tui.config.names import RENAMED, Key, keys, open_tables, value_of
 from cinch_tui.config.settings import Settings, Value
-from harness.lazy_dataclass import dataclass
 
 USER_INFO = re.compile(r"://[^/@\s]*@")
 
@@ -25,8 +26,7 @@ HEADER = """\
 _NAMES: dict[Layer, str] = {"file": "yours", "project": "project", "environment": "variable", "flag": "flag"}
 
 
-@dataclass(frozen=True, slots=True)
-class SettingState:
+class SettingState(Struct, frozen=True):
     """Values of one setting in the different layers."""
 
     key: Key
@@ -82,8 +82,7 @@ class SettingState:
         return self.key.choices[(at + by) % len(self.key.choices)]
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(Struct, frozen=True):
     """All settings at one moment."""
 
     settings: Settings

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from cinch_tui.user_input import UserInput, join_inputs, user_input_of
 from harness.errors import CinchError
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +24,7 @@ AFTERWARDS = "afterwards"
 TOO_LATE = "The message was already delivered."
 
 
-@dataclass(frozen=True, slots=True)
-class EditedMessage:
+class EditedMessage(Struct, frozen=True):
     """A queued message that is being edited in the prompt."""
 
     message: UserMessage

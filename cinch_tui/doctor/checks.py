@@ -8,10 +8,11 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from cinch_tui import __version__
 from cinch_tui.api_keys.key_store import KeyStore
@@ -24,7 +25,6 @@ from cinch_tui.doctor.service import Timeouts, check_service, check_setup
 from cinch_tui.doctor.targets import Target, configured_targets, named_targets
 from cinch_tui.models.connecting import ModelChoice, load_choice
 from harness.errors import ConfigError
-from harness.lazy_dataclass import dataclass
 from harness.workspace.disk import is_there
 from providers.installed import BUILTIN, all_presets, preset_for, problems
 from providers.model_catalog.local_servers import find_local_servers
@@ -36,8 +36,7 @@ BLOCK_WIDTH = 74
 OnFinding: TypeAlias = Callable[[Finding], None]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckRequest:
+class CheckRequest(Struct, frozen=True):
     """Scope of the checks."""
 
     names: Sequence[str] = ()
@@ -49,8 +48,7 @@ class CheckRequest:
     timeouts: Timeouts = field(default_factory=Timeouts)
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(Struct, frozen=True):
     """Keys, configuration and models to check."""
 
     keys: KeyStore

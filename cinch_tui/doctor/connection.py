@@ -7,11 +7,12 @@ import os
 import ssl
 from base64 import b64encode
 from contextlib import suppress
-from dataclasses import field
 from datetime import UTC, datetime
 from urllib.parse import unquote, urlsplit
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
+from harness.redacted import Redacted
 from providers.net.proxies import proxy_for
 
 PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
@@ -26,9 +27,10 @@ SOCKS_REFUSALS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ProxyServer:
+class ProxyServer(Redacted, frozen=True):
     """A proxy server."""
+
+    _hidden = ("username", "password")
 
     scheme: str
     host: str
@@ -36,8 +38,8 @@ class ProxyServer:
     source: str
     """The environment variable that sets it, or the system configuration."""
 
-    username: str = field(default="", repr=False)
-    password: str = field(default="", repr=False)
+    username: str = ""
+    password: str = ""
 
     @property
     def address(self) -> str:
@@ -53,8 +55,7 @@ class ProxyServer:
         return self.source if self.source.lower().endswith("_proxy") else "HTTPS_PROXY"
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceRoute:
+class ServiceRoute(Struct, frozen=True):
     host: str
     port: int
     is_encrypted: bool
@@ -104,8 +105,7 @@ def _proxy(url: str) -> ProxyServer | None:
     return ProxyServer(parts.scheme, parts.hostname, port, proxy.source, name, password)
 
 
-@dataclass(slots=True)
-class Connection:
+class Connection(Struct):
     """An open connection to the next hop."""
 
     reader: asyncio.StreamReader

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +19,7 @@ WIDTH = 80
 HANGING = " " * 21
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Result of one check."""
 
     level: Level

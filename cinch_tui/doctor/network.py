@@ -12,9 +12,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
+from msgspec import Struct
+
 from cinch_tui.doctor.connection import Connection, ProxyRefusal, ServiceRoute, pass_proxy, server_date
 from cinch_tui.doctor.findings import Finding
-from harness.lazy_dataclass import dataclass
 from providers.net.tls import explain_rejection
 
 SECONDS = 5.0
@@ -24,8 +25,7 @@ NOT_YET_VALID, EXPIRED = 9, 10
 CHECK_NETWORK = "check the address and your network; if you need a proxy: export HTTPS_PROXY=http://HOST:PORT"
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionCheck:
+class ConnectionCheck(Struct, frozen=True):
     """Check of one route."""
 
     route: ServiceRoute

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from cinch_tui.api_keys.provider_key import smallest_request
 from cinch_tui.doctor.connection import route_to
@@ -27,7 +29,6 @@ from harness.errors import (
     RequestRejected,
     StreamError,
 )
-from harness.lazy_dataclass import dataclass
 from providers import list_models
 
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ A_PAGE = "returned a web page"
 """Part of the error if a proxy or portal answers instead of the service."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timeouts:
+class Timeouts(Struct, frozen=True):
     """Time limits, in seconds."""
 
     answer: float = 20.0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from cinch_tui.models.connecting import ModelChoice
 from harness.errors import ConfigError
-from harness.lazy_dataclass import dataclass
 from providers.installed import all_presets, preset_for
 from providers.preset import Preset, Secret
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from providers.preset import Credentials
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A service to check."""
 
     preset: Preset

@@ -13,9 +13,10 @@ from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 
+from msgspec import Struct
+
 from harness.concurrency.cancellation import end_process
 from harness.errors import CinchError
-from harness.lazy_dataclass import dataclass
 
 # A program may hang without a display; the one of Windows takes a second to start.
 PATIENCE = 4.0
@@ -31,8 +32,7 @@ _WINDOWS = (
 _WINDOWS_TEXT = "[Console]::OutputEncoding=[Text.Encoding]::UTF8; Get-Clipboard -Raw"
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """Clipboard content: an image, or text that may name files; both empty if the clipboard is."""
 
     picture: bytes | None = None

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from cinch_tui.user_input import Attachment, image_mark
 from harness.errors import CinchError
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from harness.messages import Image
@@ -23,8 +24,7 @@ _MOST_READ = 200_000_000
 _LOOKED_AT = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedImage:
+class LoadedImage(Struct, frozen=True):
     """A named image; width and height are 0 if unknown."""
 
     name: str

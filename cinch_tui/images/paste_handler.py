@@ -7,11 +7,12 @@ import re
 from pathlib import Path
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from cinch_tui.images.dropped_files import dropped_paths, pasted_picture
 from cinch_tui.images.image_loader import LoadedImage, attachments, is_picture, shot_of, shot_of_file
 from cinch_tui.user_input import Attachment, UserInput
 from harness.errors import CinchError
-from harness.lazy_dataclass import dataclass
 
 Piece: TypeAlias = str | LoadedImage
 # Split like a shell: quoted, or with escaped blanks.
@@ -19,8 +20,7 @@ _PATH = re.compile(r"""(?<!\S)(?:'[^'\n]+'|"[^"\n]+"|(?:\\.|[^\s\\'"])+)(?!\S)""
 PASTED = "pasted"
 
 
-@dataclass(frozen=True, slots=True)
-class PasteHandler:
+class PasteHandler(Struct, frozen=True):
     """Content of a paste."""
 
     pieces: tuple[Piece, ...]

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from string import ascii_lowercase
 from typing import cast
 
+from msgspec import Struct
+
 # The only place where Textual maps a terminal's bytes to keys; it has no public name.
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS  # pyright: ignore[reportPrivateUsage]
 from textual.binding import Binding, BindingsMap, BindingType
 
 from cinch_tui.keybindings.names import key_label
 from cinch_tui.keybindings.table import KEYS
-from harness.lazy_dataclass import dataclass
 
 _BY_ID = {key.id: key for key in KEYS}
 
@@ -74,8 +75,7 @@ def bindings(owner: str) -> list[BindingType]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Chord:
+class _Chord(Struct, frozen=True):
     value: str
 
 

@@ -5,12 +5,12 @@ The part of an id before the dot is the owner. Ids are stable, since users' conf
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from cinch_tui.keybindings.names import key_label
-from harness.lazy_dataclass import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """A key binding."""
 
     id: str

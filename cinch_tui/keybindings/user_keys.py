@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from itertools import combinations, groupby
 from string import digits
+
+from msgspec import Struct
 
 from cinch_tui.fuzzy_match import did_you_mean
 from cinch_tui.keybindings.names import is_printable, key_label, read_key
 from cinch_tui.keybindings.table import FIXED, KEYS, PLACES, TYPED_IN, Key, key_scopes, keys_label
-from harness.lazy_dataclass import dataclass
 
 NONE = ("", "none")
 
 
-@dataclass(frozen=True, slots=True)
-class KeySetting:
+class KeySetting(Struct, frozen=True):
     """Keys that a file sets for an id, with its position."""
 
     text: str
     place: str
 
 
-@dataclass(slots=True)
-class UserKeys:
+class UserKeys(Struct):
     """`keys` has the keys, with commas between, for each id that is changed; an empty text where it has none."""
 
-    keys: dict[str, str] = field(default_factory=dict[str, str])
-    problems: list[str] = field(default_factory=list[str])
+    keys: dict[str, str] = {}
+    problems: list[str] = []
 
     def keys_of(self, key: Key) -> str:
         return self.keys.get(key.id, key.keys)
@@ -110,8 +108,7 @@ def _told(loser: Key, other: Key, key: str) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRow:
+class KeyRow(Struct, frozen=True):
     """A row of the list."""
 
     label: str

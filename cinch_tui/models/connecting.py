@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+from msgspec import Struct
+
 import providers
 from cinch_tui.config.private_file import write_private
 from cinch_tui.reports.formatting import app_hints
 from harness.errors import ConfigError
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from harness.ports.provider import Model
@@ -54,8 +55,7 @@ def with_app_hints() -> Generator[None]:
         raise ConfigError(app_hints(str(error))) from error
 
 
-@dataclass(frozen=True, slots=True)
-class ModelChoice:
+class ModelChoice(Struct, frozen=True):
     """A model, and the base URL of its service if it is not the default."""
 
     name: str

@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from cinch_tui.reports.formatting import app_hints
 from harness.errors import AuthenticationFailed, CinchError, ConfigError, QuotaExhausted
-from harness.lazy_dataclass import dataclass
 from harness.ports.provider import Price
 from providers.gguf.store import models_folder, pulled_models
 from providers.installed import each_preset
@@ -30,8 +31,7 @@ MOST_LISTED = 6
 _SNAPSHOT = re.compile(r"-(?:latest|preview|\d{4,8}|\d{4}-\d\d-\d\d)$")
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderOffers:
+class ProviderOffers(Struct, frozen=True):
     """Models of a provider; with a `problem`, it could not be queried and they come from the price data."""
 
     preset: Preset

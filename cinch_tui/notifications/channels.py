@@ -9,8 +9,9 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
+
 from cinch_tui.config.settings import CallKind
-from harness.lazy_dataclass import dataclass
 from harness.terminal_text import escape_controls
 
 LONGEST = 80
@@ -41,8 +42,7 @@ _WINDOWS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(Struct, frozen=True):
     """Title and text of a notification."""
 
     title: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from harness.events import Event
 
 
-@dataclass(frozen=True, slots=True)
-class PanelContext:
+class PanelContext(Struct, frozen=True):
     """State that a panel reads, and a way to open a screen."""
 
     assembly: Assembly
@@ -70,8 +69,7 @@ class Panel:
         """Switch to the next filter, if there are any."""
 
 
-@dataclass(frozen=True, slots=True)
-class PanelSpec:
+class PanelSpec(Struct, frozen=True):
     """A panel that can be shown and hidden."""
 
     name: str

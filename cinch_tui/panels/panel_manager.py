@@ -6,10 +6,12 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from cinch_tui.config.private_file import write_private
 from cinch_tui.keybindings.keymap import hint
@@ -18,7 +20,6 @@ from cinch_tui.panels.sub_agents import SubAgents
 from harness.approval.pending import innermost
 from harness.errors import CinchError
 from harness.events import AgentEnd, AgentStart, Event, JobEnded, JobStarted
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -36,8 +37,7 @@ BESIDE = tuple(spec for spec in PANELS if not spec.above_prompt)
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class PanelLayout:
+class PanelLayout(Struct, frozen=True):
     """Names of the panels that are open and closed."""
 
     beside: str = ""

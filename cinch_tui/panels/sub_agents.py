@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import field
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from harness.events import (
     AgentEnd,
@@ -17,7 +18,6 @@ from harness.events import (
     TurnStart,
     UsageUpdate,
 )
-from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Message, UserMessage
 
 MAX_AGENTS = 40
@@ -29,8 +29,7 @@ SubAgentState: TypeAlias = Literal["running", "done", "failed", "stopped"]
 _ENDS: dict[str, SubAgentState] = {"error": "failed", "aborted": "stopped"}
 
 
-@dataclass(slots=True)
-class SubAgent:
+class SubAgent(Struct):
     """A subagent, running or finished."""
 
     session_id: str

@@ -6,11 +6,11 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from cinch_tui.notifications.presence import Presence
 from cinch_tui.plain.line_writer import LineWriter
-from harness.lazy_dataclass import dataclass
 
 PAGE = 20
 AGAIN = "?"
@@ -21,8 +21,7 @@ class InputClosed(Exception):
     """The input has ended."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LineRequest:
+class LineRequest(Struct, eq=False, frozen=True):
     """Request for a line."""
 
     prompt: str
@@ -68,8 +67,7 @@ class Questions:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """A choice; `key` is a letter that selects it."""
 
     text: str

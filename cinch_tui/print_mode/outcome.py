@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import field
 from enum import IntEnum
+
+from msgspec import Struct, field
 
 from cinch_tui.reports.formatting import app_hints
 from harness.agent.result import AgentResult
@@ -20,7 +21,6 @@ from harness.events import (
     ToolApprovalResolved,
     TurnEnd,
 )
-from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Citation, JsonObject, JsonValue, Text, ToolCall, Usage
 from harness.session.records import STOP_REASONS
 
@@ -37,16 +37,15 @@ class ExitStatus(IntEnum):
     INTERRUPTED = 130
 
 
-@dataclass(slots=True)
-class RunStats:
+class RunStats(Struct):
     """Event subscriber that collects the statistics of a run."""
 
     turns: int = 0
     api_seconds: float = 0.0
     plan: str = ""
-    unapproved: list[ToolCall] = field(default_factory=list[ToolCall])
+    unapproved: list[ToolCall] = []
     started: float = field(default_factory=time.monotonic)
-    _asked_about: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
+    _asked_about: dict[str, ToolCall] = {}
     _request_began: float | None = None
 
     def __call__(self, event: Event) -> None:
@@ -74,8 +73,7 @@ class RunStats:
             self._request_began = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     result: AgentResult
     stats: RunStats
     session_id: str

@@ -9,9 +9,11 @@ import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import field, replace
 from pathlib import Path
 from typing import TextIO
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from cinch_tui.assembly import Assembly, assemble, wanted_session
 from cinch_tui.cli.start import collect_garbage
@@ -25,7 +27,6 @@ from harness.agent.agent import Agent
 from harness.agent.cost import with_price
 from harness.agent.result import AgentResult
 from harness.errors import ConfigError
-from harness.lazy_dataclass import dataclass
 from harness.messages import UserContent
 from harness.ports.interaction import NonInteractive
 
@@ -39,8 +40,7 @@ def _or_nowhere(stream: TextIO | None) -> TextIO:
     return stream or Path(os.devnull).open("r+", encoding="utf-8")
 
 
-@dataclass(frozen=True, slots=True)
-class Streams:
+class Streams(Struct, frozen=True):
     """Standard streams of print mode."""
 
     stdin: TextIO = field(default_factory=lambda: _or_nowhere(sys.stdin))
@@ -48,8 +48,7 @@ class Streams:
     stderr: TextIO = field(default_factory=lambda: _or_nowhere(sys.stderr))
 
 
-@dataclass(frozen=True, slots=True)
-class PrintJob:
+class PrintJob(Struct, frozen=True):
     """One run of print mode."""
 
     prompt: UserInput
@@ -151,8 +150,7 @@ def _report_problem(job: PrintJob, outcome: Outcome, *, is_kept: bool) -> None:
         job.reporter.write(f"continue with: cinch --resume {outcome.session_id}")
 
 
-@dataclass(slots=True)
-class Stopper:
+class Stopper(Struct):
     """Aborts the run; without a run, or the second time, cancels the program."""
 
     main: asyncio.Task[object] | None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from msgspec import Struct
 from rich.text import Text
 
 from cinch_tui.rendering.code import Lines, height, tops, wrapped
@@ -17,7 +18,6 @@ from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.row_renderer import Ink, nothing_in
 from cinch_tui.rendering.side_by_side import SideBySide
 from cinch_tui.rendering.styles import DiffStyles
-from harness.lazy_dataclass import dataclass
 from harness.views import DiffView
 from harness.workspace.hunks import Sides, changed_lines, hunks_of
 
@@ -29,8 +29,7 @@ NUMBERS_FROM = 30
 _SIGNS: dict[RowKind, str] = {"added": "+", "removed": "-", "context": " ", "gap": "⋯", "note": "\\", "head": ""}
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """Layout options of a diff."""
 
     context: int = 3
@@ -126,8 +125,7 @@ class DiffLayout:
         return NumberedRows([(row.old, row.new) for row in self._rows], self._tops)
 
 
-@dataclass(frozen=True, slots=True)
-class _Gutter:
+class _Gutter(Struct, frozen=True):
     """Line numbers and sign; narrow terminals omit the numbers."""
 
     columns: int

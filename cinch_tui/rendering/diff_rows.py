@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import groupby, zip_longest
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from cinch_tui.rendering.code import shown_line
 from cinch_tui.rendering.safe_text import shorten_blanks
-from harness.lazy_dataclass import dataclass
 from harness.workspace.hunks import Hunk, Sides, changed_lines
 
 RowKind: TypeAlias = Literal["added", "removed", "context", "gap", "note", "head"]
@@ -27,8 +28,7 @@ LONGEST_CHANGED = 100_000
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One line of a diff."""
 
     kind: RowKind
@@ -43,8 +43,7 @@ class Row:
     """Number of its hunk from 0, if hunks are separated; each hunk has a `head` row then."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """Left and right row of the side-by-side view; the same row twice if it belongs to both sides."""
 
     left: Row | None

@@ -5,11 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class LineAnchor:
+class LineAnchor(Struct, frozen=True):
     """Line numbers on both sides, from 1, and their row in the layout."""
 
     old: int | None

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from msgspec import Struct
 
-from harness.lazy_dataclass import dataclass
 from harness.terminal_text import escape_controls
 
 
-@dataclass(slots=True)
-class Review:
+class Review(Struct):
     """Decisions of the user on each hunk."""
 
     count: int
@@ -17,7 +15,7 @@ class Review:
     """Number of the current hunk."""
     is_on: bool = False
     """Review mode is active: keys act on the current hunk."""
-    refused: dict[int, str] = field(default_factory=dict[int, str])
+    refused: dict[int, str] = {}
     """Rejected hunks with their reasons."""
 
     @property

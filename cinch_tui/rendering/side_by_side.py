@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from msgspec import Struct
 from rich.text import Text
 
 from cinch_tui.rendering.code import height, tops, wrapped
@@ -12,7 +13,6 @@ from cinch_tui.rendering.line_anchor import NumberedRows
 from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.row_renderer import Ink, nothing_in
 from cinch_tui.rendering.styles import DiffStyles
-from harness.lazy_dataclass import dataclass
 from harness.views import DiffView
 from harness.workspace.hunks import Sides, hunks_of
 
@@ -21,8 +21,7 @@ _SIGNS = {"added": "+", "removed": "-"}
 _WIDE = ("gap", "head")
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
+class _Column(Struct, frozen=True):
     """Width of one side; longer lines are wrapped."""
 
     width: int

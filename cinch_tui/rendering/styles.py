@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field, fields
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
 from rich.style import Style
-
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -15,8 +13,7 @@ if TYPE_CHECKING:
 PLAIN = Style()
 
 
-@dataclass(frozen=True, slots=True)
-class CodeStyles:
+class CodeStyles(Struct, frozen=True):
     """Styles of syntax tokens."""
 
     keyword: Style = PLAIN
@@ -33,12 +30,11 @@ class CodeStyles:
     deleted: Style = PLAIN
 
 
-CODE_CLASSES = frozenset(f"code--{field.name}" for field in fields(CodeStyles))
+CODE_CLASSES = frozenset(f"code--{name}" for name in CodeStyles.__struct_fields__)
 """Component classes for a widget that shows code; colors are set in `styles/code.tcss`."""
 
 
-@dataclass(frozen=True, slots=True)
-class DiffStyles:
+class DiffStyles(Struct, frozen=True):
     """Styles of the parts of a diff, from the component classes of the widget that shows it."""
 
     added: Style = PLAIN
@@ -103,4 +99,4 @@ def component_style(widget: Widget, name: str) -> Style:
 
 def code_styles(widget: Widget) -> CodeStyles:
     """Return the styles of a widget whose component classes include `CODE_CLASSES`."""
-    return CodeStyles(*(component_style(widget, f"code--{field.name}") for field in fields(CodeStyles)))
+    return CodeStyles(*(component_style(widget, f"code--{name}") for name in CodeStyles.__struct_fields__))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import PurePath
 
+from msgspec.structs import replace
 from textual import on, work
 from textual.app import ComposeResult
 from textual.content import Content

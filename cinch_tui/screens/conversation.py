@@ -6,9 +6,9 @@ import asyncio
 import math
 import os
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from textual import on, work
 
 from cinch_tui.controller.controller import NOT_READY

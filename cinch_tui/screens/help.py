@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -19,7 +20,6 @@ from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.keybindings.keymap import bindings, hint, label_of, user_keys
 from cinch_tui.keybindings.table import KEYS
 from cinch_tui.screens.dialog import Dialog, stylesheets
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -39,8 +39,7 @@ _PRESSED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """Titled rows of key or command, and description."""
 
     title: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from textual import on, work
@@ -14,7 +14,6 @@ from textual.widgets import Input, Static
 
 from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.screens.dialog import Dialog, stylesheets
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.api_keys.provider_key import KeyCheck
@@ -30,9 +29,9 @@ class KeyField(Vertical):
     KeyField > .note { height: auto; color: $text-warning; }
     """
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Entered(Message):
-        secret: str = field(repr=False)
+        secret: str
         verdict: KeyCheck
 
     def __init__(self, check: CheckKey | None = None, *, id: str | None = None) -> None:  # noqa: A002  Textual's name

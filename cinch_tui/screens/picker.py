@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
+from msgspec import Struct
 from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
@@ -15,13 +16,11 @@ from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.widgets.item_list import ItemList, ItemRow
-from harness.lazy_dataclass import dataclass
 
 ValueT = TypeVar("ValueT")
 
 
-@dataclass(frozen=True, slots=True)
-class Item(Generic[ValueT]):
+class Item(Struct, Generic[ValueT], frozen=True):
     """Entry of a picker. Label and detail are searched."""
 
     label: str

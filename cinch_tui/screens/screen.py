@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from time import monotonic
 from typing import TypeVar
 
 from textual.message import Message
 from textual.screen import Screen
-
-from harness.lazy_dataclass import dataclass
 
 ResultT = TypeVar("ResultT")
 FRAME = 1 / 30
@@ -58,7 +57,7 @@ class FrameLimitedScreen(SelectingScreen[object]):
         return not waits and self.is_current
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class TypedAhead(Message):
     """Text typed for the prompt while a dialog was open."""
 
@@ -69,14 +68,14 @@ class Interrupted(Message):
     """Ctrl+C in a dialog; the screen below decides what to stop."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Covered(Message):
     """Number of rows at the bottom that a docked dialog covers; 0 when it closes."""
 
     rows: int
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class ScrollConversation(Message):
     """Scroll the transcript by this many lines; negative: up."""
 

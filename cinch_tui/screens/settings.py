@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from msgspec import Struct
 from textual import on, work
 from textual.app import ComposeResult
 from textual.content import Content
@@ -22,7 +23,6 @@ from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.widgets.item_list import ItemList, ItemRow
 from harness.errors import CinchError, ConfigError
-from harness.lazy_dataclass import dataclass
 
 _HINT = (
     "Enter settings.previous settings.next change",
@@ -33,8 +33,7 @@ _HINT = (
 _FIELD_HINT = ("Enter saves", "settings.back cancels")
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsActions:
+class SettingsActions(Struct, frozen=True):
     """Callbacks of the settings screen. `apply` and `edit` raise `CinchError`."""
 
     apply: Callable[[Settings, frozenset[str]], None]

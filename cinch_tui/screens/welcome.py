@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from msgspec import Struct
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -20,27 +20,27 @@ from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
 from cinch_tui.screens.key_entry import KeyField
 from cinch_tui.screens.picker import Item, Picker
-from harness.lazy_dataclass import dataclass
+from harness.redacted import Redacted
 
 if TYPE_CHECKING:
     from cinch_tui.api_keys.provider_key import KeyCheck
     from providers.model_catalog.local_servers import LocalServer
 
 
-@dataclass(frozen=True, slots=True)
-class UseKey:
+class UseKey(Redacted, frozen=True):
     """Connect to a service with this key."""
 
+    _hidden = ("secret",)
+
     preset: str
-    secret: str = field(repr=False)
+    secret: str
     base_url: str = ""
     """Set for a service without a fixed URL."""
     verdict: KeyCheck | None = None
     """Result of the key check."""
 
 
-@dataclass(frozen=True, slots=True)
-class UseLocal:
+class UseLocal(Struct, frozen=True):
     """Use a model of a server on this machine."""
 
     preset: str
@@ -48,13 +48,11 @@ class UseLocal:
     model: str
 
 
-@dataclass(frozen=True, slots=True)
-class TakeTour:
+class TakeTour(Struct, frozen=True):
     """Play the scripted tour."""
 
 
-@dataclass(frozen=True, slots=True)
-class Leave:
+class Leave(Struct, frozen=True):
     """Quit."""
 
 

@@ -7,7 +7,9 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, field
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.config.paths import find_paths
@@ -28,7 +30,6 @@ from cinch_tui.models.offers import (
 )
 from cinch_tui.print_mode.output import Output
 from harness.errors import ConfigError
-from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from providers.installed import each_preset, find_preset, problems
 from providers.model_catalog.local_servers import find_local_servers
@@ -56,8 +57,7 @@ COLUMNS = "context window · $ per million input / output tokens · capabilities
 FLAGS = ("--all", "--json", "--providers", "-h", "--help")
 
 
-@dataclass(frozen=True, slots=True)
-class ModelQuery:
+class ModelQuery(Struct, frozen=True):
     """Parsed arguments of `cinch models`."""
 
     terms: tuple[str, ...]
@@ -73,12 +73,11 @@ class ModelQuery:
         return " ".join(words)
 
 
-@dataclass(slots=True)
-class Found:
+class Found(Struct):
     """Models found so far, and remarks for stderr."""
 
-    offers: list[Offer] = field(default_factory=list[Offer])
-    remarks: list[str] = field(default_factory=list[str])
+    offers: list[Offer] = []
+    remarks: list[str] = []
 
     def add(self, answer: ProviderOffers) -> None:
         self.offers.extend(answer.offers)

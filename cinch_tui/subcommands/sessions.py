@@ -8,14 +8,15 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from cinch_tui.config.paths import find_paths
 from cinch_tui.reports.session_export import FORMATS, as_text, when
 from harness.errors import CinchError, ConfigError, SessionError
-from harness.lazy_dataclass import dataclass
 from harness.messages import new_id
 from harness.session.doctor import Examination, examine, repair
 from harness.session.fork import fork_session
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from cinch_tui.print_mode.output import Output
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFiles:
+class SessionFiles(Struct, frozen=True):
     """Folders of the sessions, and the output."""
 
     data_dir: Path

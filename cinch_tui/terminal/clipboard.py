@@ -9,8 +9,9 @@ import tempfile
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from cinch_tui.terminal.multiplexers import Multiplexer, around
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -28,8 +29,7 @@ _ADVICE: dict[Multiplexer, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Copied:
+class Copied(Struct, frozen=True):
     """Result of a copy."""
 
     characters: int

@@ -14,30 +14,25 @@ from pathlib import Path
 from types import FrameType
 from typing import TypeAlias
 
+from msgspec import Struct
 from textual.app import SuspendNotSupported
-
-from harness.lazy_dataclass import dataclass
 
 USUAL_EDITORS = ("vi", "nano")
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
+class Edited(Struct, frozen=True):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Empty:
+class Empty(Struct, frozen=True):
     """The file was left empty: do not send anything."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unsaved:
+class Unsaved(Struct, frozen=True):
     """The editor was closed without changing or saving the text."""
 
 
-@dataclass(frozen=True, slots=True)
-class EditorFailed:
+class EditorFailed(Struct, frozen=True):
     """The editor failed."""
 
     reason: str

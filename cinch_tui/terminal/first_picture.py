@@ -8,6 +8,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from rich.segment import Segment
 from textual.color import Color
 from textual.strip import Strip
@@ -16,7 +17,6 @@ from cinch_tui.app.start_banner import FOLDER_ROW
 from cinch_tui.config.private_file import write_private
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.terminal.first_frame import Picture, picture_file, state_folder
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from cinch_tui.widgets.status_bar import Status
 
 
-@dataclass(frozen=True, slots=True)
-class EmptyScreen:
+class EmptyScreen(Struct, frozen=True):
     """The chat screen before the first prompt, as it is saved."""
 
     screen: Screen[object]

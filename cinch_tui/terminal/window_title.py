@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.terminal_text import escape_controls
 
 if TYPE_CHECKING:
@@ -16,8 +17,7 @@ KEEP, PUT_BACK = "\x1b[22;2t", "\x1b[23;2t"
 WORDS = {"idle": "", "running": "working", "error": "failed", "aborted": "stopped"}
 
 
-@dataclass(frozen=True, slots=True)
-class WindowTitle:
+class WindowTitle(Struct, frozen=True):
     """Escape sequences that set the title; empty if disabled."""
 
     project: str

@@ -5,9 +5,9 @@ It is painted together with the changed text and needs no timer.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from rich.segment import Segment
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import tempfile
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.terminal_text import escape_controls
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ class Cells(NamedTuple):
     rows: int
 
 
-@dataclass(eq=False, slots=True)
-class Picture:
+class Picture(Struct, eq=False):
     """An image in the transcript."""
 
     name: str
@@ -50,7 +49,7 @@ class Picture:
     """Pixel colors for half blocks, two rows per cell row, once decoded."""
     is_broken: bool = False
     """Decoding failed; it is not tried again."""
-    _number: int = field(default=0, repr=False)
+    _number: int = 0
 
     @classmethod
     def of(cls, image: Image, name: str, path: str = "") -> Self:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 
 from cinch_tui.transcript.selectable_list import SelectableList
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.block import Block
@@ -75,7 +75,7 @@ class Gallery:
 
 
 class ImageList(SelectableList):
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class PictureSeen(Message, namespace="transcript"):
         """The first image became visible."""
 

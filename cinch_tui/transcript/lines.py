@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TypeAlias
 
+from msgspec import Struct
 from rich.cells import cell_len, split_graphemes
 from rich.segment import Segment
 from rich.style import Style
-
-from harness.lazy_dataclass import dataclass
 
 Run: TypeAlias = tuple[str, Style]
 
@@ -25,8 +24,7 @@ _CLOSING = "、。，．：；？！）」』】〉》〕％ー々〜…"
 _FLAG_LETTERS = frozenset(map(chr, range(0x1F1E6, 0x1F200)))
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One drawn line."""
 
     segments: tuple[Segment, ...]

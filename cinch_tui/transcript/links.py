@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
+from msgspec import Struct
 from rich.style import Style
 
 from cinch_tui.transcript.lines import Line, Run
-from harness.lazy_dataclass import dataclass
 from harness.terminal_text import escape_controls
 
 KINDS = ("http", "https", "mailto", "file")
@@ -27,8 +27,7 @@ _KEPT = "%/:?#[]@!$&'()*+,;=~-._"
 _BRACKETS = {")": "(", "]": "["}
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """Label and target of a link."""
 
     label: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from rich.style import Style
 
 from cinch_tui.rendering.safe_text import expand_tabs
@@ -13,7 +14,6 @@ from cinch_tui.transcript.lines import BLANK, Line, Run, chop_runs, indented, pl
 from cinch_tui.transcript.links import linked, safe_url, true_destination
 from cinch_tui.transcript.markdown_splitter import Piece, References, language_of, parser, stretch
 from cinch_tui.transcript.tables import table_lines
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -26,8 +26,7 @@ TASKS = {"[ ] ": " [ ] ", "[x] ": " [x] ", "[X] ": " [x] "}
 LEAST = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """Drawing context of elements: styles, width and list depth."""
 
     look: BlockStyles

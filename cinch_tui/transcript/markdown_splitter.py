@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -28,8 +28,7 @@ STRETCH = 64
 _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*([^\n]*)\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """Source that is parsed on its own, or lines of a code block."""
 
     source: str
@@ -41,14 +40,12 @@ class Piece:
     """Continues the code block of the previous piece."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Fence:
+class _Fence(Struct, frozen=True):
     closer: re.Pattern[str]
     language: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
+class _Unit(Struct, frozen=True):
     end: int
     item: int | None
     fenced: bool = False

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from rich.cells import cell_len, get_character_cell_size
 from rich.segment import Segment
 from textual.geometry import Region
 from textual.strip import Strip
-
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     from cinch_tui.transcript.lines import Line
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(Struct, frozen=True):
     """Range of characters to highlight, and its style."""
 
     start: int

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.lines import Line
@@ -24,8 +24,7 @@ class Span(NamedTuple):
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class SearchQuery:
+class SearchQuery(Struct, frozen=True):
     """Search pattern with smart case: case-sensitive if the query contains capitals."""
 
     pattern: re.Pattern[str]

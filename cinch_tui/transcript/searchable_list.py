@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from textual.message import Message
 
 from cinch_tui.transcript.layout import Place, Row, row_key
 from cinch_tui.transcript.search import Search
 from cinch_tui.transcript.virtual_list import SLICE, VirtualList
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.block import Block
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 BREATH = 0.001
 
 
-@dataclass(frozen=True, slots=True)
-class _Standpoint:
+class _Standpoint(Struct, frozen=True):
     """Scroll position: the end, or a line."""
 
     block: Block | None
@@ -34,7 +34,7 @@ class _Standpoint:
 class SearchableList(VirtualList):
     """List with incremental search; added and changed blocks are searched too."""
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Found(Message, namespace="transcript"):
         """Search result: the selected match `number`, from 1, of `total`; 0 of 0 if none."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+from msgspec import Struct
 from rich.style import Style
 
 from cinch_tui.rendering.styles import CodeStyles, DiffStyles, component_style, diff_styles
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -55,8 +55,7 @@ def component_class(name: StyleName) -> str:
 ImageWay: TypeAlias = Literal["off", "blocks", "kitty"]
 
 
-@dataclass(frozen=True, slots=True)
-class Ways:
+class Ways(Struct, frozen=True):
     """Display options."""
 
     stamps: bool = False
@@ -66,8 +65,7 @@ class Ways:
     images: ImageWay = "off"
 
 
-@dataclass(frozen=True, slots=True)
-class BlockStyles:
+class BlockStyles(Struct, frozen=True):
     """Styles of a theme, and display options. Lines drawn with other ones are outdated."""
 
     base: Style

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
 from rich.segment import Segment
 
 from cinch_tui.transcript.lines import BLANK, Line, Run, wrap_runs
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -26,8 +26,7 @@ class Page(Protocol):
     def width(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
+class _Frame(Struct, frozen=True):
     widths: Sequence[int]
     alignments: Sequence[str]
     rule: Style

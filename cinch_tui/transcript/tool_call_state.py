@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.views import TerminalView, View
 
 if TYPE_CHECKING:
@@ -16,8 +17,7 @@ FRESH_LINES = 8
 ToolStatus: TypeAlias = Literal["waiting", "running", "done", "failed", "denied"]
 
 
-@dataclass(slots=True)
-class ToolCallState:
+class ToolCallState(Struct):
     """A tool call, its progress and its result."""
 
     label: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from cinch_tui.rendering.diff_rows import Sides, diff_rows
 from cinch_tui.rendering.safe_text import plain_output

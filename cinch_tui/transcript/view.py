@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from textual.content import Content
 from textual.message import Message
 
@@ -19,7 +20,6 @@ from cinch_tui.transcript.links import Link, links_in
 from cinch_tui.transcript.painting import Marks
 from cinch_tui.transcript.replies import ReplyBlock
 from cinch_tui.transcript.virtual_list import SLICE
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,43 +42,43 @@ class Transcript(BanneredSheet, can_focus=True):
 
     BINDINGS = bindings("transcript")
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class LinkOpened(Message):
         """A link was clicked."""
 
         url: str
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class LinksWanted(Message):
         """Open or copy one of these links."""
 
         links: list[Link]
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class PictureOpened(Message):
         """Open an image in a viewer."""
 
         picture: Picture
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Grabbed(Message):
         """Copy a text."""
 
         text: str
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class KeysChanged(Message):
         """Hint of the active keys; empty while unfocused."""
 
         hint: str
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Typed(Message):
         """Text for the prompt, typed while the transcript was focused."""
 
         text: str
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Left(Message):
         """Return the focus to the prompt."""
 

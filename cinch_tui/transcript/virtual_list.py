@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from time import monotonic, perf_counter, time
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -23,7 +24,6 @@ from cinch_tui.transcript.painting import Marks, changed_regions, painted
 from cinch_tui.transcript.strips import Strips
 from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, Ways, block_styles, component_class
 from cinch_tui.transcript.timestamps import stamped
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from textual.selection import Selection
@@ -45,7 +45,7 @@ class VirtualList(ScrollView):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {component_class(name) for name in STYLE_NAMES} | DIFF_CLASSES
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Unseen(Message, namespace="transcript"):
         """Number of new lines below the view; 0 once they are visible."""
 

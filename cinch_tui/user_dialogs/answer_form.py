@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.user_requests import Answer, Question
 
 
-@dataclass(slots=True)
-class Blank:
+class Blank(Struct):
     """Answer state of one question."""
 
     question: Question
     answer: Answer | None = None
-    ticked: set[int] = field(default_factory=set[int])
+    ticked: set[int] = set()
     """Indexes of checked choices."""
     draft: str = ""
     """Unfinished free text."""
-    edits: dict[int, str] = field(default_factory=dict[int, str])
+    edits: dict[int, str] = {}
     """Unfinished edits of choices, by index."""
 
     @property

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+from msgspec import Struct
+
 from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.safe_text import mark_invisible, one_line
 from harness.approval.rules import describe
-from harness.lazy_dataclass import dataclass
 from harness.risk import RiskLevel
 from harness.user_requests import (
     AllowHunks,
@@ -47,8 +48,7 @@ def call_title(request: ApprovalRequest) -> str:
     return f"{one_line(request.label)}  {one_line(request.summary)}".rstrip()
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerOption:
+class AnswerOption(Struct, frozen=True):
     """An answer option of a dialog."""
 
     key: str

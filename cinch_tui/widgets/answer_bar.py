@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import ClassVar
 
+from msgspec import Struct
 from rich.cells import cell_len
 from textual import events
 from textual.content import Content
@@ -14,15 +15,13 @@ from textual.message import Message
 from textual.widget import Widget
 
 from cinch_tui.keybindings.keymap import bindings
-from harness.lazy_dataclass import dataclass
 
 MOST_LINES = 3
 GAP = 2
 """Cells between two answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """An answer; `short` replaces `text` on narrow terminals."""
 
     action: str

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from msgspec import Struct
+from msgspec.structs import replace
 from textual.containers import Container
 from textual.events import Resize
 
@@ -15,7 +16,6 @@ from cinch_tui.widgets.queue_line import QueueLine
 from cinch_tui.widgets.status_bar import StatusBar
 from cinch_tui.widgets.todo_panel import TodoPanel
 from cinch_tui.widgets.tool_panel import ToolPanel
-from harness.lazy_dataclass import dataclass
 from harness.views import TodoView
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ _THINKING: frozenset[Channel] = frozenset(("thinking",))
 _REMINDERS: frozenset[Channel] = frozenset(("reminder",))
 
 
-@dataclass(frozen=True, slots=True)
-class ChatWidgets:
+class ChatWidgets(Struct, frozen=True):
     """Widgets above the prompt, and the status bar."""
 
     stage: Stage

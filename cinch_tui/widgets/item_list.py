@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
+from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
@@ -19,14 +21,12 @@ from textual.strip import Strip
 from cinch_tui.fuzzy_match import match_spans
 from cinch_tui.rendering.styles import component_style
 from cinch_tui.transcript.code import text_runs
-from harness.lazy_dataclass import dataclass
 
 DETAIL_SHARE = 0.45
 """Minimum share of the width for details if labels are long."""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemRow:
+class ItemRow(Struct, frozen=True):
     """A row with label and detail, or a title."""
 
     label: str
@@ -48,7 +48,7 @@ class ItemList(ScrollView):
 
     cursor = var(0)
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Clicked(Message):
         """A row was clicked."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from textual.message import Message
@@ -10,7 +11,6 @@ from textual.message import Message
 from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.widgets.item_list import ItemList, ItemRow
 from cinch_tui.widgets.panel_keys import PanelKeys
-from harness.lazy_dataclass import dataclass
 
 PanelAction: TypeAlias = Literal["open", "stop", "turn", "next", "previous", "close"]
 
@@ -20,7 +20,7 @@ class PanelArea(ItemList, PanelKeys, can_focus=True, inherit_bindings=False):  #
 
     BINDINGS = bindings("panel")
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class ActionRequested(Message):
         """Perform an action, on the row with this key if it needs one."""
 

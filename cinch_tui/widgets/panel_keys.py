@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from textual import events
 from textual.message import Message
 from textual.widget import Widget
 
 from cinch_tui.keybindings.keymap import bindings_for_key
-from harness.lazy_dataclass import dataclass
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class PanelTyped(Message):
     """Text for the prompt."""
 
     text: str
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class PanelLeft(Message):
     """Return the focus to the prompt."""
 

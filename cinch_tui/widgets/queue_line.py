@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
+from msgspec import Struct
 from textual import events
 from textual.content import Content
 from textual.geometry import Size
@@ -13,7 +15,6 @@ from textual.reactive import var
 
 from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.widgets.panel_keys import PanelKeys, PanelLeft
-from harness.lazy_dataclass import dataclass
 from harness.terminal_text import escape_controls
 
 LONGEST = 240
@@ -33,8 +34,7 @@ DELIVERY = "prompt.submit or chat.abort sends it now"
 Wish: TypeAlias = Literal["edit", "remove", "earlier", "later", "switch"]
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingRow:
+class WaitingRow(Struct, frozen=True):
     """A queued message; `kind` is its delivery: next or after the run."""
 
     id: str
@@ -61,7 +61,7 @@ class QueueLine(PanelKeys, can_focus=True):
 
     waiting = var(default=False, toggle_class="-waiting")
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Asked(Message):
         """Perform an action on a message."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -11,7 +13,6 @@ from textual.reactive import var
 from textual.widgets import Input, Static
 
 from cinch_tui.keybindings.keymap import bindings, hint
-from harness.lazy_dataclass import dataclass
 
 LONGEST = 300
 """Maximum query length in characters, since each key starts a new search."""
@@ -53,19 +54,19 @@ class SearchBar(Horizontal):
 
     is_open = var(default=False, toggle_class="-open")
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Wanted(Message):
         """Search for this query."""
 
         query: str
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Step(Message):
         """Go to the next match below (1) or above (-1)."""
 
         by: int
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Left(Message):
         """The search was closed."""
 

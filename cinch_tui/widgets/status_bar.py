@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import ClassVar, Literal, TypeAlias, get_args
 
+from msgspec import Struct
+from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
@@ -18,7 +19,6 @@ from textual.widget import Widget
 from cinch_tui.config.settings import StatusItem
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.reports.formatting import format_cost
-from harness.lazy_dataclass import dataclass
 from harness.terminal_text import escape_controls
 
 CELLS = 10
@@ -69,8 +69,7 @@ GAP = "  "
 AgentState: TypeAlias = Literal["idle", "running", "error", "aborted"]
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """Content of the bar except the gauge."""
 
     state: AgentState = "idle"
@@ -94,8 +93,7 @@ class Status:
     branch: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A piece of the bar. On a narrow terminal `short` replaces its text, then unimportant parts are dropped."""
 
     text: str
@@ -105,8 +103,7 @@ class Part:
     short: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Arrangement:
+class Arrangement(Struct, frozen=True):
     """Items of the bar from left to right, and whether animation is on."""
 
     items: tuple[StatusItem, ...] = get_args(StatusItem)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
+from msgspec import Struct
 from textual import events
 from textual.content import Content
 from textual.geometry import Size
@@ -17,7 +19,6 @@ from textual.timer import Timer
 from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.widgets.panel_keys import PanelKeys, PanelLeft
 from cinch_tui.widgets.status_bar import format_elapsed
-from harness.lazy_dataclass import dataclass
 from harness.terminal_text import escape_controls
 
 MAX_ROWS = 10
@@ -33,8 +34,7 @@ CallAction: TypeAlias = Literal["cancel", "background", "show"]
 _MARKS: dict[CallState, str] = {"running": "●", "done": "✓", "failed": "✗"}
 
 
-@dataclass(slots=True)
-class LiveCall:
+class LiveCall(Struct):
     label: str
     summary: str
     started: float
@@ -62,7 +62,7 @@ class ToolPanel(PanelKeys, can_focus=True):
 
     has_calls = var(default=False, toggle_class="-has-calls")
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class ActionRequested(Message):
         """Perform an action on a call."""
 

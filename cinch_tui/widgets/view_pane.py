@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar, assert_never
 
+from msgspec.structs import replace
 from rich.segment import Segment
 from textual.geometry import Size
 from textual.message import Message

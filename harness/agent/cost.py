@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
-from harness.lazy_dataclass import dataclass
 from harness.messages import Cost, Usage
 from harness.ports.provider import Price
 
@@ -29,12 +29,11 @@ def _cache_write_cost(usage: Usage, price: Price) -> float:
     return (usage.cache_write - usage.cache_write_1h) * price.cache_write + usage.cache_write_1h * hourly_price
 
 
-@dataclass(slots=True)
-class Ledger:
+class Ledger(Struct):
     """Accumulated usage. Usage of a model without a known price is kept per model and priced when its price arrives."""
 
     priced: Usage = Usage()
-    unpriced: dict[str, Usage] = field(default_factory=dict[str, Usage])
+    unpriced: dict[str, Usage] = {}
 
     @property
     def usage(self) -> Usage:

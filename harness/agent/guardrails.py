@@ -5,30 +5,28 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from harness.messages import Text, UserMessage
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Pass:
+class Pass(Struct, frozen=True):
     """Accepts the message unchanged."""
 
 
-@dataclass(frozen=True, slots=True)
-class Warn:
+class Warn(Struct, frozen=True):
     """Accepts the message and appends a warning for the model."""
 
     text: str
     """Text of the warning."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reject:
+class Reject(Struct, frozen=True):
     """Blocks the message."""
 
     reason: str
@@ -74,8 +72,7 @@ def _verdict(each: InputGuardrail, message: UserMessage) -> GuardrailVerdict:
         return Reject(f"a guardrail failed: {type(error).__name__}: {error}")
 
 
-@dataclass(frozen=True, slots=True)
-class MaxLength:
+class MaxLength(Struct, frozen=True):
     """Rejects long messages."""
 
     characters: int
@@ -88,8 +85,7 @@ class MaxLength:
         return Reject(f"the message has {length:,} characters, the limit is {self.characters:,}; put it into a file")
 
 
-@dataclass(frozen=True, slots=True)
-class SecretGuardrail:
+class SecretGuardrail(Struct, frozen=True):
     """Rejects messages with a private key or an API key.
 
     Only well-known formats are detected, and only values that look random: `sk-your-key-here` passes. Passwords and
@@ -101,8 +97,7 @@ class SecretGuardrail:
         return Reject(f"the message seems to contain {found[0].kind}; remove it") if found else Pass()
 
 
-@dataclass(frozen=True, slots=True)
-class FoundSecret:
+class FoundSecret(Struct, frozen=True):
     """Range of a text that looks like a secret."""
 
     kind: str

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from harness.events import TurnTrigger
-from harness.lazy_dataclass import dataclass
 from harness.messages import ModelSpec, new_id
 
 
-@dataclass(slots=True)
-class Identity:
+class Identity(Struct):
     """Ids of an agent, and counters of its runs."""
 
     agent_id: str = field(default_factory=new_id)
@@ -34,7 +33,7 @@ class Identity:
     """Monotonic time at which the latest run started."""
     run_count: int = 0
     """Number of runs in this session."""
-    counters: dict[str, int] = field(default_factory=dict[str, int])
+    counters: dict[str, int] = {}
     """Number of runs per configuration."""
 
     def next_run(self, spec: ModelSpec) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from harness.agent.cost import Ledger
 from harness.events import LimitReached
-from harness.lazy_dataclass import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Limits of a run; 0 = unlimited."""
 
     max_turns: int = 50
@@ -24,8 +23,7 @@ class Limits:
     """Maximum cost in US dollars; an unknown cost counts as 0."""
 
 
-@dataclass(slots=True)
-class Meter:
+class Meter(Struct):
     """Consumption of a run."""
 
     limits: Limits

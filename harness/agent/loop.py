@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.agent.guardrails import Reject, apply_guardrails
 from harness.agent.model_call import call_model
@@ -13,14 +15,12 @@ from harness.agent.run import Run, RunOutcome
 from harness.agent.tool_calls import execute_tool_calls, skip_tool_calls
 from harness.concurrency.cancellation import raise_if_cancelled
 from harness.events import InputRejected, LimitReached, TurnEnd, TurnStart, TurnTrigger
-from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Message, Text, ToolResult, UserMessage
 from harness.ports.hooks import Stop
 from harness.publishing.bus import publish_message
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
+class _Turn(Struct, frozen=True):
     reply: AssistantMessage
     results: tuple[ToolResult, ...] = ()
     terminate: bool = False

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
 from harness.agent.prompt import Prompt
 from harness.agent.stream import RunStream
 from harness.events import Continuation
-from harness.lazy_dataclass import dataclass
 from harness.messages import Message
 from harness.ports.provider import Model
 from harness.ports.tool import Tool
 
 
-@dataclass(frozen=True, slots=True)
-class AgentContext:
+class AgentContext(Struct, frozen=True):
     """Initial state of a run, which the run never changes."""
 
     system_prompt: str = ""

@@ -6,6 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import force_setattr
+
 from harness.agent.guardrails import InputGuardrail
 from harness.agent.limits import Limits
 from harness.agent.prompt import Prompt
@@ -19,7 +22,6 @@ from harness.context.policy import ContextPolicy
 from harness.context.source import ToLlm, Transform, to_llm
 from harness.execution.context import Execution
 from harness.inbox import QueueMode
-from harness.lazy_dataclass import dataclass
 from harness.messages import Message
 from harness.ports.hooks import Hooks
 from harness.ports.interaction import NonInteractive, UserInteraction
@@ -42,8 +44,7 @@ ToolFilter: TypeAlias = Callable[[Sequence[Tool], Sequence[Message]], Sequence[T
 """Function that selects the tools to offer for a conversation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subagents:
+class Subagents(Struct, frozen=True):
     """Limits for all subagents of a run together."""
 
     max_depth: int = 2
@@ -60,8 +61,7 @@ class Subagents:
     """True to publish the streamed deltas of subagents."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentOptions:
+class AgentOptions(Struct, frozen=True):
     """Options of an agent. The defaults deny every call that needs approval, so the agent is effectively read-only."""
 
     workspace: Workspace | None = None
@@ -141,6 +141,6 @@ class AgentOptions:
 
     def __post_init__(self) -> None:
         if self.approve is not None:
-            object.__setattr__(self, "user", CallbackApproval(self.approve, self.user))
+            force_setattr(self, "user", CallbackApproval(self.approve, self.user))
             # A copy with another `user`, as subagents have, must ask that one.
-            object.__setattr__(self, "approve", None)
+            force_setattr(self, "approve", None)

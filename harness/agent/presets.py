@@ -49,7 +49,7 @@ from harness.execution.context import Execution
 
 
 def preset(name: str) -> AgentOptions:
-    """Return new options with the defaults of a preset; adapt them with `dataclasses.replace`.
+    """Return new options with the defaults of a preset; adapt them with `msgspec.structs.replace`.
 
     Raises:
         ConfigError: The preset does not exist.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import field, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.codec import parsed_arguments
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.errors import StreamError
-from harness.lazy_dataclass import dataclass
 from harness.messages import (
     AssistantContent,
     AssistantMessage,
@@ -23,10 +24,9 @@ from harness.messages import (
 )
 
 
-@dataclass(slots=True)
-class _Block:
+class _Block(Struct):
     start: BlockStart
-    fragments: list[str] = field(default_factory=list[str])
+    fragments: list[str] = []
     end: BlockEnd | None = None
 
     @property

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from harness.errors import Aborted, AgentError, CinchError, LimitExceeded, ProviderError, Rejected
-from harness.lazy_dataclass import dataclass
 from harness.messages import Message, StopReason, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class AgentResult:
+class AgentResult(Struct, frozen=True):
     """Result of a run."""
 
     messages: tuple[Message, ...]

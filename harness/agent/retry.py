@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 from harness.errors import ProviderError
-from harness.lazy_dataclass import dataclass
 
 
 class RetryStrategy(Protocol):
@@ -27,8 +27,7 @@ class RetryStrategy(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True):
     """Exponential back-off with jitter."""
 
     max_retries: int = 3
@@ -47,7 +46,7 @@ class RetryPolicy:
     """Maximum number of retries of an empty reply."""
     empty_delay: float = 0.5
     """Seconds before the first retry of an empty reply, twice that before the second, and so on."""
-    random: Callable[[], float] = field(default=random.random)
+    random: Callable[[], float] = random.random
     """Source of random numbers between 0 and 1."""
 
     def should_retry(self, error: ProviderError, attempt: int) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.ports.provider import Model
 
 
@@ -23,8 +23,7 @@ class Routing(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Single:
+class Single(Struct, frozen=True):
     """Uses one model for all turns."""
 
     model: Model
@@ -39,13 +38,12 @@ class Single:
         return self.model
 
 
-@dataclass(frozen=True, slots=True)
-class ByTurn:
+class ByTurn(Struct, frozen=True):
     """Uses one model, with exceptions for some turns."""
 
     default: Model
     """Model of all other turns."""
-    overrides: Mapping[int, Model] = field(default_factory=dict[int, Model])
+    overrides: Mapping[int, Model] = {}
     """Models by turn, from 1."""
 
     @property
@@ -57,8 +55,7 @@ class ByTurn:
         return self.overrides.get(turn, self.default)
 
 
-@dataclass(frozen=True, slots=True)
-class CheapThenPowerful:
+class CheapThenPowerful(Struct, frozen=True):
     """Uses a cheap model for exploration and a powerful one from a given turn on."""
 
     cheap: Model

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from harness.agent.cost import Ledger
 from harness.agent.limits import Meter
@@ -23,8 +24,7 @@ from harness.execution.cache import ResultCache
 from harness.execution.running import RunningCalls
 from harness.inbox import Inbox
 from harness.jobs import Jobs
-from harness.lazy_dataclass import dataclass
-from harness.messages import AssistantMessage, JsonObject, JsonValue, Message, ModelSpec, StopReason, Usage, UserMessage
+from harness.messages import AssistantMessage, JsonObject, Message, ModelSpec, StopReason, Usage, UserMessage
 from harness.ports.hooks import HookChain
 from harness.ports.interaction import UserInteraction
 from harness.ports.provider import Model, ModelInfo, OutputSchema, known_model_info
@@ -33,8 +33,7 @@ from harness.publishing.bus import Bus
 from harness.workspace.workspace import Workspace
 
 
-@dataclass(slots=True)
-class Initial:
+class Initial(Struct):
     """Initial settings of an agent, for `reset`."""
 
     model: Model
@@ -42,8 +41,7 @@ class Initial:
     system_prompt: str
 
 
-@dataclass(slots=True)
-class State:
+class State(Struct):
     """Settings and counters of an agent, changeable at any time; a run reads them anew each turn."""
 
     model: Model
@@ -70,7 +68,7 @@ class State:
     """Reply in progress."""
     last_error: str | None = None
     """Error that ended the last run."""
-    former_models: list[Model] = field(default_factory=list[Model])
+    former_models: list[Model] = []
     """Models that were replaced and still have to be closed."""
 
     @property
@@ -120,8 +118,7 @@ def _never() -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class RunOutcome:
+class RunOutcome(Struct, frozen=True):
     """Outcome of a run, in the fields of `AgentEnd`. A rejected run leaves nothing in the history."""
 
     stop_reason: StopReason
@@ -136,8 +133,7 @@ class RunOutcome:
     """Reason the run did not start."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunRequest:
+class RunRequest(Struct, frozen=True):
     """Input of one run and its run-specific hooks."""
 
     prompts: tuple[Message, ...] = ()
@@ -158,12 +154,11 @@ class RunRequest:
     """Replacement for the agent loop."""
     run_id: str = ""
     """Id assigned in advance; empty for the next one."""
-    metadata: JsonObject = field(default_factory=dict[str, JsonValue])
+    metadata: JsonObject = {}
     """Data of the program."""
 
 
-@dataclass(slots=True)
-class Progress:
+class Progress(Struct):
     """Progress of a run."""
 
     turn: int = 0
@@ -180,8 +175,7 @@ class Progress:
     """State of context building."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """Services and parameters of one run."""
 
     state: State

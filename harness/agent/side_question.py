@@ -7,7 +7,8 @@ It may be asked during a run and does not affect it: no tool runs, and only the 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from harness.agent.core import AgentCore
 from harness.agent.cost import with_price

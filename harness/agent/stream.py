@@ -7,13 +7,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from types import TracebackType
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from harness.agent.core import AgentCore
 from harness.agent.prompt import Prompt
 from harness.agent.result import AgentResult
 from harness.approval.pending import PendingRequests
 from harness.errors import AgentError
 from harness.events import AgentEnd, Event
-from harness.lazy_dataclass import dataclass
 from harness.publishing.channel import Listener
 from harness.user_requests import Answer, Approval, PlanDecision
 
@@ -112,8 +113,7 @@ class RunStream:
         return user
 
 
-@dataclass(slots=True)
-class _StreamState:
+class _StreamState(Struct):
     """Progress of a stream's run."""
 
     stopped: bool = False

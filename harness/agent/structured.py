@@ -5,8 +5,9 @@ Either way an invalid answer is returned to the model with its validation errors
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, overload
+
+from msgspec.structs import replace
 
 from harness.agent.core import AgentCore
 from harness.agent.prompt import Prompt, messages_of

@@ -10,6 +10,8 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
+from msgspec import Struct
+
 from harness.agent.planning import propose_plan
 from harness.agent.polling import poll_steering
 from harness.agent.run import Run
@@ -20,15 +22,13 @@ from harness.concurrency.cancellation import cancel_tasks, raise_if_cancelled
 from harness.execution.executor import Poll, ToolExecutor
 from harness.execution.results import Results
 from harness.execution.schedule import groups_of, locks_for
-from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, ToolCall, ToolResult
 
 STEERING_GRACE_S = 0.05
 """Seconds that running calls get to finish once a steering message interrupts them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallResults:
+class ToolCallResults(Struct, frozen=True):
     """Results of the tool calls of a reply."""
 
     results: tuple[ToolResult, ...]

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from harness.agent.options import ToolFilter
-from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Message, UserMessage
 from harness.ports.tool import Tool
 
@@ -22,8 +22,7 @@ WORD_PATTERN = re.compile(r"[^\W\d_]+")
 SUFFIXES = ("ing", "ed", "es", "er", "s", "d", "e")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCategory:
+class ToolCategory(Struct, frozen=True):
     """Group of tools, and the keywords that select it."""
 
     keywords: tuple[str, ...]
@@ -49,8 +48,7 @@ CODING: Mapping[str, ToolCategory] = {
 """Categories for the tools of a coding agent."""
 
 
-@dataclass(frozen=True, slots=True)
-class RelevantTools:
+class RelevantTools(Struct, frozen=True):
     """Tool filter that scores each tool and offers the best.
 
     A tool gets two points for each keyword of its categories, and for each word of its name, that occurs in the latest

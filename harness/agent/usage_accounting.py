@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from typing import Literal
+
+from msgspec.structs import replace
 
 from harness.agent.cost import with_price
 from harness.agent.run import Run

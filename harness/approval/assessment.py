@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 import json
 from copy import deepcopy
-from dataclasses import replace
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.approval.modes import permits
 from harness.approval.policy import Allow, Ask, Deny, Permissions, decide
@@ -14,7 +16,6 @@ from harness.approval.revision import is_revisable
 from harness.approval.rules import describe
 from harness.codec import parsed_arguments
 from harness.errors import InvalidArguments, WorkspaceError
-from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, StopReason, ToolCall
 from harness.ports.interaction import UserInteraction
 from harness.ports.tool import Tool, ToolContext, ToolOutput
@@ -46,8 +47,7 @@ class ApprovalContext(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Allowed:
+class Allowed(Struct, frozen=True):
     """A call that may run."""
 
     call: ToolCall
@@ -62,16 +62,14 @@ class Allowed:
     """Text for the model, placed before the result."""
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedCall:
+class RejectedCall(Struct, frozen=True):
     output: ToolOutput
 
 
 Decision: TypeAlias = Allowed | RejectedCall
 
 
-@dataclass(frozen=True, slots=True)
-class PendingApproval:
+class PendingApproval(Struct, frozen=True):
     """A call that needs the user's approval."""
 
     wanted: Allowed

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.approval.assessment import ApprovalContext, PendingApproval, evaluate_policy, request_for
 from harness.approval.policy import Ask
-from harness.lazy_dataclass import dataclass
 from harness.messages import ToolCall
 from harness.user_requests import ApprovalDecision, ApprovalRequest, BatchApproval, Denied
 
@@ -16,8 +17,7 @@ Preview: TypeAlias = Callable[[ToolCall], Awaitable[PendingApproval | None]]
 """Function that returns the approval request of a later call, if it needs one."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedAnswer:
+class RecordedAnswer(Struct, frozen=True):
     """Decision on a call as it was displayed."""
 
     asked: PendingApproval
@@ -67,7 +67,7 @@ class Batch:
     def take_answer(self, request: ApprovalRequest) -> ApprovalDecision | None:
         """Return an early answer to exactly this request; None if there is none or the request has changed."""
         recorded = self._answers.pop(request.call.id, None)
-        return recorded.approval if recorded and recorded.request == request else None
+        return recorded.approval if recorded and _call_alone(recorded.request) == _call_alone(request) else None
 
     async def _waiting(self, call_id: str) -> list[PendingApproval]:
         """Return the later calls that need approval and have no answer yet."""
@@ -91,6 +91,11 @@ class Batch:
     async def _previews(self, calls: Sequence[ToolCall]) -> dict[str, PendingApproval]:
         known = [(call.id, await self._preview_call(call)) for call in calls] if self._preview_call else []
         return {call_id: asked for call_id, asked in known if asked is not None}
+
+
+def _call_alone(request: ApprovalRequest) -> ApprovalRequest:
+    """Return the request without its place among the other calls, which answers change."""
+    return replace(request, position=1, total=1, others=())
 
 
 def _allowed_in_batch(request: ApprovalRequest, approval: ApprovalDecision) -> bool:

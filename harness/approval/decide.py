@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable
 from copy import deepcopy
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from harness.approval.assessment import (
     Allowed,

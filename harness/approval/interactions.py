@@ -6,8 +6,9 @@ import asyncio
 import inspect
 import typing
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec.structs import replace
 
 from harness.events import QuestionAnswered, QuestionAsked
 from harness.ports.interaction import BatchQuestions, UserInteraction, ask_all

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from harness.instructions.prompts import prompt_text
-from harness.lazy_dataclass import dataclass
 from harness.ports.tool import Tool
 
 ModeName: TypeAlias = Literal["execute", "plan"]
@@ -14,8 +15,7 @@ ModeName: TypeAlias = Literal["execute", "plan"]
 SUBMIT_PLAN = "submit_plan"
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(Struct, frozen=True):
     """A mode. Only the user changes it; a model can at most submit a plan."""
 
     name: ModeName
@@ -32,8 +32,7 @@ class Mode:
         return prompt_text(self.prompt) if self.prompt else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Planning:
+class Planning(Struct, frozen=True):
     """Options of a planning phase."""
 
     max_turns: int = 20

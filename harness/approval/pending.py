@@ -8,6 +8,9 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from harness.errors import NoPendingRequest
 from harness.events import (
     BranchEvent,
@@ -19,7 +22,6 @@ from harness.events import (
     ToolApprovalRequested,
     ToolApprovalResolved,
 )
-from harness.lazy_dataclass import dataclass
 from harness.ports.interaction import BatchQuestions, shortest_timeout
 from harness.user_requests import Answer, Approval, ApprovalRequest, Denied, PlanDecision, Question
 
@@ -31,8 +33,7 @@ ANSWER_SECONDS = 300.0
 """Default time limit for an answer, in seconds, so that an overlooked request does not block the run."""
 
 
-@dataclass(frozen=True, slots=True)
-class PendingRequest:
+class PendingRequest(Struct, frozen=True):
     """A request that waits for an answer."""
 
     call_id: str
@@ -146,20 +147,20 @@ class PendingRequests:
 
     def _expect(self, call_id: str, question: Question) -> None:
         # A parallel run may announce a question twice: on its own bus, and on the bus of its parent run.
+        question = replace(question, asker="")
         if (call_id, question) not in self._asking:
             self._asking.append((call_id, question))
 
     def _call_of(self, question: Question) -> str:
         """Return the call that asks, which only the event names. Equal questions are matched in order."""
         for at, (call_id, asked) in enumerate(self._asking):
-            if asked == question:
+            if asked == replace(question, asker=""):
                 del self._asking[at]
                 return call_id
         return ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Waiting(Generic[RequestT, ReplyT]):
+class _Waiting(Struct, Generic[RequestT, ReplyT], eq=False, frozen=True):
     call_id: str
     request: RequestT
     reply: asyncio.Future[ReplyT]

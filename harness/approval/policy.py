@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
+from msgspec import Struct
+
 from harness.approval.modes import Mode
 from harness.approval.rules import Grants, exact_rule_for, rule_for, session_rules_for
-from harness.lazy_dataclass import dataclass
 from harness.risk import Risk, Rule
 
 ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
@@ -14,13 +15,11 @@ ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
 APPROVAL_MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
 
 
-@dataclass(frozen=True, slots=True)
-class Allow:
+class Allow(Struct, frozen=True):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """The user must approve the call."""
 
     reason: str
@@ -33,8 +32,7 @@ class Ask:
     """Rules that an approval for the session adds; empty if they would not cover the call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deny:
+class Deny(Struct, frozen=True):
     """The call never runs."""
 
     reason: str
@@ -83,8 +81,7 @@ def _refusal(risk: Risk) -> str:
     )
 
 
-@dataclass(slots=True)
-class Permissions:
+class Permissions(Struct):
     """The user's permissions, changeable at any time. Subagents share those of their agent, so none may do more."""
 
     mode: Mode

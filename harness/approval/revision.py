@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.ports.tool import Revisable, Tool
 from harness.user_requests import RejectedHunk
 from harness.views import DiffView, TerminalView, View
@@ -18,8 +19,7 @@ MAX_HUNKS = 20
 MAX_LINE_CHARS = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(Struct, frozen=True):
     """Revised text of a call's view, and the note for the model."""
 
     text: str

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from harness.errors import NotAFile
-from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue, new_id
 from harness.risk import Risk, Rule
 from harness.workspace.disk import read_small_text
@@ -24,8 +25,7 @@ _LOCK_SECONDS = 5.0
 _MAX_BYTES = 10 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRules:
+class StoredRules(Struct, frozen=True):
     """Content of a rules file."""
 
     rules: tuple[Rule, ...] = ()

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from harness.context.policy import ContextPolicy, fit
 from harness.context.source import ContextState
 from harness.context.tokens import estimate_message, estimate_overhead, estimate_text
-from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, CustomMessage, Message, Usage
 from harness.ports.provider import ToolSpec
 from harness.ports.tool import specs_of
@@ -25,8 +26,7 @@ MAX_FACTOR = 4.0
 """Maximum factor between a counted difference and its estimate; beyond it, the difference includes something else."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContextInputs:
+class ContextInputs(Struct, frozen=True):
     """Inputs of the next request besides the messages."""
 
     system: str = ""
@@ -45,8 +45,7 @@ class ContextInputs:
     """Maximum length of a request in tokens; 0 = unlimited."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContextSegment:
+class ContextSegment(Struct, frozen=True):
     """A message, or a part of the request before the messages."""
 
     section: Section
@@ -61,8 +60,7 @@ class ContextSegment:
     """The message; None for the parts before the messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Breakdown:
+class Breakdown(Struct, frozen=True):
     """Segments of a request in the order in which the model reads them."""
 
     segments: tuple[ContextSegment, ...]
@@ -143,8 +141,7 @@ def _left_out(inputs: ContextInputs, messages: Sequence[Message]) -> set[str]:
     return {message.id for message in messages} - {message.id for message in fitted.messages}
 
 
-@dataclass(slots=True)
-class _Weights:
+class _Weights(Struct):
     """Tokens per segment; `usage` is the latest reported usage, of segment `last`."""
 
     tokens: list[int]

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import count
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from harness.messages import AssistantContent, AssistantMessage, Citation, Text
 
 _MARK = re.compile(r"\[(\d{1,3})\]")
@@ -20,8 +21,7 @@ _LINK = re.compile(r"(?i:https?)://([^\s/?#\\\"<>^`{|}\x00-\x20\x7f-\x9f]+)[^\s\
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A cited page or document. `url` and `title` are as reported by the service; one of them may be empty."""
 
     number: int

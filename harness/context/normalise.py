@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
 from typing import TypeGuard
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from harness.messages import AssistantMessage, Message, ModelMessage, Text, Thinking, ToolCall, ToolResult, UserMessage
 
 NO_RESULT = "The call was interrupted and has no result."
@@ -86,13 +87,12 @@ def _counts(block: Text | Thinking | ToolCall, *, is_complete: bool) -> bool:
     return is_complete or type(block) is ToolCall
 
 
-@dataclass(slots=True)
-class _Turn:
+class _Turn(Struct):
     """A message and, for a reply, the results of its calls, by the original call ids."""
 
     message: UserMessage | AssistantMessage
-    calls: list[tuple[str, ToolCall]] = field(default_factory=list[tuple[str, ToolCall]])
-    results: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
+    calls: list[tuple[str, ToolCall]] = []
+    results: dict[str, ToolResult] = {}
 
 
 class _Repair:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 from math import ceil
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.context.tokens import estimate_message, estimate_text
 from harness.context.truncation import head_and_tail, limit_lines, truncated
-from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, CustomMessage, Message, Text, ToolResult, UserMessage
 
 MIN_BUDGET = 200
@@ -24,8 +25,7 @@ STEPS = 4
 MARKER = "[Context compacted: {} messages removed to fit context window]"
 
 
-@dataclass(frozen=True, slots=True)
-class ContextPolicy:
+class ContextPolicy(Struct, frozen=True):
     """Options for fitting a conversation into the context window."""
 
     max_tokens: int = 0
@@ -43,8 +43,7 @@ class ContextPolicy:
 DEFAULT_POLICY = ContextPolicy()
 
 
-@dataclass(frozen=True, slots=True)
-class FittedContext:
+class FittedContext(Struct, frozen=True):
     """Part of a conversation that is sent."""
 
     messages: tuple[Message, ...]
@@ -149,8 +148,7 @@ def _shortened(message: Message, lines: int) -> Message:
     return message if content == message.content else replace(message, content=content)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cut:
+class _Cut(Struct, frozen=True):
     """Groups to cut. `weights` are their original sizes, which stay the same while a conversation grows."""
 
     groups: Sequence[list[Message]]

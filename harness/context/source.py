@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import field
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct, field
 
 from harness.context.history import History
 from harness.context.normalise import Normaliser
 from harness.context.policy import ContextPolicy
-from harness.lazy_dataclass import dataclass
 from harness.messages import CustomMessage, Message, ModelMessage
 from harness.ports.provider import ModelInfo
 from harness.ports.tool import Tool
@@ -27,8 +27,7 @@ def to_llm(message: Message) -> ModelMessage | None:
     return None if isinstance(message, CustomMessage) else message
 
 
-@dataclass(slots=True)
-class ContextProgress:
+class ContextProgress(Struct):
     """State of context building within one run."""
 
     left_out: tuple[int, bool] = (0, False)

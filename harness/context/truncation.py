@@ -6,8 +6,9 @@ Only user messages and tool results are truncated; a reply must go back to its v
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from harness.context.tokens import CHARS_PER_TOKEN, IMAGE_TOKENS, estimate_message, estimate_text
 from harness.messages import Image, Message, Text, ToolResult, UserContent, UserMessage

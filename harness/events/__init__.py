@@ -1,4 +1,4 @@
-"""Events: one closed union of frozen dataclasses, each serializable by `harness.codec`.
+"""Events: one closed union of frozen structs, each serializable by `harness.codec`.
 
 Order within a run (`[]` may repeat, `?` is optional):
 AgentStart, [TurnStart, [MessageStart, MessageEnd of a user message], ModelRouted?, RequestStart, MessageStart,
@@ -63,7 +63,6 @@ from harness.events.tools import (
     ToolExecutionStart,
     ToolExecutionUpdate,
 )
-from harness.lazy_dataclass import dataclass
 from harness.messages import ModelSpec, Usage
 
 __all__ = [
@@ -115,8 +114,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubagentEvent(EventHeader):
+class SubagentEvent(EventHeader, frozen=True, kw_only=True):
     """An event of a subagent."""
 
     call_id: str
@@ -125,8 +123,7 @@ class SubagentEvent(EventHeader):
     """The event."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParallelStart(EventHeader):
+class ParallelStart(EventHeader, frozen=True, kw_only=True):
     """A prompt is sent to several configurations."""
 
     run_ids: tuple[str, ...]
@@ -135,16 +132,14 @@ class ParallelStart(EventHeader):
     """Their models, in order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BranchEvent(EventHeader):
+class BranchEvent(EventHeader, frozen=True, kw_only=True):
     """An event of one of several parallel runs."""
 
     event: Event
     """The event; its header identifies the run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParallelEnd(EventHeader):
+class ParallelEnd(EventHeader, frozen=True, kw_only=True):
     """One of several parallel runs was selected, or none."""
 
     selected_run_id: str

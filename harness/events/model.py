@@ -6,7 +6,6 @@ from typing import Literal, TypeAlias
 
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart
 from harness.events.run import EventHeader
-from harness.lazy_dataclass import dataclass
 from harness.messages import (
     Message,
     ModelSpec,
@@ -16,8 +15,7 @@ from harness.messages import (
 MessageRole: TypeAlias = Literal["user", "assistant", "tool_result", "custom"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestStart(EventHeader):
+class RequestStart(EventHeader, frozen=True, kw_only=True):
     """A model call is about to be sent."""
 
     spec: ModelSpec
@@ -28,8 +26,7 @@ class RequestStart(EventHeader):
     """Estimated length of the request in tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageStart(EventHeader):
+class MessageStart(EventHeader, frozen=True, kw_only=True):
     """A message begins; `MessageEnd` or, for a reply that is requested again, `MessageDiscarded` has the same id.
 
     Only replies are streamed between the two; a user message or tool result starts and ends at once.
@@ -39,8 +36,7 @@ class MessageStart(EventHeader):
     role: MessageRole
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageUpdate(EventHeader):
+class MessageUpdate(EventHeader, frozen=True, kw_only=True):
     """Next piece of a streamed reply."""
 
     message_id: str
@@ -51,8 +47,7 @@ class MessageUpdate(EventHeader):
     """Type of the content block."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageEnd(EventHeader):
+class MessageEnd(EventHeader, frozen=True, kw_only=True):
     """A message is complete and part of the history.
 
     Tool results end in call order, once every call of the reply has its result; `ToolExecutionEnd` reports each result
@@ -62,8 +57,7 @@ class MessageEnd(EventHeader):
     message: Message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageDiscarded(EventHeader):
+class MessageDiscarded(EventHeader, frozen=True, kw_only=True):
     """A partially streamed reply is discarded, because the request failed and is sent again."""
 
     message_id: str
@@ -72,8 +66,7 @@ class MessageDiscarded(EventHeader):
     """Error that caused the retry."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageUpdate(EventHeader):
+class UsageUpdate(EventHeader, frozen=True, kw_only=True):
     """Token usage after a reply."""
 
     usage: Usage
@@ -86,8 +79,7 @@ class UsageUpdate(EventHeader):
     """Size of the context window in tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageAdded(EventHeader):
+class UsageAdded(EventHeader, frozen=True, kw_only=True):
     """Usage that belongs to no reply in the history: a side question or an empty reply."""
 
     model: str
@@ -96,8 +88,7 @@ class UsageAdded(EventHeader):
     """Tokens and cost."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextWarning(EventHeader):
+class ContextWarning(EventHeader, frozen=True, kw_only=True):
     """The context window is filled to 60, 80 or 95 percent."""
 
     context: int
@@ -108,8 +99,7 @@ class ContextWarning(EventHeader):
     """Severity: 60, 80 and 95 percent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionStart(EventHeader):
+class CompactionStart(EventHeader, frozen=True, kw_only=True):
     """The context is about to be reduced; the history is unchanged."""
 
     reason: Literal["overflow", "window"]
@@ -118,8 +108,7 @@ class CompactionStart(EventHeader):
     """Estimated length before, in tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionEnd(EventHeader):
+class CompactionEnd(EventHeader, frozen=True, kw_only=True):
     """The context was reduced."""
 
     reason: Literal["overflow", "window"]
@@ -130,8 +119,7 @@ class CompactionEnd(EventHeader):
     """Estimated length after, in tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryScheduled(EventHeader):
+class RetryScheduled(EventHeader, frozen=True, kw_only=True):
     """A model call failed and will be retried."""
 
     attempt: int
@@ -144,16 +132,14 @@ class RetryScheduled(EventHeader):
     """Description of the error."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRouted(EventHeader):
+class ModelRouted(EventHeader, frozen=True, kw_only=True):
     """Routing selected another model from this turn on."""
 
     spec: ModelSpec
     """The new model."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFallback(EventHeader):
+class ModelFallback(EventHeader, frozen=True, kw_only=True):
     """A fallback model replaces a failed one for the rest of the run."""
 
     failed: ModelSpec
@@ -164,8 +150,7 @@ class ModelFallback(EventHeader):
     """Error of the failed model."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelChanged(EventHeader):
+class ModelChanged(EventHeader, frozen=True, kw_only=True):
     """The user or the program changed the model or the thinking level, effective from the next turn."""
 
     spec: ModelSpec

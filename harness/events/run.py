@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from harness.messages import (
     AssistantMessage,
     JsonObject,
-    JsonValue,
     Message,
     ModelSpec,
     StopReason,
@@ -19,8 +19,7 @@ from harness.messages import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventHeader:
+class EventHeader(Struct, frozen=True, kw_only=True):
     """Base class of events; the bus fills it in."""
 
     seq: int = 0
@@ -39,8 +38,7 @@ TurnTrigger: TypeAlias = Literal["user", "subagent", "continuation", "branch"]
 """Trigger of a turn: a prompt, a parent agent, the previous run, or another branch from an earlier message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Continuation:
+class Continuation(Struct, frozen=True):
     """Relation of a run without a prompt to the previous run."""
 
     kind: Literal["default", "rerun", "branch"] = "default"
@@ -53,8 +51,7 @@ class Continuation:
         return replace(self, tag=self.tag or datetime.now(UTC).isoformat(timespec="milliseconds"))
 
 
-@dataclass(frozen=True, slots=True)
-class RunConfig:
+class RunConfig(Struct, frozen=True):
     """Configuration at the start of a run; the model is the `spec` of its `AgentStart`."""
 
     config_id: str = ""
@@ -73,8 +70,7 @@ class RunConfig:
     """Names of the tools offered to the model."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentStart(EventHeader):
+class AgentStart(EventHeader, frozen=True, kw_only=True):
     """A run begins."""
 
     agent_id: str = ""
@@ -85,14 +81,13 @@ class AgentStart(EventHeader):
     """Relation to the previous run; None if a prompt started it."""
     spec: ModelSpec | None = None
     """Model at the start of the run."""
-    metadata: JsonObject = field(default_factory=dict[str, JsonValue])
+    metadata: JsonObject = {}
     """Data the program passed with the prompt."""
     config: RunConfig | None = None
     """Configuration at the start of the run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentEnd(EventHeader):
+class AgentEnd(EventHeader, frozen=True, kw_only=True):
     """A run ended. Published exactly once per run."""
 
     stop_reason: StopReason
@@ -113,16 +108,14 @@ class AgentEnd(EventHeader):
     """Reason a guardrail, or a hook before the run, kept the run from starting."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnStart(EventHeader):
+class TurnStart(EventHeader, frozen=True, kw_only=True):
     """A turn begins. The new user messages follow, then the reply."""
 
     trigger: TurnTrigger = "user"
     """Trigger of the turn."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnEnd(EventHeader):
+class TurnEnd(EventHeader, frozen=True, kw_only=True):
     """A turn ended."""
 
     message: AssistantMessage
@@ -131,8 +124,7 @@ class TurnEnd(EventHeader):
     """Results of its tool calls, in call order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputRejected(EventHeader):
+class InputRejected(EventHeader, frozen=True, kw_only=True):
     """A guardrail blocked a message."""
 
     reason: str
@@ -141,24 +133,21 @@ class InputRejected(EventHeader):
     """Id of the message."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModeChanged(EventHeader):
+class ModeChanged(EventHeader, frozen=True, kw_only=True):
     """The agent switched between planning and executing."""
 
     mode: str
     """`plan` or `execute`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanSubmitted(EventHeader):
+class PlanSubmitted(EventHeader, frozen=True, kw_only=True):
     """The model submitted a plan, and the user is asked to accept it."""
 
     plan: str
     """The plan, in Markdown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitReached(EventHeader):
+class LimitReached(EventHeader, frozen=True, kw_only=True):
     """A limit of `Limits` was reached; the run takes no further turn."""
 
     limit: Literal["turns", "tokens", "seconds", "cost"]
@@ -167,8 +156,7 @@ class LimitReached(EventHeader):
     """Explanation for the user."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notice(EventHeader):
+class Notice(EventHeader, frozen=True, kw_only=True):
     """A message for the user."""
 
     text: str

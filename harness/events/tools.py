@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from harness.events.run import EventHeader
-from harness.lazy_dataclass import dataclass
 from harness.messages import (
     ToolCall,
     ToolResult,
@@ -14,16 +13,14 @@ from harness.user_requests import Answer, Question
 from harness.views import View
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCallsReceived(EventHeader):
+class ToolCallsReceived(EventHeader, frozen=True, kw_only=True):
     """A complete reply contains tool calls."""
 
     count: int
     """Number of tool calls."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolApprovalRequested(EventHeader):
+class ToolApprovalRequested(EventHeader, frozen=True, kw_only=True):
     """A tool call needs approval."""
 
     call: ToolCall
@@ -32,8 +29,7 @@ class ToolApprovalRequested(EventHeader):
     """Reason approval is needed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolApprovalResolved(EventHeader):
+class ToolApprovalResolved(EventHeader, frozen=True, kw_only=True):
     """An approval was decided."""
 
     call_id: str
@@ -46,8 +42,7 @@ class ToolApprovalResolved(EventHeader):
     """True if no user was available to ask."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolExecutionStart(EventHeader):
+class ToolExecutionStart(EventHeader, frozen=True, kw_only=True):
     """A tool call begins."""
 
     call: ToolCall
@@ -58,8 +53,7 @@ class ToolExecutionStart(EventHeader):
     """One line that identifies the call: the path, the command."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolExecutionUpdate(EventHeader):
+class ToolExecutionUpdate(EventHeader, frozen=True, kw_only=True):
     """Progress of a tool call; replaces the previous update."""
 
     call_id: str
@@ -68,8 +62,7 @@ class ToolExecutionUpdate(EventHeader):
     """Progress to display."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolExecutionEnd(EventHeader):
+class ToolExecutionEnd(EventHeader, frozen=True, kw_only=True):
     """A tool call ended."""
 
     result: ToolResult
@@ -80,16 +73,14 @@ class ToolExecutionEnd(EventHeader):
     """Run id of the subagent it started; empty if none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCacheHit(EventHeader):
+class ToolCacheHit(EventHeader, frozen=True, kw_only=True):
     """A tool call is answered from the cache. Published between its start and its end."""
 
     call_id: str
     """Id of the call."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionAsked(EventHeader):
+class QuestionAsked(EventHeader, frozen=True, kw_only=True):
     """A tool asks the user a question."""
 
     call_id: str
@@ -98,8 +89,7 @@ class QuestionAsked(EventHeader):
     """The question."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionAnswered(EventHeader):
+class QuestionAnswered(EventHeader, frozen=True, kw_only=True):
     """A question was answered."""
 
     call_id: str
@@ -108,8 +98,7 @@ class QuestionAnswered(EventHeader):
     """The answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookRan(EventHeader):
+class HookRan(EventHeader, frozen=True, kw_only=True):
     """A hook changed the run or failed."""
 
     point: str
@@ -124,8 +113,7 @@ class HookRan(EventHeader):
     """Result of a call that was blocked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobStarted(EventHeader):
+class JobStarted(EventHeader, frozen=True, kw_only=True):
     """A tool call continues as a background job, by decision of the model or the user."""
 
     job_id: str
@@ -136,8 +124,7 @@ class JobStarted(EventHeader):
     """Description for the user, such as the command."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobEnded(EventHeader):
+class JobEnded(EventHeader, frozen=True, kw_only=True):
     """A background job ended, possibly while no run was active."""
 
     job_id: str

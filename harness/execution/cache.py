@@ -11,8 +11,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from harness.errors import NotAFile
-from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from harness.ports.tool import ToolOutput
 from harness.workspace.disk import read_regular
@@ -22,8 +23,7 @@ _STEP_NS = 2_000_000_000
 _MAX_DIGEST_BYTES = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
+class _Mark(Struct, frozen=True):
     """Fingerprint of a file. `digest` is set if the file changed too recently for its times to be reliable."""
 
     inode: int
@@ -33,8 +33,7 @@ class _Mark:
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(Struct, frozen=True):
     """Cache key: tool, serialized arguments, and the real paths of the files the call reads."""
 
     tool_name: str
@@ -42,8 +41,7 @@ class Lookup:
     paths: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """A result in progress: the fingerprints of the files, and the number of invalidations, before the call."""
 
     lookup: Lookup
@@ -51,8 +49,7 @@ class Attempt:
     clearings: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     output: ToolOutput
     marks: tuple[_Mark, ...]
     turn: int

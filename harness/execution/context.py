@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from harness.approval.assessment import ApprovalContext
 from harness.context.history import History
@@ -13,7 +14,6 @@ from harness.execution.cache import ResultCache
 from harness.execution.running import RunningCalls
 from harness.inbox import Inbox
 from harness.jobs import Jobs
-from harness.lazy_dataclass import dataclass
 from harness.ports.hooks import HookChain
 from harness.ports.tool import Delegate
 
@@ -21,8 +21,7 @@ Concurrency: TypeAlias = Literal["parallel", "sequential"] | int
 """`parallel`: all calls that do not conflict · `sequential`: one after another · a number: in batches of that size."""
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
+class Execution(Struct, frozen=True):
     """Options for executing tool calls."""
 
     concurrency: Concurrency = "parallel"
@@ -32,7 +31,7 @@ class Execution:
 
     A call of risk level `none` may be waiting for the user, so it has no limit unless `timeouts` names its tool.
     """
-    timeouts: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+    timeouts: Mapping[str, float | None] = {}
     """Time limits by tool name, in seconds, which override `timeout`."""
     max_result_chars: int = 30_000
     """Maximum length of a result in characters; 0 = unlimited.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from harness.function_tools.coerce_output import checked_output, output_of
 from harness.messages import JsonObject, Text, ToolCall, ToolResult

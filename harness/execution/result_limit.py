@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from harness.execution.spill import HEAD, at_line_ends, open_spill, without_last_break
 from harness.messages import Text, UserContent

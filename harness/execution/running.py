@@ -7,14 +7,14 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
+from msgspec import Struct
+
 from harness.concurrency.threads import call_in
-from harness.lazy_dataclass import dataclass
 
 CANCELLED = "Cancelled by the user."
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Running:
+class _Running(Struct, eq=False, frozen=True):
     call_id: str
     session_id: str
     task: asyncio.Task[object]

@@ -7,9 +7,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from harness.approval.assessment import Allowed
 from harness.execution.context import Concurrency
-from harness.lazy_dataclass import dataclass
 from harness.risk import Risk
 
 
@@ -26,8 +27,7 @@ def groups_of(calls: Sequence[Allowed], concurrency: Concurrency) -> list[Sequen
     return [calls[start : start + size] for start in range(0, len(calls), size)]
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """Resources of a call, by real path."""
 
     is_free: bool

@@ -7,17 +7,17 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
+from msgspec import Struct
+
 from harness.concurrency.cancellation import cancel_tasks
 from harness.execution.context import Execution
-from harness.lazy_dataclass import dataclass
 from harness.ports.tool import ToolOutput
 from harness.risk import RiskLevel
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class TimedOut:
+class TimedOut(Struct, frozen=True):
     """The time limit was exceeded."""
 
     stopped: bool

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TypeGuard
+
+from msgspec.structs import replace
 
 from harness.messages import Image, JsonObject, JsonValue, Text, UserContent
 from harness.ports.tool import ToolOutput

@@ -8,10 +8,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from itertools import pairwise
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
 
 _GOOGLE = re.compile(r"(?i)(args|arguments|parameters|params|keyword args|keyword arguments):\s*$")
 _NUMPY = re.compile(r"(?i)(other )?parameters\s*$")
@@ -26,13 +25,12 @@ _HEADING = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Docs:
+class Docs(Struct, frozen=True):
     """Documentation of a function."""
 
     summary: str = ""
     """First paragraph, on one line."""
-    parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+    parameters: Mapping[str, str] = {}
     """Texts by parameter name."""
 
 

@@ -6,10 +6,11 @@ import json
 import re
 from collections.abc import Callable, Mapping
 
+from msgspec import Struct
+
 from harness.errors import ConfigError, InvalidArguments
 from harness.function_tools.schema import Checker
 from harness.function_tools.validation_errors import as_list
-from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue
 
 VALUE = "value"
@@ -18,8 +19,7 @@ LISTED = ("#/$defs/", "#/definitions/")
 _FENCED = re.compile(r"```[a-z]*\s*\n(.*)\n\s*```", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class OutputType:
+class OutputType(Struct, frozen=True):
     """Schema and validator of structured output."""
 
     name: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
+
+from msgspec.structs import replace
 
 from harness.errors import ConfigError
 from harness.function_tools.coerce_output import output_of

@@ -11,10 +11,11 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+from msgspec import Struct
+
 from harness.errors import ConfigError, InvalidArguments
 from harness.function_tools.docstrings import read_docs
 from harness.function_tools.validation_errors import validation_message
-from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext
 
@@ -31,8 +32,7 @@ Values: TypeAlias = dict[str, object]
 MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """Signature of a function tool."""
 
     name: str

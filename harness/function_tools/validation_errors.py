@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import TypeAlias
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.messages import JsonObject, JsonValue
 
 MAX_ISSUES = 5
@@ -18,8 +19,7 @@ _KINDS = {dict: "object", list: "array", str: "string", bool: "boolean", int: "i
 Path: TypeAlias = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ValidationIssue:
+class ValidationIssue(Struct, frozen=True):
     """Violation of one rule of a schema."""
 
     path: Path

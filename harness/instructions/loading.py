@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
+from msgspec import Struct
+
 from harness.errors import NotAFile
 from harness.instructions.prompts import prompt_text
-from harness.lazy_dataclass import dataclass
 from harness.workspace.disk import is_there, read_beginning
 
 LIMIT_BYTES = 40_000
@@ -26,8 +27,7 @@ _UNFINISHED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(Struct, frozen=True):
     """An instruction file."""
 
     path: Path
@@ -36,8 +36,7 @@ class Instruction:
     """Its text, truncated to the size limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedInstructions:
+class LoadedInstructions(Struct, frozen=True):
     """The instruction files of a project."""
 
     instructions: tuple[Instruction, ...] = ()
@@ -46,8 +45,7 @@ class LoadedInstructions:
     """Problems to report to the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """Environment of an agent, recorded once per session so that the system prompt stays the same and is cached."""
 
     cwd: Path

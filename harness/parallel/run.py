@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.agent.agent import Agent
 from harness.agent.guardrails import Reject
@@ -41,7 +43,6 @@ from harness.events import (
     TurnStart,
     UsageUpdate,
 )
-from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, CustomMessage, Message, ToolResult, Usage, UserMessage
 from harness.parallel.selection import Outcome, PickFirst, Selection, Strategy, Transparent, candidates
 from harness.ports.provider import Model
@@ -66,8 +67,7 @@ _ADOPTED = (
 """Events of the selected run that the agent publishes as its own: its messages and calls, not deltas or approvals."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParallelVariant:
+class ParallelVariant(Struct, frozen=True):
     """One configuration of a parallel run."""
 
     model: Model
@@ -85,8 +85,7 @@ class ParallelVariant:
     """Name of the configuration in its run id."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParallelResult:
+class ParallelResult(Struct, frozen=True):
     """Result of a parallel run."""
 
     result: AgentResult

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 from harness.agent.result import AgentResult
 from harness.errors import ConfigError
-from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Message, ModelSpec, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """Outcome of one configuration."""
 
     index: int
@@ -50,8 +50,7 @@ class Outcome:
         return replied and self.result.stop_reason not in ("error", "aborted")
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Result of a selection."""
 
     index: int

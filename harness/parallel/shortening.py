@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
 
 MAX_LAST_LINES = 80
 MIN_CHARS = 200
 """Minimum number of characters that are kept of a text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """Input of a judge: the earlier conversation, and the outputs in order."""
 
     context: str

@@ -14,9 +14,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeAlias, TypeVar
 
+from msgspec import Struct
+
 from harness.concurrency.cancellation import is_cancelled, raise_if_cancelled
 from harness.events import AgentEnd, HookRan, TurnEnd
-from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, JsonObject, Message, ToolCall, ToolResult
 from harness.ports.provider import Request
 from harness.publishing.bus import Bus
@@ -27,32 +28,28 @@ logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """Ends the run successfully, with stop reason `stop` and limit `policy`."""
 
     reason: str = ""
     """Becomes the run's `stop_message`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inject:
+class Inject(Struct, frozen=True):
     """Continues the run with a synthetic message to the model in the next turn."""
 
     text: str
     """Text of the message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Keeps the call from running."""
 
     reason: str
     """Becomes the result of the call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Modify:
+class Modify(Struct, frozen=True):
     """Runs the call with other arguments, which are validated and approved as if the model had sent them."""
 
     arguments: JsonObject

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Protocol, runtime_checkable
+
+from msgspec.structs import replace
 
 from harness.user_requests import Answer, Approval, ApprovalRequest, Denied, PlanDecision, Question
 

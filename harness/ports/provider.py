@@ -8,17 +8,18 @@ the reply failed, also after the first delta. It never retries; `harness.agent.r
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import field, replace
 from typing import Literal, Protocol, runtime_checkable
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from harness.deltas import Delta
-from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue, ModelMessage, ModelSpec
+from harness.redacted import Redacted
 from harness.thinking_level import ThinkingLevel
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True):
     """A tool as declared to a model."""
 
     name: str
@@ -29,8 +30,7 @@ class ToolSpec:
     """JSON Schema of type object."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutputSchema:
+class OutputSchema(Struct, frozen=True):
     """Schema of the reply, for providers that support constrained output."""
 
     name: str
@@ -39,8 +39,7 @@ class OutputSchema:
     """JSON Schema."""
 
 
-@dataclass(frozen=True, slots=True)
-class CacheStrategy:
+class CacheStrategy(Struct, frozen=True):
     """Parts of a request marked for the prompt cache, for services that need markers; others cache automatically."""
 
     tools: bool = True
@@ -56,9 +55,10 @@ class CacheStrategy:
 NO_CACHE = CacheStrategy(tools=False, system=False, messages=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Redacted, frozen=True):
     """One model call."""
+
+    _hidden = ("api_key", "on_notice")
 
     spec: ModelSpec
     """Model, thinking level and base URL."""
@@ -76,11 +76,11 @@ class Request:
     """Session id, which some services use for cache routing."""
     output_schema: OutputSchema | None = None
     """Schema of the reply; set only if `Model.native_schema` is True."""
-    api_key: str | None = field(default=None, repr=False)
+    api_key: str | None = None
     """API key for this request; None uses the provider's own."""
     cache: CacheStrategy = CacheStrategy()
     """Parts to mark for the prompt cache."""
-    on_notice: Callable[[str], None] | None = field(default=None, repr=False, compare=False)
+    on_notice: Callable[[str], None] | None = None
     """Receives notices for the user, such as a feature the model does not support."""
     transport: str = "sse"
     """Preferred streaming protocol; ignored by providers that support only one."""
@@ -120,8 +120,7 @@ class ThinkingAware(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Struct, frozen=True):
     """Price in US dollars per million tokens."""
 
     input: float
@@ -136,8 +135,7 @@ class Price:
     """Tokens cached for an hour; None: the same as `cache_write`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelInfo:
+class ModelInfo(Struct, frozen=True):
     """Metadata of a model. None means unknown."""
 
     context_window: int = 200_000
@@ -179,8 +177,7 @@ class StaticModelInfo:
         return self._facts
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Struct, frozen=True):
     """A model and the provider that hosts it."""
 
     provider: Provider

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.messages import JsonObject, Text, ToolCall, UserContent
 from harness.ports.provider import ToolSpec
 from harness.risk import Risk
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from harness.workspace.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutput:
+class ToolOutput(Struct, frozen=True):
     """Output of a tool call."""
 
     content: tuple[UserContent, ...]
@@ -62,8 +61,7 @@ def _never() -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class Role:
+class Role(Struct, frozen=True):
     """Overrides for a subagent; everything else is inherited from the caller."""
 
     model: Model | None = None
@@ -74,8 +72,7 @@ class Role:
     """Tools to offer; empty inherits the caller's."""
 
 
-@dataclass(frozen=True, slots=True)
-class SubagentTask:
+class SubagentTask(Struct, frozen=True):
     """Task for a subagent."""
 
     task: str
@@ -102,8 +99,7 @@ class Delegate(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ToolContext:
+class ToolContext(Struct, frozen=True):
     """Services for a running tool.
 
     Cancellation arrives as `asyncio.CancelledError`; a tool cleans up and lets it propagate. Code in a worker thread
@@ -120,7 +116,7 @@ class ToolContext:
     """Asks the user to accept a plan; if accepted, plan mode ends."""
     spill_dir: Path
     """Folder for output that is too long to return; the model may read from it."""
-    update: Callable[[View], None] = field(default=_ignore_update)
+    update: Callable[[View], None] = _ignore_update
     """Publishes a progress view."""
     delegate: Delegate | None = None
     """Runs a subagent; None if subagents are not available."""
@@ -130,13 +126,13 @@ class ToolContext:
     """Length in characters above which the middle of the result is cut; 0 = unlimited."""
     by_user: bool = False
     """True if the user typed the command, so that processes it leaves running are not killed."""
-    on_interrupt: Callable[[Callable[[], object]], None] = field(default=_ignore_output)
+    on_interrupt: Callable[[Callable[[], object]], None] = _ignore_output
     """Registers a function without arguments that returns the output so far.
 
     It is called when the call is cancelled, times out or is abandoned, may return anything a function tool may return,
     and its value becomes the start of the result. Without one, the last view passed to `update` is used.
     """
-    cancellation: Callable[[], bool] = field(default=_never)
+    cancellation: Callable[[], bool] = _never
     """Source of `cancelled`."""
 
     @property

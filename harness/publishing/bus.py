@@ -8,8 +8,9 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from harness.errors import ConfigError
 from harness.events import Event, MessageEnd, MessageRole, MessageStart

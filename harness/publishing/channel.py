@@ -7,17 +7,17 @@ import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 from types import TracebackType
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.concurrency.threads import settle
 from harness.deltas import BlockDelta
 from harness.events import BranchEvent, Event, MessageUpdate, SubagentEvent, ToolExecutionEnd, ToolExecutionUpdate
-from harness.lazy_dataclass import dataclass
 
 
-@dataclass(slots=True)
-class _Slot:
+class _Slot(Struct):
     """A queued event. `text` holds the pieces of streamed text that were merged into it, None for its own text only."""
 
     event: Event

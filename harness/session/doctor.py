@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from msgspec import Struct
+
 from harness.errors import SessionError
-from harness.lazy_dataclass import dataclass
 from harness.messages import ToolResult
 from harness.session.journal import Journal
 from harness.session.line_index import LineIndex, read_line, scan
@@ -23,8 +24,7 @@ from harness.session.resume import LoadedSession, load_session
 _KNOWN_NOTES = frozenset({"custom-title", "ai-title", "summary", "tombstone"})
 
 
-@dataclass(frozen=True, slots=True)
-class Examination:
+class Examination(Struct, frozen=True):
     """Findings about one file."""
 
     path: Path

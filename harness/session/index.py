@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from msgspec import Struct
+
 from harness.errors import NoSessionYet, SessionMissing
-from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from harness.session.journal import is_locked
 from harness.session.paths import checked_id, open_session_file, project_dir, projects_dir, session_files
@@ -24,8 +25,7 @@ _NEAR = 0.75
 _CUT_PROMPT = re.compile(rb'"content":(?:"|\[\{"type":"text","text":")((?:[^"\\]|\\.){1,1200})')
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSummary:
+class SessionSummary(Struct, frozen=True):
     """Summary of a session file."""
 
     path: Path
@@ -50,8 +50,7 @@ class SessionSummary:
     """True if a process is writing to it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchHit:
+class SearchHit(Struct, frozen=True):
     """A message that contains the searched text."""
 
     path: Path

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.messages import JsonObject
 from harness.session.paths import open_session_file
 from harness.session.reading import blocks_of, object_at, parse, text_at, tool_result_of
@@ -41,25 +41,24 @@ class Line(NamedTuple):
     is_result: bool
 
 
-@dataclass(slots=True)
-class LineIndex:
+class LineIndex(Struct):
     """Result of one pass over a file."""
 
-    lines: list[Line] = field(default_factory=list[Line])
+    lines: list[Line] = []
     """Lines of the conversation, of all branches."""
-    notes: list[JsonObject] = field(default_factory=list[JsonObject])
+    notes: list[JsonObject] = []
     """Other lines."""
-    garbage: list[int] = field(default_factory=list[int])
+    garbage: list[int] = []
     """Numbers of lines that cannot be read."""
-    gaps: list[int] = field(default_factory=list[int])
+    gaps: list[int] = []
     """Numbers of lines whose parent is missing, unless an unreadable line accounts for it."""
-    lost: dict[str, str] = field(default_factory=dict[str, str])
+    lost: dict[str, str] = {}
     """Uuids of missing parents, each with that of the line which replaces it: the one before its first child."""
-    removed: set[str] = field(default_factory=set[str])
+    removed: set[str] = set()
     """Uuids of lines that were removed later."""
-    tool_names: dict[str, str] = field(default_factory=dict[str, str])
+    tool_names: dict[str, str] = {}
     """Tool names by call id, from lines of other programs."""
-    by_id: dict[str, Line] = field(default_factory=dict[str, Line])
+    by_id: dict[str, Line] = {}
     """Lines by uuid; the last of several with the same one."""
     leaf: Line | None = None
     """End of the conversation, to which its next line links."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import get_args
+
+from msgspec.structs import replace
 
 from harness.codec import decode, tag_of
 from harness.messages import (

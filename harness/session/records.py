@@ -14,8 +14,9 @@ import re
 import uuid
 from datetime import UTC, datetime
 
+from msgspec import Struct
+
 from harness.codec import encode
-from harness.lazy_dataclass import dataclass
 from harness.messages import (
     Image,
     JsonObject,
@@ -36,8 +37,7 @@ STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_use": "tool_us
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(Struct, frozen=True):
     """Fields that all lines of a session share."""
 
     session_id: str

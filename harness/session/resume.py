@@ -11,10 +11,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import overload
 
+from msgspec import Struct
+
 from harness.codec import decode
 from harness.context.normalise import missing_result
 from harness.errors import SessionError, SessionMissing, SessionTooNew
-from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, JsonObject, ModelMessage, ModelSpec, ToolResult, Usage
 from harness.session.chain import call_lines
 from harness.session.line_index import Line, LineIndex, conversation, read_line, scan
@@ -102,8 +103,7 @@ class SessionMessages(Sequence[ModelMessage]):
         return record or {"uuid": line.id}
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedSession:
+class LoadedSession(Struct, frozen=True):
     """A session as loaded from its file."""
 
     path: Path

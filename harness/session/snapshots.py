@@ -8,8 +8,9 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec import Struct
+
 from harness.errors import NotAFile
-from harness.lazy_dataclass import dataclass
 from harness.workspace.disk import read_regular, regular_status
 
 logger = logging.getLogger(__name__)
@@ -20,8 +21,7 @@ MAX_SESSIONS = 20
 MAX_FILE_BYTES = 10 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """Content of a file before its first change."""
 
     path: Path

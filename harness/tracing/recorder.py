@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.events import (
     AgentEnd,
@@ -19,7 +20,6 @@ from harness.events import (
     ToolExecutionStart,
     ToolExecutionUpdate,
 )
-from harness.lazy_dataclass import dataclass
 from harness.tracing.records import (
     ChildRunRef,
     Formation,
@@ -225,16 +225,15 @@ class TraceRecorder:
         return self._sessions[loop.head.session_id]
 
 
-@dataclass(slots=True)
-class _Loop:
+class _Loop(Struct):
     """A run in progress; growing data is kept apart from the record until it is requested."""
 
     head: RunTrace
     seen: float
-    events: list[Event] = field(default_factory=list[Event])
-    children: list[str] = field(default_factory=list[str])
-    children_elsewhere: dict[str, ChildRunRef] = field(default_factory=dict[str, ChildRunRef])
-    tools: dict[str, str] = field(default_factory=dict[str, str])
+    events: list[Event] = []
+    children: list[str] = []
+    children_elsewhere: dict[str, ChildRunRef] = {}
+    tools: dict[str, str] = {}
 
     def take(self, event: Event, *, keep: bool) -> None:
         self.seen = event.time
@@ -266,10 +265,9 @@ class _Loop:
         )
 
 
-@dataclass(slots=True, eq=False)
-class _Session:
+class _Session(Struct, eq=False):
     head: SessionTrace
-    loops: list[_Loop] = field(default_factory=list[_Loop])
+    loops: list[_Loop] = []
     is_complete: bool = False
 
     @property

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from harness.events import Continuation, Event, RunConfig
-from harness.lazy_dataclass import dataclass
-from harness.messages import JsonObject, JsonValue, Message, ModelSpec, StopReason, Usage
+from harness.messages import JsonObject, Message, ModelSpec, StopReason, Usage
 
 RunStatus: TypeAlias = Literal["pending", "running", "completed", "rejected", "aborted"]
 """Status of a run.
@@ -22,8 +22,7 @@ Formation: TypeAlias = Literal["first_loop", "explicit", "inactivity_timeout"]
 """Origin of a session: an agent's first run, an explicit change of session, or a period of inactivity."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpawnRef:
+class SpawnRef(Struct, frozen=True):
     """The call that started this session. Call and tool are empty if only the run is known."""
 
     parent_session_id: str
@@ -36,8 +35,7 @@ class SpawnRef:
     """Tool of the call."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChildRunRef:
+class ChildRunRef(Struct, frozen=True):
     """A run in another session that a call of this run started."""
 
     call_id: str
@@ -50,8 +48,7 @@ class ChildRunRef:
     """Session of the run."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParallelGroup:
+class ParallelGroup(Struct, frozen=True):
     """The parallel runs of one prompt."""
 
     all_run_ids: tuple[str, ...]
@@ -66,8 +63,7 @@ class ParallelGroup:
     """True in the trace of the selected run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunTrace:
+class RunTrace(Struct, frozen=True, kw_only=True):
     """Record of one run."""
 
     run_id: str
@@ -98,7 +94,7 @@ class RunTrace:
     """Model at the start."""
     settings: RunConfig | None = None
     """Configuration at the start."""
-    metadata: JsonObject = field(default_factory=dict[str, JsonValue])
+    metadata: JsonObject = {}
     """Data the program passed with the prompt."""
     messages: tuple[Message, ...] = ()
     """Messages that the run added."""
@@ -118,8 +114,7 @@ class RunTrace:
         return self.status in ("pending", "running")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionTrace:
+class SessionTrace(Struct, frozen=True, kw_only=True):
     """Record of a session and its runs."""
 
     session_id: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 import codecs
 import re
 
+from msgspec import Struct
+
 from harness.errors import FileNotText
-from harness.lazy_dataclass import dataclass
 
 # UTF-32 first, because its little-endian mark starts with that of UTF-16.
 _MARKS = (
@@ -57,8 +58,7 @@ _HEAD = 1024
 _SAMPLE = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(Struct, frozen=True):
     """Text of a file."""
 
     raw: str

@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.workspace.disk import open_regular
 from harness.workspace.encoding import likely
 
@@ -15,8 +16,7 @@ _CHUNK = 1024 * 1024
 _SAMPLE = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """Lines of a file."""
 
     lines: tuple[str, ...]

@@ -10,10 +10,11 @@ import hashlib
 import re
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from harness.workspace.encoding import decode, encode
 
 Newline: TypeAlias = Literal["\n", "\r\n", "\r", "mixed"]
@@ -23,8 +24,7 @@ _CRLF = re.compile(r"\r\n")
 _PAIRED = ("\r\n", "mixed")
 
 
-@dataclass(frozen=True, slots=True)
-class Splice:
+class Splice(Struct, frozen=True):
     """Replacement of a span of text."""
 
     start: int
@@ -35,8 +35,7 @@ class Splice:
     """Replacement."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileText:
+class FileText(Struct, frozen=True):
     """Text of a file, and the data needed to write it back."""
 
     raw: str

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from difflib import SequenceMatcher
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.views import DiffView
 
 SMALL_GAP = 65_536
@@ -19,8 +20,7 @@ NEAR = 1
 """Maximum number of unchanged lines between two changes that form one hunk."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(Struct, frozen=True):
     """Replacement of old lines by new ones. Line numbers count from 0, ends are exclusive."""
 
     old_from: int
@@ -33,8 +33,7 @@ class Hunk:
     """End of the new lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sides:
+class Sides(Struct, frozen=True):
     """The two texts of a view, as lines with their line endings."""
 
     old: Sequence[str]

@@ -16,6 +16,8 @@ from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from msgspec import Struct
+
 from harness.errors import (
     Aborted,
     FileChanged,
@@ -25,7 +27,6 @@ from harness.errors import (
     NotAFile,
     WorkspaceError,
 )
-from harness.lazy_dataclass import dataclass
 from harness.workspace.disk import open_regular, read_regular, regular_status, replace_file
 from harness.workspace.encoding import encode
 from harness.workspace.excerpt import Excerpt, excerpt_of
@@ -47,8 +48,7 @@ _ERROR_TEXTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A change of a file."""
 
     path: Path
@@ -61,16 +61,14 @@ class Change:
     """Size of the new file in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     """Last known state of a file. The encoding is kept, because a guess could differ after an edit."""
 
     digest: str
     encoding: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
+class _Draft(Struct, frozen=True):
     """A prepared change; `before` is the digest of the file it is based on, None for a new file."""
 
     change: Change

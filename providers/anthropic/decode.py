@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NotRequired, TypeAlias, TypedDict
+
+from msgspec.structs import replace
 
 from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.messages import Citation, StopReason, Usage

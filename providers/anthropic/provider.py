@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from harness.deltas import Delta
 from harness.errors import RequestRejected
@@ -44,7 +45,7 @@ class AnthropicProvider(HttpProvider):
 
     def __init__(self, endpoint: Endpoint) -> None:
         base_url = endpoint.base_url.removesuffix("/v1")
-        super().__init__(Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint)), MODELS)
+        super().__init__(Transport(replace(endpoint, base_url=base_url), _headers(endpoint)), MODELS)
         self._unreadable: set[str] = set()
         self._without_form: set[str] = set()
         self._without_schema: set[str] = set()
@@ -66,7 +67,7 @@ class AnthropicProvider(HttpProvider):
 
     def _ask(self, request: Request, transport: Transport, form: ThinkingForm) -> AsyncGenerator[Delta]:
         enforces = request.spec.model_id not in self._without_schema
-        marked = dataclasses.replace(request, cache=self._marks.apply(request.cache))
+        marked = replace(request, cache=self._marks.apply(request.cache))
         body = encode(marked, form, self._unreadable, enforces_schema=enforces)
         return deltas(transport, "/v1/messages", body, MessageDecoder(transport.endpoint))
 

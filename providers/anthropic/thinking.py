@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.messages import JsonObject, ModelSpec
 from harness.thinking_level import ThinkingLevel
 
@@ -35,8 +36,7 @@ ADAPTIVE: JsonObject = {"type": "adaptive", "display": "summarized"}
 _MODEL = re.compile(r"claude-(?:(?P<family>[a-z]+)-)?(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2}))?(?!\d)")
 
 
-@dataclass(frozen=True, slots=True)
-class ThinkingForm:
+class ThinkingForm(Struct, frozen=True):
     """Thinking parameters of a request."""
 
     thinking: JsonObject | None = None

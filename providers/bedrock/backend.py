@@ -11,14 +11,15 @@ import os
 import re
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 from urllib.parse import quote, urlsplit
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from harness.errors import AuthenticationFailed, ConfigError, NetworkError
-from harness.lazy_dataclass import dataclass
 from providers.endpoint import Endpoint
 from providers.net.http_errors import plain
 from providers.preset import Secret
@@ -135,8 +136,7 @@ class SignedRequest(Protocol):
     headers: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class UnsignedRequest:
+class UnsignedRequest(Struct, frozen=True):
     """Request as it will be sent."""
 
     method: str
@@ -144,8 +144,7 @@ class UnsignedRequest:
     content: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Signed:
+class Signed(Struct, frozen=True):
     """Headers of a signed request, and the public id of the credentials."""
 
     headers: Mapping[str, str]

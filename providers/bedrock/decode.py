@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, NotRequired, TypedDict
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
-from harness.lazy_dataclass import dataclass
 from harness.messages import Citation, StopReason, Usage
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure
@@ -123,8 +124,7 @@ class StreamEvent(TypedDict, total=False):
     metadata: MetadataEvent
 
 
-@dataclass(slots=True)
-class _Block:
+class _Block(Struct):
     index: int
     kind: BlockKind
     signature: str = ""

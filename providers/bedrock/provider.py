@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from harness.deltas import Delta
 from harness.errors import ModelNotFound, ProviderError, RequestRejected
@@ -59,7 +60,7 @@ class BedrockProvider(HttpProvider):
 
     def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         del with_tools
-        return traits_of(spec) != traits_of(dataclasses.replace(spec, thinking="off"))
+        return traits_of(spec) != traits_of(replace(spec, thinking="off"))
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         without_now: set[str] = set()

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
 
-from harness.lazy_dataclass import dataclass
-from harness.messages import JsonObject, JsonValue, ModelSpec
+from msgspec import Struct
+
+from harness.messages import JsonObject, ModelSpec
 from harness.thinking_level import ThinkingLevel
 from providers.anthropic.thinking import output_limit, thinking_form
 
@@ -32,11 +32,10 @@ EFFORTS: Mapping[ThinkingLevel, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Traits:
+class Traits(Struct, frozen=True):
     """Features that a request to the model may use."""
 
-    fields: JsonObject = field(default_factory=dict[str, "JsonValue"])
+    fields: JsonObject = {}
     """Model-specific request fields."""
 
     output_limit: int | None = None

@@ -6,11 +6,11 @@ import base64
 import json
 import logging
 import os
-from dataclasses import field
 from pathlib import Path
 
+from msgspec import Struct
+
 from harness.errors import ConfigError
-from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue
 from providers.cassette.secrets import Secrets
 
@@ -22,8 +22,7 @@ WHOLE = "whole"
 logger = logging.getLogger(__name__)
 
 
-@dataclass(slots=True, eq=False)
-class Exchange:
+class Exchange(Struct, eq=False):
     """One request and its response."""
 
     preset: str
@@ -35,8 +34,8 @@ class Exchange:
     status: int | None = None
     """None if there was no response."""
 
-    headers: dict[str, str] = field(default_factory=dict[str, str])
-    chunks: list[bytes] = field(default_factory=list[bytes])
+    headers: dict[str, str] = {}
+    chunks: list[bytes] = []
     ending: str = ""
     """Empty if no end was recorded."""
 

@@ -8,7 +8,8 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.messages import JsonValue, new_id
 from providers.cassette.file import CassetteFile, chunk_record
 from providers.cassette.secrets import Secrets, SecretStream, redacted_headers
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 TRANSFER_HEADERS = frozenset(("content-encoding", "content-length", "transfer-encoding"))
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Service of the exchanges, as needed for a replay."""
 
     preset: str

@@ -7,28 +7,26 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import Struct
+
 from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.errors import ProviderError
-from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, StopReason, Usage
 from harness.ports.provider import Provider, Request
 
 CHARS_PER_TOKEN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Think:
+class Think(Struct, frozen=True):
     text: str
     signature: str = "demo"
 
 
-@dataclass(frozen=True, slots=True)
-class Say:
+class Say(Struct, frozen=True):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A tool call; `raw` replaces the arguments with text that need not be JSON."""
 
     name: str
@@ -37,23 +35,20 @@ class Call:
     raw: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Break:
+class Break(Struct, frozen=True):
     """The request fails here, after the parts before it were streamed."""
 
     error: ProviderError
 
 
-@dataclass(frozen=True, slots=True)
-class Hang:
+class Hang(Struct, frozen=True):
     """The stream stalls forever."""
 
 
 Part: TypeAlias = Think | Say | Call | Break | Hang
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """One reply. Missing stop reason and usage are derived from the parts, at four characters per token."""
 
     parts: tuple[Part, ...]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import importlib.util
 import os
 import re
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol, cast
 from urllib.parse import quote
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from harness.errors import AuthenticationFailed, ConfigError, NetworkError
-from harness.lazy_dataclass import dataclass
+from harness.redacted import Redacted
 from providers.endpoint import Endpoint
 from providers.net.http_errors import plain
 from providers.preset import Secret
@@ -28,8 +29,7 @@ SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 LOGIN_HINT = "log in with: gcloud auth application-default login"
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """Endpoint, headers and path of one request; `root` precedes a model's name or the list of models."""
 
     endpoint: Endpoint
@@ -62,7 +62,7 @@ class GeminiApiBackend:
     """The Gemini API, which needs only a key."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self.endpoint = dataclasses.replace(endpoint, base_url=unversioned(endpoint.base_url))
+        self.endpoint = replace(endpoint, base_url=unversioned(endpoint.base_url))
 
     async def route(self, key: str | None) -> Route:
         endpoint = self.endpoint if key is None else self.endpoint.with_key(key)
@@ -182,11 +182,12 @@ class GoogleCredentials(Protocol):
     refresh: Callable[[object], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Redacted, frozen=True):
     """Access token, valid for an hour."""
 
-    value: str = field(repr=False)
+    _hidden = ("value",)
+
+    value: str
     project: str
     """Project of the login; may be empty."""
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.messages import (
     AssistantMessage,
     JsonObject,
@@ -35,8 +36,7 @@ from providers.wire.encoding import (
 UNSEEN = "(an image, which this model cannot see)"
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateVariant:
+class TemplateVariant(Struct, frozen=True):
     """Restrictions of a template."""
 
     one_call: bool = False

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import cast
 
 import llama_cpp
+from msgspec import Struct
 
 from harness.errors import RequestRejected, StreamError
-from harness.lazy_dataclass import dataclass
 from providers.gguf.abort_flag import Flag
 from providers.gguf.token_escaping import parts
 
@@ -46,8 +46,7 @@ class Aborted(Exception):
     """Loading or evaluation was stopped by its flag."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
+class Sampling(Struct, frozen=True):
     """Sampling parameters of a reply."""
 
     temperature: float

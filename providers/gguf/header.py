@@ -9,8 +9,9 @@ import struct
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec import Struct
+
 from harness.errors import ConfigError, ModelNotFound, RequestRejected
-from harness.lazy_dataclass import dataclass
 
 MAGIC = b"GGUF"
 STRING, ARRAY = 8, 9
@@ -20,8 +21,7 @@ TEMPLATE = "tokenizer.chat_template"
 PART = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     """Header fields with a single value."""
 
     fields: dict[str, str | int | float | bool]

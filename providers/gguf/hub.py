@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 import httpx
 from filelock import FileLock, Timeout
+from msgspec import Struct
 
 from harness.errors import (
     AuthenticationFailed,
@@ -29,7 +30,6 @@ from harness.errors import (
     RequestRejected,
     StreamError,
 )
-from harness.lazy_dataclass import dataclass
 from providers.net.http_errors import plain
 from providers.net.inflate import InflateError, inflater
 from providers.net.tls import ssl_context
@@ -47,8 +47,7 @@ MAX_FAILURES = 3
 OnProgress = Callable[[int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class HubFile:
+class HubFile(Struct, frozen=True):
     """A file of a repository; `sha256` is empty for small files, for which the hub states none."""
 
     path: str

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
+from msgspec import Struct
+
 from harness.errors import ConfigError
-from harness.lazy_dataclass import dataclass
 from providers.gguf.header import PART, missing_part
 
 HUBS = ("hf.co/", "huggingface.co/", "https://hf.co/", "https://huggingface.co/")
@@ -22,8 +23,7 @@ QUANTISATION = re.compile(
 FORMS = "a path as ./model.gguf or /models/model.gguf, or OWNER/REPOSITORY, OWNER/REPOSITORY:Q4_K_M"
 
 
-@dataclass(frozen=True, slots=True)
-class HubName:
+class HubName(Struct, frozen=True):
     """A model in a hub repository; at most one of `file` and `quantisation` is set."""
 
     repository: str
@@ -103,8 +103,7 @@ def _whole(file: str, files: Sequence[str]) -> list[str]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Pulled:
+class Pulled(Struct, frozen=True):
     """A pulled model."""
 
     name: str

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from harness.errors import ProviderError
-from harness.lazy_dataclass import dataclass
 from harness.ports.provider import ModelInfo, ModelInfoSource, Price
 from providers.endpoint import Endpoint
 from providers.installed import all_presets
@@ -22,8 +23,7 @@ DEFAULT_WINDOW = 32_768
 FREE = Price(0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class LocalServer:
+class LocalServer(Struct, frozen=True):
     preset: str
     base_url: str
     models: tuple[str, ...]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Protocol, runtime_checkable
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
 from harness.ports.provider import ModelInfo, Price
 
 
-@dataclass(frozen=True, slots=True)
-class ModelMetadata:
+class ModelMetadata(Struct, frozen=True):
     """Like `ModelInfo`, but without default values: None means unknown."""
 
     context_window: int | None = None
@@ -22,9 +22,8 @@ class ModelMetadata:
 
     def completed_by(self, other: ModelMetadata) -> ModelMetadata:
         """Return this metadata with missing values from another."""
-        own = {field.name: getattr(self, field.name) for field in fields(self)}
-        others = {field.name: getattr(other, field.name) for field in fields(other)}
-        return ModelMetadata(**{name: others[name] if value is None else value for name, value in own.items()})
+        known = {name: value for name, value in asdict(self).items() if value is not None}
+        return replace(other, **known)
 
     @property
     def model_info(self) -> ModelInfo:
@@ -36,8 +35,7 @@ def metadata_of(info: ModelInfo) -> ModelMetadata:
     return ModelMetadata(info.context_window, info.max_output, info.price, info.images, info.tools, info.thinking)
 
 
-@dataclass(frozen=True, slots=True)
-class ListedModel:
+class ListedModel(Struct, frozen=True):
     """An entry of a server's model list."""
 
     id: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 
+from msgspec import Struct
+
 from harness.errors import NetworkError
-from harness.lazy_dataclass import dataclass
 from providers import Credentials, Service, endpoint_of
 from providers.gemini.models import generation
 from providers.installed import described_model, service_at
@@ -28,8 +29,7 @@ LATEST, UNNUMBERED = (1000, 0), (-1, 0)
 _VERSION = re.compile(r"(?<![\d.])(\d{1,2})(?:[.-](\d{1,2})(?![\dbkmx]))?(?![\dbkmx])")
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """A model of a provider."""
 
     provider: str

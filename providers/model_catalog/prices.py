@@ -11,15 +11,16 @@ import logging
 import os
 import subprocess
 import sys
-from dataclasses import asdict, astuple
 from datetime import UTC, datetime
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from msgspec import Struct
+from msgspec.structs import asdict, astuple
+
 from harness.errors import ProviderError
-from harness.lazy_dataclass import dataclass
 from harness.ports.provider import ModelInfo, Price
 from harness.workspace.disk import replace_file
 from providers.model_catalog.listing import is_chat_model
@@ -207,8 +208,7 @@ def print_metadata(provider: str, model_id: str, folder: str = "") -> None:
     json.dump([known.context_window, known.price and asdict(known.price)], sys.stdout)
 
 
-@dataclass(frozen=True, slots=True)
-class PriceCache:
+class PriceCache(Struct, frozen=True):
     """Folder of cached entries; an entry expires with the day (UTC) or when the price data changes."""
 
     folder: Path

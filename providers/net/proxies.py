@@ -10,21 +10,21 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import field
 from urllib.parse import SplitResult, urlsplit
 
-from harness.lazy_dataclass import dataclass
+from harness.redacted import Redacted
 from providers.endpoint import is_loopback
 
 SYSTEM_SETTINGS = "the system settings"
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, slots=True)
-class Proxy:
+class Proxy(Redacted, frozen=True):
     """A proxy and its source: a variable or the system. The URL may contain a password and is never displayed."""
 
-    url: str = field(repr=False)
+    _hidden = ("url",)
+
+    url: str
     source: str
 
     @property

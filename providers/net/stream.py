@@ -6,9 +6,10 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from time import monotonic
 from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from harness.deltas import BlockDelta, BlockEnd, Delta
 from harness.errors import NetworkError, StreamError

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from harness.messages import JsonValue
 from providers.model_catalog.metadata import ModelMetadata
 
@@ -20,8 +21,7 @@ REQUESTED_WINDOW = 32_768
 ALL_CAPABILITIES = frozenset(("completion", "tools", "vision", "thinking"))
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCard:
+class ModelCard(Struct, frozen=True):
     """Description of a model."""
 
     trained: int | None = None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from harness.deltas import Delta
 from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
@@ -38,7 +39,7 @@ class OllamaProvider(HttpProvider):
 
     def __init__(self, endpoint: Endpoint, environment: Mapping[str, str] | None = None) -> None:
         base_url = endpoint.base_url.removesuffix(CHAT).removesuffix("/api").removesuffix("/v1")
-        super().__init__(Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint)), LIST)
+        super().__init__(Transport(replace(endpoint, base_url=base_url), _headers(endpoint)), LIST)
         self._environment = os.environ if environment is None else environment
         self._cards: dict[str, ModelCard] = {}
 
@@ -52,7 +53,7 @@ class OllamaProvider(HttpProvider):
         async with asyncio.TaskGroup() as group:
             shown = [group.create_task(self._listed_card(model.id, at_once)) for model in pulled]
         cards = [(model, task.result()) for model, task in zip(pulled, shown, strict=True)]
-        return [dataclasses.replace(model, metadata=card.metadata) for model, card in cards if card.can("completion")]
+        return [replace(model, metadata=card.metadata) for model, card in cards if card.can("completion")]
 
     async def _listed_card(self, model_id: str, at_once: asyncio.Semaphore) -> ModelCard:
         """Return the card of a listed model; a default one if it cannot be read."""
@@ -118,7 +119,7 @@ async def _shown(model_id: str, transport: Transport) -> ModelCard:
         # A compatible server with only the chat endpoint.
         card = ModelCard()
     in_cloud = urlsplit(transport.endpoint.base_url).hostname == "ollama.com" or model_id.endswith(CLOUD_NAMES)
-    return dataclasses.replace(card, is_remote=card.is_remote or in_cloud)
+    return replace(card, is_remote=card.is_remote or in_cloud)
 
 
 async def _loaded_window(model_id: str, transport: Transport) -> int | None:

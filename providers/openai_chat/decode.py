@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
-from harness.lazy_dataclass import dataclass
 from harness.messages import Citation, StopReason, Usage
 from harness.ports.provider import ToolSpec
 from providers.endpoint import Endpoint
@@ -197,14 +197,13 @@ def _usage(counts: ChunkUsage, *, keeps_an_hour: bool) -> Usage:
     )
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(Struct):
     """A call in progress. It starts when its name is known; earlier fragments wait."""
 
     number: int | None
     id: str
     index: int | None = None
-    waiting: list[str] = field(default_factory=list[str])
+    waiting: list[str] = []
 
 
 class CallAssembler:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import field, replace
 from typing import Literal
 
-from harness.lazy_dataclass import dataclass
-from harness.messages import JsonObject, JsonValue, ModelSpec
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from harness.messages import JsonObject, ModelSpec
 from harness.ports.provider import Request
 from harness.thinking_level import ThinkingLevel
 from providers.endpoint import Endpoint
@@ -34,8 +35,7 @@ OPTIONAL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """Variant of Chat Completions; the fields are explained in `presets.toml`."""
 
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -51,7 +51,7 @@ class Dialect:
     reply_after_results: bool = False
     takes_temperature: bool = True
     without: Sequence[str] = ()
-    with_tools: JsonObject = field(default_factory=dict[str, JsonValue])
+    with_tools: JsonObject = {}
     cache: CacheRule = field(default_factory=CacheRule)
 
     def adapted_to(self, error: str) -> Dialect | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import AsyncGenerator, AsyncIterator
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from harness.deltas import Delta
 from harness.errors import ProviderError, RequestRejected
@@ -31,7 +32,7 @@ class ChatProvider(HttpProvider):
 
     def __init__(self, endpoint: Endpoint) -> None:
         base_url = endpoint.base_url.removesuffix("/chat/completions")
-        transport = Transport(dataclasses.replace(endpoint, base_url=base_url), json_headers(endpoint))
+        transport = Transport(replace(endpoint, base_url=base_url), json_headers(endpoint))
         super().__init__(transport, *lists_of(transport.endpoint))
         self._dialect = dialect_of(self._transport.endpoint)
         self._marks = AcceptedMarks()
@@ -46,7 +47,7 @@ class ChatProvider(HttpProvider):
             return found
         # It serves one model and describes itself instead of the model.
         known = metadata_in(properties) if isinstance(properties, dict) else ModelMetadata()
-        return [dataclasses.replace(model, metadata=model.metadata.completed_by(known)) for model in found]
+        return [replace(model, metadata=model.metadata.completed_by(known)) for model in found]
 
     async def model_metadata(self, model_id: str) -> ModelMetadata:
         """Return a local server's metadata of a model.
@@ -70,7 +71,7 @@ class ChatProvider(HttpProvider):
         return with_degradation(partial(self._ask, request, transport), partial(self._adapts, request), suggest)
 
     def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
-        marked = dataclasses.replace(request, cache=self._marks.apply(request.cache))
+        marked = replace(request, cache=self._marks.apply(request.cache))
         body = encode(marked, self._dialect)
         is_marked = self._dialect.cache.wants_marks(request.spec.model_id)
         keeps = is_marked and marking(marked, self._dialect).lifetime == "1h"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Required, TypedDict
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
-from harness.lazy_dataclass import dataclass
 from harness.messages import Citation, StopReason, Usage
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain, status_inside
@@ -87,8 +88,7 @@ class StreamEvent(TypedDict, total=False):
     error: dict[str, Any] | None
 
 
-@dataclass(slots=True)
-class _Block:
+class _Block(Struct):
     kind: BlockKind
     written: bool = False
 

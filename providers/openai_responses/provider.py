@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import AsyncGenerator, AsyncIterator
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from harness.deltas import Delta
 from harness.errors import RequestRejected
@@ -42,7 +43,7 @@ class ResponsesProvider(HttpProvider):
 
     def __init__(self, endpoint: Endpoint) -> None:
         base_url = endpoint.base_url.removesuffix("/responses")
-        transport = Transport(dataclasses.replace(endpoint, base_url=base_url), json_headers(endpoint))
+        transport = Transport(replace(endpoint, base_url=base_url), json_headers(endpoint))
         super().__init__(transport, *lists_of(transport.endpoint))
         self._without: set[str] = set()
         # Caching fields are only sent to the vendor's own service.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from harness.deltas import Delta
 from harness.errors import ModelNotFound
@@ -29,7 +30,7 @@ class ProxyProvider(HttpProvider):
 
     def __init__(self, endpoint: Endpoint) -> None:
         base_url = endpoint.base_url.removesuffix(PATH).removesuffix("/v1")
-        super().__init__(Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint)), MODELS)
+        super().__init__(Transport(replace(endpoint, base_url=base_url), _headers(endpoint)), MODELS)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport = self._transport.for_key(request.api_key, _headers)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from harness.messages import JsonObject
 from harness.ports.provider import NO_CACHE, CacheStrategy, Request

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TypeAlias
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.ports.provider import ToolSpec
 from providers.wire.tool_call_dialects import BARE, READERS, SIGNS, Call, Dialect, Fragment
 
@@ -19,13 +20,11 @@ ENDS = frozenset("}]>")
 SHORT = 200
 
 
-@dataclass(frozen=True, slots=True)
-class TextPiece:
+class TextPiece(Struct, frozen=True):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ThinkingPiece:
+class ThinkingPiece(Struct, frozen=True):
     text: str
 
 

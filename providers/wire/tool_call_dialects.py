@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from harness.messages import JsonObject, JsonValue
 
 Dialect: TypeAlias = Literal["tagged", "bare", "marked"]
@@ -33,16 +34,14 @@ WRITTEN_OUT = re.compile(r"<function=([^>\n]+)>(.*?)</function>\s*(</tool_call>|
 PARAMETER = re.compile(r"<parameter=([^>\n]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A tool call. `arguments` is a JSON object, or the invalid text in its place, which never runs."""
 
     name: str
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
+class Fragment(Struct, frozen=True):
     """Text from a mark on."""
 
     text: str
@@ -53,8 +52,7 @@ class Fragment:
     """True if no more text will come."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """Content at a mark: its length in characters and the calls in it; without calls it is text."""
 
     length: int

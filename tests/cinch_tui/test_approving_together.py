@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fakes.dialogs import Host, until_listening
+from msgspec.structs import replace
 from textual.events import Key
 from textual.widgets import Static
 

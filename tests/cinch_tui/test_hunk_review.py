@@ -3,11 +3,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fakes.dialogs import Host, until_listening
+from msgspec.structs import replace
 from textual.screen import Screen
 from textual.widgets import Input, Static
 

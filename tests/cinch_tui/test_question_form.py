@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from fakes.dialogs import Host, until_listening
+from msgspec.structs import replace
 from textual.widgets import Input, OptionList, Static
 
 from cinch_tui.screens.question import QuestionScreen

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fakes.chat import chat, ready, until
 from fakes.talk import call, reply, tell
+from msgspec.structs import replace
 
 from cinch_tui.transcript.replies import ReplyBlock
 from harness.events import MessageEnd, ModeChanged, SubagentEvent, UsageAdded

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fakes.dialogs import Host
 from fakes.scenes import CHANGE
+from msgspec.structs import replace
 from textual.events import MouseScrollUp
 from textual.widgets import Static
 

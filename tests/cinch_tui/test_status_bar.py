@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from fakes.widget_app import WidgetApp
+from msgspec.structs import replace
 from textual.color import Color
 from textual.pilot import Pilot
 

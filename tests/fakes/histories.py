@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
 from fakes import anthropic_wire, bedrock_wire, gemini_wire, ollama_wire, openai_wire, proxy_wire, responses_wire
 from fakes.script import Arguments, Reply
+from msgspec.structs import replace
 
 from harness.agent.reply import ReplyBuilder
 from harness.deltas import BlockStart, Delta

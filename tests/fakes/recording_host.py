@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from cinch_tui.agent_session import AgentSession
 from cinch_tui.api_keys.provider_key import KeyCheck

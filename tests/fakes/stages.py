@@ -6,7 +6,7 @@ A stage receives an app that is ready, in its own folder, with a model that play
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from fakes.chat import until
@@ -27,6 +27,7 @@ from fakes.scenes import (
     work,
 )
 from fakes.script import Hang, Reply
+from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input

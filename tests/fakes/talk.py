@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from harness.events import Event, MessageEnd, ToolExecutionEnd, TurnEnd
 from harness.messages import AssistantMessage, Message, ModelMessage, Text, ToolCall, ToolResult, new_id, user

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from typing import TypeAlias
@@ -12,6 +12,7 @@ from fakes.whim_model import Deaf, Fail, Part, Pause, Spoken, Stray, model_of
 from fakes.whim_tools import DOINGS
 from fakes.whims import Act, Deed, Picky, Stage, behave
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from harness.agent.options import AgentOptions
 from harness.agent.routing import ByTurn, CheapThenPowerful

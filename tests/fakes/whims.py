@@ -6,10 +6,11 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from fakes.whim_model import Wire, model_of
+from msgspec.structs import replace
 
 from harness.agent.agent import Agent
 from harness.agent.guardrails import GuardrailVerdict, InputGuardrail, Pass, Reject, Warn

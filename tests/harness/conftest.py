@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fakes.people import ScriptedUser
+from msgspec.structs import replace
 
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions

@@ -3,12 +3,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from subprocess import PIPE
 
 from fakes.runs import calls
 from fakes.simple_tools import SimpleTool
+from msgspec.structs import replace
 
 from harness.agent.limits import Limits
 from harness.events import MessageUpdate

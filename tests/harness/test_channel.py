@@ -4,12 +4,12 @@ import asyncio
 import gc
 import threading
 import tracemalloc
-from dataclasses import replace
 
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.events import (

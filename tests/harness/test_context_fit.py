@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from fakes.talk import call, reply, result
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from harness.context.normalise import normalise
 from harness.context.policy import MIN_BUDGET, ContextPolicy, FittedContext, fit

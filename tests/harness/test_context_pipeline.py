@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 from fakes.runs import calls, results_of, texts_of, until
 from fakes.simple_tools import SimpleTool
+from msgspec.structs import replace
 
 from harness.agent.retry import RetryPolicy
 from harness.context.policy import ContextPolicy

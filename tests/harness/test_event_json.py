@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 import types
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
@@ -13,6 +11,8 @@ from fakes.simple_tools import SimpleTool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject, SearchStrategy
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.agent.agent import Agent
 from harness.agent.guardrails import Reject
@@ -54,9 +54,9 @@ def values(hint: Any) -> SearchStrategy:
     if hint == Event:
         # Deep enough to show that nesting works.
         return values(Notice) | values(TurnStart)
-    if dataclasses.is_dataclass(hint):
+    if isinstance(hint, type) and issubclass(hint, Struct):
         hints = get_type_hints(hint)
-        fields = {field.name: values(hints[field.name]) for field in dataclasses.fields(hint)}
+        fields = {name: values(hints[name]) for name in hint.__struct_fields__}
         return st.fixed_dictionaries(fields).map(lambda chosen: hint(**chosen))
     return _of_parts(get_origin(hint), get_args(hint))
 

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fakes.talk import call, reply, result, tour
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from harness.context.normalise import NO_RESULT, Normaliser, normalise
 from harness.messages import (

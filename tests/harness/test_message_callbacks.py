@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 from fakes.family import cast, delegates
 from fakes.runs import calls, results_of, texts_of
 from fakes.simple_tools import SimpleTool, sleeper
+from msgspec.structs import replace
 
 from harness.agent.limits import Limits
 from harness.errors import RequestRejected

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
+from msgspec.structs import replace
 
 from harness.agent.policies import Budget
 from harness.agent.retry import RetryPolicy

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fakes.contests import failing, model, own, said, spent
 from fakes.runs import calls, deeds
 from fakes.simple_tools import SimpleTool
+from msgspec.structs import replace
 
 from harness.agent.guardrails import Warn
 from harness.agent.options import AgentOptions

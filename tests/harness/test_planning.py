@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from fakes.family import cast, delegates
 from fakes.runs import calls, results_of, texts_of
 from fakes.simple_tools import SimpleTool
+from msgspec.structs import replace
 
 from harness.agent.agent import Agent
 from harness.agent.limits import Limits

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 from fakes.facts import SlowFacts
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 from fakes.talk import call, reply
+from msgspec.structs import replace
 
 from harness.agent.limits import Limits
 from harness.agent.policies import Budget, DenyList, LoopDetection, MaxTurns, recommended

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fakes.people import ScriptedUser
 from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool, sleeper
+from msgspec.structs import replace
 
 from harness.agent.agent import Agent
 from harness.agent.limits import Limits

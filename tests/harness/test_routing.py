@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 from fakes.facts import SlowFacts
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool
+from msgspec.structs import replace
 
 from harness.agent.limits import Limits
 from harness.agent.retry import RetryPolicy

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fakes.talk import result, written
+from msgspec.structs import replace
 
 from harness.agent.reply import ReplyBuilder
 from harness.codec import decode, encode

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 from fakes.invoices import (
@@ -21,6 +20,7 @@ from fakes.invoices import (
 )
 from fakes.runs import calls, results_of, texts_of
 from fakes.simple_tools import SimpleTool
+from msgspec.structs import replace
 
 from harness.agent.guardrails import Pass, Reject
 from harness.agent.limits import Limits

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from fakes.invoices import (
@@ -18,6 +17,7 @@ from fakes.invoices import (
     whole,
 )
 from fakes.runs import texts_of
+from msgspec.structs import replace
 
 from harness.agent.agent import Agent
 from harness.errors import (

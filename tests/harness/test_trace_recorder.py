@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool
+from msgspec.structs import replace
 
 from harness.agent.guardrails import Reject
 from harness.errors import RequestRejected

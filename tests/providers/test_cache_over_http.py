@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from fakes import bedrock_wire
 from fakes.asking import Asker, ModelAt, Serve
 from fakes.model_server import Failure, Raw, Reply
+from msgspec.structs import replace
 
 from harness.deltas import Done
 from harness.errors import RequestRejected

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from fakes.judges import accepted_by_openai
+from msgspec.structs import replace
 
 from harness.messages import (
     AssistantMessage,

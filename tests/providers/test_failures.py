@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
 from fakes.asking import Asker, ModelAt, Serve
 from fakes.model_server import Failure, Reply
+from msgspec.structs import replace
 
 from harness.errors import (
     AuthenticationFailed,

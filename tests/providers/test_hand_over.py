@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import groupby, pairwise
 
 import pytest
 from fakes.histories import AUTHORS, CONVERSATIONS, PICTURE, REDACTED, SIGNATURE, THOUGHT, history_of
 from fakes.targets import TARGETS, Target, fits
 from fakes.turns import Said, said_by
+from msgspec.structs import replace
 
 from harness.context.normalise import normalise
 from harness.messages import AssistantMessage, JsonObject, ModelMessage, Text, ToolCall, ToolResult, user

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import replace
 
 import pytest
 from fakes.asking import ModelAt, Serve
 from fakes.bedrock_wire import exception
 from fakes.model_server import Failure, ModelServer, Raw, Reply
 from fakes.simple_tools import SimpleTool
+from msgspec.structs import replace
 
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from fakes.asking import ModelAt, Serve, said_in
 from fakes.judges import accepted_by_anthropic, accepted_by_openai
 from fakes.model_server import Failure, ModelServer, Reply
+from msgspec.structs import replace
 
 from harness.agent.agent import Agent
 from harness.messages import JsonObject, JsonValue, ModelSpec, user

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from fakes.judges import accepted_by_ollama
+from msgspec.structs import replace
 
 from harness.messages import (
     AssistantMessage,

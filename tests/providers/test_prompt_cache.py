@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from fakes.prompt_cache import PromptCache, blocks_of, last_mark
 from fakes.targets import TARGETS
+from msgspec.structs import replace
 
 from harness.messages import AssistantMessage, ModelMessage, Text, ToolCall, ToolResult, user
 from harness.ports.provider import NO_CACHE, CacheStrategy, Request, ToolSpec

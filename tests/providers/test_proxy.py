@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +10,7 @@ from fakes.runs import results_of
 from fakes.simple_tools import SimpleTool
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from fakes.asking import Serve, said_in
 from fakes.model_server import Failure, Reply
 from fakes.script import Item
+from msgspec.structs import replace
 
 from harness.messages import AssistantMessage, ModelMessage, ModelSpec, Text, Thinking, ToolCall, ToolResult, user
 from harness.ports.provider import Request, ToolSpec

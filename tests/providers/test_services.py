@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,6 +13,7 @@ from fakes.judges import accepted_by_mistral, accepted_by_openai, accepted_by_re
 from fakes.model_server import Reply
 from fakes.simple_tools import SimpleTool
 from genai_prices.data_snapshot import get_snapshot
+from msgspec.structs import replace
 
 import providers
 from harness.agent.agent import Agent

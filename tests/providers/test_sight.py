@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from fakes.asking import ModelAt, Serve
 from fakes.histories import PICTURE
 from fakes.model_server import Failure, Reply
+from msgspec.structs import replace
 
 from harness.agent.agent import Agent
 from harness.deltas import Delta

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fakes.contexts import tool_context
 from fakes.people import ScriptedUser
+from msgspec.structs import replace
 
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject

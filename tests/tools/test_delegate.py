@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fakes.contexts import tool_context
+from msgspec.structs import replace
 
 from harness.agent.subagents.spawn import DELEGATE
 from harness.approval.modes import EXECUTE, PLAN, permits

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fakes.contexts import tool_context
+from msgspec.structs import replace
 
 from harness.events import Event, Notice
 from harness.inbox import Queue

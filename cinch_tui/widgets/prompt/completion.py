@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 from cinch_tui.commands import SIGILS
 from harness.errors import CinchError
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.commands.host import CommandHost
@@ -20,8 +21,7 @@ MAX_CANDIDATES = 50
 _MAX_RANKED = 4_000
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A completion candidate."""
 
     text: str
@@ -39,8 +39,7 @@ class Candidate:
         return self.shown or self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """Candidates for the text before the cursor."""
 
     start: int

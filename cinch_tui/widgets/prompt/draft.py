@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,6 @@ from textual.widget import Widget
 
 from cinch_tui.images.image_store import ImageStore
 from cinch_tui.user_input import UserInput, join_inputs
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -123,7 +123,7 @@ class DraftKeeper(Widget):
 
     DEFAULT_CSS = "DraftKeeper { display: none; }"
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Found(Message):
         """An unsent draft from an earlier start."""
 

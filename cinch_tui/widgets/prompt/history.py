@@ -6,26 +6,25 @@ import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from itertools import islice
 from pathlib import Path
 from typing import cast
+
+from msgspec import Struct
 
 from cinch_tui.config.private_file import write_private
 from cinch_tui.images.image_store import ImageStore
 from cinch_tui.user_input import UserInput, UserInputLike, as_user_input
 from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, Completion, scattered
-from harness.lazy_dataclass import dataclass
 
 MAX_ENTRIES = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A prompt; `pictures` maps image marks in the text to names in the image store."""
 
     text: str
-    pictures: Mapping[str, str] = field(default_factory=dict[str, str])
+    pictures: Mapping[str, str] = {}
 
 
 logger = logging.getLogger(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -16,7 +17,6 @@ from cinch_tui.keybindings.keymap import bindings_for_key
 from cinch_tui.user_input import UserInput, UserInputLike, as_user_input
 from cinch_tui.widgets.prompt.line_input import LineInput
 from cinch_tui.widgets.prompt.pastes import Pastes, is_large, typeable
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.images.image_loader import LoadedImage
@@ -57,7 +57,7 @@ class PromptInput(LineInput):
         self._keys_elsewhere = ""
         self._vim: VimKeys | None = None
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Beyond(Message):
         """The cursor moved up (-1) or down (1) out of the text."""
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
 
 _WORD = re.compile(r"\w+")
 _BLANK_WORD = re.compile(r"\S+")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """Replace `start` to `end` by `text`, and move the cursor to `cursor`."""
 
     start: int

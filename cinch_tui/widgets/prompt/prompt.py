@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Self
 
 from textual import on
@@ -21,7 +22,6 @@ from cinch_tui.widgets.prompt.history import FOUND_HINT, NO_MATCH_HINT, HistoryS
 from cinch_tui.widgets.prompt.input import PromptInput
 from cinch_tui.widgets.prompt.path_completion import MentionCompletion
 from cinch_tui.widgets.prompt.prompt_field import PastingField
-from harness.lazy_dataclass import dataclass
 
 IDLE_HINT = ("Ask for a change", "/ commands", "@ files", "chat.help help")
 COMMAND_HINT = ("chat.abort stops your command", *IDLE_HINT)
@@ -55,13 +55,13 @@ class Prompt(PastingField):
     unseen = var(0)
     """Number of new lines below the transcript's view, shown in the frame."""
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Submitted(Message):
         """Enter: the complete text with pastes and images."""
 
         words: UserInput
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class FollowUp(Message):
         """Alt+Enter: send after the run."""
 
@@ -70,11 +70,11 @@ class Prompt(PastingField):
     class SendNow(Message):
         """Enter in an empty prompt while a steering message is queued."""
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class EditorRequested(Message):
         """Ctrl+G: edit in an editor. The text is still in the prompt; `take` it."""
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Revised(Message):
         """The edited queued message is ready."""
 

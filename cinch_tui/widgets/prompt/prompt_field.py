@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -19,7 +20,6 @@ from cinch_tui.widgets.prompt.completion_popup import CompletionPopup
 from cinch_tui.widgets.prompt.input import PromptInput, run_first
 from cinch_tui.widgets.prompt.path_completion import MentionCompletion, PathCompletion
 from harness.errors import CinchError
-from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.images.paste_handler import PasteHandler
@@ -170,7 +170,7 @@ PATIENCE = 3.0
 
 
 class PastingField(CompletingField):
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Complaint(Message):
         """The paste could not be accepted as it was."""
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from harness.errors import InvalidArguments
-from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from harness.ports.tool import Role, SubagentTask, Tool, ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import View
 
 
-@dataclass(slots=True)
-class SubAgentTool:
+class SubAgentTool(Struct):
     """Tool that delegates a task to a subagent with its own role.
 
     Whatever the role leaves open is inherited from the caller, and so are all permissions: mode, rules, user, limits.

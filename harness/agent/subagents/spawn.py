@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.agent.identity import Identity
 from harness.agent.limits import Limits
@@ -27,7 +29,6 @@ from harness.events import Event, TurnStart
 from harness.inbox import Inbox
 from harness.instructions.prompts import prompt_text
 from harness.jobs import Jobs
-from harness.lazy_dataclass import dataclass
 from harness.messages import new_id
 from harness.ports.provider import Model
 from harness.ports.tool import Delegate, Role, SubagentTask, Tool, ToolOutput, specs_of
@@ -40,8 +41,7 @@ USUAL_TURNS = 5
 """Number of times the first request is counted to estimate the tokens of a subagent."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpawnContext:
+class SpawnContext(Struct, frozen=True):
     """Link between a subagent and the run it works for."""
 
     parent: Run

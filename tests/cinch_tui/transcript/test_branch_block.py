@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from fakes.transcript_stage import Stage, screen
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from cinch_tui.controller.parallel_run import VariantView

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
 
 Kind: TypeAlias = Literal["exclusive", "inclusive", "lines"]
 
@@ -15,8 +15,7 @@ _BLANK_WORD = re.compile(r"\S+|(?<=\n)(?=\n)")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
-@dataclass(frozen=True, slots=True)
-class Motion:
+class Motion(Struct, frozen=True):
     to: int
     kind: Kind = "exclusive"
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from msgspec import Struct
+
 from cinch_tui.widgets.prompt.line_edits import Change
 from cinch_tui.widgets.prompt.vim.motions import KINDS, first_letter, line_end, line_start, resting
-from harness.lazy_dataclass import dataclass
 
 OPERATORS = "dcy"
 _MOTIONS = {*"hjklwWbBeE0^$G;,%{}", "gg"}
@@ -24,8 +25,7 @@ class NoCommand(Exception):
     """The keys are not a command."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A parsed command. A count of 0 was not given."""
 
     action: str = ""
@@ -132,8 +132,7 @@ class Field(Protocol):
     def redo(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A range of text; `lines`: whole lines without the last newline."""
 
     start: int

@@ -6,8 +6,9 @@ Keys have Textual's names, printable ones are the character.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Literal, TypeAlias
+
+from msgspec.structs import replace
 
 from cinch_tui.widgets.prompt.line_edits import Change
 from cinch_tui.widgets.prompt.vim.motions import (

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from harness.messages import JsonObject, Usage
 
 Arguments: TypeAlias = "JsonObject | str"
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """A reply that streams: thinking, then text, then calls.
 
     A call is `(tool name, arguments)`; string arguments are sent verbatim, so they may be broken JSON.
@@ -31,17 +31,15 @@ class Reply:
     pause_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """An HTTP error. A mapping as body is sent as JSON; an empty body gets the vendor's usual shape."""
 
     status: int
     body: Mapping[str, Any] | str = ""
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """A reply that ends early after some events or bytes.
 
     `clean` ends the HTTP body properly; otherwise the socket is closed.
@@ -53,8 +51,7 @@ class Cut:
     clean: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Raw:
+class Raw(Struct, frozen=True):
     """These bytes verbatim as the body of a 200, as one event stream."""
 
     body: bytes
@@ -62,8 +59,7 @@ class Raw:
     content_type: str = "text/event-stream"
 
 
-@dataclass(frozen=True, slots=True)
-class Hang:
+class Hang(Struct, frozen=True):
     """Headers and `after_events` events of the reply, then silence until either side disconnects."""
 
     reply: Reply = Reply()

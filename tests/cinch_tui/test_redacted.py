@@ -3,12 +3,16 @@ from __future__ import annotations
 import pytest
 from cinch_tui.api_keys.check import EnteredKey
 from cinch_tui.api_keys.credentials import KeyStore
+<<<<<<< HEAD:tests/harness/test_redacted.py
 from cinch_tui.commands.secrets import TypedKey
 from providers.catalog import EnvironmentCredentials, GivenKey, Secret
-from providers.gemini.login import Token
+from providers.gemini.backend import Token
+=======
+>>>>>>> 19c540e1 (tests: prove that no repr shows a secret):tests/cinch_tui/test_redacted.py
 from rich.pretty import pretty_repr
 
-from cinch_tui.config.paths import Paths
+from cinch_tui.api_keys.leak_check import TypedKey
+from cinch_tui.config.paths import find_paths
 from cinch_tui.doctor.connection import ProxyServer
 from cinch_tui.screens.welcome import UseKey
 from harness.messages import ModelSpec
@@ -30,7 +34,7 @@ def endpoint() -> Endpoint:
     "value",
     [
         EnteredKey(KEY),
-        KeyStore(Paths.from_environment({}), {"OPENAI_API_KEY": KEY}),
+        KeyStore(find_paths({"HOME": "/home/user"}), {"OPENAI_API_KEY": KEY}),
         TypedKey("openai", KEY),
         ProxyServer("http", "proxy", 80, "HTTPS_PROXY", KEY, KEY),
         UseKey("openai", KEY),
@@ -39,7 +43,7 @@ def endpoint() -> Endpoint:
         GivenKey(KEY),
         Secret(KEY, "keyring"),
         endpoint(),
-        Token(KEY, "project"),
+        Token(KEY, "project", "payer"),
         Proxy(f"http://user:{KEY}@proxy", "HTTPS_PROXY"),
     ],
     ids=lambda value: type(value).__name__,

@@ -1,25 +1,21 @@
 from __future__ import annotations
 
 import pytest
-from cinch_tui.api_keys.check import EnteredKey
-from cinch_tui.api_keys.credentials import KeyStore
-<<<<<<< HEAD:tests/harness/test_redacted.py
-from cinch_tui.commands.secrets import TypedKey
-from providers.catalog import EnvironmentCredentials, GivenKey, Secret
-from providers.gemini.backend import Token
-=======
->>>>>>> 19c540e1 (tests: prove that no repr shows a secret):tests/cinch_tui/test_redacted.py
 from rich.pretty import pretty_repr
 
+from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.api_keys.leak_check import TypedKey
+from cinch_tui.api_keys.provider_key import EnteredKey
 from cinch_tui.config.paths import find_paths
 from cinch_tui.doctor.connection import ProxyServer
 from cinch_tui.screens.welcome import UseKey
 from harness.messages import ModelSpec
 from harness.ports.provider import Request
 from providers.endpoint import Endpoint
+from providers.gemini.backend import Token
 from providers.installed import find_preset
 from providers.net.proxies import Proxy
+from providers.preset import EnvironmentCredentials, GivenKey, Secret
 
 KEY = "sk-1234567890"
 

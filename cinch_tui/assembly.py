@@ -232,7 +232,9 @@ def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | Non
     if chosen is not None:
         with contextlib.suppress(ConfigError):
             return connect(chosen.name, base_url=chosen.base_url or None, credentials=keys, thinking=wanted.thinking)
-    if proxies := _proxies_set_up(keys):
+    # Variables that set the URL of an LLM proxy.
+    named = (preset.base_url_variable for preset in each_preset() if not preset.base_url)
+    if proxies := [variable for variable in named if keys.environ.get(variable, "").strip()]:
         message = f"no model selected: {proxies[0]} sets a proxy; select one of its models with -m proxy/MODEL"
         raise NoModel(message, is_mistake=True)
     for preset in each_preset():
@@ -257,12 +259,6 @@ def full_name(name: str, keys: KeyStore) -> str:
     from cinch_tui.models.offers import resolve_model
 
     return resolve_model(name, keys)
-
-
-def _proxies_set_up(keys: KeyStore) -> list[str]:
-    """Return the environment variables that set the URL of an LLM proxy."""
-    named = [preset.base_url_variable for preset in each_preset() if not preset.base_url]
-    return [variable for variable in named if keys.environ.get(variable, "").strip()]
 
 
 async def _build(options: Options, settings: Settings, user: UserInteraction, model: Model, keys: KeyStore) -> Assembly:
@@ -316,14 +312,10 @@ def _fallback(settings: Settings, keys: KeyStore) -> tuple[list[Model], list[str
 
 
 def _tools(settings: Settings) -> list[Tool]:
-    tools = builtin_tools(secrets=_key_variables)
+    # Variables that only hold API keys are removed for commands of the model.
+    tools = builtin_tools(secrets=lambda: (name for preset in each_preset() for name in preset.own_variables))
     # With a depth of 0 the model has no tool for subagents.
     return [tool for tool in tools if tool.name != "delegate_sub_agent" or settings.subagents.max_depth > 0]
-
-
-def _key_variables() -> tuple[str, ...]:
-    """Return the environment variables that only hold API keys; they are removed for commands of the model."""
-    return tuple(variable for preset in each_preset() for variable in preset.own_variables)
 
 
 def _report_replay_differences(model: Model, agent: Agent) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -65,17 +66,18 @@ class SessionChanges:
         self._remind = remind
 
     def changes(self, base: Base) -> list[FileChange]:
-        """Return the changed files.
+        """Return the files that differ from the start of the session, or from the last commit.
 
         Raises:
             CinchError: `base` is git, and this is not a repository.
         """
+        if base == "git":
+            return _with_moves(changes_against_git(self._workspace))
         found = (
-            changes_against_git(self._workspace)
-            if base == "git"
-            else changes_since_start(self._originals, self._workspace)
+            FileChange(each.path, self._workspace.display(each.path), each.data, _content(each.path), each.is_kept)
+            for each in self._originals.all()
         )
-        return detect_moves(found)
+        return _with_moves([change for change in found if not change.is_known or change.before != change.now])
 
     async def revert(self, change: FileChange, refused: Sequence[int]) -> str:
         """Revert the hunks in `refused`, with all of them the whole file; return a description for the model.
@@ -83,18 +85,9 @@ class SessionChanges:
         Raises:
             CinchError: the file has changed meanwhile, or cannot be written.
         """
-        done = await revert(self._workspace, change, refused)
+        done = await _revert(self._workspace, change, refused)
         self._remind(done)
         return done
-
-
-def changes_since_start(originals: Snapshots, workspace: Workspace) -> list[FileChange]:
-    """Return the files that differ from the start of the session."""
-    changes = [
-        FileChange(each.path, workspace.display(each.path), each.data, _content(each.path), each.is_kept)
-        for each in originals.all()
-    ]
-    return [change for change in changes if not change.is_known or change.before != change.now]
 
 
 def changes_against_git(workspace: Workspace) -> list[FileChange]:
@@ -119,7 +112,7 @@ def changes_against_git(workspace: Workspace) -> list[FileChange]:
     return [change for change in changes if change.before != change.now]
 
 
-def detect_moves(changes: Sequence[FileChange]) -> list[FileChange]:
+def _with_moves(changes: Sequence[FileChange]) -> list[FileChange]:
     """Link deleted and new files with the same content as moved."""
     gone = {each.before: each.shown for each in changes if each.now is None and each.before}
     came = {each.now: each.shown for each in changes if each.before is None and each.now and each.is_known}
@@ -132,12 +125,7 @@ def detect_moves(changes: Sequence[FileChange]) -> list[FileChange]:
     return [replace(change, moved=other(change)) for change in changes]
 
 
-async def revert(workspace: Workspace, change: FileChange, refused: Sequence[int]) -> str:
-    """Revert the hunks in `refused`, with all of them the whole file; return a description for the model.
-
-    Raises:
-        CinchError: the file has changed meanwhile, or cannot be written.
-    """
+async def _revert(workspace: Workspace, change: FileChange, refused: Sequence[int]) -> str:
     # Written on behalf of the user, so that the agent has to read the file again.
     hand = workspace.for_subagent()
     view = change.view
@@ -161,10 +149,8 @@ async def revert(workspace: Workspace, change: FileChange, refused: Sequence[int
 def _from_git(root: Path, path: str, *, is_new: bool) -> FileChange:
     before = None
     if not is_new:
-        try:
+        with suppress(CinchError):  # staged, but never committed
             before = _git(root, "cat-file", "--filters", f"HEAD:./{path}")
-        except CinchError:
-            before = None  # staged, but never committed
     return FileChange(root / path, path, before, _content(root / path))
 
 

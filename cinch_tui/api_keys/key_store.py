@@ -64,7 +64,7 @@ class KeyStore:
         # A keyring lookup takes a fifth of a second, so it is skipped for servers that need no key.
         preset = find_preset(preset_name)
         is_worth_asking = kept == IN_KEYRING or (preset is not None and preset.key_required)
-        value = self._from_keyring(preset_name) if is_worth_asking else None
+        value = self._ask_keyring(lambda: _get_in_keyring(preset_name)) if is_worth_asking else None
         return Secret(value, KEYRING) if value else None
 
     def store(self, preset_name: str, key: str) -> str:
@@ -73,7 +73,7 @@ class KeyStore:
         Raises:
             ConfigError: the key could not be stored.
         """
-        in_keyring = self._to_keyring(preset_name, key)
+        in_keyring = self._ask_keyring(lambda: _set_in_keyring(preset_name, key))
         self._write(_read(self.file) | {preset_name: IN_KEYRING if in_keyring else key})
         return KEYRING if in_keyring else str(self.file)
 
@@ -91,25 +91,15 @@ class KeyStore:
         Raises:
             ConfigError: the key file cannot be changed.
         """
-        if self._uses_keyring:
-            self._with_timeout(lambda: _delete_in_keyring(preset_name))
+        self._ask_keyring(lambda: _delete_in_keyring(preset_name))
         known = _read(self.file)
         if known.pop(preset_name, None) is not None:
             self._write(known)
 
-    @property
-    def _uses_keyring(self) -> bool:
-        return self.environ.get("CINCH_KEYRING", "").lower() not in ("off", "0", "no", "false")
-
-    def _from_keyring(self, preset_name: str) -> str | None:
-        return self._with_timeout(lambda: _get_in_keyring(preset_name)) if self._uses_keyring else None
-
-    def _to_keyring(self, preset_name: str, key: str) -> bool:
-        return self._uses_keyring and bool(self._with_timeout(lambda: _set_in_keyring(preset_name, key)))
-
-    def _with_timeout(self, work: Callable[[], T]) -> T | None:
-        """Return the result, or None if the keyring fails or does not answer, for example behind a hidden dialog."""
-        if any(thread.is_alive() for thread in self._unanswered):
+    def _ask_keyring(self, work: Callable[[], T]) -> T | None:
+        """Return the result; None if the keyring is off, fails or does not answer, as behind a hidden dialog."""
+        is_off = self.environ.get("CINCH_KEYRING", "").lower() in ("off", "0", "no", "false")
+        if is_off or any(thread.is_alive() for thread in self._unanswered):
             return None
         results: list[T] = []
         # A daemon thread, since a hanging keyring must not keep the process alive.

@@ -192,10 +192,11 @@ class ProviderKey(Struct, frozen=True):
         found = self.environment_key
         if found and found.value != secret:
             report.append(await self._compare_with_environment(found, secret))
-        if self._is_in_use:
-            self._apply()
+        spec = self.assembly.agent.state.model.spec
+        if spec.provider == name:
+            self.assembly.agent.set_model(self.assembly.connect(spec.name, spec.thinking))
             if not found or keys.overrides(name):
-                report.append(f"{self.assembly.agent.state.model.spec.name} uses it from the next request on.")
+                report.append(f"{spec.name} uses it from the next request on.")
         return " ".join(report)
 
     async def _compare_with_environment(self, found: Secret, secret: str) -> str:
@@ -207,14 +208,6 @@ class ProviderKey(Struct, frozen=True):
                 f"unset {variable} or correct it before the next start."
             )
         return f"{variable} is set in the environment and wins over the stored key; unset it to use the stored key."
-
-    @property
-    def _is_in_use(self) -> bool:
-        return self.assembly.agent.state.model.spec.provider == self.preset.name
-
-    def _apply(self) -> None:
-        spec = self.assembly.agent.state.model.spec
-        self.assembly.agent.set_model(self.assembly.connect(spec.name, spec.thinking))
 
 
 def _verdict(verdict: KeyCheck, label: str) -> str:

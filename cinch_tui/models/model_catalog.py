@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.models.offers import (
     ProviderOffers,
-    ask_local_servers,
     ask_providers,
     offers_of,
     pulled_offers,
@@ -94,7 +93,6 @@ class ModelCatalog:
         elsewhere = find_preset(spec.provider) if spec.base_url else None
         async with asyncio.TaskGroup() as group:
             group.create_task(ask_providers([preset for preset in ready if preset != elsewhere], self._keys, on_offers))
-            group.create_task(ask_local_servers(self._keys, on_offers))
             if elsewhere is not None:
                 on_offers(await offers_of(elsewhere, self._keys, spec.base_url))
 

@@ -59,19 +59,23 @@ def ready_providers(keys: KeyStore, in_use: str = "") -> list[Preset]:
 async def ask_providers(
     providers: Iterable[Preset], keys: KeyStore, on_offers: Callable[[ProviderOffers], None]
 ) -> None:
-    """Query the providers concurrently; `on_offers` receives each answer."""
+    """Query these providers and the local servers on their default ports concurrently; `on_offers` gets each answer."""
+    presets = {preset.name: preset for preset in each_preset()}
+
+    async def ask(preset: Preset, server: LocalServer | None = None) -> None:
+        answer = await offers_of(preset, keys, server.base_url if server else "")
+        if answer.problem and server:
+            # Fall back to the model list from the server's discovery.
+            listed = tuple(Offer(preset.name, name, ModelMetadata()) for name in server.models)
+            answer = ProviderOffers(preset, listed, answer.problem)
+        on_offers(answer)
+
     async with asyncio.TaskGroup() as group:
         for preset in providers:
-            group.create_task(_ask(preset, keys, on_offers))
-
-
-async def ask_local_servers(keys: KeyStore, on_offers: Callable[[ProviderOffers], None]) -> None:
-    """Query the local servers that answer on their default ports."""
-    async with asyncio.TaskGroup() as group:
+            group.create_task(ask(preset))
         for server in await find_local_servers():
-            preset = next(each for each in each_preset() if each.name == server.preset)
-            if not _has_address(preset):
-                group.create_task(_ask_server(preset, server, keys, on_offers))
+            if not _has_address(presets[server.preset]):
+                group.create_task(ask(presets[server.preset], server))
 
 
 def pulled_offers() -> list[Offer]:
@@ -87,22 +91,6 @@ async def offers_of(preset: Preset, keys: KeyStore, base_url: str = "") -> Provi
         return ProviderOffers(preset, problem=app_hints(str(error)))
     except CinchError as error:
         return ProviderOffers(preset, tuple(await priced_offers(preset)), problem=app_hints(str(error)))
-
-
-async def _ask(preset: Preset, keys: KeyStore, on_offers: Callable[[ProviderOffers], None]) -> None:
-    on_offers(await offers_of(preset, keys))
-
-
-async def _ask_server(
-    preset: Preset, server: LocalServer, keys: KeyStore, on_offers: Callable[[ProviderOffers], None]
-) -> None:
-    answer = await offers_of(preset, keys, server.base_url)
-    if answer.problem:
-        # Fall back to the model list from the server's discovery.
-        answer = ProviderOffers(
-            preset, tuple(Offer(preset.name, name, ModelMetadata()) for name in server.models), answer.problem
-        )
-    on_offers(answer)
 
 
 def _is_ready(preset: Preset, keys: KeyStore) -> bool:

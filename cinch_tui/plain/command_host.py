@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Command
 from cinch_tui.commands.side_questions import SideQuestions
-from cinch_tui.models.offers import ProviderOffers, ask_local_servers, ask_providers, pulled_offers, ready_providers
+from cinch_tui.models.offers import ProviderOffers, ask_providers, pulled_offers, ready_providers
 from cinch_tui.plain.menus import InputClosed, Option
 from cinch_tui.plain.view_lines import strip_markdown, view_lines
 from cinch_tui.reports.session_export import when
@@ -184,9 +184,8 @@ class PlainCommandHost:
         keys, answers = self.session.assembly.keys, list[ProviderOffers]()
         ready = await asyncio.to_thread(ready_providers, keys, self.session.agent.state.model.spec.provider)
         try:
-            async with asyncio.timeout(LISTING_TIMEOUT_S), asyncio.TaskGroup() as group:
-                group.create_task(ask_providers(ready, keys, answers.append))
-                group.create_task(ask_local_servers(keys, answers.append))
+            async with asyncio.timeout(LISTING_TIMEOUT_S):
+                await ask_providers(ready, keys, answers.append)
         except TimeoutError:
             self.notice("Some services did not answer.")
         pulled = await asyncio.to_thread(pulled_offers)

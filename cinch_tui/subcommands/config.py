@@ -24,28 +24,21 @@ def run_config(argv: Sequence[str], *, cwd: Path, out: Output) -> int:
     Raises:
         ConfigError: the action is unknown, or a file is invalid.
     """
-    match list(argv):
-        case ["show"]:
-            return _show(cwd, out)
-        case ["path"]:
-            return _path(cwd, out)
-        case ["edit"]:
-            return _edit(out)
-        case ["trust"]:
-            return _trust(cwd, out)
-        case _:
-            raise ConfigError(USAGE)
+    action = _ACTIONS.get(argv[0]) if len(argv) == 1 else None
+    if action is None:
+        raise ConfigError(USAGE)
+    action(cwd, out)
+    return 0
 
 
-def _show(cwd: Path, out: Output) -> int:
+def _show(cwd: Path, out: Output) -> None:
     config = load_config(config_sources(find_paths(os.environ), cwd))
     for notice in config.notices:
         out.write_text(f"# {notice}")
     out.write_text(effective_text(config.origins))
-    return 0
 
 
-def _path(cwd: Path, out: Output) -> int:
+def _path(cwd: Path, out: Output) -> None:
     paths = find_paths(os.environ)
     places = {
         "user": paths.config_file,
@@ -58,10 +51,10 @@ def _path(cwd: Path, out: Output) -> int:
     }
     for name, place in places.items():
         out.write_text(f"{name:<9}{place}")
-    return 0
 
 
-def _edit(out: Output) -> int:
+def _edit(cwd: Path, out: Output) -> None:
+    del cwd
     paths = find_paths(os.environ)
     path = paths.config_file
     try:
@@ -85,10 +78,9 @@ def _edit(out: Output) -> int:
     for warning in load_config(config_sources(paths, path.parent)).warnings:
         out.write_text(f"warning: {warning}")
     out.write_text(f"{path} is valid")
-    return 0
 
 
-def _trust(cwd: Path, out: Output) -> int:
+def _trust(cwd: Path, out: Output) -> None:
     paths = find_paths(os.environ)
     path = project_config_file(cwd)
     if path is None:
@@ -101,4 +93,6 @@ def _trust(cwd: Path, out: Output) -> int:
     out.write_text(f"{path} is trusted until it changes. It sets:")
     for name, entry in file.entries.items():
         out.write_text(f"  {name} = {entry.value!r}")
-    return 0
+
+
+_ACTIONS = {"show": _show, "path": _path, "edit": _edit, "trust": _trust}

@@ -17,7 +17,6 @@ from cinch_tui.fuzzy_match import rank_matches
 from cinch_tui.models.offers import (
     LEGEND,
     ProviderOffers,
-    ask_local_servers,
     ask_providers,
     capabilities_text,
     capability_letters,
@@ -135,9 +134,7 @@ async def _find(query: ModelQuery, store: KeyStore) -> Found:
         await _ask_one(query.provider, store, found)
         return found
     ready = await asyncio.to_thread(ready_providers, store)
-    async with asyncio.TaskGroup() as group:
-        group.create_task(ask_providers(ready, store, found.add))
-        group.create_task(ask_local_servers(store, found.add))
+    await ask_providers(ready, store, found.add)
     if "--all" in query.flags:
         for preset in _others(ready):
             found.offers.extend(await priced_offers(preset))

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
@@ -225,11 +225,9 @@ def _findings(found: Examination) -> list[str]:
     if found.torn:
         findings.append("the last line is incomplete (a crash while writing); it is ignored")
     if found.garbage:
-        numbers = ", ".join(map(str, found.garbage[:10])) + (", …" if len(found.garbage) > 10 else "")
-        findings.append(f"unreadable lines, skipped ({len(found.garbage)}): {numbers}")
+        findings.append(f"unreadable lines, skipped {_numbers(found.garbage)}")
     if found.gaps:
-        numbers = ", ".join(map(str, found.gaps[:10])) + (", …" if len(found.gaps) > 10 else "")
-        findings.append(f"lines missing before lines ({len(found.gaps)}): {numbers}; the conversation continues there")
+        findings.append(f"lines missing before lines {_numbers(found.gaps)}; the conversation continues there")
     if found.unanswered:
         findings.append(
             f"tool calls without a result ({len(found.unanswered)}); cinch adds one, other programs drop the messages"
@@ -238,3 +236,7 @@ def _findings(found: Examination) -> list[str]:
         counts = ", ".join(f"{kind or 'no type'} ({count})" for kind, count in sorted(found.strange.items()))
         findings.append(f"lines of other programs, kept but ignored: {counts}")
     return findings
+
+
+def _numbers(lines: Sequence[int]) -> str:
+    return f"({len(lines)}): {', '.join(map(str, lines[:10]))}{', …' if len(lines) > 10 else ''}"

@@ -20,6 +20,7 @@ from cinch_tui.widgets.item_list import ItemList
 from harness.messages import AssistantMessage, ModelSpec, Text, UserMessage
 from harness.ports.provider import Price
 from providers.installed import each_preset
+from providers.model_catalog.local_servers import LocalServer
 from providers.model_catalog.metadata import ModelMetadata
 
 CLAUDES: dict[str, Any] = {
@@ -40,9 +41,10 @@ def keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> KeyStore:
     environ = {"CINCH_HOME": str(tmp_path), "CINCH_KEYRING": "off", "ANTHROPIC_API_KEY": "sk-ant-market"}
     monkeypatch.setattr("cinch_tui.models.offers.models_folder", lambda: tmp_path)
 
-    async def nobody(*_: object) -> None: ...
+    async def no_servers() -> list[LocalServer]:
+        return []
 
-    monkeypatch.setattr("cinch_tui.models.model_catalog.ask_local_servers", nobody)
+    monkeypatch.setattr("cinch_tui.models.offers.find_local_servers", no_servers)
     return KeyStore(find_paths(environ), environ)
 
 

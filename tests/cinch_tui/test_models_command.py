@@ -15,6 +15,7 @@ from cinch_tui.subcommands.models import run_models
 from harness.errors import ConfigError
 from harness.ports.provider import Price
 from providers.installed import each_preset
+from providers.model_catalog.local_servers import LocalServer
 from providers.model_catalog.metadata import ModelMetadata
 
 CLAUDES: dict[str, Any] = {
@@ -184,9 +185,10 @@ def test_all_has_those_of_providers_without_a_key_once() -> None:
 
 
 def test_with_nothing_at_hand_it_says_how_to_get_something(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def nobody(*_: object) -> None: ...
+    async def no_servers() -> list[LocalServer]:
+        return []
 
-    monkeypatch.setattr("cinch_tui.subcommands.models.ask_local_servers", nobody)
+    monkeypatch.setattr("cinch_tui.models.offers.find_local_servers", no_servers)
 
     status, lines = models()
 

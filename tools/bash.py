@@ -7,7 +7,6 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec.structs import replace
@@ -52,9 +51,7 @@ def _seconds(value: float) -> float:
 
 class BashArguments(Parameters):
     command: str = Field(
-        description="The command, in bash syntax.",
-        min_length=1,
-        validation_alias=AliasChoices("command", "cmd"),
+        description="The command, in bash syntax.", min_length=1, validation_alias=AliasChoices("command", "cmd")
     )
     timeout_s: Annotated[float, AfterValidator(_seconds)] = Field(
         default=120,
@@ -115,7 +112,10 @@ class BashTool(TypedTool[BashArguments]):
         try:
             return await (execution.in_background() if arguments.background else execution.run(arguments.timeout_s))
         except (OSError, ValueError) as error:
-            return ToolOutput.failure(f"The command could not be started: {_reason(error, context.workspace.root)}")
+            folder = context.workspace.root
+            is_gone = isinstance(error, FileNotFoundError) and not folder.is_dir()
+            reason = f"the folder {folder} does not exist any more." if is_gone else str(error)
+            return ToolOutput.failure(f"The command could not be started: {reason}")
         finally:
             execution.live.stop()
 
@@ -248,12 +248,6 @@ class _Throttle:
 def _title(command: str) -> str:
     lines = command.strip().splitlines()
     return f"{lines[0]} …" if len(lines) > 1 else "".join(lines)
-
-
-def _reason(error: OSError | ValueError, folder: Path) -> str:
-    if isinstance(error, FileNotFoundError) and not folder.is_dir():
-        return f"the folder {folder} does not exist any more."
-    return str(error)
 
 
 def _signal_name(exit_code: int) -> str:

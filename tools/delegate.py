@@ -40,11 +40,7 @@ class DelegateTool(TypedTool[DelegateArguments]):
             return ToolOutput.failure("No further subagents are allowed here. Do the task yourself.")
         return await context.delegate(
             SubagentTask(
-                arguments.task,
-                arguments.name,
-                tuple(arguments.tools),
-                call_id=context.call_id,
-                update=context.update,
+                arguments.task, arguments.name, tuple(arguments.tools), call_id=context.call_id, update=context.update
             )
         )
 

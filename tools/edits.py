@@ -127,7 +127,7 @@ def _missed(file: FileText, edit: Edit, name: str) -> str:
     parts = [f"{name} is not in the file. Nothing was changed."]
     made = find(file, edit.new, edit.new).hits if len(edit.new.strip()) >= _SIGNIFICANT_CHARS else ()
     if made:
-        line = _line(file.text, made[0].start)
+        line = file.text.count("\n", 0, made[0].start) + 1
         parts.append(f"Its new text is already there, at line {line}: this edit seems to have been applied already.")
     near = nearest_block(file.text, edit.old)
     if near is not None:
@@ -184,21 +184,13 @@ def _line_ranges(text: str, regions: Sequence[tuple[int, int]]) -> tuple[tuple[i
     return tuple(ranges)
 
 
-def _line(text: str, offset: int) -> int:
-    return text.count("\n", 0, offset) + 1
-
-
 def edits_for(view: DiffView, text: str) -> list[Edit]:
     """Return edits that turn the file into `text`, from the end to the beginning so that positions above stay valid."""
     lines, wanted = lines_of(view.old or ""), lines_of(text)
     edits: list[Edit] = []
     for hunk in reversed(hunks_of(replace(view, old=view.old or "", new=text))):
         first, last = _unique(lines, hunk)
-        new = [
-            *lines[first : hunk.old_from],
-            *wanted[hunk.new_from : hunk.new_to],
-            *lines[hunk.old_to : last],
-        ]
+        new = [*lines[first : hunk.old_from], *wanted[hunk.new_from : hunk.new_to], *lines[hunk.old_to : last]]
         edits.append(Edit("".join(lines[first:last]), "".join(new)))
         lines[first:last] = new
     return edits
@@ -208,13 +200,9 @@ def _unique(lines: list[str], hunk: Hunk) -> tuple[int, int]:
     """Return a hunk with as many lines around it as make it unique."""
     first, last = hunk.old_from, hunk.old_to
     whole = "".join(lines)
-    while not _is_unique(whole, "".join(lines[first:last])):
-        if first == 0 and last == len(lines):
+    while first > 0 or last < len(lines):
+        part = "".join(lines[first:last])
+        if part and whole.find(part) == whole.rfind(part):
             break
         first, last = max(0, first - 1), min(len(lines), last + 1)
     return first, last
-
-
-def _is_unique(whole: str, part: str) -> bool:
-    at = whole.find(part)
-    return bool(part) and whole.find(part, at + 1) < 0

@@ -18,7 +18,7 @@ from harness.workspace.disk import is_folder
 from harness.workspace.excerpt import Excerpt
 from harness.workspace.file_text import FileText
 from harness.workspace.workspace import Workspace
-from tools.file_type import ImageHeader, binary_kind, image_header
+from tools.file_type import binary_kind, image_header
 from tools.list import listing
 from tools.typed import Parameters, TypedTool
 
@@ -135,15 +135,11 @@ async def _not_text(workspace: Workspace, real: Path, error: FileNotText) -> Too
     if size > _LARGEST_IMAGE:
         return ToolOutput.failure(f"{path} is an image of {size:,} bytes; the limit is 5 MB.")
     data = base64.b64encode(await workspace.read_bytes(real)).decode("ascii")
+    pixels = f", {image.width} × {image.height} pixels" if image.width else ""
     return ToolOutput(
-        (Text(f"{path}: {_described(image)}, {size:,} bytes."), Image(image.media_type, data)),
+        (Text(f"{path}: {image.media_type}{pixels}, {size:,} bytes."), Image(image.media_type, data)),
         ImageView(str(real), image.media_type, image.width, image.height),
     )
-
-
-def _described(image: ImageHeader) -> str:
-    pixels = f", {image.width} × {image.height} pixels" if image.width else ""
-    return f"{image.media_type}{pixels}"
 
 
 _BY_SUFFIX = {

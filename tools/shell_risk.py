@@ -10,14 +10,13 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.risk import Risk
 from tools.protected_paths import risk_of_change
 from tools.shell_git import git_risks
-from tools.shell_scope import INTERPRETERS, SHELLS, scope_of, scopes_of, words_of
-from tools.shell_syntax import ParsedCommand, Pipe, Script, has_option, parse
+from tools.shell_scope import INTERPRETERS, SHELLS, scope_of, scopes_of
+from tools.shell_syntax import ParsedCommand, Pipe, Script, has_option, parse, words_of
 
 _DEEPEST = 4
 _FETCHERS = {"curl", "wget", "fetch", "aria2c"}
@@ -50,34 +49,20 @@ _PHRASES: dict[tuple[str, ...], str] = {
 }
 
 
-class Wrapper(Struct, frozen=True):
-    """A program that runs the rest of its arguments as a command."""
-
-    valued: str = ""
-    """Options that take the next word."""
-
-    operands: int = 0
-    """Number of operands before the command."""
-
-
-_WRAPPERS: dict[str, Wrapper] = {
-    "sudo": Wrapper("ughpCrtTUDR"),
-    "doas": Wrapper("uC"),
-    "env": Wrapper("uCS"),
-    "nice": Wrapper("n"),
-    "ionice": Wrapper("cnp"),
-    "timeout": Wrapper("ks", operands=1),
-    "stdbuf": Wrapper("ioe"),
-    "xargs": Wrapper("InPLdEas"),
-    "nohup": Wrapper(),
-    "time": Wrapper("fo"),
-    "setsid": Wrapper(),
-    "command": Wrapper(),
-    "builtin": Wrapper(),
-    "exec": Wrapper("a"),
-    "coproc": Wrapper(),
-    "busybox": Wrapper(),
+_WRAPPERS = {
+    "sudo": "ughpCrtTUDR",
+    "doas": "uC",
+    "env": "uCS",
+    "nice": "n",
+    "ionice": "cnp",
+    "timeout": "ks",
+    "stdbuf": "ioe",
+    "xargs": "InPLdEas",
+    "time": "fo",
+    "exec": "a",
+    **dict.fromkeys(("nohup", "setsid", "command", "builtin", "coproc", "busybox"), ""),
 }
+"""Programs that run the rest of their arguments as a command, with the options that take the next word."""
 
 
 def assess(command: str) -> Risk:
@@ -122,11 +107,14 @@ def _risks(command: ParsedCommand, depth: int) -> Iterator[Risk]:
         yield Risk("dangerous", "it runs with the privileges of another user")
     if not words:
         return
-    yield from _command_risks(_name(words[0]), list(words[1:]), command, depth)
+    name, arguments = _name(words[0]), list(words[1:])
+    for phrase, reason in _PHRASES.items():
+        if (name, *arguments)[: len(phrase)] == phrase:
+            yield Risk("dangerous", reason)
+    yield from _command_risks(name, arguments, command, depth)
 
 
 def _command_risks(name: str, arguments: list[str], command: ParsedCommand, depth: int) -> Iterator[Risk]:
-    yield from _phrase_risks((name, *arguments))
     if name in SHELLS or name in ("eval", "source", "."):
         yield from _shell_risks(name, arguments, command, depth)
     elif name == "rm":
@@ -142,12 +130,6 @@ def _command_risks(name: str, arguments: list[str], command: ParsedCommand, dept
         yield from _disk_risks(name, arguments)
     else:
         yield from _rights_risks(name, arguments)
-
-
-def _phrase_risks(words: tuple[str, ...]) -> Iterator[Risk]:
-    for phrase, reason in _PHRASES.items():
-        if words[: len(phrase)] == phrase:
-            yield Risk("dangerous", reason)
 
 
 def _shell_risks(name: str, arguments: list[str], command: ParsedCommand, depth: int) -> Iterator[Risk]:
@@ -257,18 +239,15 @@ def _unwrap(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     names: list[str] = []
     rest = list(words)
     while rest and _name(rest[0]) in _WRAPPERS:
-        names.append(_name(rest[0]))
-        rest = _after_wrapper(rest[1:], _WRAPPERS[names[-1]])
-    return tuple(rest), tuple(names)
-
-
-def _after_wrapper(words: list[str], wrapper: Wrapper) -> list[str]:
-    rest = list(words)
-    while rest and (rest[0].startswith("-") or re.match(r"\w+=", rest[0])):
-        option = rest.pop(0)
-        if len(option) == 2 and option[1] in wrapper.valued:
+        names.append(_name(rest.pop(0)))
+        while rest and (rest[0].startswith("-") or re.match(r"\w+=", rest[0])):
+            option = rest.pop(0)
+            if len(option) == 2 and option[1] in _WRAPPERS[names[-1]]:
+                del rest[:1]
+        if names[-1] == "timeout":
+            # The duration.
             del rest[:1]
-    return rest[wrapper.operands :]
+    return tuple(rest), tuple(names)
 
 
 def _is(names: set[str], command: ParsedCommand) -> bool:

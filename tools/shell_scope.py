@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import posixpath
 import re
+from itertools import product
 
-from tools.shell_syntax import Script, has_option
+from tools.shell_syntax import Script, has_option, words_of
 
 INTERPRETERS = re.compile(r"(python|pypy|perl|ruby|node|php|lua)[\d.]*")
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish", "ash"})
 
 _WORD = re.compile(r"[A-Za-z0-9_./@:][A-Za-z0-9_./@:+=,-]*")
-
-
-def words_of(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 _WITH_VERB = words_of("""
@@ -27,39 +24,17 @@ _WITH_VERB = words_of("""
     cmake cd pushd
 """)
 _WITH_TWO_VERBS = {
-    ("npm", "run"),
-    ("pnpm", "run"),
-    ("yarn", "run"),
-    ("bun", "run"),
-    ("deno", "task"),
-    ("docker", "compose"),
-    ("gh", "pr"),
-    ("gh", "issue"),
-    ("uv", "pip"),
-    ("git", "stash"),
-    ("git", "remote"),
-    ("git", "worktree"),
-    ("git", "config"),
-    ("git", "submodule"),
-    ("git", "bisect"),
-    ("kubectl", "get"),
+    *product(("npm", "pnpm", "yarn", "bun"), ("run",)),
+    *product(("git",), ("stash", "remote", "worktree", "config", "submodule", "bisect")),
+    *product(("gh",), ("pr", "issue")),
+    *(("deno", "task"), ("docker", "compose"), ("uv", "pip"), ("kubectl", "get")),
 }
 # The words after these are another command with its own scope.
 _RUNNERS = (
-    ("uv", "run"),
-    ("poetry", "run"),
-    ("pdm", "run"),
-    ("hatch", "run"),
-    ("pipx", "run"),
-    ("bundle", "exec"),
-    ("npm", "exec"),
-    ("pnpm", "exec"),
-    ("npx",),
-    ("bunx",),
-    ("git", "bisect", "run"),
-    ("git", "submodule", "foreach"),
-    ("python", "-m"),
-    ("python3", "-m"),
+    *product(("uv", "poetry", "pdm", "hatch", "pipx"), ("run",)),
+    *product(("npm", "pnpm", "bundle"), ("exec",)),
+    *product(("python", "python3"), ("-m",)),
+    *(("npx",), ("bunx",), ("git", "bisect", "run"), ("git", "submodule", "foreach")),
 )
 _RUN_ANYTHING = words_of("""
     sudo doas su pkexec env nice ionice nohup time timeout stdbuf xargs parallel watch setsid command builtin exec

@@ -17,28 +17,20 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
+
+def words_of(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # Beyond these limits a command is not parsed: nobody writes it by hand, and parsing must stay fast.
 _LONGEST = 50_000
 _MOST_NODES = 4_000
 _DEEPEST = 40
 
-_WORDS = {
-    "word",
-    "string",
-    "raw_string",
-    "ansi_c_string",
-    "translated_string",
-    "number",
-    "concatenation",
-    "simple_expansion",
-    "expansion",
-    "arithmetic_expansion",
-    "command_substitution",
-    "process_substitution",
-    "brace_expression",
-    "extglob_pattern",
-    "regex",
-}
+_WORDS = words_of("""
+    word string raw_string ansi_c_string translated_string number concatenation simple_expansion expansion
+    arithmetic_expansion command_substitution process_substitution brace_expression extglob_pattern regex
+""")
 _JOINTS = {"&&", "||", ";", "|"}
 _OUTPUT = {">", ">>", ">|", "&>", "&>>", ">&"}
 _SEPARATORS = re.compile(r"[;&|\n(){}`]+")
@@ -94,11 +86,12 @@ def parse(text: str) -> Script:
     if root.has_error or nodes is None:
         return _guess(text)
     commands = {node.id: _command(node) for node in nodes if node.type == "command"}
+    is_single = [child.type for child in root.children] == ["command"]
     return Script(
         commands=tuple(commands.values()),
         pipes=tuple(pipe for node in nodes if node.type == "pipeline" for pipe in _pipes(node, commands)),
         writes=tuple(path for node in nodes if node.type == "file_redirect" for path in _written(node)),
-        simple=_is_one_line(text) and _is_single(root) and all(command.plain for command in commands.values()),
+        simple=_is_one_line(text) and is_single and all(command.plain for command in commands.values()),
         joined=_joined(root, commands) if _is_one_line(text) else (),
         bombs=any(_doubles_itself(node, commands) for node in nodes if node.type == "function_definition"),
     )
@@ -135,10 +128,6 @@ def _within(node: Node) -> Iterator[Node]:
 def _is_one_line(text: str) -> bool:
     """Return True if the text has only blanks that bash knows: the grammar accepts any, and a name may contain one."""
     return text.replace("\t", " ").isprintable()
-
-
-def _is_single(root: Node) -> bool:
-    return [child.type for child in root.children] == ["command"]
 
 
 def _joined(root: Node, commands: dict[int, ParsedCommand]) -> tuple[ParsedCommand, ...]:

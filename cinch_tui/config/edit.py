@@ -120,14 +120,16 @@ def _rewrite(path: Path, change: Callable[[str], str], wanted: dict[str, object]
     try:
         # A linked file stays where it is.
         real = _followed(path)
-        before = _entries(real)
-        text = real.read_bytes().decode() if real.exists() else ""
+        exists = real.exists()
+        before = {key: entry.value for key, entry in read_config_file(real).entries.items()} if exists else {}
+        text = real.read_bytes().decode() if exists else ""
         changed = _changed(text, change)
         kept = {key: value for key, value in before.items() if key not in former_names(name)}
         expected = {key: value for key, value in {**kept, **wanted}.items() if value is not None}
         if changed is None or dict(flatten(tomllib.loads(changed))) != expected:
             raise ConfigError(f"{path}: {name} cannot be changed from here; {by_hand} there")
-        if real.exists() and not _is_writable(real):
+        # A file without write permission is read-only, also where it could be replaced or root may write it.
+        if exists and not (real.stat().st_mode & WRITABLE and os.access(real, os.W_OK)):
             raise ConfigError(
                 f"{path} is read-only: {name} cannot be kept there; make it writable, or {by_hand} by hand"
             )
@@ -151,14 +153,3 @@ def _followed(path: Path) -> Path:
     if real.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     return real
-
-
-def _is_writable(path: Path) -> bool:
-    """Return False for a read-only file, also where it could be replaced or root may write it."""
-    return bool(path.stat().st_mode & WRITABLE) and os.access(path, os.W_OK)
-
-
-def _entries(path: Path) -> dict[str, object]:
-    if not path.exists():
-        return {}
-    return {name: entry.value for name, entry in read_config_file(path).entries.items()}

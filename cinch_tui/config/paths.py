@@ -70,7 +70,9 @@ def project_config_file(cwd: Path) -> Path | None:
 
     Outside a repository only `cwd` itself is searched, so that a file in a shared parent folder has no effect.
     """
-    inside = _folders_of_repository(cwd)
+    upwards = (cwd, *cwd.parents)
+    root = next((folder for folder in upwards if is_there(folder / ".git")), cwd)
+    inside = upwards[: upwards.index(root) + 1]
     found = (folder / PROJECT_FOLDER / "config.toml" for folder in inside)
     return next((path for path in found if _may_be_file(path)), None)
 
@@ -81,9 +83,3 @@ def _may_be_file(path: Path) -> bool:
         return path.is_file()
     except PermissionError:
         return True
-
-
-def _folders_of_repository(cwd: Path) -> tuple[Path, ...]:
-    upwards = (cwd, *cwd.parents)
-    root = next((folder for folder in upwards if is_there(folder / ".git")), cwd)
-    return upwards[: upwards.index(root) + 1]

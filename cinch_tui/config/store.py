@@ -116,9 +116,7 @@ class SettingStore:
         user_values = {RENAMED[name]: entry.value for name, entry in read.items() if name in RENAMED}
         user_values |= {name: entry.value for name, entry in read.items() if name not in RENAMED}
         return Overview(
-            config.settings,
-            tuple(_state(key, config, user_values) for key in keys().values()),
-            config.notices,
+            config.settings, tuple(_state(key, config, user_values) for key in keys().values()), config.notices
         )
 
     def set(self, key: Key, text: str) -> None:

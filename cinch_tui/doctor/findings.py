@@ -52,10 +52,5 @@ def lines(finding: Finding, width: int = WIDTH) -> Iterator[str]:
 
 def _wrapped(beginning: str, text: str, width: int) -> list[str]:
     return textwrap.wrap(
-        text,
-        width,
-        initial_indent=beginning,
-        subsequent_indent=HANGING,
-        break_long_words=False,
-        break_on_hyphens=False,
+        text, width, initial_indent=beginning, subsequent_indent=HANGING, break_long_words=False, break_on_hyphens=False
     )

@@ -7,14 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from cinch_tui.models.offers import (
-    ProviderOffers,
-    ask_providers,
-    offers_of,
-    pulled_offers,
-    ready_providers,
-    summary,
-)
+from cinch_tui.models.offers import ProviderOffers, ask_providers, offers_of, pulled_offers, ready_providers, summary
 from cinch_tui.screens.picker import Item, Picker
 from harness.errors import CinchError
 from harness.messages import AssistantMessage

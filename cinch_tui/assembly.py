@@ -20,7 +20,7 @@ from cinch_tui.config.paths import Paths
 from cinch_tui.config.settings import Settings
 from cinch_tui.models.connecting import connect, load_choice
 from harness.agent.agent import Agent
-from harness.approval.modes import EXECUTE, MODES, PLAN
+from harness.approval.policy import EXECUTE, MODES, PLAN
 from harness.approval.rules import Grants
 from harness.context.normalise import normalise
 from harness.errors import ConfigError, SessionLocked

@@ -10,21 +10,19 @@ from typing import TYPE_CHECKING
 
 MODULES: dict[str, str] = {
     # Agent and its configuration
-    "harness.agent.agent": "Agent",
-    "harness.agent.loop_functions": "agent_loop agent_loop_continue AgentContext",
-    "harness.agent.prompt": "Prompt",
+    "harness.agent.agent": "Agent agent_loop agent_loop_continue AgentContext",
+    "harness.agent.arguments": "Prompt",
     "harness.execution.context": "Execution",
     "harness.agent.options": "AgentOptions Subagents",
     "harness.context.policy": "ContextPolicy",
     "harness.agent.limits": "Limits",
     "harness.agent.retry": "RetryPolicy RetryStrategy",
-    "harness.approval.modes": "EXECUTE PLAN Planning",
     "harness.agent.presets": "preset preset_model preset_names",
     "harness.workspace.workspace": "Workspace",
     # Results of a run
     "harness.agent.result": "AgentResult",
     "harness.agent.stream": "RunStream",
-    "harness.publishing.channel": "Listener",
+    "harness.publishing": "Listener",
     # Messages
     "harness.messages": (
         "AssistantMessage Citation Cost CustomMessage Image JsonObject JsonValue Message ModelSpec StopReason Text "
@@ -51,7 +49,7 @@ MODULES: dict[str, str] = {
     "harness.ports.interaction": "UserInteraction NonInteractive BatchQuestions ask_all",
     "harness.approval.pending": "PendingRequests PendingRequest innermost",
     "harness.approval.interactions": "ApprovalCallback",
-    "harness.approval.policy": "ApprovalMode",
+    "harness.approval.policy": "ApprovalMode EXECUTE PLAN Planning",
     "harness.approval.rules": "Grants",
     # Tools
     "harness.risk": "Risk Rule",
@@ -73,13 +71,13 @@ MODULES: dict[str, str] = {
     "harness.agent.routing": "Routing Single ByTurn CheapThenPowerful",
     # Parallel runs
     "harness.parallel.run": "ParallelVariant ParallelResult run_parallel",
-    "harness.parallel.selection": "Outcome Selection Strategy Transparent PickFirst TokenEfficient Elaborate",
-    "harness.parallel.judge": "LlmJudge",
+    "harness.parallel.selection": (
+        "Outcome Selection Strategy Transparent PickFirst TokenEfficient Elaborate LlmJudge"
+    ),
     # Storage
     "harness.tracing.recorder": "TraceRecorder",
     "harness.tracing.records": "SessionTrace RunTrace",
-    "harness.tracing.files": "TraceFiles",
-    "harness.tracing.store": "AsyncSessionStore FileSessionStore",
+    "harness.tracing.store": "AsyncSessionStore FileSessionStore TraceFiles",
     "harness.session.store": "SessionStore",
     "harness.session.resume": "LoadedSession load_session",
     # Errors
@@ -96,6 +94,10 @@ WHERE = {name: module for module, names in MODULES.items() for name in names.spl
 
 if TYPE_CHECKING:  # the same list for type checkers
     from harness.agent.agent import Agent as Agent
+    from harness.agent.agent import AgentContext as AgentContext
+    from harness.agent.agent import agent_loop as agent_loop
+    from harness.agent.agent import agent_loop_continue as agent_loop_continue
+    from harness.agent.arguments import Prompt as Prompt
     from harness.agent.guardrails import InputGuardrail as InputGuardrail
     from harness.agent.guardrails import MaxLength as MaxLength
     from harness.agent.guardrails import Pass as Pass
@@ -103,9 +105,6 @@ if TYPE_CHECKING:  # the same list for type checkers
     from harness.agent.guardrails import SecretGuardrail as SecretGuardrail
     from harness.agent.guardrails import Warn as Warn
     from harness.agent.limits import Limits as Limits
-    from harness.agent.loop_functions import AgentContext as AgentContext
-    from harness.agent.loop_functions import agent_loop as agent_loop
-    from harness.agent.loop_functions import agent_loop_continue as agent_loop_continue
     from harness.agent.options import AgentOptions as AgentOptions
     from harness.agent.options import Subagents as Subagents
     from harness.agent.policies import Budget as Budget
@@ -116,7 +115,6 @@ if TYPE_CHECKING:  # the same list for type checkers
     from harness.agent.presets import preset as preset
     from harness.agent.presets import preset_model as preset_model
     from harness.agent.presets import preset_names as preset_names
-    from harness.agent.prompt import Prompt as Prompt
     from harness.agent.result import AgentResult as AgentResult
     from harness.agent.retry import RetryPolicy as RetryPolicy
     from harness.agent.retry import RetryStrategy as RetryStrategy
@@ -129,13 +127,13 @@ if TYPE_CHECKING:  # the same list for type checkers
     from harness.agent.tool_filter import RelevantTools as RelevantTools
     from harness.agent.tool_filter import ToolCategory as ToolCategory
     from harness.approval.interactions import ApprovalCallback as ApprovalCallback
-    from harness.approval.modes import EXECUTE as EXECUTE
-    from harness.approval.modes import PLAN as PLAN
-    from harness.approval.modes import Planning as Planning
     from harness.approval.pending import PendingRequest as PendingRequest
     from harness.approval.pending import PendingRequests as PendingRequests
     from harness.approval.pending import innermost as innermost
+    from harness.approval.policy import EXECUTE as EXECUTE
+    from harness.approval.policy import PLAN as PLAN
     from harness.approval.policy import ApprovalMode as ApprovalMode
+    from harness.approval.policy import Planning as Planning
     from harness.approval.rules import Grants as Grants
     from harness.context.policy import ContextPolicy as ContextPolicy
     from harness.deltas import BlockDelta as BlockDelta
@@ -232,11 +230,11 @@ if TYPE_CHECKING:  # the same list for type checkers
     from harness.messages import Usage as Usage
     from harness.messages import UserMessage as UserMessage
     from harness.messages import user as user
-    from harness.parallel.judge import LlmJudge as LlmJudge
     from harness.parallel.run import ParallelResult as ParallelResult
     from harness.parallel.run import ParallelVariant as ParallelVariant
     from harness.parallel.run import run_parallel as run_parallel
     from harness.parallel.selection import Elaborate as Elaborate
+    from harness.parallel.selection import LlmJudge as LlmJudge
     from harness.parallel.selection import Outcome as Outcome
     from harness.parallel.selection import PickFirst as PickFirst
     from harness.parallel.selection import Selection as Selection
@@ -265,18 +263,18 @@ if TYPE_CHECKING:  # the same list for type checkers
     from harness.ports.tool import Tool as Tool
     from harness.ports.tool import ToolContext as ToolContext
     from harness.ports.tool import ToolOutput as ToolOutput
-    from harness.publishing.channel import Listener as Listener
+    from harness.publishing import Listener as Listener
     from harness.risk import Risk as Risk
     from harness.risk import Rule as Rule
     from harness.session.resume import LoadedSession as LoadedSession
     from harness.session.resume import load_session as load_session
     from harness.session.store import SessionStore as SessionStore
-    from harness.tracing.files import TraceFiles as TraceFiles
     from harness.tracing.recorder import TraceRecorder as TraceRecorder
     from harness.tracing.records import RunTrace as RunTrace
     from harness.tracing.records import SessionTrace as SessionTrace
     from harness.tracing.store import AsyncSessionStore as AsyncSessionStore
     from harness.tracing.store import FileSessionStore as FileSessionStore
+    from harness.tracing.store import TraceFiles as TraceFiles
     from harness.user_requests import AllowAlways as AllowAlways
     from harness.user_requests import AllowForSession as AllowForSession
     from harness.user_requests import AllowHunks as AllowHunks

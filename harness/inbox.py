@@ -9,7 +9,7 @@ from collections.abc import Coroutine, Generator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from harness.concurrency.threads import Flag
+from harness.concurrency import Flag
 from harness.messages import UserMessage
 
 _T = TypeVar("_T")

@@ -14,11 +14,10 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
-from harness.concurrency.cancellation import cancel_tasks
-from harness.concurrency.threads import call_in, settle
+from harness.concurrency import call_in, cancel_tasks, settle
 from harness.events import Event, JobEnded, JobStarted, Notice
 from harness.inbox import Queue
-from harness.messages import JsonValue, Message, Text, ToolResult, UserMessage
+from harness.messages import JsonValue, Message, ToolResult, UserMessage, synthetic
 
 MAX_RUNNING = 20
 """Maximum number of background jobs running at once."""
@@ -170,7 +169,7 @@ class Jobs:
     def warn(self, job: Job, text: str) -> None:
         """Warn the user and the model about a running background job."""
         self._known.publish(Notice(text=f"{job.id} ({job.spec.title}) {text}", level="warning"))
-        job.owner.notify_model(_message(f"[Still running: {job.id} ({job.spec.title}) {text} job_kill stops it.]"))
+        job.owner.notify_model(synthetic(f"[Still running: {job.id} ({job.spec.title}) {text} job_kill stops it.]"))
 
     def count_from(self, number: int) -> None:
         """Give the next job a number higher than this."""
@@ -275,7 +274,7 @@ class Jobs:
             return
         self._known.publish(JobEnded(job_id=job.id, state=job.state, exit_code=job.exit_code, duration=job.seconds))
         if not job.waiting and job.killer in ("", "user"):
-            job.owner.notify_model(_message(_end_text(job)))
+            job.owner.notify_model(synthetic(_end_text(job)))
 
     def _forget_old(self) -> None:
         over = [job for job in self._known.background if job.state != "running"]
@@ -286,10 +285,6 @@ class Jobs:
 def _is_active(job: Job) -> bool:
     """Return True if the job is running and not about to stop."""
     return not job.task.done() and not job.task.cancelling()
-
-
-def _message(text: str) -> UserMessage:
-    return UserMessage((Text(text),), synthetic=True)
 
 
 def _end_text(job: Job) -> str:

@@ -273,3 +273,8 @@ def text_of(content: tuple[UserContent | AssistantContent, ...]) -> str:
 def user(text: str) -> UserMessage:
     """Return a user message of plain text."""
     return UserMessage((Text(text),))
+
+
+def synthetic(text: str) -> UserMessage:
+    """Return a message to the model that the program writes."""
+    return UserMessage((Text(text),), synthetic=True)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
-# As in `harness.publishing.bus`: nothing on stderr unless the program sets up logging.
+# As in `harness.publishing`: nothing on stderr unless the program sets up logging.
 logging.getLogger("providers").addHandler(logging.NullHandler())
 
 GROUP = "cinch.providers"

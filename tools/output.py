@@ -10,8 +10,9 @@ import codecs
 from pathlib import Path
 from typing import TextIO
 
-from harness.execution.spill import HEAD, at_line_ends, open_spill, without_last_break
+from harness.execution.spill import open_spill
 from harness.terminal_text import strip_escapes
+from harness.truncation import HEAD_SHARE, join_ends
 
 _LONGEST_LINE = 1 << 16
 LARGEST_FILE = 100_000_000
@@ -21,7 +22,7 @@ class CapturedOutput:
     """Decodes bytes as they arrive into text that is safe to display; keeps little more than `limit` characters."""
 
     def __init__(self, limit: int, spill: Path, *, largest_file: int = LARGEST_FILE) -> None:
-        self._head_limit = int(limit * HEAD)
+        self._head_limit = int(limit * HEAD_SHARE)
         self._tail_limit = limit - self._head_limit
         self._limit = limit
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -95,10 +96,10 @@ class CapturedOutput:
         self._decode_end()
         if not self.is_cut:
             return self._head
-        head, tail = at_line_ends(self._head, self._tail)
-        omitted = self.characters - len(head) - len(tail)
-        note = f"[… {omitted:,} characters left out of {self.bytes:,} bytes. {self._spill.note} …]"
-        return f"{without_last_break(head)}\n{note}\n{tail}"
+        return join_ends(self._head, self._tail, self.characters, self._gap_note)
+
+    def _gap_note(self, omitted: int) -> str:
+        return f"[… {omitted:,} characters left out of {self.bytes:,} bytes. {self._spill.note} …]"
 
     @property
     def _last_line(self) -> str:
@@ -194,7 +195,7 @@ class _Spill:
 
 def for_model(output: str, empty: str) -> str:
     """Return a command's output with every line unchanged, or `empty` if there is no output."""
-    return without_last_break(output) if output else empty
+    return output.removesuffix("\n") if output else empty
 
 
 def _cleaned(text: str) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from harness.concurrency.cancellation import cancel_tasks
+from harness.concurrency import cancel_tasks
 from harness.errors import NotAFile
 from tools.process_guard import process_guard
 

@@ -8,8 +8,8 @@ from typing import ClassVar, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.errors import InvalidArguments
+from harness.function_tools.schema import validation_message
 from harness.function_tools.typed_arguments import problems_in, shown_schema, unwrap_strings
-from harness.function_tools.validation_errors import validation_message
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import Risk, RiskLevel

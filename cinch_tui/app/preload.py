@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from harness.agent.run import State
+    from harness.agent.run_state import State
 
 NEEDED_NEXT = (
     "cinch_tui.commands.builtin",

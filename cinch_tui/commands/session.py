@@ -75,13 +75,13 @@ SESSION = CommandGroup("Session")
 
 def is_planning(host: CommandHost) -> bool:
     """Return True in plan mode."""
-    from harness.approval.modes import PLAN
+    from harness.approval.policy import PLAN
 
     return host.session.agent.state.mode is PLAN
 
 
 def toggle_plan(host: CommandHost) -> None:
-    from harness.approval.modes import EXECUTE, PLAN
+    from harness.approval.policy import EXECUTE, PLAN
 
     host.session.agent.set_mode(EXECUTE if is_planning(host) else PLAN)
 
@@ -103,7 +103,7 @@ async def plan(host: CommandHost, argument: str) -> None:
 def _accept_plan(host: CommandHost) -> None:
     """Leave plan mode and send the last reply as the plan to carry out."""
     from cinch_tui.reports.summaries import source
-    from harness.approval.modes import EXECUTE
+    from harness.approval.policy import EXECUTE
 
     agent = host.session.agent
     if not is_planning(host):

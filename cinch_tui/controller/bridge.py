@@ -19,7 +19,7 @@ from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.sources_block import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.widgets.status_bar import AgentState
-from harness.approval.modes import PLAN
+from harness.approval.policy import PLAN
 from harness.context.citations import sources_of
 from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.errors import InvalidReply, ModelOverloaded, ModelThrottled, NetworkError

@@ -163,7 +163,7 @@ class SessionController(AgentSession):
 
     async def _take_over(self, assembly: Assembly) -> None:
         from cinch_tui.controller.bridge import Bridge
-        from harness.approval.modes import PLAN
+        from harness.approval.policy import PLAN
 
         self._assembly = assembly
         agent, widgets = assembly.agent, self.view.widgets

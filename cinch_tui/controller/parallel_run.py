@@ -32,7 +32,7 @@ from harness.parallel.selection import Selection, candidates
 if TYPE_CHECKING:
     from cinch_tui.controller.view import ControllerContext
     from cinch_tui.widgets.chat_widgets import ChatWidgets
-    from harness.agent.prompt import Prompt
+    from harness.agent.arguments import Prompt
     from harness.messages import Message
     from harness.parallel.selection import Outcome, Strategy
     from harness.ports.provider import Model

@@ -109,7 +109,7 @@ class MessageQueue:
 
     def finish_edit(self, words: UserInput) -> None:
         """Put the edited message back in its place, or send it if the run has ended."""
-        from harness.agent.prompt import user_messages
+        from harness.agent.arguments import user_messages
 
         edited, self._edited = self._edited, None
         if edited is None:

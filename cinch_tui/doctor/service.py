@@ -15,7 +15,7 @@ from cinch_tui.doctor.connection import route_to
 from cinch_tui.doctor.findings import Finding
 from cinch_tui.doctor.network import SECONDS, ConnectionCheck
 from cinch_tui.models.connecting import connect, endpoint_of
-from harness.agent.cost import with_price
+from harness.agent.limits import with_price
 from harness.errors import (
     AuthenticationFailed,
     ConfigError,

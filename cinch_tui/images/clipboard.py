@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from harness.concurrency.cancellation import end_process
+from harness.concurrency import end_process
 from harness.errors import CinchError
 
 # A program may hang without a display; the one of Windows takes a second to start.

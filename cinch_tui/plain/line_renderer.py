@@ -13,7 +13,7 @@ from cinch_tui.reports.notices import NoticeLevel, compaction_text, end_notice, 
 from cinch_tui.shell_line import is_report, output_text
 from harness.agent.agent import Agent
 from harness.agent.retry import format_delay
-from harness.approval.modes import PLAN
+from harness.approval.policy import PLAN
 from harness.context.citations import sources_of, sources_text
 from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.events import (
@@ -37,7 +37,7 @@ from harness.events import (
     ToolExecutionStart,
     ToolExecutionUpdate,
 )
-from harness.execution.partial import was_interrupted
+from harness.execution.results import was_interrupted
 from harness.messages import AssistantMessage, JsonValue, ToolResult, Usage, UserMessage
 from harness.ports.tool import ToolOutput
 from harness.views import DiffView, TerminalView, TextView, TodoView

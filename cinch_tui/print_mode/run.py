@@ -24,7 +24,7 @@ from cinch_tui.print_mode.output import Output
 from cinch_tui.print_mode.printers import Printer, ProgressReporter, printer_for
 from cinch_tui.user_input import UserInput, append_marks
 from harness.agent.agent import Agent
-from harness.agent.cost import with_price
+from harness.agent.limits import with_price
 from harness.agent.result import AgentResult
 from harness.errors import ConfigError
 from harness.messages import UserContent

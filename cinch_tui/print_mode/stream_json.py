@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from cinch_tui import __version__
 from cinch_tui.print_mode.outcome import Outcome, result_object
 from harness.agent.agent import Agent
-from harness.approval.modes import PLAN
+from harness.approval.policy import PLAN
 from harness.events import Event, HookRan, MessageEnd, RetryScheduled, SubagentEvent, ToolExecutionEnd
 from harness.messages import AssistantMessage, Citation, JsonObject, JsonValue, Text, ToolResult, new_id
 from harness.session.reading import object_at
-from harness.session.records import Envelope, result_line
-from harness.session.reply_lines import api_block, assistant_lines
+from harness.session.records import Envelope, api_block, assistant_lines, result_line
 
 
 def init_line(agent: Agent) -> JsonObject:

@@ -19,7 +19,7 @@ from cinch_tui.transcript.shell_report import report_block
 from cinch_tui.transcript.sources_block import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.user_input import image_name, user_input_of
-from harness.approval.modes import SUBMIT_PLAN
+from harness.approval.policy import SUBMIT_PLAN
 from harness.context.citations import sources_of
 from harness.messages import (
     AssistantMessage,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from harness.approval.modes import PLAN
+from harness.approval.policy import PLAN
 from harness.messages import JsonObject
 from harness.session.reading import text_at, time_of
 

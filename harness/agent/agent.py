@@ -1,27 +1,34 @@
-"""Agent: a conversation with a model, for Python programs."""
+"""Agent: a conversation with a model, for Python programs, as an object and as functions over plain data."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 from types import TracebackType
 
-from harness.agent.conversation import AgentConversation
+from msgspec import Struct
+from msgspec.structs import replace
+
+from harness.agent.agent_base import AgentBase
+from harness.agent.arguments import Prompt, ToolLike, messages_of, model_of, tool_list
+from harness.agent.limits import Ledger
 from harness.agent.options import AgentOptions
-from harness.agent.prompt import Prompt, messages_of
 from harness.agent.result import AgentResult
-from harness.agent.run import RunRequest
+from harness.agent.run_state import RunRequest
 from harness.agent.side_question import ask_side_question
 from harness.agent.stream import RunStream
 from harness.agent.structured import prompt_structured, prompt_structured_sync
-from harness.agent.subagents.spawn import Subagent
-from harness.errors import InvalidContinue, NoMessages
-from harness.events import Continuation
-from harness.messages import JsonObject
+from harness.approval.policy import Mode
+from harness.codec import dump_messages, load_messages
+from harness.errors import ConfigError, InvalidContinue, NoMessages
+from harness.events import Continuation, ModeChanged, ModelChanged
+from harness.messages import AssistantMessage, JsonObject, Message
 from harness.ports.provider import Model
 from harness.ports.tool import Tool
+from harness.publishing import publish_message
+from harness.thinking_level import ThinkingLevel
 
 
-class Agent(AgentConversation):
+class Agent(AgentBase):
     """A conversation with a model that can use tools.
 
     Creating an `Agent` performs no I/O. An agent holds one conversation and executes one run at a time; a second
@@ -49,7 +56,7 @@ class Agent(AgentConversation):
             AlreadyRunning: A run is active; use `steer` or `follow_up` instead.
             NoMessages: The prompt is an empty list.
         """
-        return await self.run(RunRequest(messages_of(prompt), trigger=self.identity.origin, metadata=metadata or {}))
+        return await self.run(RunRequest(messages_of(prompt), metadata=metadata or {}))
 
     async def continue_run(
         self, continuation: Continuation = Continuation(), *, metadata: JsonObject | None = None
@@ -106,6 +113,155 @@ class Agent(AgentConversation):
     prompt_structured_sync = prompt_structured_sync
     ask_side_question = ask_side_question
 
+    def set_model(self, model: Model | str) -> None:
+        """Use another model from the next turn on; at once, if the run is waiting to retry a request.
+
+        Raises:
+            ConfigError: The model does not exist.
+        """
+        model = model_of(model)
+        self.state.former_models.append(self.state.model)
+        self.state.model = model
+        self.retry_now()
+        self.publish(ModelChanged(spec=model.spec))
+
+    def set_thinking(self, level: ThinkingLevel) -> None:
+        """Set the thinking level of the model from the next turn on."""
+        model = self.state.model
+        self.set_model(replace(model, spec=replace(model.spec, thinking=level)))
+
+    def set_mode(self, mode: Mode) -> None:
+        """Switch between planning and executing; only on behalf of the user, never of the model."""
+        self.state.mode = mode
+        self.publish(ModeChanged(mode=mode.name))
+
+    def set_system_prompt(self, text: str) -> None:
+        """Replace the system prompt from the next turn on."""
+        self.state.system_prompt = text
+
+    def set_tools(self, tools: Sequence[ToolLike]) -> None:
+        """Offer these tools from the next turn on; calls that are running are not affected.
+
+        Raises:
+            ConfigError: Two tools have the same name, or an item is not a tool.
+        """
+        self.state.tools = tool_list(tools)
+
+    def add_tool(self, tool: ToolLike) -> None:
+        """Offer one more tool from the next turn on.
+
+        Raises:
+            ConfigError: The agent already has a tool of that name, or the value is not a tool.
+        """
+        self.set_tools((*self.state.tools, tool))
+
+    def remove_tool(self, name: str) -> None:
+        """Stop offering a tool from the next turn on; does nothing if no tool has that name."""
+        self.set_tools([tool for tool in self.state.tools if tool.name != name])
+
+    def replace_messages(self, messages: Sequence[Message]) -> None:
+        """Replace the history, in the same session; no event is published.
+
+        Raises:
+            AlreadyRunning: A run is active.
+        """
+        self.ensure_idle()
+        self.history.replace(messages)
+
+    def append_messages(self, messages: Sequence[Message]) -> None:
+        """Append messages to the history without a model call; each is published as `MessageStart` and `MessageEnd`.
+
+        Raises:
+            AlreadyRunning: A run is active.
+            ConfigError: A tool call has no result after it, or a result no call before it; nothing is appended.
+        """
+        self.ensure_idle()
+        try:
+            self.history.extend(messages)
+        except ValueError as error:
+            raise ConfigError(f"these messages cannot be appended: {error}") from error
+        for message in messages:
+            publish_message(self.publish, message)
+
+    def clear_messages(self) -> None:
+        """Remove all messages, in the same session; no event is published.
+
+        Raises:
+            AlreadyRunning: A run is active.
+        """
+        self.replace_messages(())
+
+    def save_messages(self) -> str:
+        """Return the history as JSON."""
+        return dump_messages(self.history.messages)
+
+    def restore_messages(self, text: str) -> None:
+        """Replace the history by what `save_messages` returned.
+
+        Raises:
+            AlreadyRunning: A run is active.
+            ConfigError: The text is not a saved history; the history is unchanged.
+        """
+        self.replace_messages(load_messages(text))
+
+    def reset(self) -> None:
+        """Return to the initial state, in a new session.
+
+        System prompt, tools, model with its thinking level, and messages are those that the agent was created with;
+        mode, approval, queue modes and `max_tokens` are those of its options. Queued messages, `last_error`, usage and
+        session approvals are discarded. Background jobs and subscriptions remain.
+
+        Raises:
+            AlreadyRunning: A run is active.
+        """
+        options, initial, state = self.options, self.initial, self.state
+        self.new_session(messages=options.messages)
+        self.inbox.clear()
+        self.inbox.steering.mode, self.inbox.follow_up.mode = options.steering, options.follow_up
+        state.system_prompt, state.tools = initial.system_prompt, initial.tools
+        state.max_tokens, state.approval, state.last_error = options.max_tokens, options.approval, None
+        if state.model != initial.model:
+            self.set_model(initial.model)
+        if state.mode != options.mode:
+            self.set_mode(options.mode)
+
+    def new_session(self, session_id: str = "", messages: Sequence[Message] = ()) -> str:
+        """Start another conversation and return its id. Session approvals end.
+
+        Args:
+            session_id: Id of the new session; empty creates one.
+            messages: Initial history.
+
+        Raises:
+            AlreadyRunning: A run is active.
+        """
+        self.ensure_idle()
+        self.history.replace(messages)
+        self.state.ledger = Ledger()
+        self.state.budget = 0
+        for each in messages:
+            if isinstance(each, AssistantMessage):
+                self.state.ledger.add(f"{each.provider}/{each.model}", each.usage)
+        self.state.grants.untrust(None)
+        self._cache.clear()
+        self._bus.session_id = self.identity.rotate(session_id)
+        self._bus.turn = 0
+        return self.session_id
+
+    def rotate_session_if_idle(self, idle_seconds: float) -> str | None:
+        """Start another session with the same conversation if no run started within `idle_seconds`.
+
+        Returns:
+            The id of the new session, or None if the agent was not idle for long enough.
+
+        Raises:
+            AlreadyRunning: A run is active.
+        """
+        idle = self.identity.idle_for()
+        if idle is None or idle <= idle_seconds:
+            return None
+        return self.new_session(messages=self.history.messages)
+
     async def __aenter__(self) -> Agent:
         """Return the agent; it is closed at the end of the block."""
         return self
@@ -115,7 +271,51 @@ class Agent(AgentConversation):
     ) -> None:
         await self.close()
 
-    def _make_subagent(
-        self, model: Model, tools: Sequence[Tool], system_prompt: str, options: AgentOptions
-    ) -> Subagent:
-        return Agent(model, tools, system_prompt, options)
+
+class AgentContext(Struct, frozen=True):
+    """Initial state of a run, which the run never changes."""
+
+    system_prompt: str = ""
+    """System prompt."""
+    messages: Sequence[Message] = ()
+    """History."""
+    tools: Sequence[Tool] = ()
+    """Tools to offer."""
+
+
+def agent_loop(
+    prompt: Prompt, context: AgentContext, model: Model, options: AgentOptions = AgentOptions()
+) -> RunStream:
+    """Add the prompt to the context and run the loop.
+
+    Args:
+        prompt: One or more messages that start the first turn.
+        context: The conversation so far; its messages take the place of `options.messages`.
+        model: The model to call. The caller closes its provider.
+        options: Configuration of the loop: callbacks, retry strategy, limits, hooks and so on.
+
+    Returns:
+        An async iterator of events that ends with `AgentEnd`, which contains the new messages, as does its `result`.
+
+    Raises:
+        ConfigError: Two tools have the same name.
+        NoMessages: At the first event, if the prompt is empty.
+    """
+    return _agent_of(context, model, options).stream(prompt)
+
+
+def agent_loop_continue(context: AgentContext, model: Model, options: AgentOptions = AgentOptions()) -> RunStream:
+    """Run the loop on the context without a new prompt: to retry, or to continue after tool results.
+
+    `context`, `model`, `options` and the return value are those of `agent_loop`.
+
+    Raises:
+        ConfigError: Two tools have the same name.
+        NoMessages: At the first event, if the context has no messages.
+        InvalidContinue: At the first event, if the last message is a reply.
+    """
+    return _agent_of(context, model, options).stream(Continuation())
+
+
+def _agent_of(context: AgentContext, model: Model, options: AgentOptions) -> Agent:
+    return Agent(model, context.tools, context.system_prompt, replace(options, messages=context.messages))

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from msgspec import Struct, field
 
-from harness.events import TurnTrigger
 from harness.messages import ModelSpec, new_id
 
 
@@ -25,8 +24,6 @@ class Identity(Struct):
     """Name of the configuration; empty derives it from the model."""
     parent_run_id: str = ""
     """Run of another agent that this agent works for."""
-    origin: TurnTrigger = "user"
-    """Trigger of a turn that starts with a prompt."""
     last_run_id: str = ""
     """Id of the latest run in this session."""
     last_active: float | None = None
@@ -52,7 +49,6 @@ class Identity(Struct):
             session_id=self.session_id,
             config_id=config_id,
             parent_run_id=self.last_run_id,
-            origin=self.origin,
             run_count=self.run_count - 1,
             counters=self.counters,
         )

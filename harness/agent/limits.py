@@ -1,13 +1,18 @@
-"""Limits of a run, and the meter that checks them."""
+"""Accounting of a run: usage and cost, its limits, and the meter that checks them."""
 
 from __future__ import annotations
 
 import time
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from harness.agent.cost import Ledger
 from harness.events import LimitReached
+from harness.messages import Cost, Usage
+from harness.ports.provider import Price
+
+PRICED_TOKENS = 1_000_000
+"""Number of tokens that a price refers to."""
 
 
 class Limits(Struct, frozen=True):
@@ -23,6 +28,59 @@ class Limits(Struct, frozen=True):
     """Maximum cost in US dollars; an unknown cost counts as 0."""
 
 
+def is_reached(limit: float, used: float) -> bool:
+    """Return True if a limit or budget is set and used up; 0 = unlimited."""
+    return 0 < limit <= used
+
+
+def dollars(usage: Usage) -> float:
+    """Return the cost in US dollars; an unknown cost counts as 0."""
+    return usage.cost.total if usage.cost else 0.0
+
+
+def with_price(usage: Usage, price: Price | None) -> Usage:
+    """Return the usage with its cost, unless the price is unknown or the provider reported the cost."""
+    if price is None or usage.cost is not None:
+        return usage
+    hourly_price = price.cache_write if price.cache_write_1h is None else price.cache_write_1h
+    cache_write = (usage.cache_write - usage.cache_write_1h) * price.cache_write + usage.cache_write_1h * hourly_price
+    cost = Cost(
+        usage.input * price.input / PRICED_TOKENS,
+        usage.output * price.output / PRICED_TOKENS,
+        usage.cache_read * price.cache_read / PRICED_TOKENS,
+        cache_write / PRICED_TOKENS,
+    )
+    return replace(usage, cost=cost)
+
+
+class Ledger(Struct):
+    """Accumulated usage. Usage of a model without a known price is kept per model and priced when its price arrives."""
+
+    priced: Usage = Usage()
+    unpriced: dict[str, Usage] = {}
+
+    @property
+    def usage(self) -> Usage:
+        return sum(self.unpriced.values(), self.priced)
+
+    def add(self, model: str, usage: Usage) -> None:
+        """Add usage of a model, named `provider/model`."""
+        if usage.cost is None:
+            self.unpriced[model] = self.unpriced.get(model, Usage()) + usage
+        else:
+            self.priced += usage
+
+    def absorb(self, other: Ledger) -> None:
+        """Add the usage of another ledger."""
+        self.priced += other.priced
+        for model, usage in other.unpriced.items():
+            self.add(model, usage)
+
+    def settle(self, model: str, price: Price | None) -> None:
+        if price is not None and model in self.unpriced:
+            self.priced += with_price(self.unpriced.pop(model), price)
+
+
 class Meter(Struct):
     """Consumption of a run."""
 
@@ -35,7 +93,7 @@ class Meter(Struct):
     def exceeded(self) -> LimitReached | None:
         """Return the limit that allows no further turn, or None."""
         limit = self.limits.max_turns
-        if limit and self.turns >= limit:
+        if is_reached(limit, self.turns):
             return LimitReached(limit="turns", message=f"the limit of {limit} turns is reached")
         return self.spent()
 
@@ -43,13 +101,11 @@ class Meter(Struct):
         """Return the limit on tokens, time or cost that is reached, or None."""
         limits = self.limits
         usage = self.ledger.usage
-        tokens = usage.context
-        seconds = time.monotonic() - self.started
-        cost = usage.cost.total if usage.cost else 0.0
-        if limits.max_tokens and tokens >= limits.max_tokens:
+        cost = dollars(usage)
+        if is_reached(limits.max_tokens, usage.context):
             return LimitReached(limit="tokens", message=f"the limit of {limits.max_tokens:,} tokens is reached")
-        if limits.max_seconds and seconds >= limits.max_seconds:
+        if is_reached(limits.max_seconds, time.monotonic() - self.started):
             return LimitReached(limit="seconds", message=f"the limit of {limits.max_seconds:g} seconds is reached")
-        if limits.max_cost and cost >= limits.max_cost:
+        if is_reached(limits.max_cost, cost):
             return LimitReached(limit="cost", message=f"the limit of ${limits.max_cost:g} is spent (${cost:.4f})")
         return None

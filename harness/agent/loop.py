@@ -11,13 +11,13 @@ from harness.agent.guardrails import Reject, apply_guardrails
 from harness.agent.model_call import call_model
 from harness.agent.planning import planning_limit, skip_planning_without_tool
 from harness.agent.polling import poll_follow_up, poll_steering
-from harness.agent.run import Run, RunOutcome
+from harness.agent.run_state import Run, RunOutcome
 from harness.agent.tool_calls import execute_tool_calls, skip_tool_calls
-from harness.concurrency.cancellation import raise_if_cancelled
+from harness.concurrency import raise_if_cancelled
 from harness.events import InputRejected, LimitReached, TurnEnd, TurnStart, TurnTrigger
-from harness.messages import AssistantMessage, Message, Text, ToolResult, UserMessage
+from harness.messages import AssistantMessage, Message, ToolResult, UserMessage, synthetic
 from harness.ports.hooks import Stop
-from harness.publishing.bus import publish_message
+from harness.publishing import publish_message
 
 
 class _Turn(Struct, frozen=True):
@@ -171,7 +171,7 @@ async def _ending(run: Run, turn: _Turn) -> RunOutcome | None:
     if limit is None:
         return None
     run.bus.publish(limit)
-    _append_message(run, UserMessage((Text(f"[Agent stopped: {limit.message}]"),), synthetic=True))
+    append_messages(run, (synthetic(f"[Agent stopped: {limit.message}]"),))
     return RunOutcome(reply.stop_reason, limit=limit.limit, stop_message=limit.message)
 
 
@@ -235,9 +235,5 @@ def _admitted(run: Run, message: Message) -> Message | None:
 def append_messages(run: Run, messages: tuple[Message, ...]) -> None:
     """Append messages to the history and publish them."""
     for message in messages:
-        _append_message(run, message)
-
-
-def _append_message(run: Run, message: Message) -> None:
-    run.history.append(message)
-    publish_message(run.bus.publish, message)
+        run.history.append(message)
+        publish_message(run.bus.publish, message)

@@ -6,18 +6,24 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
+from contextlib import contextmanager
+from typing import Literal
 
+from msgspec.structs import replace
+
+from harness.agent.limits import with_price
+from harness.agent.options import AgentOptions
 from harness.agent.planning import count_turn
 from harness.agent.reply import ReplyBuilder
 from harness.agent.retry import RetryPolicy, RetryStrategy, format_delay, retry_delay
-from harness.agent.run import Run
-from harness.agent.usage_accounting import load_price, record_usage, with_cost
-from harness.concurrency.cancellation import is_cancelled, raise_if_cancelled
+from harness.agent.run_state import Run, State
+from harness.concurrency import is_cancelled, raise_if_cancelled
 from harness.context.build import build_context, shrink_after_overflow
 from harness.context.tokens import estimate
 from harness.errors import ContextWindowOverflow, ProviderError, StreamError
 from harness.events import (
+    ContextWarning,
     MessageDiscarded,
     MessageEnd,
     MessageStart,
@@ -29,9 +35,10 @@ from harness.events import (
     RetryScheduled,
     ToolCallsReceived,
     UsageAdded,
+    UsageUpdate,
 )
-from harness.messages import AssistantMessage, ModelMessage, Usage
-from harness.ports.provider import Model, Request, ToolSpec
+from harness.messages import AssistantMessage, ModelMessage, ModelSpec, Usage
+from harness.ports.provider import Model, Request, known_model_info
 from harness.ports.tool import specs_of
 
 logger = logging.getLogger(__name__)
@@ -109,10 +116,8 @@ class _ModelCall:
         self.builder = ReplyBuilder(model.spec, self._run.history.call_ids)
 
     def _choose(self) -> Model:
-        try:
+        with _as_stream_error("the routing failed"):
             return _chosen(self._run)
-        except Exception as error:  # user-supplied routing; may raise
-            raise _stream_error("the routing failed", error) from error
 
     async def _attempted(self) -> AssistantMessage | None:
         """Return the reply, or None if it failed and must be requested again."""
@@ -124,10 +129,8 @@ class _ModelCall:
             return None
 
     async def _build_context(self, *, overflow: bool = False) -> tuple[ModelMessage, ...]:
-        try:
+        with _as_stream_error("the conversation could not be prepared"):
             return await (shrink_after_overflow(self._run, self._model) if overflow else build_context(self._run))
-        except Exception as error:  # user-supplied transformation; may raise
-            raise _stream_error("the conversation could not be prepared", error) from error
 
     async def _ask(self) -> AssistantMessage:
         try:
@@ -144,30 +147,18 @@ class _ModelCall:
             raise _stream_error(f"{self._model.spec.provider} failed", error) from error
 
     async def _request(self) -> Request:
-        run, spec = self._run, self._model.spec
-        key = await run.options.get_api_key(spec.provider) if run.options.get_api_key else None
-        request = Request(
-            spec=spec,
-            system=run.state.system,
+        run = self._run
+        with _as_stream_error("the tools could not be listed"):
+            tools = specs_of(run.tools)
+        request = replace(
+            await request_of(run.options, run.state, self._model.spec, run.bus.session_id),
             messages=self._shown,
-            tools=self._tools(),
-            max_tokens=run.state.max_tokens,
-            temperature=run.options.temperature,
-            session_id=run.bus.session_id,
+            tools=tools,
             output_schema=run.request.output_schema if self._model.native_schema else None,
-            api_key=key,
-            cache=run.options.cache,
-            transport=run.options.transport,
             metadata=run.request.metadata,
-            on_notice=lambda text: run.bus.publish(Notice(text=text, level="warning")),
+            on_notice=self._warn,
         )
         return await run.hooks.before_model(request) if run.hooks else request
-
-    def _tools(self) -> tuple[ToolSpec, ...]:
-        try:
-            return specs_of(self._run.tools)
-        except Exception as error:  # user-supplied tool or tool filter; may raise
-            raise _stream_error("the tools could not be listed", error) from error
 
     async def _stream(self, request: Request) -> AssistantMessage:
         run, builder = self._run, self.builder
@@ -208,10 +199,8 @@ class _ModelCall:
         return self._falls_back(error)
 
     def _delay(self, error: ProviderError) -> float | None:
-        try:
+        with _as_stream_error("the retry strategy failed"):
             return retry_delay(self._run.options.retry, error, self._attempt)
-        except Exception as strategy_error:  # noqa: BLE001  user-supplied strategy; may raise
-            raise _stream_error("the retry strategy failed", strategy_error) from error
 
     @property
     def _max_retries(self) -> int:
@@ -237,7 +226,7 @@ class _ModelCall:
         retry = self._run.retry_policy
         self._empty += 1
         if self._empty > retry.max_empty:
-            self._run.bus.publish(Notice(text="The model returned an empty response.", level="warning"))
+            self._warn("The model returned an empty response.")
             return False
         reply = with_cost(reply, self._model)
         record_usage(self._run, self._model, reply)
@@ -247,6 +236,9 @@ class _ModelCall:
         self._discard(reason)
         await self._wait(retry.empty_delay * self._empty, retry.max_empty, reason, attempt=self._empty)
         return True
+
+    def _warn(self, text: str) -> None:
+        self._run.bus.publish(Notice(text=text, level="warning"))
 
     def _discard(self, reason: str) -> None:
         if self.builder.started:
@@ -258,6 +250,21 @@ class _ModelCall:
         self._run.bus.publish(RetryScheduled(attempt=number, max_retries=most, delay=delay, error=error))
         self._attempt += 0 if attempt else 1
         await self._run.state.pause.wait(delay)
+
+
+async def request_of(options: AgentOptions, state: State, spec: ModelSpec, session_id: str) -> Request:
+    """Return the part of a request that depends on the agent only, without messages and tools."""
+    return Request(
+        spec=spec,
+        system=state.system,
+        messages=(),
+        max_tokens=state.max_tokens,
+        temperature=options.temperature,
+        session_id=session_id,
+        api_key=await options.get_api_key(spec.provider) if options.get_api_key else None,
+        cache=options.cache,
+        transport=options.transport,
+    )
 
 
 def _chosen(run: Run) -> Model:
@@ -278,6 +285,15 @@ def _start_of(run: Run, request: Request) -> RequestStart:
     return RequestStart(spec=request.spec, message_count=len(request.messages), tokens=tokens)
 
 
+@contextmanager
+def _as_stream_error(what: str) -> Generator[None]:
+    """Turn any exception of user-supplied code in this block into a `StreamError`."""
+    try:
+        yield
+    except Exception as error:
+        raise _stream_error(what, error) from error
+
+
 def _stream_error(what: str, error: BaseException) -> StreamError:
     logger.error("%s", what, exc_info=error)
     return StreamError(f"{what}: {type(error).__name__}: {error}")
@@ -291,3 +307,43 @@ def _explained(error: ProviderError, retry: RetryStrategy) -> str:
         wait = format_delay(error.retry_after)
         return f"{sentence} The service asks to wait {wait}, which exceeds the limit for automatic retries."
     return text
+
+
+WARNINGS: tuple[tuple[Literal["critical", "warn", "advise"], float], ...] = (
+    ("critical", 0.95),
+    ("warn", 0.80),
+    ("advise", 0.60),
+)
+
+
+async def load_price(run: Run, model: Model, reply: AssistantMessage) -> None:
+    """Wait for the model's price if something depends on it: a hook that counts cost, or a cost limit while the run
+    continues."""
+    continues = bool(reply.tool_calls or run.inbox)
+    if run.hooks.counts_cost or (continues and any(each.meter.limits.max_cost for each in run.ancestors)):
+        try:
+            await model.info.load()
+        except Exception:  # user-supplied source; may raise. The reply is kept without a price
+            logger.exception("the price of %s could not be looked up", model.spec.name)
+
+
+def with_cost(reply: AssistantMessage, model: Model) -> AssistantMessage:
+    return replace(reply, usage=with_price(reply.usage, known_model_info(model).price))
+
+
+def record_usage(run: Run, model: Model, reply: AssistantMessage) -> None:
+    """Count the usage of a reply for the run, its agent, and the agents they work for."""
+    facts = known_model_info(model)
+    for each in run.ancestors:
+        for ledger in (each.meter.ledger, each.state.ledger):
+            ledger.settle(model.spec.name, facts.price)
+            ledger.add(model.spec.name, reply.usage)
+    if not reply.usage.context:
+        return
+    window = facts.context_window
+    context = reply.usage.context
+    run.bus.publish(UsageUpdate(usage=reply.usage, total=run.state.usage, context=context, window=window))
+    for level, share in WARNINGS:
+        if context >= share * window:
+            run.bus.publish(ContextWarning(context=context, window=window, level=level))
+            return

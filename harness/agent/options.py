@@ -9,17 +9,16 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from harness.agent.arguments import Prompt
 from harness.agent.guardrails import InputGuardrail
 from harness.agent.limits import Limits
-from harness.agent.prompt import Prompt
 from harness.agent.retry import RetryPolicy, RetryStrategy
 from harness.agent.routing import Routing
 from harness.approval.interactions import ApprovalCallback, CallbackApproval
-from harness.approval.modes import EXECUTE, Mode, Planning
-from harness.approval.policy import ApprovalMode
+from harness.approval.policy import EXECUTE, ApprovalMode, Mode, Planning
 from harness.approval.rules import Grants
+from harness.context.build import ToLlm, Transform, to_llm
 from harness.context.policy import ContextPolicy
-from harness.context.source import ToLlm, Transform, to_llm
 from harness.execution.context import Execution
 from harness.inbox import QueueMode
 from harness.messages import Message

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from harness.agent.run import Run
-from harness.approval.modes import EXECUTE, PLAN, SUBMIT_PLAN
+from harness.agent.run_state import Run
+from harness.approval.policy import EXECUTE, PLAN, SUBMIT_PLAN
 from harness.events import LimitReached, ModeChanged, PlanSubmitted
-from harness.messages import Text, UserMessage
+from harness.messages import synthetic
 from harness.user_requests import PlanDecision
 
 LAST_TURN = "[This is the last turn of the planning phase. Submit the plan now with submit_plan, from what you know.]"
@@ -48,12 +48,12 @@ def planning_limit(run: Run) -> LimitReached | None:
         return None
     if turns >= limit and run.options.planning.on_limit == "execute":
         _execute(run)
-        _remind(run, MOVED_ON)
+        run.inbox.reminders.put(synthetic(MOVED_ON))
         return None
     if turns >= limit:
         return LimitReached(limit="turns", message=f"planning used its {limit} turns, and no plan was accepted")
     if turns == limit - 1:
-        _remind(run, LAST_TURN)
+        run.inbox.reminders.put(synthetic(LAST_TURN))
     return None
 
 
@@ -61,7 +61,3 @@ def _execute(run: Run) -> None:
     if run.state.mode is not EXECUTE:
         run.state.mode = EXECUTE
         run.bus.publish(ModeChanged(mode=EXECUTE.name))
-
-
-def _remind(run: Run, text: str) -> None:
-    run.inbox.reminders.put(UserMessage((Text(text),), synthetic=True))

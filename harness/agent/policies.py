@@ -12,10 +12,10 @@ from fnmatch import fnmatchcase
 
 from msgspec.structs import replace
 
+from harness.agent.limits import dollars, is_reached
 from harness.errors import ConfigError
 from harness.events import TurnEnd
-from harness.execution.partial import was_interrupted
-from harness.execution.results import INTERRUPTED, STEERED
+from harness.execution.results import INTERRUPTED, STEERED, was_interrupted
 from harness.messages import AssistantMessage, Message, ToolCall, ToolResult, Usage
 from harness.ports.hooks import Block, Hooks, Stop
 from harness.ports.provider import Request
@@ -46,11 +46,10 @@ class Budget(Hooks):
         self._used += reply.usage
 
     async def before_turn(self, messages: Sequence[Message], turn: int) -> Stop | None:
-        cost = self._used.cost.total if self._used.cost else 0.0
-        if self._max_cost and cost >= self._max_cost:
+        cost, tokens = dollars(self._used), self._used.context
+        if is_reached(self._max_cost, cost):
             return Stop(f"the budget of ${self._max_cost:g} is spent (${cost:.4f})")
-        tokens = self._used.context
-        if self._max_tokens and tokens >= self._max_tokens:
+        if is_reached(self._max_tokens, tokens):
             return Stop(f"the budget of {self._max_tokens:,} tokens is spent ({tokens:,})")
         return None
 

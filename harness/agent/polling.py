@@ -6,10 +6,10 @@ import asyncio
 import inspect
 import logging
 
+from harness.agent.arguments import user_messages
 from harness.agent.options import MessageSource
-from harness.agent.prompt import user_messages
-from harness.agent.run import Run
-from harness.concurrency.cancellation import is_cancelled, raise_if_cancelled
+from harness.agent.run_state import Run
+from harness.concurrency import is_cancelled, raise_if_cancelled
 from harness.events import Notice
 from harness.inbox import Queue
 

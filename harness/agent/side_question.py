@@ -10,11 +10,12 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 
 from msgspec.structs import replace
 
-from harness.agent.core import AgentCore
-from harness.agent.cost import with_price
+from harness.agent.agent_base import AgentBase
 from harness.agent.guardrails import Reject, apply_guardrails
+from harness.agent.limits import with_price
+from harness.agent.model_call import request_of
 from harness.agent.reply import ReplyBuilder
-from harness.concurrency.cancellation import raise_if_cancelled
+from harness.concurrency import raise_if_cancelled
 from harness.context.normalise import Normaliser
 from harness.context.policy import fit, last_reply_failed
 from harness.context.tokens import estimate_overhead
@@ -40,7 +41,7 @@ def _ignore_text(text: str) -> None:
 
 
 async def ask_side_question(
-    self: AgentCore, question: str, on_text: Callable[[str], None] = _ignore_text
+    self: AgentBase, question: str, on_text: Callable[[str], None] = _ignore_text
 ) -> AssistantMessage:
     """Ask the agent's model a side question, at any time. Cancel the call to abort it.
 
@@ -79,30 +80,21 @@ def _with_open_calls(messages: Sequence[Message]) -> list[Message]:
     return [*shown, *(ToolResult(call.id, call.name, (Text(NO_RESULT_YET),)) for call in calls)]
 
 
-async def _request(agent: AgentCore, messages: Sequence[Message]) -> Request:
+async def _request(agent: AgentBase, messages: Sequence[Message]) -> Request:
     options, state = agent.options, agent.state
-    spec = state.model.spec
     tools: Sequence[Tool] = state.available_tools
     if options.tool_filter is not None:
         tools = options.tool_filter(tools, agent.history.messages)
-    request = Request(
-        spec=spec,
-        system=state.system,
-        messages=await _shown(agent, messages, estimate_overhead(state.system, specs_of(tools))),
-        tools=specs_of(tools),
-        max_tokens=state.max_tokens,
-        temperature=options.temperature,
-        session_id=agent.session_id,
-        api_key=await options.get_api_key(spec.provider) if options.get_api_key else None,
-        cache=options.cache,
-        transport=options.transport,
-    )
+    specs = specs_of(tools)
+    shown = await _shown(agent, messages, estimate_overhead(state.system, specs))
+    request = await request_of(options, state, state.model.spec, agent.session_id)
+    request = replace(request, messages=shown, tools=specs)
     for hook in options.hooks:
         request = await hook.for_run().before_model(request) or request
     return request
 
 
-async def _shown(agent: AgentCore, messages: Sequence[Message], overhead: int) -> tuple[ModelMessage, ...]:
+async def _shown(agent: AgentBase, messages: Sequence[Message], overhead: int) -> tuple[ModelMessage, ...]:
     options = agent.options
     if options.transform_context is not None:
         has_overflowed = False
@@ -114,7 +106,7 @@ async def _shown(agent: AgentCore, messages: Sequence[Message], overhead: int) -
     return Normaliser().normalise(kept)
 
 
-async def _answer(agent: AgentCore, request: Request, on_text: Callable[[str], None]) -> AssistantMessage:
+async def _answer(agent: AgentBase, request: Request, on_text: Callable[[str], None]) -> AssistantMessage:
     """Request one reply and add its usage to the agent's."""
     model = agent.state.model
     builder = ReplyBuilder(request.spec, agent.history.call_ids)

@@ -9,13 +9,13 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from harness.agent.core import AgentCore
-from harness.agent.prompt import Prompt
+from harness.agent.agent_base import AgentBase
+from harness.agent.arguments import Prompt
 from harness.agent.result import AgentResult
 from harness.approval.pending import PendingRequests
 from harness.errors import AgentError
 from harness.events import AgentEnd, Event
-from harness.publishing.channel import Listener
+from harness.publishing import Listener
 from harness.user_requests import Answer, Approval, PlanDecision
 
 Start: TypeAlias = Callable[[], Awaitable[AgentResult]]
@@ -33,7 +33,7 @@ class RunStream:
         NoMessages, InvalidContinue: At the first event, if there is nothing to continue.
     """
 
-    def __init__(self, agent: AgentCore, start: Start) -> None:
+    def __init__(self, agent: AgentBase, start: Start) -> None:
         self._agent = agent
         self._state = _StreamState()
         # The generator has no reference to this object, so that asyncio closes it when the stream is discarded.
@@ -125,13 +125,13 @@ class _StreamState(Struct):
     result: AgentResult | None = None
     """Result of the run."""
 
-    def stop(self, agent: AgentCore) -> None:
+    def stop(self, agent: AgentBase) -> None:
         self.stopped = True
         if self.listener is not None and not self.over:
             agent.abort()
 
 
-async def _events(agent: AgentCore, start: Start, state: _StreamState) -> AsyncGenerator[Event]:
+async def _events(agent: AgentBase, start: Start, state: _StreamState) -> AsyncGenerator[Event]:
     if state.stopped:
         return
     run = asyncio.create_task(_run(agent, start, state))
@@ -149,7 +149,7 @@ async def _events(agent: AgentCore, start: Start, state: _StreamState) -> AsyncG
         state.result = await run
 
 
-async def _run(agent: AgentCore, start: Start, state: _StreamState) -> AgentResult:
+async def _run(agent: AgentBase, start: Start, state: _StreamState) -> AgentResult:
     with agent.listen() as state.listener:
         try:
             return await start()

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, TypeVar, overload
 
 from msgspec.structs import replace
 
-from harness.agent.core import AgentCore
-from harness.agent.prompt import Prompt, messages_of
-from harness.agent.run import RunRequest
+from harness.agent.agent_base import AgentBase
+from harness.agent.arguments import Prompt, messages_of
+from harness.agent.run_state import RunRequest
 from harness.errors import AgentError, ConfigError, InvalidArguments, StructuredOutputFailed
 from harness.events import Event, ToolExecutionEnd, ToolExecutionStart
-from harness.messages import AssistantMessage, JsonObject, JsonValue, Text, ToolCall, UserMessage
+from harness.messages import AssistantMessage, JsonObject, JsonValue, Text, ToolCall, UserMessage, synthetic
 from harness.ports.provider import OutputSchema
 from harness.ports.tool import Tool, ToolContext, ToolOutput
 from harness.risk import Risk
@@ -35,14 +35,14 @@ IGNORED = f"the reply did not call {ANSWER}"
 
 
 @overload
-async def prompt_structured(self: AgentCore, prompt: Prompt, schema: type[T], *, max_attempts: int = 3) -> T: ...
+async def prompt_structured(self: AgentBase, prompt: Prompt, schema: type[T], *, max_attempts: int = 3) -> T: ...
 @overload
 async def prompt_structured(
-    self: AgentCore, prompt: Prompt, schema: JsonObject, *, max_attempts: int = 3
+    self: AgentBase, prompt: Prompt, schema: JsonObject, *, max_attempts: int = 3
 ) -> JsonValue: ...
 @overload
-async def prompt_structured(self: AgentCore, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object: ...
-async def prompt_structured(self: AgentCore, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object:
+async def prompt_structured(self: AgentBase, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object: ...
+async def prompt_structured(self: AgentBase, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object:
     """Send a prompt and return the answer as a value.
 
     The model may use its other tools first; the conversation can continue afterwards.
@@ -67,9 +67,7 @@ async def prompt_structured(self: AgentCore, prompt: Prompt, schema: object, *, 
     answer = _StructuredOutput(output, max_attempts)
     unsubscribe = self.subscribe(answer.on_event)
     try:
-        result = await self.run(
-            _run_request(self, answer, RunRequest(messages_of(prompt), trigger=self.identity.origin))
-        )
+        result = await self.run(_run_request(self, answer, RunRequest(messages_of(prompt))))
     finally:
         unsubscribe()
     if answer.unusable is not None:
@@ -83,14 +81,14 @@ async def prompt_structured(self: AgentCore, prompt: Prompt, schema: object, *, 
 
 
 @overload
-def prompt_structured_sync(self: AgentCore, prompt: Prompt, schema: type[T], *, max_attempts: int = 3) -> T: ...
+def prompt_structured_sync(self: AgentBase, prompt: Prompt, schema: type[T], *, max_attempts: int = 3) -> T: ...
 @overload
 def prompt_structured_sync(
-    self: AgentCore, prompt: Prompt, schema: JsonObject, *, max_attempts: int = 3
+    self: AgentBase, prompt: Prompt, schema: JsonObject, *, max_attempts: int = 3
 ) -> JsonValue: ...
 @overload
-def prompt_structured_sync(self: AgentCore, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object: ...
-def prompt_structured_sync(self: AgentCore, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object:
+def prompt_structured_sync(self: AgentBase, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object: ...
+def prompt_structured_sync(self: AgentBase, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object:
     """Send a prompt and wait, like `prompt_structured` without an event loop.
 
     `schema` and `max_attempts` are those of `prompt_structured`.
@@ -167,7 +165,7 @@ class _StructuredOutput:
         if self.has_value or not self._left:
             return None
         self.count_invalid(IGNORED)
-        return None if self.is_exhausted else _message(f"Your answer was ignored. Give it by calling {ANSWER}.")
+        return None if self.is_exhausted else synthetic(f"Your answer was ignored. Give it by calling {ANSWER}.")
 
     def read_reply(self, reply: AssistantMessage) -> UserMessage | None:
         """Validate a reply as the answer; return a message for the model if it is invalid."""
@@ -179,7 +177,7 @@ class _StructuredOutput:
             self._give_up(error)
         except InvalidArguments as error:
             problem = self.count_invalid(str(error))
-            return None if self.is_exhausted else _message(f"{problem}\nSend the whole answer again, as JSON alone.")
+            return None if self.is_exhausted else synthetic(f"{problem}\nSend the whole answer again, as JSON alone.")
         return None
 
 
@@ -215,7 +213,7 @@ class OutputTool:
         return self._answer.take(arguments)
 
 
-def _run_request(agent: AgentCore, answer: _StructuredOutput, entry: RunRequest) -> RunRequest:
+def _run_request(agent: AgentBase, answer: _StructuredOutput, entry: RunRequest) -> RunRequest:
     entry = replace(entry, should_stop=lambda: answer.is_exhausted)
     if _is_native(agent):
         schema = OutputSchema(answer.output.name, answer.output.schema)
@@ -223,14 +221,10 @@ def _run_request(agent: AgentCore, answer: _StructuredOutput, entry: RunRequest)
     return replace(entry, tools=(OutputTool(answer),), on_idle=answer.ask_for_call)
 
 
-def _is_native(agent: AgentCore) -> bool:
+def _is_native(agent: AgentBase) -> bool:
     """Return True if all models that may be used support a schema; those that a routing selects are unknown."""
     options = agent.options
     return options.routing is None and all(each.native_schema for each in (agent.state.model, *options.fallback))
-
-
-def _message(text: str) -> UserMessage:
-    return UserMessage((Text(text),), synthetic=True)
 
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from msgspec import Struct
 
 from harness.agent.planning import propose_plan
 from harness.agent.polling import poll_steering
-from harness.agent.run import Run
+from harness.agent.run_state import Run
 from harness.approval.assessment import Allowed, PendingApproval, RejectedCall
 from harness.approval.batch import Batch
 from harness.approval.decide import decide_call, preview_call
-from harness.concurrency.cancellation import cancel_tasks, raise_if_cancelled
+from harness.concurrency import cancel_tasks, raise_if_cancelled
 from harness.execution.executor import Poll, ToolExecutor
 from harness.execution.results import Results
 from harness.execution.schedule import groups_of, locks_for

@@ -10,8 +10,7 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.approval.modes import permits
-from harness.approval.policy import Allow, Ask, Deny, Permissions, decide
+from harness.approval.policy import Allow, Ask, Deny, Permissions, decide, permits
 from harness.approval.revision import is_revisable
 from harness.approval.rules import describe
 from harness.codec import parsed_arguments
@@ -19,7 +18,7 @@ from harness.errors import InvalidArguments, WorkspaceError
 from harness.messages import JsonObject, StopReason, ToolCall
 from harness.ports.interaction import UserInteraction
 from harness.ports.tool import Tool, ToolContext, ToolOutput
-from harness.publishing.bus import Bus
+from harness.publishing import Bus
 from harness.risk import Risk
 from harness.user_requests import ApprovalRequest
 from harness.views import View

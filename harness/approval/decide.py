@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Callable
 from copy import deepcopy
 from typing import assert_never
 
@@ -52,14 +52,15 @@ async def decide_call(
     run: ApprovalContext, call: ToolCall, context: ToolContext, stop_reason: StopReason, batch: Batch
 ) -> Decision:
     """Decide on one call, asking the user if the policy requires it. Never runs the tool."""
-    return await _assess(call, _decided(run, call, context, stop_reason, batch))
+    return await _decided(call, lambda: checked(run, call, stop_reason), _Approval(run, context, batch))
 
 
 async def decide_changed(
     run: ApprovalContext, allowed: Allowed, arguments: JsonObject, context: ToolContext
 ) -> Decision:
     """Decide again on a call whose arguments a hook changed, as if the model had sent them."""
-    return await _assess(allowed.call, _decided_changed(run, allowed, arguments, context))
+    why = "A hook of this program changed the arguments before the call ran"
+    return await _decided(allowed.call, lambda: changed(allowed, arguments, why), _Approval(run, context, Batch(run)))
 
 
 async def preview_call(
@@ -78,26 +79,13 @@ async def preview_call(
     return asked if isinstance(asked, PendingApproval) else None
 
 
-async def _assess(call: ToolCall, deciding: Awaitable[Decision]) -> Decision:
+async def _decided(call: ToolCall, wanted_of: Callable[[], Decision], approval: _Approval) -> Decision:
     try:
-        return await deciding
+        wanted = wanted_of()
+        return await approval.by_policy(wanted) if isinstance(wanted, Allowed) else wanted
     except Exception as error:  # user-supplied tool; may raise. A call that cannot be assessed does not run
         logger.exception("tool %s: assessment failed", call.name)
         return RejectedCall(failure_of(call, error))
-
-
-async def _decided(
-    run: ApprovalContext, call: ToolCall, context: ToolContext, stop_reason: StopReason, batch: Batch
-) -> Decision:
-    wanted = checked(run, call, stop_reason)
-    return await _Approval(run, context, batch).by_policy(wanted) if isinstance(wanted, Allowed) else wanted
-
-
-async def _decided_changed(
-    run: ApprovalContext, allowed: Allowed, arguments: JsonObject, context: ToolContext
-) -> Decision:
-    wanted = changed(allowed, arguments, "A hook of this program changed the arguments before the call ran")
-    return await _Approval(run, context, Batch(run)).by_policy(wanted) if isinstance(wanted, Allowed) else wanted
 
 
 class _Approval:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from harness.events import QuestionAnswered, QuestionAsked
 from harness.ports.interaction import BatchQuestions, UserInteraction, ask_all
-from harness.publishing.bus import Bus
+from harness.publishing import Bus
 from harness.user_requests import AllowOnce, Answer, Approval, ApprovalRequest, Denied, PlanDecision, Question
 
 ApprovalCallback: TypeAlias = Callable[[ApprovalRequest], Awaitable[Approval | bool] | Approval | bool]
@@ -45,48 +45,6 @@ class CallbackApproval:
         return await self._fallback.review_plan(plan)
 
 
-class ObservedInteraction:
-    """Forwards the questions of a call to `user`, one at a time under `lock`, and publishes them."""
-
-    def __init__(self, user: UserInteraction, lock: asyncio.Lock, bus: Bus, call_id: str) -> None:
-        self._user = user
-        self._lock = lock
-        self._bus = bus
-        self._call_id = call_id
-
-    async def approve(self, request: ApprovalRequest) -> Approval:
-        async with self._lock:
-            return await self._user.approve(request)
-
-    async def ask(self, question: Question) -> Answer:
-        """Ask a question. An answer is published on every path; a cancelled question counts as skipped."""
-        async with self._lock:
-            self._bus.publish(QuestionAsked(call_id=self._call_id, question=question))
-            answer = Answer("skipped")
-            try:
-                answer = await self._user.ask(question)
-            finally:
-                self._bus.publish(QuestionAnswered(call_id=self._call_id, answer=answer))
-            return answer
-
-    async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
-        """Ask several questions together; answers are published as in `ask`."""
-        async with self._lock:
-            for question in questions:
-                self._bus.publish(QuestionAsked(call_id=self._call_id, question=question))
-            answers = (Answer("skipped"),) * len(questions)
-            try:
-                answers = await ask_all(self._user, questions)
-            finally:
-                for answer in answers:
-                    self._bus.publish(QuestionAnswered(call_id=self._call_id, answer=answer))
-            return answers
-
-    async def review_plan(self, plan: str) -> PlanDecision:
-        async with self._lock:
-            return await self._user.review_plan(plan)
-
-
 class SharedInteraction:
     """User shared by several agents: one question at a time."""
 
@@ -109,6 +67,41 @@ class SharedInteraction:
     async def review_plan(self, plan: str) -> PlanDecision:
         async with self._lock:
             return await self._user.review_plan(plan)
+
+
+class ObservedInteraction(SharedInteraction):
+    """Forwards the questions of a call to `user`, one at a time under `lock`, and publishes them."""
+
+    def __init__(self, user: UserInteraction, lock: asyncio.Lock, bus: Bus, call_id: str) -> None:
+        super().__init__(user, lock)
+        self._bus = bus
+        self._call_id = call_id
+
+    async def ask(self, question: Question) -> Answer:
+        (answer,) = await self._observed((question,), lambda: _as_tuple(self._user.ask(question)))
+        return answer
+
+    async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
+        return await self._observed(questions, lambda: ask_all(self._user, questions))
+
+    async def _observed(
+        self, questions: Sequence[Question], ask: Callable[[], Awaitable[tuple[Answer, ...]]]
+    ) -> tuple[Answer, ...]:
+        """Publish questions and answers. Answers are published on every path; cancelled questions count as skipped."""
+        async with self._lock:
+            for question in questions:
+                self._bus.publish(QuestionAsked(call_id=self._call_id, question=question))
+            answers = (Answer("skipped"),) * len(questions)
+            try:
+                answers = await ask()
+            finally:
+                for answer in answers:
+                    self._bus.publish(QuestionAnswered(call_id=self._call_id, answer=answer))
+            return answers
+
+
+async def _as_tuple(answer: Awaitable[Answer]) -> tuple[Answer, ...]:
+    return (await answer,)
 
 
 class AttributedInteraction:

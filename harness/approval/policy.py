@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
-from harness.approval.modes import Mode
 from harness.approval.rules import Grants, exact_rule_for, rule_for, session_rules_for
+from harness.instructions.prompts import prompt_text
+from harness.ports.tool import Tool
 from harness.risk import Risk, Rule
 
 ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
@@ -66,11 +68,7 @@ def decide(mode: ApprovalMode, risk: Risk, grants: Grants, tool_name: str) -> De
     )
 
 
-_REASONS = {
-    "read": "approval is on for every tool",
-    "edit": "it changes files",
-    "execute": "it runs a program",
-}
+_REASONS = {"read": "approval is on for every tool", "edit": "it changes files", "execute": "it runs a program"}
 
 
 def _refusal(risk: Risk) -> str:
@@ -90,3 +88,61 @@ class Permissions(Struct):
     """Approval mode."""
     grants: Grants
     """Permission rules."""
+
+
+ModeName: TypeAlias = Literal["execute", "plan"]
+
+SUBMIT_PLAN = "submit_plan"
+
+
+class Mode(Struct, frozen=True):
+    """A mode. Only the user changes it; a model can at most submit a plan."""
+
+    name: ModeName
+    """Name of the mode."""
+    label: str
+    """Name for users."""
+    allows: Callable[[Tool], bool]
+    """Returns True for tools that may be used."""
+    prompt: str = ""
+    """File in `instructions/prompts` that is appended to the system prompt; empty for none."""
+
+    @property
+    def addendum(self) -> str:
+        return prompt_text(self.prompt) if self.prompt else ""
+
+
+class Planning(Struct, frozen=True):
+    """Options of a planning phase."""
+
+    max_turns: int = 20
+    """Maximum number of turns in plan mode; 0 = unlimited. If limited, they do not count for `Limits.max_turns`."""
+
+    on_limit: Literal["end", "execute"] = "end"
+    """At the limit, `end` ends the run in plan mode; `execute` ends the phase and continues with all tools."""
+
+    review: bool = True
+    """True to ask the user about a submitted plan; False to accept it as submitted."""
+
+
+def _all_but_submit_plan(tool: Tool) -> bool:
+    return tool.name != SUBMIT_PLAN
+
+
+def _only_reads(tool: Tool) -> bool:
+    return not tool.mutates or tool.name == SUBMIT_PLAN
+
+
+EXECUTE = Mode("execute", "Execute", allows=_all_but_submit_plan)
+PLAN = Mode("plan", "Plan", allows=_only_reads, prompt="plan")
+MODES: dict[ModeName, Mode] = {mode.name: mode for mode in (EXECUTE, PLAN)}
+
+
+def permits(mode: Mode, tool: Tool) -> bool:
+    """Return True if the tool may be called now. Checked at each call: a model may call a tool it was not offered."""
+    return mode.allows(tool)
+
+
+def tools_of(mode: Mode, tools: Iterable[Tool]) -> tuple[Tool, ...]:
+    """Return the tools offered in this mode, in their original order."""
+    return tuple(tool for tool in tools if permits(mode, tool))

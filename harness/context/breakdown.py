@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from harness.context.build import ContextState
 from harness.context.policy import ContextPolicy, fit
-from harness.context.source import ContextState
 from harness.context.tokens import estimate_message, estimate_overhead, estimate_text
 from harness.messages import AssistantMessage, CustomMessage, Message, Usage
 from harness.ports.provider import ToolSpec

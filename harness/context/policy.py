@@ -10,19 +10,24 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from math import ceil
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.context.tokens import estimate_message, estimate_text
-from harness.context.truncation import head_and_tail, limit_lines, truncated
-from harness.messages import AssistantMessage, CustomMessage, Message, Text, ToolResult, UserMessage
+from harness.context.tokens import CHARS_PER_TOKEN, IMAGE_TOKENS, estimate_message, estimate_text
+from harness.messages import AssistantMessage, CustomMessage, Image, Message, Text, ToolResult, UserContent, UserMessage
+from harness.truncation import cut_middle, fair_share, limit_lines
 
 MIN_BUDGET = 200
 """Smallest budget in tokens; a shorter request would be meaningless."""
 STEPS = 4
 """Number of steps in which a growing conversation is cut; between two steps the cut stays in place."""
 MARKER = "[Context compacted: {} messages removed to fit context window]"
+NO_IMAGE = Text("[Image removed to fit context window]")
+
+# Only these are truncated; a reply must go back to its vendor unchanged.
+Truncated: TypeAlias = tuple[type[ToolResult] | type[UserMessage], ...]
 
 
 class ContextPolicy(Struct, frozen=True):
@@ -75,7 +80,7 @@ def fit(messages: Sequence[Message], budget: int, window: ContextPolicy = DEFAUL
         return _fitted(groups, 0, budget)
     aim = max(budget, MIN_BUDGET)
     # A single huge output must not displace everything else.
-    groups[oldest:] = [[head_and_tail(each, aim // 2) for each in group] for group in groups[oldest:]]
+    groups[oldest:] = [[_truncated(each, aim // 2) for each in group] for group in groups[oldest:]]
     cut = _Cut(groups, weights, first, recent)
     return _fitted(*cut.without_middle(aim), budget)
 
@@ -144,8 +149,13 @@ def _shorten(groups: list[list[Message]], old: range, budget: int, lines: int) -
 def _shortened(message: Message, lines: int) -> Message:
     if not isinstance(message, ToolResult):
         return message
-    content = tuple(limit_lines(block, lines) for block in message.content)
+    content = tuple(_fewer_lines(block, lines) for block in message.content)
     return message if content == message.content else replace(message, content=content)
+
+
+def _fewer_lines(block: UserContent, lines: int) -> UserContent:
+    text = limit_lines(block.text, lines) if isinstance(block, Text) else ""
+    return block if isinstance(block, Image) or text == block.text else Text(text)
 
 
 class _Cut(Struct, frozen=True):
@@ -160,7 +170,7 @@ class _Cut(Struct, frozen=True):
         """Return the groups that stay, with a marker for the others, and the number of evicted messages."""
         budget -= estimate_text(MARKER.format(sum(map(len, self.groups))))
         kept = self._kept(budget)
-        stay = truncated([group for at, group in enumerate(self.groups) if at in kept], budget)
+        stay = _all_truncated([group for at, group in enumerate(self.groups) if at in kept], budget)
         gone = [message for at, group in enumerate(self.groups) if at not in kept for message in group]
         if not gone:
             return stay, 0
@@ -210,3 +220,39 @@ def _marker(gone: Sequence[Message]) -> UserMessage:
     # Derived, not random: the same context must be identical each time to be found in the prompt cache.
     marker_id = uuid.uuid5(uuid.NAMESPACE_OID, f"{gone[0].id}/{len(gone)}")
     return UserMessage((Text(MARKER.format(len(gone))),), synthetic=True, id=str(marker_id), time=gone[-1].time)
+
+
+def _all_truncated(groups: Sequence[Sequence[Message]], budget: int) -> list[list[Message]]:
+    """Truncate the messages to `budget` tokens if possible: longest texts most, tool output before user messages."""
+    shorter = _share_budget(groups, budget, (ToolResult,))
+    if sum(map(_weigh, shorter)) <= budget:
+        return shorter
+    return _share_budget(groups, budget, (ToolResult, UserMessage))
+
+
+def _share_budget(groups: Sequence[Sequence[Message]], budget: int, kinds: Truncated) -> list[list[Message]]:
+    messages = [message for group in groups for message in group]
+    fixed = sum(estimate_message(each) for each in messages if not isinstance(each, kinds))
+    weights = [_weigh_block(block) for each in messages if isinstance(each, kinds) for block in each.content]
+    share = fair_share(weights, budget - fixed)
+    return [[_truncated(each, share, kinds) for each in group] for group in groups]
+
+
+def _truncated(message: Message, share: int, kinds: Truncated = (ToolResult,)) -> Message:
+    """Return the message with each block truncated to `share` tokens, if it is of one of these kinds."""
+    if not isinstance(message, kinds) or all(_weigh_block(block) <= share for block in message.content):
+        return message
+    return replace(message, content=tuple(_cut(block, share) for block in message.content))
+
+
+def _cut(block: UserContent, tokens: int) -> UserContent:
+    if _weigh_block(block) <= tokens:
+        return block
+    if isinstance(block, Image):
+        return NO_IMAGE
+    room = int(tokens * CHARS_PER_TOKEN) - 1
+    return Text(cut_middle(block.text, room, lambda gone: f"\n[... {gone} characters truncated ...]\n"))
+
+
+def _weigh_block(block: UserContent) -> int:
+    return IMAGE_TOKENS if isinstance(block, Image) else estimate_text(block.text)

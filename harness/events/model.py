@@ -6,11 +6,7 @@ from typing import Literal, TypeAlias
 
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart
 from harness.events.run import EventHeader
-from harness.messages import (
-    Message,
-    ModelSpec,
-    Usage,
-)
+from harness.messages import Message, ModelSpec, Usage
 
 MessageRole: TypeAlias = Literal["user", "assistant", "tool_result", "custom"]
 

@@ -8,15 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.messages import (
-    AssistantMessage,
-    JsonObject,
-    Message,
-    ModelSpec,
-    StopReason,
-    ToolResult,
-    Usage,
-)
+from harness.messages import AssistantMessage, JsonObject, Message, ModelSpec, StopReason, ToolResult, Usage
 
 
 class EventHeader(Struct, frozen=True, kw_only=True):

@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from harness.events.run import EventHeader
-from harness.messages import (
-    ToolCall,
-    ToolResult,
-)
+from harness.messages import ToolCall, ToolResult
 from harness.user_requests import Answer, Question
 from harness.views import View
 

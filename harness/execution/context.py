@@ -16,6 +16,7 @@ from harness.inbox import Inbox
 from harness.jobs import Jobs
 from harness.ports.hooks import HookChain
 from harness.ports.tool import Delegate
+from harness.risk import RiskLevel
 
 Concurrency: TypeAlias = Literal["parallel", "sequential"] | int
 """`parallel`: all calls that do not conflict · `sequential`: one after another · a number: in batches of that size."""
@@ -42,6 +43,10 @@ class Execution(Struct, frozen=True):
     """Maximum number of cached results; 0 disables the cache."""
     cache_turns: int = 10
     """Number of turns that a result stays in the cache."""
+
+    def timeout_for(self, tool_name: str, level: RiskLevel) -> float | None:
+        """Return the time limit in seconds of a call of `tool_name` with a risk of this `level`, or None."""
+        return self.timeouts.get(tool_name, None if level == "none" else self.timeout)
 
 
 class ExecutionOptions(Protocol):

@@ -13,17 +13,14 @@ from msgspec.structs import replace
 from harness.approval.assessment import Allowed, RejectedCall
 from harness.approval.decide import decide_changed
 from harness.approval.interactions import ObservedInteraction
-from harness.concurrency.cancellation import is_cancelled
+from harness.concurrency import cancel_tasks, is_cancelled
 from harness.errors import WorkspaceError
 from harness.events import ToolCacheHit
 from harness.execution.cache import Lookup, lookup_of
 from harness.execution.context import ExecutionContext
-from harness.execution.partial import UNSTOPPABLE, timed_out
-from harness.execution.result_limit import limit_result
-from harness.execution.results import Results
+from harness.execution.results import UNSTOPPABLE, Results, timed_out
 from harness.execution.schedule import ResourceLocks, claim_of, real_paths
-from harness.execution.spill import spill_name
-from harness.execution.timing import TimedOut, seconds_for, within
+from harness.execution.spill import limit_result, spill_name
 from harness.function_tools.coerce_output import checked_output
 from harness.messages import JsonObject, Text, ToolCall
 from harness.ports.hooks import Block, Modify
@@ -204,16 +201,16 @@ class ToolExecutor:
 
     async def _in_time(self, allowed: Allowed) -> ToolOutput:
         options, name = self._run.options, allowed.call.name
-        seconds = seconds_for(options.execution, name, allowed.risk.level)
+        seconds = options.execution.timeout_for(name, allowed.risk.level)
         if seconds is None:
             return await self._work(allowed)
-        output = await within(seconds, options.cancel_grace_s, self._work(allowed))
-        if not isinstance(output, TimedOut):
-            return output
+        task = asyncio.create_task(self._work(allowed))
+        if await _ends_within(task, seconds, options.cancel_grace_s):
+            return task.result()
         late = f"timed out after {seconds:g} s"
         error = f"Error: tool '{name}' {late}"
         partial_output = self._results.partials.of(allowed.call)
-        return timed_out(partial_output, error if output.stopped else f"{error}. {UNSTOPPABLE}", late)
+        return timed_out(partial_output, error if task.done() else f"{error}. {UNSTOPPABLE}", late)
 
     async def _work(self, allowed: Allowed) -> ToolOutput:
         if self._is_stopped:
@@ -228,3 +225,25 @@ class ToolExecutor:
         finally:
             # A cancelled call may have changed something as well.
             self._run.cache.clear()
+
+
+async def _ends_within(task: asyncio.Task[ToolOutput], seconds: float, grace_s: float) -> bool:
+    """Return False if a call is late; it is cancelled then, and abandoned if it does not stop."""
+    is_late = False
+    try:
+        await asyncio.wait([task], timeout=seconds)
+        is_late = not task.done()
+    except asyncio.CancelledError:
+        # Work that is done by then is not lost.
+        if not task.done():
+            raise
+    finally:
+        await cancel_tasks([task], grace_s)
+        task.add_done_callback(_log_error)
+    return not is_late
+
+
+def _log_error(task: asyncio.Task[ToolOutput]) -> None:
+    """Log the error of an abandoned call."""
+    if not task.cancelled() and task.exception() is not None:
+        logger.info("a call failed after its time was up", exc_info=task.exception())

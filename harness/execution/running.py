@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from harness.concurrency.threads import call_in
+from harness.concurrency import call_in
 
 CANCELLED = "Cancelled by the user."
 

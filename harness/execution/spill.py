@@ -1,7 +1,8 @@
-"""Spill files for output that is too long to return, and the split into head and tail."""
+"""Length limit of tool results: head and tail are returned, the full text goes to a spill file."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
@@ -10,12 +11,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-HEAD = 0.6
-"""Share of the length limit for the head; the tail gets the rest."""
+from msgspec.structs import replace
+
+from harness.messages import Text, UserContent
+from harness.ports.tool import ToolOutput
+from harness.truncation import truncate
 
 KEPT_SECONDS = 7 * 24 * 3600.0
-
-_LINE_NEAR = 200
+_INLINE = 1 << 20
 
 
 def spill_name(kind: str, call_id: str) -> str:
@@ -43,13 +46,42 @@ def forget_old_spills(folder: Path) -> None:
                 shutil.rmtree(each.path, ignore_errors=True)
 
 
-def at_line_ends(head: str, tail: str) -> tuple[str, str]:
-    """Shorten head and tail to line ends if these are near."""
-    end = head.rfind("\n", max(0, len(head) - _LINE_NEAR))
-    start = tail.find("\n", 0, _LINE_NEAR)
-    return head[: end + 1] if end > 0 else head, tail[start + 1 :]
+async def limit_result(output: ToolOutput, limit: int, spill: Path) -> ToolOutput:
+    """Truncate a result without blocking the event loop for long; see `limit_result_now`."""
+    # Writing much text may take long; for little text, a thread would risk losing the result to a cancellation.
+    is_long = sum(len(block.text) for block in output.content if isinstance(block, Text)) > _INLINE
+    if is_long:
+        return await asyncio.to_thread(limit_result_now, output, limit, spill)
+    return limit_result_now(output, limit, spill)
 
 
-def without_last_break(text: str) -> str:
-    """Return `text` without its last line break. Blanks and empty lines are content, which `rstrip` would remove."""
-    return text.removesuffix("\n")
+def limit_result_now(output: ToolOutput, limit: int, spill: Path) -> ToolOutput:
+    """Truncate the text of a result to `limit` characters, with a note on where the full text is; 0 = unlimited.
+
+    Images are kept. If the file cannot be written, the rest of the text is lost.
+    """
+    text = "".join(block.text for block in output.content if isinstance(block, Text))
+    if limit <= 0 or len(text) <= limit:
+        return output
+    size, where = len(text.encode("utf-8", "replace")), _spill(text, spill)
+    shorter = truncate(text, limit, lambda _: f"[truncated: {size} bytes total; {where}]")
+    return replace(output, content=_with_text(output.content, shorter))
+
+
+def _spill(text: str, spill: Path) -> str:
+    """Write the full text to a file, and return a note on where it is."""
+    try:
+        with open_spill(spill) as file:
+            file.write(text)
+    except OSError as error:
+        with suppress(OSError):
+            spill.unlink(missing_ok=True)
+        return f"the full text could not be saved: {error.strerror or error}"
+    return f"the full text is in {spill}"
+
+
+def _with_text(content: tuple[UserContent, ...], text: str) -> tuple[UserContent, ...]:
+    """Return the content with one text block in place of the first, and all images."""
+    first = next(index for index, block in enumerate(content) if isinstance(block, Text))
+    after = (block for block in content[first:] if not isinstance(block, Text))
+    return (*content[:first], Text(text), *after)

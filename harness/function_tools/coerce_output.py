@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from msgspec.structs import replace
 
 from harness.messages import Image, JsonObject, JsonValue, Text, UserContent
 from harness.ports.tool import ToolOutput
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 NO_OUTPUT = "(no output)"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar, Unpack, overload
 
-from harness.concurrency.threads import in_thread
+from harness.concurrency import in_thread
 from harness.function_tools.coerce_output import output_of
 from harness.function_tools.schema_tool import About, OwnTool
 from harness.function_tools.signature import Values, signature_of

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from harness.errors import ConfigError, InvalidArguments
-from harness.function_tools.schema import Checker
-from harness.function_tools.validation_errors import as_list
+from harness.function_tools.schema import Checker, as_list
 from harness.messages import JsonObject, JsonValue
 
 VALUE = "value"

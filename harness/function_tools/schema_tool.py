@@ -18,7 +18,7 @@ from harness.risk import Access, Risk, RiskLevel
 from harness.views import TextView, View
 
 Work: TypeAlias = Callable[[JsonObject, ToolContext], Awaitable[object]]
-"""Function that runs a tool with validated arguments; `coerce_output` defines what it may return."""
+"""Function that runs a tool with validated arguments; `output_of` defines what it may return."""
 
 MAX_SUMMARY_CHARS = 80
 

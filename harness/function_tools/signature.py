@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import inspect
 import json
+import re
 import typing
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -14,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from msgspec import Struct
 
 from harness.errors import ConfigError, InvalidArguments
-from harness.function_tools.docstrings import read_docs
-from harness.function_tools.validation_errors import validation_message
+from harness.function_tools.schema import validation_message
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     Parameters: TypeAlias = Mapping[str, inspect.Parameter]
 
 Values: TypeAlias = dict[str, object]
+
+# The parser takes a section in the first line for the summary, and knows only capitalized headings.
+_ARGUMENTS = re.compile(r"(?im)^(?:args|arguments|parameters|params|keyword args|keyword arguments):[ \t]*$")
 
 MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
@@ -84,15 +87,39 @@ def signature_of(function: Callable[..., object]) -> Signature:
     contexts = [each for each, hint in hints.items() if _is_context(hint)]
     if len(contexts) > 1:
         raise ConfigError(f"{name}: only one parameter can be the ToolContext, not {' and '.join(contexts)}")
-    docs = read_docs(inspect.getdoc(function))
+    summary, texts = _docs(inspect.getdoc(function) or "")
     fields = [
-        _field(each, _described(hint, docs.parameters.get(each, "")), parameters[each].default)
+        _field(each, _described(hint, texts.get(each, "")), parameters[each].default)
         for each, hint in hints.items()
         if each not in contexts
     ]
     adapter, schema = _built(name, fields)
-    description = docs.summary or f"{name.replace('_', ' ').strip().capitalize()}."
+    description = summary or f"{name.replace('_', ' ').strip().capitalize()}."
     return Signature(name, description, schema, "".join(contexts), adapter)
+
+
+def _docs(docstring: str) -> tuple[str, dict[str, str]]:
+    """Return the first paragraph of a docstring in Google, NumPy or reST style, and the texts of its parameters."""
+    # Imported late: only functions with a docstring need it.
+    from docstring_parser import ParseError, parse
+
+    has_summary = _ARGUMENTS.match(docstring) is None
+    text = _ARGUMENTS.sub("Args:", docstring if has_summary else f"-\n\n{docstring}")
+    try:
+        parsed = parse(text)
+    except ParseError:
+        return _first_paragraph(text), {}
+    texts = {
+        name.strip().lstrip("*"): " ".join((each.description or "").split())
+        for each in parsed.params
+        if each.args[:1] != ["attribute"]
+        for name in each.arg_name.split(",")
+    }
+    return _first_paragraph(parsed.description or "") if has_summary else "", texts
+
+
+def _first_paragraph(text: str) -> str:
+    return " ".join(text.partition("\n\n")[0].split())
 
 
 def _check_parameter(name: str, parameter: inspect.Parameter) -> None:

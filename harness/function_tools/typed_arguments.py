@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import ValidationError
 
-from harness.function_tools.validation_errors import Path, place, short, unknown_property
+from harness.function_tools.schema import Path, place, short, unknown_property
 from harness.messages import JsonObject, JsonValue
 
 UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")

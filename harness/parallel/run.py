@@ -14,14 +14,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.agent.agent import Agent
+from harness.agent.arguments import Prompt, messages_of
 from harness.agent.guardrails import Reject
 from harness.agent.loop import admit_prompts, append_messages, continue_after, rejected
 from harness.agent.options import AgentOptions
-from harness.agent.prompt import Prompt, messages_of
 from harness.agent.result import AgentResult
-from harness.agent.run import Run, RunOutcome, RunRequest
+from harness.agent.run_state import Run, RunOutcome, RunRequest
 from harness.approval.interactions import AttributedInteraction
-from harness.approval.modes import Planning
+from harness.approval.policy import Planning
 from harness.errors import AlreadyRunning, ConfigError, InvalidContinue, NoMessages
 from harness.events import (
     BranchEvent,
@@ -101,10 +101,7 @@ class ParallelResult(Struct, frozen=True):
 
 
 async def run_parallel(
-    agent: Agent,
-    prompt: Prompt | Continuation,
-    branches: Sequence[ParallelVariant],
-    strategy: Strategy = PickFirst(),
+    agent: Agent, prompt: Prompt | Continuation, branches: Sequence[ParallelVariant], strategy: Strategy = PickFirst()
 ) -> ParallelResult:
     """Run a prompt, or continue, with each configuration, and select one of the outcomes.
 
@@ -141,7 +138,7 @@ async def run_parallel(
 
 def _run_request(agent: Agent, prompt: Prompt | Continuation) -> RunRequest:
     if not isinstance(prompt, Continuation):
-        return RunRequest(messages_of(prompt), trigger=agent.identity.origin)
+        return RunRequest(messages_of(prompt))
     if not len(agent.history):
         raise NoMessages("there is no conversation to continue")
     if agent.history.at_rest:
@@ -303,7 +300,7 @@ def _variant_agent(agent: Agent, branch: ParallelVariant, run: Run, base: tuple[
     system_prompt = state.system_prompt if branch.system_prompt is None else branch.system_prompt
     options = branch.options or replace(
         agent.options,
-        workspace=run.workspace.for_subagent(),
+        workspace=run.workspace.with_own_reads(),
         user=AttributedInteraction(run.user, branch.model.spec.name),
         planning=Planning(max_turns=0),
         max_tokens=state.max_tokens,
@@ -316,7 +313,7 @@ def _variant_agent(agent: Agent, branch: ParallelVariant, run: Run, base: tuple[
     identity = agent.identity.parallel(branch.config_id or options.config_id)
     options = replace(
         options,
-        workspace=options.workspace or run.workspace.for_subagent(),
+        workspace=options.workspace or run.workspace.with_own_reads(),
         # Calls of different runs may have the same id, and therefore the same file name.
         spill_dir=run.spill_dir / identity.agent_id,
         # The prompts have passed the agent's own guardrails.

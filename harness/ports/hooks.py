@@ -16,11 +16,11 @@ from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from harness.concurrency.cancellation import is_cancelled, raise_if_cancelled
+from harness.concurrency import is_cancelled, raise_if_cancelled
 from harness.events import AgentEnd, HookRan, TurnEnd
 from harness.messages import AssistantMessage, JsonObject, Message, ToolCall, ToolResult
 from harness.ports.provider import Request
-from harness.publishing.bus import Bus
+from harness.publishing import Bus
 from harness.views import View
 
 logger = logging.getLogger(__name__)

@@ -14,8 +14,7 @@ from harness.session.journal import make_private
 from harness.session.line_index import conversation, read_line, scan
 from harness.session.paths import SUFFIX, checked_id, open_session_file
 from harness.session.reading import parse, text_at, time_of
-from harness.session.records import Envelope, header_line, note_line, title_line, to_bytes
-from harness.session.reply_lines import usage_line
+from harness.session.records import Envelope, header_line, note_line, title_line, to_bytes, usage_line
 from harness.session.resume import LoadedSession, load_session
 
 _LINKS = ("uuid", "parentUuid", "sourceToolAssistantUUID")

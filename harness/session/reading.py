@@ -6,7 +6,7 @@ Nothing here raises: whatever a line lacks is left out of the message.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import get_args
 
@@ -76,6 +76,16 @@ def tool_result_of(record: JsonObject) -> JsonObject | None:
     if record.get("type") != "user":
         return None
     return next((block for block in blocks_of(record) if block.get("type") == "tool_result"), None)
+
+
+def call_lines(lines: Iterable[JsonObject]) -> dict[str, str]:
+    """Return the uuid of the line of each tool call, by call id."""
+    return {
+        text_at(block, "id"): text_at(line, "uuid")
+        for line in lines
+        for block in blocks_of(line)
+        if block.get("type") == "tool_use"
+    }
 
 
 def read_user(record: JsonObject) -> UserMessage:

@@ -17,10 +17,10 @@ from harness.codec import decode
 from harness.context.normalise import missing_result
 from harness.errors import SessionError, SessionMissing, SessionTooNew
 from harness.messages import AssistantMessage, JsonObject, ModelMessage, ModelSpec, ToolResult, Usage
-from harness.session.chain import call_lines
 from harness.session.line_index import Line, LineIndex, conversation, read_line, scan
 from harness.session.paths import open_session_file, session_descriptor
 from harness.session.reading import (
+    call_lines,
     object_at,
     parse,
     read_assistant,
@@ -78,7 +78,7 @@ class SessionMessages(Sequence[ModelMessage]):
         for group, reply in zip(self._groups[start:], messages, strict=True):
             calls = reply.tool_calls if isinstance(reply, AssistantMessage) else ()
             if unanswered := [call for call in calls if call.id not in answered]:
-                lines = call_lines([self._record(line) for line in group])
+                lines = call_lines(map(self._record, group))
                 for call in unanswered:
                     yield missing_result(reply.id, call, reply.time), lines.get(call.id, group[-1].id)
 

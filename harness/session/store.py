@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,35 +43,17 @@ from harness.messages import (
     Usage,
     UserMessage,
 )
-from harness.session.chain import Chain
 from harness.session.journal import Journal
-from harness.session.memory import SessionMemory
+from harness.session.line_index import scan
 from harness.session.paths import git_branch, session_path
-from harness.session.records import Envelope, header_line, note_line, title_line, to_bytes
-from harness.session.reply_lines import usage_line
+from harness.session.reading import text_at
+from harness.session.records import Envelope, LineBuilder, header_line, note_line, title_line, to_bytes, usage_line
 
 if TYPE_CHECKING:
-    from harness.session.resume import LoadedSession
+    from harness.session.resume import LoadedSession, SessionMessages
 
 logger = logging.getLogger(__name__)
 
-# Checked once per event, so that a streamed token costs almost nothing.
-_STORED: frozenset[type] = frozenset(
-    {
-        AgentStart,
-        AgentEnd,
-        HookRan,
-        MessageEnd,
-        ModeChanged,
-        ModelChanged,
-        ParallelEnd,
-        RequestStart,
-        SubagentEvent,
-        ToolExecutionEnd,
-        TurnEnd,
-        UsageAdded,
-    }
-)
 # Readers look for the title in the last 64 KiB of a file.
 _TITLE_EVERY = 48 * 1024
 
@@ -103,7 +85,7 @@ class SessionStore:
         self._memory = SessionMemory(self.path, earlier, notes)
         self._journal = Journal(self.path, on_problem, self._memory.lost_lines)
         self._resumed = resumed
-        self._chain = Chain(resumed.last_uuid if resumed else None)
+        self._lines = LineBuilder(resumed.last_uuid if resumed else None)
         self._title = resumed.title if resumed else ""
         self._title_at = 0
         self._spec: ModelSpec | None = resumed.spec if resumed else None
@@ -129,8 +111,22 @@ class SessionStore:
 
     def store(self, event: Event) -> None:
         """Write an event, if it is of a type that sessions store."""
-        if type(event) in _STORED:
-            self._store(event)
+        match event:
+            case MessageEnd(message=message):
+                self._message(message, event.time)
+            case ToolExecutionEnd(result=ToolResult() as result) | HookRan(result=ToolResult() as result):
+                self._append_message(result)
+            case TurnEnd():
+                self._end_turn()
+            case ModelChanged(spec=spec):
+                self.choose(spec)
+            case RequestStart(spec=spec):
+                if not self._is_chosen:
+                    self._note_model(spec, event.time)
+            case UsageAdded() | ParallelEnd() | SubagentEvent():
+                self._note_usage(event)
+            case _:
+                self._note_other(event)
 
     def choose(self, spec: ModelSpec) -> None:
         """Record the model to use when the session is resumed; by default it is the one that was used last."""
@@ -145,7 +141,7 @@ class SessionStore:
 
     def restart(self) -> None:
         """Start a new conversation in the same file; the earlier one remains in it."""
-        self._chain = Chain(None)
+        self._lines = LineBuilder(None)
         self._memory.restart()
 
     def flush(self) -> None:
@@ -156,53 +152,34 @@ class SessionStore:
         """Write and flush all data, then release the file."""
         self._journal.close()
 
-    def _store(self, event: Event) -> None:
-        match event:
-            case MessageEnd(message=message):
-                self._message(message, event.time)
-            case ToolExecutionEnd(result=ToolResult() as result) | HookRan(result=ToolResult() as result):
-                self._append_user(result)
-            case TurnEnd():
-                self._end_turn()
-            case ModelChanged(spec=spec):
-                self._is_chosen = True
-                self._note_model(spec, event.time)
-            case RequestStart(spec=spec):
-                if not self._is_chosen:
-                    self._note_model(spec, event.time)
-            case UsageAdded() | ParallelEnd() | SubagentEvent():
-                self._note_usage(event)
-            case _:
-                self._note_other(event)
-
     def _message(self, message: Message, time: float) -> None:
         match message:
             case UserMessage():
                 self._envelope = None  # the branch may have changed since the last prompt
-                self._append_user(message)
+                self._append_message(message)
             case AssistantMessage():
-                self._append_user(message)
+                self._append_message(message)
             case ToolResult():
                 # Written when its call ended, unless it was part of a prompt.
-                if message.call_id in self._chain.call_lines:
-                    self._append_user(message)
+                if message.call_id in self._lines.call_lines:
+                    self._append_message(message)
             case CustomMessage(kind, data):
                 self._note(note_line("custom", self._session_id, time, {"kind": kind, "data": data}))
 
-    def _append_user(self, message: ModelMessage) -> None:
+    def _append_message(self, message: ModelMessage) -> None:
         lines = [] if self._has_started else self._missing_results()
         self._memory.add(message, self._current_envelope())
-        self._append([*lines, *self._chain.lines(message, self._current_envelope())])
+        self._append([*lines, *self._lines.lines(message, self._current_envelope())])
 
     def _missing_results(self) -> list[JsonObject]:
         """Return lines for the calls that a crash left without a result at the end of the resumed session."""
-        if self._resumed is None or self._chain.parent != self._resumed.last_uuid:
+        if self._resumed is None or self._lines.parent != self._resumed.last_uuid:
             return []
         lines: list[JsonObject] = []
         for result, line in self._resumed.messages.open_calls_at_end():
-            self._chain.call_lines[result.call_id] = line
+            self._lines.call_lines[result.call_id] = line
             self._memory.add(result, self._current_envelope())
-            lines += self._chain.lines(result, self._current_envelope())
+            lines += self._lines.lines(result, self._current_envelope())
         return lines
 
     def _end_turn(self) -> None:
@@ -230,7 +207,7 @@ class SessionStore:
             case _:
                 return
         if usage != Usage():
-            self._note(usage_line(self._session_id, event.time, model, usage, self._chain.parent))
+            self._note(usage_line(self._session_id, event.time, model, usage, self._lines.parent))
 
     def _note_other(self, event: Event) -> None:
         match event:
@@ -269,6 +246,55 @@ class SessionStore:
         if self._envelope is None:
             self._envelope = Envelope(self._session_id, str(self._cwd), git_branch(self._cwd))
         return self._envelope
+
+
+class SessionMemory:
+    """In-memory copy of a session, to restore a file that another program truncated.
+
+    It references messages and notes that exist elsewhere as well, so it takes little memory.
+    """
+
+    def __init__(self, path: Path, earlier: SessionMessages | None, notes: Iterable[JsonObject]) -> None:
+        self._path = path
+        self._earlier = earlier
+        self._written: list[ModelMessage | None] = []
+        self._notes = list(notes)
+        self._envelope = Envelope(path.stem, "")
+
+    def add(self, message: ModelMessage, envelope: Envelope) -> None:
+        self._written.append(message)
+        self._envelope = envelope
+
+    def add_notes(self, notes: Sequence[JsonObject]) -> None:
+        self._notes += notes
+
+    def restart(self) -> None:
+        """Start a new conversation with the next message."""
+        self._written.append(None)
+
+    def lost_lines(self) -> list[bytes]:
+        """Return the lines that are missing from the file, in order.
+
+        Raises:
+            OSError: The file cannot be read.
+        """
+        layout = scan(self._path)
+        kept = {line.id for line in layout.lines}
+        lines = [to_bytes(line) for line in self._all_lines() if text_at(line, "uuid") not in kept]
+        kept_notes = {to_bytes(note) for note in layout.notes}
+        notes = [note for note in dict.fromkeys(map(to_bytes, self._notes)) if note not in kept_notes]
+        headers = [note for note in notes if note.startswith(b'{"type":"cinch-session"')]
+        return [*headers, *lines, *notes[len(headers) :]]
+
+    def _all_lines(self) -> Iterator[JsonObject]:
+        """Recreate the lines of the conversation, with the same ids as the first time."""
+        builder = LineBuilder(None)
+        earlier = self._earlier.in_memory if self._earlier is not None else ()
+        for message in (*earlier, *self._written):
+            if message is None:
+                builder = LineBuilder(None)
+            else:
+                yield from builder.lines(message, self._envelope)
 
 
 def _without_secrets(spec: ModelSpec) -> ModelSpec:

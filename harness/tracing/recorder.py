@@ -20,15 +20,7 @@ from harness.events import (
     ToolExecutionStart,
     ToolExecutionUpdate,
 )
-from harness.tracing.records import (
-    ChildRunRef,
-    Formation,
-    ParallelGroup,
-    RunStatus,
-    RunTrace,
-    SessionTrace,
-    SpawnRef,
-)
+from harness.tracing.records import ChildRunRef, Formation, ParallelGroup, RunStatus, RunTrace, SessionTrace, SpawnRef
 
 
 class TraceRecorder:
@@ -157,10 +149,7 @@ class TraceRecorder:
         if group is None:
             return
         group = replace(
-            group,
-            selected_run_id=event.selected_run_id,
-            selected_index=event.selected_index,
-            usage=event.usage,
+            group, selected_run_id=event.selected_run_id, selected_index=event.selected_index, usage=event.usage
         )
         for loop in [self._loops[run_id] for run_id in group.all_run_ids if run_id in self._loops]:
             loop.head = replace(loop.head, parallel_group=replace(group, is_selected=loop is chosen))
@@ -168,10 +157,7 @@ class TraceRecorder:
     def _add_loop(self, event: Event, run_id: str) -> _Loop:
         session = self._session_for(event)
         head = RunTrace(
-            run_id=run_id,
-            session_id=session.head.session_id,
-            agent_id=session.head.agent_id,
-            started_at=event.time,
+            run_id=run_id, session_id=session.head.session_id, agent_id=session.head.agent_id, started_at=event.time
         )
         loop = _Loop(head, seen=event.time)
         session.loops.append(loop)

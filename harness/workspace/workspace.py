@@ -18,15 +18,7 @@ from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
-from harness.errors import (
-    Aborted,
-    FileChanged,
-    FileNotRead,
-    FileNotText,
-    FileTooLarge,
-    NotAFile,
-    WorkspaceError,
-)
+from harness.errors import Aborted, FileChanged, FileNotRead, FileNotText, FileTooLarge, NotAFile, WorkspaceError
 from harness.workspace.disk import open_regular, read_regular, regular_status, replace_file
 from harness.workspace.encoding import encode
 from harness.workspace.excerpt import Excerpt, excerpt_of
@@ -111,8 +103,8 @@ class Workspace:
         """Return a resolved path for display: relative to the root if it is inside."""
         return self._path_policy.display(path)
 
-    def for_subagent(self) -> Workspace:
-        """Return the same workspace for another agent, with its own record of files read.
+    def with_own_reads(self) -> Workspace:
+        """Return the same workspace with its own, empty record of files read, as for a subagent.
 
         Write locks and listeners are shared.
         """

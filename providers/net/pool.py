@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from harness.concurrency.cancellation import run_uninterrupted
+from harness.concurrency import run_uninterrupted
 from harness.errors import RequestRejected
 from providers.endpoint import Endpoint
 from providers.net.proxies import Proxy, proxy_for

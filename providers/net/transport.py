@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from harness.concurrency.cancellation import run_cancelled_once, run_uninterrupted, stop_once
+from harness.concurrency import run_cancelled_once, run_uninterrupted, stop_once
 from harness.errors import NetworkError, ProviderError, RequestRejected, StreamError
 from harness.messages import JsonObject, JsonValue
 from providers.endpoint import Endpoint

@@ -14,7 +14,7 @@ from cinch_tui.app.app import CinchApp
 from cinch_tui.screens.picker import Picker
 from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.tool_block import ToolBlock
-from harness.approval.modes import PLAN
+from harness.approval.policy import PLAN
 from harness.messages import new_id, user
 from harness.ports.provider import Model
 from harness.session.store import SessionStore

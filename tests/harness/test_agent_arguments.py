@@ -13,7 +13,7 @@ import pytest
 from fakes.model_server import ModelServer, Reply
 from fakes.simple_tools import SimpleTool
 
-from harness.agent import model_name as model_name
+from harness.agent import arguments
 from harness.agent.agent import Agent
 from harness.errors import ConfigError
 from harness.function_tools.function_tool import tool
@@ -37,12 +37,12 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     info = tmp_path / "site" / "some_package-1.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-package\nVersion: 1\n")
-    [(name, target)] = declared[model_name.GROUP].items()
-    (info / "entry_points.txt").write_text(f"[{model_name.GROUP}]\n{name} = {target}\n")
+    [(name, target)] = declared[arguments.GROUP].items()
+    (info / "entry_points.txt").write_text(f"[{arguments.GROUP}]\n{name} = {target}\n")
     monkeypatch.syspath_prepend(str(info.parent))
-    model_name._connect.cache_clear()
+    arguments._connect.cache_clear()
     yield info
-    model_name._connect.cache_clear()
+    arguments._connect.cache_clear()
 
 
 @pytest.mark.usefixtures("installed")
@@ -67,7 +67,7 @@ def test_unknown_model_name_raises_in_the_constructor() -> None:
 
 def test_name_without_an_installed_provider_package_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
-    model_name._connect.cache_clear()
+    arguments._connect.cache_clear()
 
     with pytest.raises(ConfigError, match=r"install cinch-tui, or pass a model, as in Agent\(connect"):
         Agent("anthropic/claude-sonnet-5-5")

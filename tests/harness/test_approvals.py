@@ -4,7 +4,7 @@ from fakes.family import cast, delegates
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
-from harness.approval.modes import EXECUTE, PLAN
+from harness.approval.policy import EXECUTE, PLAN
 from harness.approval.rules import Grants
 from harness.events import (
     ModeChanged,

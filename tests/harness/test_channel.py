@@ -24,7 +24,7 @@ from harness.events import (
 )
 from harness.messages import ToolResult
 from harness.ports.tool import ToolOutput
-from harness.publishing.channel import Channel
+from harness.publishing import Channel
 from harness.views import TextView
 
 

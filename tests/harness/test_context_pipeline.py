@@ -8,8 +8,8 @@ from fakes.simple_tools import SimpleTool
 from msgspec.structs import replace
 
 from harness.agent.retry import RetryPolicy
+from harness.context.build import to_llm
 from harness.context.policy import ContextPolicy
-from harness.context.source import to_llm
 from harness.errors import Aborted, ContextWindowOverflow, RequestRejected, StreamError
 from harness.events import (
     AgentEnd,

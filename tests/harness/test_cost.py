@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from harness.agent.cost import Ledger, with_price
+from harness.agent.limits import Ledger, with_price
 from harness.messages import Cost, Usage
 from harness.ports.provider import Price
 

@@ -7,7 +7,7 @@ from asyncio.subprocess import PIPE
 
 import pytest
 
-from harness.concurrency.cancellation import end_process
+from harness.concurrency import end_process
 
 OFTEN = 100
 """The race occurs for every fourth process that is killed while it exits."""

@@ -113,7 +113,7 @@ async def test_restored_file_has_to_be_read_again(root: Path, workspace: Workspa
     (root / "a.txt").write_text("now\n")
     await workspace.read("a.txt")
 
-    await workspace.for_subagent().restore("a.txt", b"before\n", now=digest(b"now\n"))
+    await workspace.with_own_reads().restore("a.txt", b"before\n", now=digest(b"now\n"))
 
     with pytest.raises((FileChanged, FileNotRead)):
         await workspace.write("a.txt", "mine\n")

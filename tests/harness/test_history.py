@@ -6,7 +6,7 @@ from harness.context.history import History
 from harness.deltas import BlockDelta
 from harness.events import MessageUpdate, Notice
 from harness.messages import AssistantMessage, CustomMessage, Text, ToolCall, ToolResult, user
-from harness.publishing.channel import Channel
+from harness.publishing import Channel
 
 
 def asking(*ids: str) -> AssistantMessage:

@@ -20,9 +20,8 @@ from harness.errors import ConfigError, FileNotRead, ModelOverloaded
 from harness.events import BranchEvent, Event, Notice, ParallelEnd, RequestStart
 from harness.execution.context import Execution
 from harness.messages import AssistantMessage, JsonObject, Message, ToolResult, Usage, UserMessage
-from harness.parallel.judge import LlmJudge
 from harness.parallel.run import ParallelVariant, run_parallel
-from harness.parallel.selection import Transparent
+from harness.parallel.selection import LlmJudge, Transparent
 from harness.ports.hooks import Hooks
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.session.resume import load_session

@@ -11,19 +11,19 @@ from harness.agent.result import AgentResult
 from harness.agent.retry import RetryPolicy
 from harness.errors import ConfigError, ModelThrottled
 from harness.messages import AssistantMessage, Message, ModelSpec, StopReason, Text, Usage, user
-from harness.parallel.judge import LlmJudge, named_number
-from harness.parallel.selection import Elaborate, Outcome, PickFirst, Strategy, TokenEfficient, Transparent
-from harness.parallel.shortening import (
-    MIN_CHARS,
-    Reading,
-    fair_share,
-    first_and_last_paragraph,
+from harness.parallel.selection import (
+    Elaborate,
+    LlmJudge,
+    Outcome,
+    PickFirst,
+    Strategy,
+    TokenEfficient,
+    Transparent,
     fitted,
-    last_lines,
-    middle_cut,
-    shortened,
+    named_number,
 )
 from harness.ports.provider import Model, ModelInfo, Price, StaticModelInfo
+from harness.truncation import MIN_CHARS, cut_middle, fair_share, first_and_last_paragraph, last_lines, shorten
 from providers.demo import Break, Reply, Say, scripted
 from providers.demo.provider import DemoProvider
 
@@ -196,7 +196,7 @@ async def test_overflow_after_truncation_is_reported():
 
 @given(TEXTS, ROOMS)
 def test_truncated_text_is_never_longer_and_fits_or_is_minimal(text: str, room: int):
-    short = shortened(text, room)
+    short = shorten(text, room)
 
     assert len(short) <= len(text)
     assert len(short) <= max(room, MIN_CHARS)
@@ -206,7 +206,7 @@ def test_truncated_text_is_never_longer_and_fits_or_is_minimal(text: str, room: 
 def test_less_space_never_gives_a_longer_text(text: str, one: int, other: int):
     less, more = sorted((one, other))
 
-    assert len(shortened(text, less)) <= len(shortened(text, more))
+    assert len(shorten(text, less)) <= len(shorten(text, more))
 
 
 @given(TEXTS, ROOMS)
@@ -214,30 +214,27 @@ def test_each_truncation_step_is_at_most_as_long_as_the_previous(text: str, room
     lines = last_lines(text)
     ends = first_and_last_paragraph(lines)
 
-    assert len(text) >= len(lines) >= len(ends) >= len(middle_cut(ends, max(0, room)))
+    assert len(text) >= len(lines) >= len(ends) >= len(cut_middle(ends, max(0, room), lambda gone: f"[{gone} missing]"))
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4), TEXTS, ROOMS)
 def test_judge_prompt_fits_or_has_minimal_texts(outputs: list[str], context: str, room: int):
-    reading = Reading(context, tuple(outputs))
+    _, *answers = short = fitted(context, outputs, room)
 
-    short = fitted(reading, room)
-
-    assert short.length <= reading.length
-    assert [len(each) <= len(was) for each, was in zip(short.outputs, outputs, strict=True)] == [True] * len(outputs)
-    assert short.length <= room or all(len(each) <= MIN_CHARS or len(each) <= room for each in short.outputs)
-    assert short.length <= max(room, 0) + MIN_CHARS * (len(outputs) + 1)
+    length = sum(map(len, short))
+    assert length <= len(context) + sum(map(len, outputs))
+    assert [len(each) <= len(was) for each, was in zip(answers, outputs, strict=True)] == [True] * len(outputs)
+    assert length <= room or all(len(each) <= MIN_CHARS or len(each) <= room for each in answers)
+    assert length <= max(room, 0) + MIN_CHARS * (len(outputs) + 1)
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4), TEXTS, ROOMS)
 def test_answers_stay_complete_while_the_conversation_can_shrink(outputs: list[str], context: str, room: int):
-    reading = Reading(context, tuple(outputs))
-
-    short = fitted(reading, room)
+    short = fitted(context, outputs, room)
 
     if sum(map(len, outputs)) + min(len(context), MIN_CHARS) <= room:
-        assert short.outputs == reading.outputs
-        assert short.length <= room
+        assert short[1:] == outputs
+        assert sum(map(len, short)) <= room
 
 
 @given(st.lists(st.integers(0, 500), max_size=6), st.integers(0, 2_000))
@@ -255,4 +252,4 @@ def test_truncation_keeps_the_start_and_the_end():
 
     assert last_lines(lines).splitlines()[:2] == ["[… 20 lines before]", "line 20"]
     assert first_and_last_paragraph(paragraphs) == "first " * 10 + "\n\n[… 2 paragraphs]\n\nlast"
-    assert middle_cut("a" * 500 + "z" * 500, 239) == "a" * 103 + "\n[… cut from 1,000 characters …]\n" + "z" * 103
+    assert shorten("a" * 500 + "z" * 500, 239) == "a" * 103 + "\n[… cut from 1,000 characters …]\n" + "z" * 103

@@ -10,7 +10,7 @@ from fakes.simple_tools import SimpleTool
 from harness.agent.limits import Limits
 from harness.agent.options import Subagents
 from harness.agent.policies import Budget, LoopDetection
-from harness.agent.subagents.inherited import InheritedHooks
+from harness.agent.subagents.limits import InheritedHooks
 from harness.events import CompactionEnd, LimitReached, RequestStart, UsageUpdate
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput

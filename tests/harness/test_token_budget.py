@@ -17,12 +17,12 @@ async def test_reserved_tokens_are_used_and_the_rest_released():
     budget = TokenBudget(100)
 
     share = await taken(budget, 60)
-    assert (budget.used, budget.held, budget.left) == (0, 60, 40)
+    assert (budget.used, budget.reserved, budget.left) == (0, 60, 40)
     share.use(10)
-    assert (budget.used, budget.held, budget.left) == (10, 50, 40)
+    assert (budget.used, budget.reserved, budget.left) == (10, 50, 40)
     share.close()
 
-    assert (budget.used, budget.held, budget.left) == (10, 0, 90)
+    assert (budget.used, budget.reserved, budget.left) == (10, 0, 90)
 
 
 async def test_overuse_leaves_less_for_the_others():
@@ -32,7 +32,7 @@ async def test_overuse_leaves_less_for_the_others():
     share.use(70)
     share.close()
 
-    assert (budget.used, budget.held, budget.left) == (70, 0, 30)
+    assert (budget.used, budget.reserved, budget.left) == (70, 0, 30)
 
 
 async def test_partial_reservation_is_granted_when_less_is_left():
@@ -40,7 +40,7 @@ async def test_partial_reservation_is_granted_when_less_is_left():
 
     share = await taken(budget, 500)
 
-    assert budget.held == 100
+    assert budget.reserved == 100
     share.close()
     assert budget.left == 100
 
@@ -61,7 +61,7 @@ async def test_waiting_reservation_gets_released_tokens():
     share.close()
 
     assert await third is not None
-    assert budget.held == 60
+    assert budget.reserved == 60
 
 
 async def test_exhausted_budget_grants_nothing():
@@ -83,7 +83,7 @@ async def test_non_waiting_reservation_starts_empty_when_all_tokens_are_reserved
     share = await taken(budget, 50, waits=False)
 
     share.use(30)
-    assert (budget.used, budget.held, budget.left) == (30, 100, 0)
+    assert (budget.used, budget.reserved, budget.left) == (30, 100, 0)
 
 
 async def test_unlimited_budget_is_never_exhausted():

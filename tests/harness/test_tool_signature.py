@@ -247,3 +247,16 @@ def only_arguments(a: int) -> None:
 
 def test_docstring_of_arguments_alone_gives_no_description():
     assert tool(only_arguments).description == "Only arguments."
+
+
+def malformed(a: int) -> None:
+    """Does it.
+
+    Args:
+        a The colon is missing.
+    """
+
+
+def test_malformed_section_keeps_the_description():
+    assert tool(malformed).description == "Does it."
+    assert "description" not in properties(tool(malformed))["a"]

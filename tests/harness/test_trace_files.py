@@ -14,9 +14,9 @@ from harness.codec import decode, encode
 from harness.errors import SessionError, SessionLocked, SessionMissing
 from harness.events import AgentEnd, AgentStart, Continuation, Notice
 from harness.messages import CustomMessage, ModelSpec, Usage, user
-from harness.tracing.files import TraceFiles
 from harness.tracing.recorder import TraceRecorder
 from harness.tracing.records import ChildRunRef, ParallelGroup, RunTrace, SessionTrace, SpawnRef
+from harness.tracing.store import TraceFiles
 
 LOOP = RunTrace(
     run_id="s.c.1",

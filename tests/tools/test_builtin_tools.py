@@ -5,7 +5,7 @@ import sys
 from ast import literal_eval
 from pathlib import Path
 
-from harness.approval.modes import EXECUTE, PLAN, tools_of
+from harness.approval.policy import EXECUTE, PLAN, tools_of
 from tools import builtin_tools, load
 from tools.builtin import CLASSES, MANIFEST, create_tool, manifest_text
 from tools.read import ReadTool

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 
 from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, rank
-from harness.concurrency.cancellation import end_process
+from harness.concurrency import end_process
 from harness.errors import NotAFile
 from harness.workspace.disk import is_there
 

@@ -1,13 +1,17 @@
-"""Limits that all subagents of a run share: concurrency, tokens, and one question to the user at a time."""
+"""Limits of subagents: concurrency, tokens, one question to the user at a time, and the hooks of their parent."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from types import TracebackType
 
+from harness.agent.limits import is_reached
 from harness.agent.options import Subagents
+from harness.agent.run_state import Run
+from harness.messages import AssistantMessage, Message
+from harness.ports.hooks import Hooks, Stop
 
 SPENT = "The token budget of the subagents is spent."
 
@@ -28,12 +32,12 @@ class ConcurrencySlot:
 
     def __init__(self, semaphore: asyncio.Semaphore) -> None:
         self._semaphore = semaphore
-        self._is_held = False
+        self._is_acquired = False
         self._waits = 0
 
     async def __aenter__(self) -> ConcurrencySlot:
         await self._semaphore.acquire()
-        self._is_held = True
+        self._is_acquired = True
         return self
 
     async def __aexit__(
@@ -58,14 +62,14 @@ class ConcurrencySlot:
     async def _reacquire(self) -> None:
         await self._semaphore.acquire()
         # Meanwhile the slot may have been released or acquired by another task of the owner.
-        if self._waits or self._is_held:
+        if self._waits or self._is_acquired:
             self._semaphore.release()
         else:
-            self._is_held = True
+            self._is_acquired = True
 
     def _release(self) -> None:
-        if self._is_held:
-            self._is_held = False
+        if self._is_acquired:
+            self._is_acquired = False
             self._semaphore.release()
 
 
@@ -77,27 +81,18 @@ class TokenBudget:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._used = 0
-        self._held = 0
+        self.used = 0
+        self.reserved = 0
         self._returned = asyncio.Event()
-
-    @property
-    def used(self) -> int:
-        return self._used
-
-    @property
-    def held(self) -> int:
-        """Tokens that are reserved and not used."""
-        return self._held
 
     @property
     def left(self) -> int:
         """Tokens that are neither used nor reserved."""
-        return max(0, self.limit - self._used - self._held)
+        return max(0, self.limit - self.used - self.reserved)
 
     @property
     def is_spent(self) -> bool:
-        return 0 < self.limit <= self._used
+        return is_reached(self.limit, self.used)
 
     async def acquire(self, tokens: int, *, waits: bool) -> TokenReservation | None:
         """Reserve tokens, fewer if not enough are left; None if the budget is spent.
@@ -107,39 +102,75 @@ class TokenBudget:
         """
         if not self.limit:
             return TokenReservation(self, 0)
-        while waits and self._held and self.left < tokens:
+        while waits and self.reserved and self.left < tokens:
             self._returned.clear()
             await self._returned.wait()
         if self.is_spent:
             return None
         tokens = min(tokens, self.left)
-        self._held += tokens
+        self.reserved += tokens
         return TokenReservation(self, tokens)
 
     def count(self, used: int, returned: int) -> None:
         """Count used tokens, and tokens that are no longer reserved."""
-        self._used += used
-        self._held -= returned
+        self.used += used
+        self.reserved -= returned
         self._returned.set()
 
 
-class TokenReservation:
-    """Tokens reserved by one subagent. It may use more, which leaves less for the others."""
+class TokenReservation(Hooks):
+    """Tokens reserved by one subagent, as a hook that counts its tokens and stops it once the shared budget is spent.
+
+    It may use more than it reserved, which leaves less for the others.
+    """
 
     def __init__(self, budget: TokenBudget, tokens: int) -> None:
-        self._budget = budget
-        self._held = tokens
+        self.budget = budget
+        self._reserved = tokens
 
-    @property
-    def budget(self) -> TokenBudget:
-        return self._budget
+    async def after_model(self, reply: AssistantMessage) -> None:
+        self.use(reply.usage.context)
+
+    async def before_turn(self, messages: Sequence[Message], turn: int) -> Stop | None:
+        return Stop(SPENT) if turn > 1 and self.budget.is_spent else None
 
     def use(self, tokens: int) -> None:
-        returned = min(tokens, self._held)
-        self._held -= returned
-        self._budget.count(tokens, returned)
+        returned = min(tokens, self._reserved)
+        self._reserved -= returned
+        self.budget.count(tokens, returned)
 
     def close(self) -> None:
         """Return the tokens that were not used."""
-        returned, self._held = self._held, 0
-        self._budget.count(0, returned)
+        returned, self._reserved = self._reserved, 0
+        self.budget.count(0, returned)
+
+
+FORWARDED = (
+    "before_turn",
+    "before_model",
+    "after_model",
+    "before_tool",
+    "after_tool",
+    "before_update",
+    "after_update",
+    "on_error",
+)
+
+
+class InheritedHooks(Hooks):
+    """Applies a hook to the turns, requests and calls of a subagent, so that it cannot do what its parent may not.
+
+    The start and end of the loop and the end of a turn are reported for the parent only.
+    """
+
+    def __init__(self, hooks: Hooks) -> None:
+        self.counts_cost = hooks.counts_cost
+        for name in FORWARDED:
+            setattr(self, name, getattr(hooks, name))
+
+
+def inherited(run: Run, reservation: TokenReservation) -> list[Hooks]:
+    """Return the hooks of a subagent. Hooks with counts apply twice: with the parent's count, and with a new one."""
+    parents = [InheritedHooks(hook) for hook in run.hooks.hooks if not isinstance(hook, TokenReservation)]
+    own = [hook for hook in run.options.hooks if hook.for_run() is not hook]
+    return [*parents, *own, *([reservation] if reservation.budget.limit else [])]

@@ -13,26 +13,23 @@ from msgspec.structs import replace
 from harness.agent.identity import Identity
 from harness.agent.limits import Limits
 from harness.agent.options import AgentOptions
-from harness.agent.prompt import Prompt
 from harness.agent.result import AgentResult
-from harness.agent.run import Run, State
+from harness.agent.run_state import Run, RunRequest, State
 from harness.agent.subagents.agent_tool import SubAgentTool
-from harness.agent.subagents.inherited import inherited
-from harness.agent.subagents.limits import SPENT, ConcurrencySlot, SharedLimits, TokenReservation
-from harness.agent.subagents.outcome import outcome, stopped
-from harness.agent.subagents.relay import Relay
+from harness.agent.subagents.limits import SPENT, ConcurrencySlot, SharedLimits, TokenReservation, inherited
+from harness.agent.subagents.reporting import Relay, outcome, stopped
 from harness.approval.interactions import AttributedInteraction, SharedInteraction
-from harness.approval.modes import SUBMIT_PLAN, Planning, tools_of
+from harness.approval.policy import SUBMIT_PLAN, Planning, tools_of
 from harness.context.history import History
 from harness.context.tokens import estimate_overhead, estimate_text
 from harness.events import Event, TurnStart
 from harness.inbox import Inbox
 from harness.instructions.prompts import prompt_text
 from harness.jobs import Jobs
-from harness.messages import new_id
+from harness.messages import new_id, user
 from harness.ports.provider import Model
 from harness.ports.tool import Delegate, Role, SubagentTask, Tool, ToolOutput, specs_of
-from harness.publishing.bus import Subscriber
+from harness.publishing import Subscriber
 from harness.views import TextView
 
 DELEGATE = "delegate_sub_agent"
@@ -72,8 +69,8 @@ class Subagent(Protocol):
         """Call `subscriber` with every event."""
         ...
 
-    async def prompt(self, prompt: Prompt) -> AgentResult:
-        """Send a prompt and wait for the run to end."""
+    async def run(self, request: RunRequest) -> AgentResult:
+        """Execute a run."""
         ...
 
 
@@ -134,7 +131,7 @@ class Spawner:
         who, limit = _who(delegation), self._limits.limits.result_chars
         delegation.on_interrupt(lambda: stopped(child.identity, child.history.messages, who, limit))
         try:
-            result = await child.prompt(delegation.task)
+            result = await child.run(RunRequest((user(delegation.task),), trigger="subagent"))
         finally:
             left = child.jobs.transfer_to(self._run.state.jobs)
         return outcome(child.identity, result, who, limit, left)
@@ -144,7 +141,7 @@ class Spawner:
         tools = [tool for tool in self._tools(role) if not delegation.tools or tool.name in delegation.tools]
         options = replace(
             run.options,
-            workspace=run.workspace.for_subagent(),
+            workspace=run.workspace.with_own_reads(),
             user=AttributedInteraction(run.user, _who(delegation)),
             limits=Limits(max_turns=self._turns(delegation)),
             # The planning phase is its caller's; its own turns are limited above.
@@ -170,7 +167,6 @@ class Spawner:
             child.state.max_tokens = run.state.max_tokens
             child.state.budget = run.state.budget
         child.identity.parent_run_id = run.bus.run_id
-        child.identity.origin = "subagent"
         return child
 
     def _restrict_tools(self, state: State, event: Event) -> None:

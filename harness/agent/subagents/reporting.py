@@ -1,18 +1,65 @@
-"""Result of a subagent: its last message, truncated, with its details."""
+"""Reports of a subagent to its parent: its events, and the result of the delegating call."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from harness.agent.identity import Identity
 from harness.agent.result import AgentResult
-from harness.execution.spill import HEAD, at_line_ends
+from harness.events import (
+    AgentStart,
+    Event,
+    MessageUpdate,
+    SubagentEvent,
+    ToolApprovalRequested,
+    ToolExecutionStart,
+    TurnStart,
+)
 from harness.jobs import BACKGROUND_HINT, Job
 from harness.messages import AssistantMessage, JsonObject, Message, Text
-from harness.ports.tool import ToolOutput
+from harness.ports.tool import SubagentTask, ToolOutput
+from harness.publishing import Bus
+from harness.truncation import truncate
 from harness.views import TextView
+
+STEPS_SHOWN = 10
+
+
+class Relay:
+    """Subscriber that publishes each event on the parent's bus and shows the latest steps to the user.
+
+    Streamed deltas are left out unless `deltas` is set, because they would double the cost of every token.
+    """
+
+    def __init__(self, bus: Bus, delegation: SubagentTask, *, deltas: bool) -> None:
+        self._bus = bus
+        self._delegation = delegation
+        self._left_out = () if deltas else (MessageUpdate,)
+        self._turn = 0
+        self._steps: deque[str] = deque(maxlen=STEPS_SHOWN)
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, self._left_out):
+            return
+        self._bus.publish(SubagentEvent(call_id=self._delegation.call_id, event=event))
+        match event:
+            case AgentStart():
+                self._show("started")
+            case TurnStart():
+                self._turn += 1
+            case ToolApprovalRequested(call=call):
+                self._show(f"turn {self._turn}: {call.name} needs approval")
+            case ToolExecutionStart(label=label, summary=summary):
+                self._show(f"turn {self._turn}: {label} {summary}".rstrip())
+            case _:
+                pass
+
+    def _show(self, step: str) -> None:
+        self._steps.append(step)
+        self._delegation.update(TextView("\n".join(self._steps)))
 
 
 def outcome(identity: Identity, result: AgentResult, who: str, limit: int, left: Sequence[Job] = ()) -> ToolOutput:
@@ -49,12 +96,9 @@ def stopped(identity: Identity, messages: Sequence[Message], who: str, limit: in
 
 def clipped(text: str, limit: int) -> str:
     """Truncate a text to `limit` characters in the middle, with a note on how much is missing."""
-    if limit <= 0 or len(text) <= limit:
-        return text
-    room = int(limit * HEAD)
-    head, tail = at_line_ends(text[:room], text[len(text) - (limit - room) :])
-    missing = len(text) - len(head) - len(tail)
-    return f"{head.rstrip()}\n[clipped: {missing:,} of {len(text):,} characters are left out here]\n{tail}"
+    return truncate(
+        text, limit, lambda missing: f"[clipped: {missing:,} of {len(text):,} characters are left out here]"
+    )
 
 
 def _problem(result: AgentResult) -> str:

@@ -7,17 +7,15 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from harness.agent.cost import Ledger
-from harness.agent.limits import Meter
+from harness.agent.limits import Ledger, Meter
 from harness.agent.options import AgentOptions
 from harness.agent.reply import ReplyBuilder
 from harness.agent.retry import RetryPolicy
-from harness.approval.modes import Mode, tools_of
-from harness.approval.policy import ApprovalMode, Permissions
+from harness.approval.policy import ApprovalMode, Mode, Permissions, tools_of
 from harness.approval.rules import Grants
-from harness.concurrency.interruptible_wait import InterruptibleWait
+from harness.concurrency import InterruptibleWait
+from harness.context.build import ContextProgress
 from harness.context.history import History
-from harness.context.source import ContextProgress
 from harness.errors import ProviderError
 from harness.events import Continuation, RunConfig, TurnTrigger
 from harness.execution.cache import ResultCache
@@ -29,7 +27,7 @@ from harness.ports.hooks import HookChain
 from harness.ports.interaction import UserInteraction
 from harness.ports.provider import Model, ModelInfo, OutputSchema, known_model_info
 from harness.ports.tool import Delegate, Tool
-from harness.publishing.bus import Bus
+from harness.publishing import Bus
 from harness.workspace.workspace import Workspace
 
 

@@ -1,4 +1,4 @@
-"""AgentCore: state of an agent, its queues and subscribers, and how a run is started and stopped."""
+"""AgentBase: state of an agent, its queues and subscribers, and how a run is started and stopped."""
 
 from __future__ import annotations
 
@@ -7,39 +7,34 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from harness.agent.arguments import Prompt, ToolLike, model_of, tool_list, user_messages
 from harness.agent.identity import Identity
 from harness.agent.limits import Meter
-from harness.agent.model_name import model_of
 from harness.agent.options import AgentOptions
-from harness.agent.prompt import Prompt, user_messages
 from harness.agent.result import AgentResult
-from harness.agent.run import Initial, Run, RunRequest, State
 from harness.agent.run_lifecycle import RunLifecycle
-from harness.agent.subagents.spawn import SpawnContext, Subagent, with_delegate
+from harness.agent.run_state import Initial, Run, RunRequest, State
+from harness.agent.subagents.spawn import SpawnContext, with_delegate
 from harness.approval.pending import PendingRequests
 from harness.approval.policy import Permissions
 from harness.approval.rules import Grants
-from harness.concurrency.blocking import run_blocking
-from harness.concurrency.threads import Flag
+from harness.concurrency import Flag, run_blocking
 from harness.context.history import History
 from harness.errors import AlreadyRunning
 from harness.events import Event, Notice
 from harness.execution.cache import ResultCache
-from harness.function_tools.tool_list import ToolLike, tool_list
 from harness.inbox import Inbox
 from harness.jobs import Jobs
-from harness.messages import AssistantMessage, Message, Text, UserMessage, new_id
+from harness.messages import AssistantMessage, Message, UserMessage, new_id, synthetic
 from harness.ports.hooks import HookChain
 from harness.ports.provider import Model
-from harness.ports.tool import Tool
-from harness.publishing.bus import Bus, Subscriber
-from harness.publishing.channel import Listener
+from harness.publishing import Bus, Listener, Subscriber
 from harness.workspace.workspace import Workspace
 
 T = TypeVar("T")
 
 
-class AgentCore:
+class AgentBase:
     """Base class of `Agent`; use that."""
 
     def __init__(
@@ -217,7 +212,7 @@ class AgentCore:
 
     def add_reminder(self, text: str) -> None:
         """Add a synthetic message before the next reply. It starts no run."""
-        self.inbox.reminders.put(UserMessage((Text(text),), synthetic=True))
+        self.inbox.reminders.put(synthetic(text))
 
     async def close(self) -> None:
         """Abort the run, stop background jobs, close connections and end all event streams."""
@@ -281,9 +276,4 @@ class AgentCore:
             request=request,
             start_index=len(self.history),
         )
-        return with_delegate(run, self.spawn_context, self._make_subagent)
-
-    def _make_subagent(
-        self, model: Model, tools: Sequence[Tool], system_prompt: str, options: AgentOptions
-    ) -> Subagent:
-        raise NotImplementedError
+        return with_delegate(run, self.spawn_context, AgentBase)

@@ -1,1 +1,0 @@
-"""Threads, cancellation and interruptible waits."""

@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT))
 
 from cinch_tui.commands.builtin import builtin_commands, installed_groups  # noqa: E402  the path comes first
 from cinch_tui.commands.registry import Command  # noqa: E402
-from cinch_tui.config.names import Key, keys, open_tables  # noqa: E402
+from cinch_tui.config.names import SettingKey, keys, open_tables  # noqa: E402
 from cinch_tui.config.store import shown_value  # noqa: E402
 from cinch_tui.keybindings.table import KEYS, PLACES  # noqa: E402
 from cinch_tui.keybindings.user_keys import rows_of  # noqa: E402
@@ -62,7 +62,7 @@ def _settings() -> Iterator[str]:
         yield f"```toml\n[{table}]\n{example}\n```\n"
 
 
-def _setting_row(setting: Key) -> tuple[str, ...]:
+def _setting_row(setting: SettingKey) -> tuple[str, ...]:
     default = f"`{shown_value(setting.default)}`"
     return f"`{setting.name.partition('.')[2]}`", default, setting.doc, UNTRUSTED[setting.guard]
 

@@ -12,6 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import DecodeError, ValidationError
+from msgspec.json import decode
+
 from cinch_tui.config.paths import Paths
 from cinch_tui.config.private_file import write_private
 from harness.errors import ConfigError
@@ -119,16 +122,15 @@ class KeyStore:
 
 def _read(file: Path) -> dict[str, str]:
     try:
-        data: object = json.loads(file.read_text(encoding="utf-8"))
+        return decode(file.read_bytes(), type=dict[str, str])
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
+    except ValidationError as error:
+        raise ConfigError(f"{file}: must be an object of provider names and keys") from error
+    except (DecodeError, ValueError) as error:
         raise ConfigError(f"{file}: is not valid JSON; fix or delete it, then enter your keys again") from error
-    if not isinstance(data, dict):
-        raise ConfigError(f"{file}: must be an object of provider names and keys")
-    return {str(name): str(key) for name, key in data.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] converted to strings here
 
 
 def _attempt(work: Callable[[], T], results: list[T]) -> None:

@@ -10,9 +10,11 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct
+from msgspec.json import decode
 
 from cinch_tui.config.private_file import write_private
 from harness.errors import ConfigError, NotAFile
@@ -31,7 +33,7 @@ ASSIGNMENT = re.compile(rf"^\s*({DOTTED})\s*=\s*(.*)")
 TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)")
 
 
-class Entry(Struct, frozen=True):
+class ConfigEntry(Struct, frozen=True):
     """A value of a file with its line number."""
 
     value: object
@@ -45,7 +47,7 @@ class ConfigFile(Struct, frozen=True):
     text: str
     """The content; trust in a project file applies to exactly this text."""
 
-    entries: dict[str, Entry]
+    entries: dict[str, ConfigEntry]
     """Values by dotted name."""
 
 
@@ -76,7 +78,7 @@ def read_config_file(path: Path) -> ConfigFile:
     if not _is_shallow(data):
         raise ConfigError(f"{path}: is nested too deeply")
     lines = _lines_of_keys(text)
-    entries = {name: Entry(value, _line_of(name, lines)) for name, value in flatten(data)}
+    entries = {name: ConfigEntry(value, _line_of(name, lines)) for name, value in flatten(data)}
     return ConfigFile(path, text, entries)
 
 
@@ -169,12 +171,10 @@ class TrustStore:
         write_private(self._path, json.dumps(known, indent=2) + "\n")
 
     def _read(self) -> dict[str, str]:
-        try:
-            known: object = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            # With an unreadable store nothing is trusted.
-            return {}
-        return {str(place): str(digest) for place, digest in known.items()} if isinstance(known, dict) else {}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] converted to strings here
+        # With an unreadable store nothing is trusted.
+        with suppress(OSError, ValueError, DecodeError):
+            return decode(self._path.read_bytes(), type=dict[str, str])
+        return {}
 
 
 def _place(file: ConfigFile) -> str:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from cinch_tui.config.names import RENAMED, Key, build, find_key, keys, variable_of
+from cinch_tui.config.names import RENAMED, SettingKey, build, find_key, keys, variable_of
 from cinch_tui.config.settings import Settings, Value
 from cinch_tui.fuzzy_match import did_you_mean
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
-    from cinch_tui.config.file import ConfigFile, Entry
+    from cinch_tui.config.file import ConfigEntry, ConfigFile
 
 Layer: TypeAlias = Literal["file", "project", "environment", "flag"]
 
@@ -154,7 +154,7 @@ class _Layers:
         self.warnings: list[str] = []
         self._environ = environ
 
-    def put(self, key: Key, value: Value, origin: Origin) -> None:
+    def put(self, key: SettingKey, value: Value, origin: Origin) -> None:
         below = self.values.get(key.name, key.default)
         # An `allow` entry of the user's file stays when a flag adds another.
         self.values[key.name] = below + value if isinstance(value, tuple) and isinstance(below, tuple) else value
@@ -214,7 +214,7 @@ class _Layers:
             else:
                 self.warnings.append(f"unknown environment variable {variable}{did_you_mean(variable, known)}")
 
-    def _add_variable(self, variable: str, key: Key) -> None:
+    def _add_variable(self, variable: str, key: SettingKey) -> None:
         text = self._environ[variable]
         try:
             value = key.parse(text)
@@ -222,7 +222,7 @@ class _Layers:
             raise ConfigError(f"environment variable {variable} {error}, not {text!r}") from error
         self.put(key, value, Origin(text, variable, "environment"))
 
-    def _checked(self, key: Key, entry: Entry, place: str) -> Value:
+    def _checked(self, key: SettingKey, entry: ConfigEntry, place: str) -> Value:
         try:
             value = expand_variables(entry.value, self._environ)
             # `${TURNS}` can only be written as a string, whatever the type of the key.

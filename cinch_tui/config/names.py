@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from math import isfinite
 from operator import attrgetter
 from typing import Literal, get_args, get_origin, get_type_hints
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
 from cinch_tui.config.settings import Guard, OpenTable, Setting, Settings, Value
 
 
-class Key(Struct, frozen=True):
+class SettingKey(Struct, frozen=True):
     """One setting."""
 
     name: str
     """Dotted name, such as `limits.max_turns`."""
 
-    kind: type
+    kind: type[str | int | float | bool | tuple[str, ...]]
     default: Value
     doc: str
     guard: Guard
@@ -71,14 +72,11 @@ class Key(Struct, frozen=True):
                 return _is_as_strict(value, below)
 
     def _of_kind(self, value: object) -> Value:
-        if self.kind is tuple:
-            return _texts(value)
-        if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
-            return float(value)
         # NaN and infinity would defeat comparisons with a limit.
-        is_odd = isinstance(value, float) and not isfinite(value)
-        if isinstance(value, str | int | float | bool) and type(value) is self.kind and not is_odd:
-            return value
+        with suppress(ValidationError):
+            checked = convert(value, tuple[str, ...]) if self.kind is tuple else convert(value, self.kind)
+            if not isinstance(checked, float) or isfinite(checked):
+                return checked
         raise ValueError(f"must be {KIND_NAMES[self.kind]}")
 
 
@@ -154,7 +152,7 @@ def effect_time(name: str) -> str:
 
 
 @cache
-def keys() -> dict[str, Key]:
+def keys() -> dict[str, SettingKey]:
     """Return every key, in the order of the example file."""
     groups = {table: group for table, group in get_type_hints(Settings).items() if table not in open_tables()}
     return {key.name: key for table, group in groups.items() for key in _keys_of(table, group)}
@@ -167,11 +165,11 @@ def open_tables() -> dict[str, OpenTable]:
     return {name: table for name, hint in hints.items() for table in get_args(hint) if isinstance(table, OpenTable)}
 
 
-def find_key(name: str) -> Key | None:
+def find_key(name: str) -> SettingKey | None:
     """Return the key of that name, also one in an open table."""
     table, _, rest = name.partition(".")
     if rest and table in open_tables():
-        return Key(name, str, "", open_tables()[table].doc, "held")
+        return SettingKey(name, str, "", open_tables()[table].doc, "held")
     return keys().get(name)
 
 
@@ -197,14 +195,14 @@ def value_of(settings: Settings, name: str) -> Value:
     return found
 
 
-def _keys_of(table: str, group: type) -> Iterator[Key]:
+def _keys_of(table: str, group: type) -> Iterator[SettingKey]:
     defaults = group()
     for name, annotated in get_type_hints(group, include_extras=True).items():
         hint, setting = get_args(annotated)
         assert isinstance(setting, Setting)
         origin = get_origin(hint)
         kind = str if origin is Literal else origin or hint
-        yield Key(
+        yield SettingKey(
             f"{table}.{name}",
             kind,
             getattr(defaults, name),
@@ -242,11 +240,3 @@ def _parsed(kind: type, text: str) -> object:
         except ValueError:
             return text
     return text
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    items: tuple[object, ...] = tuple(value) if isinstance(value, list | tuple) else ()  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] each item is checked below
-    texts = tuple(item for item in items if isinstance(item, str))
-    if not isinstance(value, list | tuple) or len(texts) != len(items):
-        raise ValueError("must be a list of texts")
-    return texts

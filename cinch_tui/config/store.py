@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from cinch_tui.config.edit import drop_from_file, set_in_file, toml_of
 from cinch_tui.config.file import read_config_file
 from cinch_tui.config.layers import Config, Layer, Origin, Sources, expand_variables, load_config, must_be_read
-from cinch_tui.config.names import RENAMED, Key, keys, open_tables, value_of
+from cinch_tui.config.names import RENAMED, SettingKey, keys, open_tables, value_of
 from cinch_tui.config.settings import Settings, Value
 
 USER_INFO = re.compile(r"://[^/@\s]*@")
@@ -29,7 +29,7 @@ _NAMES: dict[Layer, str] = {"file": "yours", "project": "project", "environment"
 class SettingState(Struct, frozen=True):
     """Values of one setting in the different layers."""
 
-    key: Key
+    key: SettingKey
     effective: object
     """The value in effect, as written."""
 
@@ -119,7 +119,7 @@ class SettingStore:
             config.settings, tuple(_state(key, config, user_values) for key in keys().values()), config.notices
         )
 
-    def set(self, key: Key, text: str) -> None:
+    def set(self, key: SettingKey, text: str) -> None:
         """Write a typed value to the user's file.
 
         Raises:
@@ -128,7 +128,7 @@ class SettingStore:
         """
         set_in_file(self.sources.user_file, key.name, self._checked(key, text))
 
-    def reset(self, key: Key) -> None:
+    def reset(self, key: SettingKey) -> None:
         """Remove a setting from the user's file.
 
         Raises:
@@ -137,7 +137,7 @@ class SettingStore:
         if must_be_read(self.sources.user_file):
             drop_from_file(self.sources.user_file, key.name)
 
-    def _checked(self, key: Key, text: str) -> Value:
+    def _checked(self, key: SettingKey, text: str) -> Value:
         typed = _typed(key, text)
         expanded = expand_variables(typed, self.sources.environ)
         value = key.parse(expanded) if isinstance(expanded, str) else key.check(expanded)
@@ -147,7 +147,7 @@ class SettingStore:
         return text.strip() if isinstance(typed, str) else tuple(map(str, typed))
 
 
-def _state(key: Key, config: Config, user_values: Mapping[str, object]) -> SettingState:
+def _state(key: SettingKey, config: Config, user_values: Mapping[str, object]) -> SettingState:
     origin = config.origins.get(key.name)
     effective: object = value_of(config.settings, key.name)
     if origin is not None and key.kind is not tuple:
@@ -155,7 +155,7 @@ def _state(key: Key, config: Config, user_values: Mapping[str, object]) -> Setti
     return SettingState(key, effective, origin, user_values.get(key.name), key.name in config.held_back)
 
 
-def _typed(key: Key, text: str) -> str | list[object]:
+def _typed(key: SettingKey, text: str) -> str | list[object]:
     """Parse the items of a list, separated by commas or written as TOML; return other text unchanged."""
     if key.kind is not tuple:
         return text
@@ -185,7 +185,7 @@ def example_text(*, commented: bool = False) -> str:
     """Return every key with its default and description; `commented`: commented out, as a new user file."""
     mark = "# " if commented else ""
 
-    def lines(key: Key) -> tuple[str, ...]:
+    def lines(key: SettingKey) -> tuple[str, ...]:
         return (f"# {key.doc}", mark + _assignment(key, key.default))
 
     opened = "".join(f"\n[{name}]\n# {doc}\n# {example}\n" for name, (doc, example) in open_tables().items())
@@ -195,7 +195,7 @@ def example_text(*, commented: bool = False) -> str:
 def effective_text(origins: Mapping[str, Origin]) -> str:
     """Return every key with its effective value as written, and its origin if it is not a default."""
 
-    def lines(key: Key) -> tuple[str, ...]:
+    def lines(key: SettingKey) -> tuple[str, ...]:
         origin = origins.get(key.name)
         if origin is None:
             return (_assignment(key, key.default),)
@@ -214,7 +214,7 @@ def _in_open_tables(origins: Mapping[str, Origin]) -> str:
     return text
 
 
-def _in_tables(lines_of: Callable[[Key], tuple[str, ...]]) -> str:
+def _in_tables(lines_of: Callable[[SettingKey], tuple[str, ...]]) -> str:
     text, table = "", ""
     for key in keys().values():
         group = key.name.rpartition(".")[0]
@@ -225,7 +225,7 @@ def _in_tables(lines_of: Callable[[Key], tuple[str, ...]]) -> str:
     return text
 
 
-def _assignment(key: Key, value: object) -> str:
+def _assignment(key: SettingKey, value: object) -> str:
     return f"{key.name.rpartition('.')[2]} = {shown_value(value)}"
 
 

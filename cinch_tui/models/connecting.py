@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct
+from msgspec.json import decode, encode
 
 import providers
 from cinch_tui.config.private_file import write_private
@@ -65,19 +65,13 @@ class ModelChoice(Struct, frozen=True):
 def save_choice(file: Path, choice: ModelChoice) -> None:
     """Store the choice; an error is only logged."""
     try:
-        write_private(file, json.dumps({"name": choice.name, "base_url": choice.base_url}) + "\n")
+        write_private(file, f"{encode(choice).decode()}\n")
     except OSError as error:
         logger.warning("the chosen model cannot be stored: %s", error)
 
 
 def load_choice(file: Path) -> ModelChoice | None:
     """Return the stored choice; None if there is none or it is unreadable."""
-    try:
-        data: object = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    match data:
-        case {"name": str(name), "base_url": str(base_url)}:
-            return ModelChoice(name, base_url)
-        case _:
-            return None
+    with suppress(OSError, ValueError, DecodeError):
+        return decode(file.read_bytes(), type=ModelChoice)
+    return None

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
-from cinch_tui.config.names import Key, effect_time, value_of
+from cinch_tui.config.names import SettingKey, effect_time, value_of
 from cinch_tui.config.settings import Settings
 from cinch_tui.config.store import Overview, SettingState, SettingStore, shown_value
 from cinch_tui.fuzzy_match import rank_matches
@@ -62,7 +62,7 @@ class SettingsScreen(Dialog[None]):
     FIRST_FOCUS = "#filter"
     BINDINGS = bindings("settings")
 
-    editing: var[Key | None] = var(None)
+    editing: var[SettingKey | None] = var(None)
 
     def __init__(self, store: SettingStore, actions: SettingsActions) -> None:
         super().__init__(grace=0)
@@ -190,7 +190,7 @@ class SettingsScreen(Dialog[None]):
             self._report("")
         self.query_one("#about", Static).update(about(state) if state else "")
 
-    def watch_editing(self, before: Key | None, editing: Key | None) -> None:
+    def watch_editing(self, before: SettingKey | None, editing: SettingKey | None) -> None:
         if before is editing:
             return
         field = self.query_one("#value", Input)
@@ -203,13 +203,13 @@ class SettingsScreen(Dialog[None]):
             field.focus()
 
     @work(group="pick", exclusive=True)
-    async def _pick(self, key: Key) -> None:
+    async def _pick(self, key: SettingKey) -> None:
         chosen = await self._actions.pickers[key.name]()
         if chosen is not None:
             self._change(key, chosen)
 
     @work(group="settings")
-    async def _change(self, key: Key, text: str | None) -> None:
+    async def _change(self, key: SettingKey, text: str | None) -> None:
         """Write a value, or remove it with None; then apply it."""
         async with self._one_at_a_time:
             write = partial(self._store.reset, key) if text is None else partial(self._store.set, key, text)

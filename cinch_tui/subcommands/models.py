@@ -72,7 +72,7 @@ class ModelQuery(Struct, frozen=True):
         return " ".join(words)
 
 
-class Found(Struct):
+class FoundModels(Struct):
     """Models found so far, and remarks for stderr."""
 
     offers: list[Offer] = []
@@ -128,8 +128,8 @@ def _query(argv: Sequence[str]) -> ModelQuery:
     return ModelQuery(words, frozenset(flags), named)
 
 
-async def _find(query: ModelQuery, store: KeyStore) -> Found:
-    found = Found()
+async def _find(query: ModelQuery, store: KeyStore) -> FoundModels:
+    found = FoundModels()
     if query.provider is not None:
         await _ask_one(query.provider, store, found)
         return found
@@ -154,7 +154,7 @@ def _others(ready: list[Preset]) -> Iterator[Preset]:
             yield preset
 
 
-async def _ask_one(preset: Preset, store: KeyStore, found: Found) -> None:
+async def _ask_one(preset: Preset, store: KeyStore, found: FoundModels) -> None:
     answer = await offers_of(preset, store)
     if answer.problem and not answer.offers:
         raise ConfigError(answer.problem)

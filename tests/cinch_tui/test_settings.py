@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.config.names import Key, build, keys
+from cinch_tui.config.names import SettingKey, build, keys
 from cinch_tui.config.settings import Settings, Value
 from cinch_tui.config.store import example_text
 
@@ -88,7 +88,7 @@ def test_a_text_is_parsed_as_its_key_needs_it(name: str, text: str, value: Value
     ],
 )
 def test_a_value_that_does_not_fit_is_refused(name: str, value: object, reason: str) -> None:
-    key: Key = keys()[name]
+    key: SettingKey = keys()[name]
 
     with pytest.raises(ValueError, match=f"^{reason}$"):
         key.check(value)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
+    from harness.agent.agent import Agent
     from harness.messages import Image, UserContent, UserMessage
 
 MARK = re.compile(r"\[image (\d+): [^\[\]\n]*\]")
@@ -50,6 +51,17 @@ class UserInput(Struct, frozen=True):
                 rest = behind
         # Services reject blank text.
         return (*content, Text(rest)) if rest.strip() else tuple(content)
+
+    async def with_files(self, agent: Agent, report: Callable[[str], None]) -> str | tuple[UserContent, ...]:
+        """Return `prompt` with the files that its text mentions; `report` receives errors."""
+        if "@" not in self.text:
+            return self.prompt
+        from cinch_tui.attached_files import attach_files
+
+        files = await attach_files(self.text, agent)
+        for reason in files.skipped:
+            report(reason)
+        return self.followed_by(files.content)
 
     def followed_by(self, content: Sequence[UserContent]) -> str | tuple[UserContent, ...]:
         """Return `prompt` followed by other content."""

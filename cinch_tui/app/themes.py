@@ -164,6 +164,7 @@ def _table(path: Path, table: Toml) -> dict[str, str]:
 
 AUTO = "auto"
 SHEET = Path(__file__).parent.parent / "styles" / "ansi.tcss"
+MONO = ("mono-white", "mono-black")
 FEW_COLOURS = (None, "standard")
 DUMB = ("linux", "dumb")
 """Terminals that would print the query."""
@@ -198,6 +199,8 @@ class ThemeSwitch:
             is_dark=guess(environ, self.background_file),
         )
         self._has_sheet = False
+        self._usual = AUTO
+        """The theme before `next_mono` left it."""
         self._changed = self._changes()
 
     @property
@@ -234,6 +237,18 @@ class ThemeSwitch:
             load_theme(name, self._folders)
         self.chosen = name
         self._use(self._colours.name(name))
+
+    def next_mono(self) -> str:
+        """Switch between the user's theme, white and black, without saving it; return the name of the next one.
+
+        Raises:
+            ConfigError: it cannot be used.
+        """
+        if self.chosen not in MONO:
+            self._usual = self.chosen
+        names = (self._usual, *MONO)
+        self.choose(names[(names.index(self.chosen) + 1) % len(names)])
+        return self.chosen
 
     def preview(self, name: str) -> None:
         """Show how it looks; one that cannot be used looks like nothing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from cinch_tui.commands.side_questions import SideQuestions
@@ -13,13 +13,25 @@ from harness.errors import CinchError, ConfigError
 if TYPE_CHECKING:
     from cinch_tui.api_keys.provider_key import KeyCheck
     from cinch_tui.changes import SessionChanges
-    from cinch_tui.command_host.cycles import ModelCycle, ThemeCycle
     from cinch_tui.commands.host import DiffBase, FullScreenCommands, FullScreenHost
     from cinch_tui.controller.controller import SessionController
     from cinch_tui.models.model_catalog import ModelCatalog
     from cinch_tui.reports.notices import NoticeLevel
     from cinch_tui.screens.chat import ChatScreen
     from cinch_tui.screens.key_entry import CheckKey
+
+
+class ModelCycle:
+    """Models named, chosen or used since the start, in that order."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, None] = {}
+
+    def step(self, current: str, at_hand: Iterable[str]) -> str:
+        """Return the model after `current`, or `current` if there is no other."""
+        self._names.update(dict.fromkeys(name for name in (*at_hand, current) if "/" in name))
+        names = list(self._names)
+        return names[(names.index(current) + 1) % len(names)]
 
 
 class ChatCommandHost:
@@ -31,8 +43,7 @@ class ChatCommandHost:
         self.side_questions = SideQuestions()
         self._app = controller.app
         self._catalog: ModelCatalog | None = None
-        self._themes: ThemeCycle | None = None
-        self._models: ModelCycle | None = None
+        self._models = ModelCycle()
 
     @property
     def full_screen(self) -> FullScreenCommands:
@@ -155,15 +166,12 @@ class ChatCommandHost:
     # Models
 
     async def next_model(self) -> None:
-        from cinch_tui.command_host.cycles import ModelCycle
         from cinch_tui.commands.model import set_model
         from cinch_tui.models.model_catalog import used_in
 
-        self._models = self._models or ModelCycle()
         agent, settings = self.session.agent, self.session.settings
-        current = agent.state.model.spec.name
-        named = (settings.model.name, *settings.providers.fallback)
-        name = self._models.step(current, (*named, *reversed(used_in(agent.history.messages))))
+        current, used = agent.state.model.spec.name, used_in(agent.history.messages)
+        name = self._models.step(current, (settings.model.name, *settings.providers.fallback, *reversed(used)))
         if name == current:
             self.notice("No other model is named or was used here; /model chooses among all.")
             return
@@ -243,11 +251,9 @@ class ChatCommandHost:
             self.notice(f"The theme is {chosen}, from now on ({path}).")
 
     def next_colours(self) -> None:
-        from cinch_tui.command_host.cycles import ThemeCycle
         from cinch_tui.screens.setting_effects import theme_switch_of
 
-        self._themes = self._themes or ThemeCycle(theme_switch_of(self._app))
-        self._app.notify(f"The theme is {self._themes.step()}.", markup=False)
+        self._app.notify(f"The theme is {theme_switch_of(self._app).next_mono()}.", markup=False)
 
     async def open_editor(self) -> None:
         from cinch_tui.terminal.editor import Edited, EditorFailed, Unsaved, compose

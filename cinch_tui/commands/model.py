@@ -127,12 +127,11 @@ async def system(host: CommandHost, argument: str) -> None:
     host.notice("the system prompt is replaced for this session")
 
 
-def _choices(host: CommandHost) -> tuple[Choice, ...]:
-    del host
-    return (Choice("off", "stop the answer"),)
-
-
-@SIDE_QUESTIONS.command("/btw <question>", "ask beside the work; leaves no trace in it", arguments=_choices)
+@SIDE_QUESTIONS.command(
+    "/btw <question>",
+    "ask beside the work; leaves no trace in it",
+    arguments=lambda _: (Choice("off", "stop the answer"),),
+)
 async def btw(host: CommandHost, argument: str) -> None:
     if argument != "off":
         await host.answer_side_question(argument)

@@ -185,12 +185,11 @@ SESSION.action("/context", "what fills the model's window, message by message", 
 SESSION.action("/reset", "make the agent forget this conversation", _reset, while_running=False)
 
 
-def _bases(host: CommandHost) -> tuple[Choice, ...]:
-    del host
-    return (Choice("git", "since the last commit"),)
-
-
-@SESSION.command("/diff [git]", "what changed in the files, and putting it back", arguments=_bases)
+@SESSION.command(
+    "/diff [git]",
+    "what changed in the files, and putting it back",
+    arguments=lambda _: (Choice("git", "since the last commit"),),
+)
 async def diff(host: CommandHost, argument: str) -> None:
     from cinch_tui.changes import SessionChanges
 

@@ -91,15 +91,10 @@ VIEW.action(
 )
 
 
-def _copy_choices(host: CommandHost) -> tuple[Choice, ...]:
-    del host
-    return tuple(Choice(value, description) for value, (_, description, _) in _COPIES.items() if value)
-
-
 @VIEW.command(
     "#copy [all|code|n]",
     "copy the last reply, the n-th last, all, or its code",
-    arguments=_copy_choices,
+    arguments=lambda _: tuple(Choice(value, description) for value, (_, description, _) in _COPIES.items() if value),
 )
 async def copy(host: CommandHost, argument: str) -> None:
     from cinch_tui.reports import summaries

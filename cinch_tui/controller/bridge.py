@@ -6,12 +6,14 @@ the token. Widgets coalesce changes and paint on their own schedule.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from cinch_tui.controller.retry_notice import RetryNotice
+from cinch_tui.keybindings.keymap import hint
 from cinch_tui.reports.formatting import app_hints
-from cinch_tui.reports.notices import compaction_text, end_notice, notice_of
+from cinch_tui.reports.notices import compaction_text, end_notice, notice_of, retry_text, sentence
 from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.history_blocks import said_blocks, show_result
 from cinch_tui.transcript.plan_marks import PLANNED
@@ -28,11 +30,8 @@ from harness.events import (
     AgentStart,
     CompactionEnd,
     CompactionStart,
-    ContextWarning,
     Event,
     HookRan,
-    InputRejected,
-    LimitReached,
     MessageDiscarded,
     MessageEnd,
     MessageStart,
@@ -56,8 +55,10 @@ from harness.messages import AssistantMessage, Text, Thinking, UserMessage
 from harness.views import TerminalView, TextView, TodoView, View
 
 if TYPE_CHECKING:
-    from cinch_tui.widgets.chat_widgets import ChatWidgets
+    from textual.timer import Timer
 
+    from cinch_tui.transcript.blocks import NoticeBlock
+    from cinch_tui.widgets.chat_widgets import ChatWidgets
 
 SHOWN_ELSEWHERE = ("todo", "ask_user", "submit_plan")
 """Tools with their own panel or dialog."""
@@ -77,54 +78,43 @@ class Bridge:
         self._questions = 0
         self._model = ""
         self._tokens_before = 0
-        self._handlers: dict[type[Event], Callable[..., None]] = {
-            AgentStart: self._agent_started,
+        self._handlers: dict[type[Event], Callable[[Any], object]] = {
+            AgentStart: lambda _: self._agent_started(),
             AgentEnd: self._agent_ended,
-            TurnStart: self._turn_started,
+            TurnStart: lambda _: widgets.set_status(turn=widgets.status.status.turn + 1),
             MessageStart: self._message_started,
             MessageUpdate: self._message_updated,
             MessageEnd: self._message_ended,
-            MessageDiscarded: self._message_discarded,
-            ToolApprovalRequested: self._approval_requested,
-            ToolApprovalResolved: self._approval_resolved,
+            MessageDiscarded: lambda _: self._message_discarded(),
+            ToolApprovalRequested: lambda _: self._question_opened(),
+            ToolApprovalResolved: lambda _: self._question_closed(),
             ToolExecutionStart: self._tool_started,
             ToolExecutionUpdate: self._tool_updated,
             ToolExecutionEnd: self._tool_ended,
             HookRan: self._hook_ran,
-            UsageUpdate: self._usage_updated,
-            ContextWarning: self._noticed,
+            UsageUpdate: lambda event: widgets.show_usage(event.total, event.context, event.window),
             RetryScheduled: self._retry.show,
             SubagentEvent: self._subagent_reported,
             ModelFallback: self._fell_back,
-            ModelRouted: self._routed,
+            ModelRouted: lambda event: widgets.set_status(model=event.spec.name),
             CompactionStart: self._compaction_started,
             CompactionEnd: self._compaction_ended,
-            InputRejected: self._noticed,
-            ModeChanged: self._mode_changed,
+            ModeChanged: lambda event: widgets.set_status(plan=event.mode == PLAN.name),
             ModelChanged: self._model_changed,
-            LimitReached: self._noticed,
-            Notice: self._noticed,
         }
 
     def receive(self, event: Event) -> None:
-        handler = self._handlers.get(type(event))
-        if handler:
-            handler(event)
+        self._handlers.get(type(event), self._show_notice)(event)
 
     def forget(self) -> None:
         """Drop references to blocks after another conversation was shown."""
         self._streaming.clear()
         self._tools.clear()
 
-    def _agent_started(self, event: AgentStart) -> None:
-        del event
+    def _agent_started(self) -> None:
         self._questions = 0
         self._model = self._widgets.status.status.model
         self._widgets.set_status(state="running", note="", turn=0)
-
-    def _turn_started(self, event: TurnStart) -> None:
-        del event
-        self._widgets.set_status(turn=self._widgets.status.status.turn + 1)
 
     def _agent_ended(self, event: AgentEnd) -> None:
         # Routing and fallback models apply to one run only.
@@ -211,20 +201,11 @@ class Bridge:
                 case _:
                     pass
 
-    def _message_discarded(self, event: MessageDiscarded) -> None:
-        del event
+    def _message_discarded(self) -> None:
         for block in self._reply_blocks:
             self._widgets.transcript.drop(block)
         self._reply_blocks.clear()
         self._streaming.clear()
-
-    def _approval_requested(self, event: ToolApprovalRequested) -> None:
-        del event
-        self._question_opened()
-
-    def _approval_resolved(self, event: ToolApprovalResolved) -> None:
-        del event
-        self._question_closed()
 
     def _question_opened(self) -> None:
         self._questions += 1
@@ -280,9 +261,6 @@ class Bridge:
             show_result(block, event.result)
             self._widgets.transcript.add(block)
 
-    def _usage_updated(self, event: UsageUpdate) -> None:
-        self._widgets.show_usage(event.total, event.context, event.window)
-
     def _subagent_reported(self, event: SubagentEvent) -> None:
         """Show what the user needs to know of a subagent besides its progress, which its call shows."""
         match event.event:
@@ -297,19 +275,13 @@ class Bridge:
             case _:
                 pass
 
-    def _mode_changed(self, event: ModeChanged) -> None:
-        self._widgets.set_status(plan=event.mode == PLAN.name)
-
     def _model_changed(self, event: ModelChanged) -> None:
         self._model = event.spec.name
         self._widgets.show_model(event.spec.name)
 
-    def _routed(self, event: ModelRouted) -> None:
-        self._widgets.set_status(model=event.spec.name)
-
     def _fell_back(self, event: ModelFallback) -> None:
         self._retry.drop()
-        self._noticed(event)
+        self._show_notice(event)
         self._widgets.set_status(model=event.spec.name)
 
     def _compaction_started(self, event: CompactionStart) -> None:
@@ -319,7 +291,7 @@ class Bridge:
         if text := compaction_text(event, self._tokens_before):
             self._widgets.notice(text)
 
-    def _noticed(self, event: Event) -> None:
+    def _show_notice(self, event: Event) -> None:
         if notice := notice_of(event):
             level, text = notice
             self._widgets.notice(text, level)
@@ -335,3 +307,48 @@ def _last_line(view: View) -> str:
             return text.rstrip().rpartition("\n")[2]
         case _:
             return ""
+
+
+MIN_COUNTDOWN_S = 3.0
+"""Seconds; a shorter wait is over before anyone has read how to end it."""
+
+
+class RetryNotice:
+    """At most one notice, which counts down the seconds until it is dropped."""
+
+    def __init__(self, widgets: ChatWidgets) -> None:
+        self._widgets = widgets
+        self._block: NoticeBlock | None = None
+        self._timer: Timer | None = None
+        self._event: RetryScheduled | None = None
+        self._due = 0.0
+
+    def show(self, event: RetryScheduled) -> None:
+        self.drop()
+        self._event, self._due = event, time.monotonic() + event.delay
+        self._block = self._widgets.notice(_countdown_text(event, event.delay), "warning")
+        self._widgets.set_status(note=f"retry {event.attempt}/{event.max_retries}")
+        if event.delay >= MIN_COUNTDOWN_S:
+            self._timer = self._widgets.transcript.set_interval(1.0, self._update)
+
+    def drop(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        if self._block is not None:
+            self._widgets.transcript.drop(self._block)
+            self._widgets.set_status(note="")
+        self._block = self._timer = self._event = None
+
+    def _update(self) -> None:
+        if self._block is not None and self._event is not None:
+            self._block.text = _countdown_text(self._event, self._due - time.monotonic())
+            self._widgets.transcript.changed(self._block)
+
+
+def _countdown_text(event: RetryScheduled, seconds_left: float) -> str:
+    if event.delay < MIN_COUNTDOWN_S:
+        return retry_text(event)
+    reason, attempt = sentence(event.error), f"{event.attempt} of {event.max_retries}"
+    wait = f"in {math.ceil(seconds_left)} s" if seconds_left > 0 else "now"
+    options = ", ".join(filter(None, ("/retry asks at once", "/model takes another", hint("chat.abort stops"))))
+    return f"{reason} Trying again {wait} ({attempt}): {options}."

@@ -11,24 +11,20 @@ import time
 from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING, TypeAlias
 
-from cinch_tui.agent_session import NOT_READY, AgentSession
 from cinch_tui.app.preload import load_next, warm
 from cinch_tui.cli.start import collect_garbage
 from cinch_tui.config.options import Options, Resume
 from cinch_tui.config.settings import Settings
+from cinch_tui.controller.chat_session import ChatSession
 from cinch_tui.controller.prompt_sender import PromptSender
-from cinch_tui.notifications.presence import Presence
-from cinch_tui.user_input import UserInput, UserInputLike
+from cinch_tui.user_input import UserInput
 from harness.errors import CinchError, NoSessionYet, SessionError
 
 if TYPE_CHECKING:
     from textual.app import App
 
-    from cinch_tui.app.start_banner import StartBanner
     from cinch_tui.assembly import Assembly
-    from cinch_tui.controller.bridge import Bridge
-    from cinch_tui.controller.view import ChatView, ControllerContext
-    from cinch_tui.reports.notices import NoticeLevel
+    from cinch_tui.controller.chat_session import ChatView
     from cinch_tui.widgets.prompt.history import PromptHistory
     from harness.events import Event
     from harness.messages import Message
@@ -42,7 +38,7 @@ SettingsSubscriber: TypeAlias = Callable[[Settings, Set[str]], None]
 """Called with the new settings and the names of those that changed; raises `CinchError` if one cannot be applied."""
 
 
-class SessionController(AgentSession):
+class SessionController(ChatSession):
     """Owns the agent and the conversation; shows them through a view.
 
     Events of the agent are published on its own bus, changed settings to `subscribe_to_settings`.
@@ -60,28 +56,16 @@ class SessionController(AgentSession):
 
         `on_ready` is called once the agent exists, before the first prompt is sent.
         """
-        super().__init__(options, settings)
-        self.app = app
+        super().__init__(app, options, settings, history)
         self.refusal = ""
         """Reason why the session could not be opened; empty if it could."""
-        self.presence = Presence()
         self.sender = PromptSender(self)
-        self._prompt_history = history
         self._on_ready = on_ready
-        self._view: ChatView | None = None
-        self._bridge: Bridge | None = None
         self._loaded: LoadedSession | None = None
         self._shown_end: list[Message] = []
         self._start_notices: list[str] = []
         self._settings_subscribers: list[SettingsSubscriber] = []
         self._warned_at = -QUIT_CONFIRMATION_S
-
-    @property
-    def view(self) -> ChatView:
-        """Raises `CinchError` before the first paint."""
-        if self._view is None:
-            raise CinchError(NOT_READY)
-        return self._view
 
     async def until_ready(self) -> bool:
         was_ready = self.sender.is_ready
@@ -137,16 +121,10 @@ class SessionController(AgentSession):
 
     async def _assemble(self, model: Model | None) -> Assembly:
         from cinch_tui.assembly import assemble
-        from cinch_tui.user_dialogs.interaction import DialogInteraction, show_on
+        from cinch_tui.user_dialogs.interaction import DialogInteraction
 
-        user = DialogInteraction(show_on(self.app), grace=self.grace, editor=self.settings.ui.editor)
+        user = DialogInteraction(self.app, grace=self.grace, editor=self.settings.ui.editor)
         return await assemble(self.options, self.settings, user, self._loaded, model)
-
-    def grace(self) -> float:
-        """Return the seconds for which keys still go to the prompt when a dialog opens unasked."""
-        from cinch_tui.user_dialogs.interaction import grace
-
-        return grace(is_typing=bool(self.view.prompt.text.strip()) and self.presence.is_composing)
 
     async def _welcome(self, reason: str) -> Assembly | None:
         """Ask for a model until one can be used; return None if the user quits."""
@@ -246,13 +224,6 @@ class SessionController(AgentSession):
         if not self.send_now():
             self.abort()
 
-    def add_to_history(self, said: UserInputLike) -> None:
-        """Add a discarded prompt to the prompt history, where Up finds it."""
-        self._prompt_history.add(said)
-
-    def notice(self, text: str, level: NoticeLevel = "info") -> None:
-        self.view.widgets.notice(text, level)
-
     # Settings
 
     def subscribe_to_settings(self, subscriber: SettingsSubscriber) -> None:
@@ -274,25 +245,6 @@ class SessionController(AgentSession):
         self.show_usage()
         self.show_permissions()
 
-    # The status line
-
-    async def show_branch(self) -> None:
-        """Show the current git branch, which anyone may have changed."""
-        from harness.session.paths import git_branch
-
-        branch = await asyncio.to_thread(git_branch, self.assembly.workspace.root)
-        self.view.widgets.set_status(branch=branch)
-
-    def show_usage(self) -> None:
-        """Show the tokens and cost of the conversation, and how full the context window is."""
-        agent = self.agent
-        self.view.widgets.show_usage(agent.state.usage, agent.history.context, agent.state.model_info.context_window)
-
-    def show_permissions(self) -> None:
-        """Show the approval mode and what this session allows."""
-        state = self.agent.state
-        self.view.widgets.set_status(approval=state.approval, allowed=state.grants.session_grants)
-
     def _receive(self, event: Event) -> None:
         """Update the status line where the event alone does not say enough."""
         from harness.events import AgentEnd, ModeChanged, ModelChanged, SubagentEvent, ToolApprovalResolved, UsageUpdate
@@ -307,32 +259,3 @@ class SessionController(AgentSession):
             self.show_permissions()
         elif isinstance(event, ModelChanged):
             self.app.run_worker(warm(self.agent.state), group="preload")
-
-    # Sessions
-
-    @property
-    def banner(self) -> StartBanner:
-        """Start banner of an empty conversation."""
-        from cinch_tui.app.start_banner import StartBanner
-
-        return StartBanner(str(self.assembly.workspace.root), self.agent.state.model.spec.name)
-
-    def _show_history(self, messages: Sequence[Message]) -> None:
-        self.view.widgets.transcript.banner = self.banner
-        self._show(messages)
-        self.show_usage()
-        self.show_permissions()
-        # The state of the previous conversation does not apply to this one.
-        self.view.widgets.set_status(state="idle", note="")
-
-    def _show(self, messages: Sequence[Message]) -> None:
-        from cinch_tui.transcript.history_blocks import blocks_of, last_todo
-
-        if self._bridge:
-            self._bridge.forget()
-        self.view.replace_conversation(blocks_of(messages, self.agent.state.tools, self.assembly.loaded))
-        self.view.widgets.todo_panel.todo = last_todo(messages)
-
-
-if TYPE_CHECKING:
-    _: type[ControllerContext] = SessionController

@@ -30,7 +30,7 @@ from harness.parallel.run import ParallelVariant, run_parallel
 from harness.parallel.selection import Selection, candidates
 
 if TYPE_CHECKING:
-    from cinch_tui.controller.view import ControllerContext
+    from cinch_tui.controller.chat_session import ChatSession
     from cinch_tui.widgets.chat_widgets import ChatWidgets
     from harness.agent.arguments import Prompt
     from harness.messages import Message
@@ -48,7 +48,7 @@ READ_ON = "None is picked yet: /parallel pick asks again"
 class ParallelRun:
     """Sends the next prompt to several models; the session continues with the answer that the user picks."""
 
-    def __init__(self, controller: ControllerContext, models: Sequence[Model]) -> None:
+    def __init__(self, controller: ChatSession, models: Sequence[Model]) -> None:
         self._controller = controller
         self._models = models
         self.names: Sequence[str] = numbered([model.spec.name for model in models])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -13,8 +14,8 @@ from harness.errors import CinchError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cinch_tui.controller.chat_session import ChatSession
     from cinch_tui.controller.parallel_run import ParallelRun
-    from cinch_tui.controller.view import ControllerContext
     from cinch_tui.widgets.queue_line import QueueLine
     from harness.events import Event
     from harness.inbox import Queue
@@ -34,7 +35,7 @@ class EditedMessage(Struct, frozen=True):
 
 
 class MessageQueue:
-    def __init__(self, controller: ControllerContext) -> None:
+    def __init__(self, controller: ChatSession) -> None:
         self._controller = controller
         self._edited: EditedMessage | None = None
 
@@ -141,7 +142,7 @@ class MessageQueue:
 
 
 class PromptSender:
-    def __init__(self, controller: ControllerContext) -> None:
+    def __init__(self, controller: ChatSession) -> None:
         self._controller = controller
         self._ready = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
@@ -217,12 +218,4 @@ class PromptSender:
             self._controller.view.prompt.restore(words)
 
     async def _with_files(self, words: UserInput) -> str | tuple[UserContent, ...]:
-        """Return the prompt with the files it mentions."""
-        if "@" not in words.text:
-            return words.prompt
-        from cinch_tui.attached_files import attach_files
-
-        files = await attach_files(words.text, self._controller.agent)
-        for reason in files.skipped:
-            self._controller.notice(reason, "warning")
-        return words.followed_by(files.content)
+        return await words.with_files(self._controller.agent, partial(self._controller.notice, level="warning"))

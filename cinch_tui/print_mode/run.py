@@ -27,7 +27,6 @@ from harness.agent.agent import Agent
 from harness.agent.limits import with_price
 from harness.agent.result import AgentResult
 from harness.errors import ConfigError
-from harness.messages import UserContent
 from harness.ports.interaction import NonInteractive
 
 MAX_STDIN_BYTES = 10_000_000
@@ -116,24 +115,12 @@ async def _prompt(job: PrintJob, agent: Agent) -> Outcome:
     for subscriber in (tally, job.reporter, printer.write_event):
         agent.subscribe(subscriber)
     printer.begin(agent)
-    result = await agent.prompt(await _with_files(job, agent))
+    result = await agent.prompt(await job.prompt.with_files(agent, job.reporter.write))
     if job.options.output_format in ("json", "stream-json"):
         result = await _priced(agent, result)
     outcome = Outcome(result, tally, agent.session_id, agent.state.model.spec.name)
     printer.end(outcome)
     return outcome
-
-
-async def _with_files(job: PrintJob, agent: Agent) -> str | tuple[UserContent, ...]:
-    """Return the prompt with the files that it mentions."""
-    if "@" not in job.prompt.text:
-        return job.prompt.prompt
-    from cinch_tui.attached_files import attach_files
-
-    files = await attach_files(job.prompt.text, agent)
-    for reason in files.skipped:
-        job.reporter.write(reason)
-    return job.prompt.followed_by(files.content)
 
 
 async def _priced(agent: Agent, result: AgentResult) -> AgentResult:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from cinch_tui.commands.host import FullScreenHost
     from cinch_tui.commands.registry import Invocation, Registry, UnknownCommand
+    from cinch_tui.controller.chat_session import ChatView
     from cinch_tui.controller.controller import SessionController
-    from cinch_tui.controller.view import ChatView
     from cinch_tui.shell_line import ShellLine
     from cinch_tui.terminal.first_frame import FirstFrame
     from cinch_tui.transcript.shell_commands import Shell

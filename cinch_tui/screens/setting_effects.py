@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cinch_tui.app.themes import ThemeSwitch
     from cinch_tui.config.options import Options
     from cinch_tui.config.settings import Settings
-    from cinch_tui.controller.view import ChatView
+    from cinch_tui.controller.chat_session import ChatView
 
 FRAME_CELLS = 10
 """Columns of the screen that frames and scroll bars take beside a diff."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from cinch_tui.screens.choice_dialogs import MAX_CHOICES, ShortList
 from cinch_tui.screens.dialog import GRACE, PAUSE, Dialog
@@ -23,25 +23,19 @@ def _always() -> float:
     return GRACE
 
 
-class Show(Protocol):
-    """Shows a dialog and waits for its answer."""
-
-    async def __call__(self, dialog: Dialog[ResultT], /) -> ResultT: ...
-
-
 class DialogInteraction:
     """`UserInteraction` by dialogs.
 
     Agents and subagents may ask concurrently; a lock shows one dialog at a time. Cancelling a run closes its dialog.
 
     Args:
-        show: shows a dialog.
+        app: the app that shows the dialogs.
         grace: returns the seconds during which keys still go to the prompt.
         editor: command to edit a proposal; empty: the default editor.
     """
 
-    def __init__(self, show: Show, *, grace: Callable[[], float] = _always, editor: str = "") -> None:
-        self._show = show
+    def __init__(self, app: App[object], *, grace: Callable[[], float] = _always, editor: str = "") -> None:
+        self._app = app
         self._editor = editor
         self._grace = grace
         self._one_at_a_time = asyncio.Lock()
@@ -51,7 +45,7 @@ class DialogInteraction:
         from cinch_tui.screens.approval import ApprovalScreen
 
         async with self._one_at_a_time:
-            return await self._ask(ApprovalScreen(request, grace=self._grace(), editor=self._editor))
+            return await answer_to(self._app, ApprovalScreen(request, grace=self._grace(), editor=self._editor))
 
     async def ask(self, question: Question) -> Answer:
         (answer,) = await self.ask_all([question])
@@ -61,36 +55,31 @@ class DialogInteraction:
         from cinch_tui.screens.question import QuestionScreen
 
         async with self._one_at_a_time:
-            return await self._ask(QuestionScreen(questions, grace=self._grace()))
+            return await answer_to(self._app, QuestionScreen(questions, grace=self._grace()))
 
     async def review_plan(self, plan: str) -> PlanDecision:
         from cinch_tui.screens.plan_review import PlanScreen
 
         async with self._one_at_a_time:
-            return await self._ask(PlanScreen(plan, grace=self._grace(), editor=self._editor))
-
-    async def _ask(self, dialog: Dialog[ResultT]) -> ResultT:
-        try:
-            return await self._show(dialog)
-        except asyncio.CancelledError:
-            dialog.withdraw()
-            raise
+            return await answer_to(self._app, PlanScreen(plan, grace=self._grace(), editor=self._editor))
 
 
-def show_on(app: App[object]) -> Show:
-    """Return a function that shows dialogs on this app, callable from any of its tasks."""
+async def answer_to(app: App[object], dialog: Dialog[ResultT]) -> ResultT:
+    """Show a dialog and wait for its answer, in any task of the app; close it if the caller is cancelled."""
+    answered: asyncio.Future[ResultT | None] = asyncio.get_running_loop().create_future()
 
-    async def show(dialog: Dialog[ResultT], /) -> ResultT:
-        answered: asyncio.Future[ResultT] = asyncio.get_running_loop().create_future()
+    def settle(result: ResultT | None) -> None:
+        # Other dialogs pass None only when they close without an answer.
+        if (result is not None or isinstance(dialog, Picker)) and not answered.done():
+            answered.set_result(result)
 
-        def settle(result: ResultT | None) -> None:
-            if result is not None and not answered.done():
-                answered.set_result(result)
-
-        await app.push_screen(dialog, settle)
-        return await answered
-
-    return show
+    await app.push_screen(dialog, settle)
+    try:
+        # None is set only if it belongs to the type of the result.
+        return cast("ResultT", await answered)
+    except asyncio.CancelledError:
+        dialog.withdraw()
+        raise
 
 
 def grace(*, is_typing: bool) -> float:
@@ -114,19 +103,8 @@ async def pick_index(app: App[object], title: str, choices: Sequence[tuple[str, 
 
     Need not be called in a worker. The dialog closes when the caller is cancelled.
     """
-    picker = Picker(title, [Item(name, detail, index) for index, (name, detail) in enumerate(choices)], grace=grace)
-    answered: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
-
-    def settle(index: int | None) -> None:
-        if not answered.done():
-            answered.set_result(index)
-
-    await app.push_screen(picker, settle)
-    try:
-        return await answered
-    except asyncio.CancelledError:
-        picker.withdraw()
-        raise
+    items = [Item(name, detail, index) for index, (name, detail) in enumerate(choices)]
+    return await answer_to(app, Picker(title, items, grace=grace))
 
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from cinch_tui.screens.dialog import Dialog
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.plan_review import PlanScreen
 from cinch_tui.screens.question import QuestionScreen
-from cinch_tui.user_dialogs.interaction import DialogInteraction, show_on
+from cinch_tui.user_dialogs.interaction import DialogInteraction
 from harness.messages import ToolCall
 from harness.risk import Risk, Rule
 from harness.user_requests import AllowForSession, AllowOnce, Answer, ApprovalRequest, Choice, PlanDecision, Question
@@ -30,7 +30,7 @@ def request(label: str = "Run") -> ApprovalRequest:
 
 
 def user_on(app: Host) -> DialogInteraction:
-    return DialogInteraction(show_on(app), grace=lambda: 0)
+    return DialogInteraction(app, grace=lambda: 0)
 
 
 def asks(app: Host, kind: type[Dialog[object]]) -> Callable[[], bool]:
@@ -115,7 +115,7 @@ async def test_esc_pressed_again_and_again_closes_a_question_once_it_listens():
     app = Host()
 
     async with app.run_test() as pilot:
-        user = DialogInteraction(show_on(app), grace=lambda: 0.2)
+        user = DialogInteraction(app, grace=lambda: 0.2)
         answer = asyncio.create_task(user.ask(QUESTION))
         async with asyncio.timeout(10):
             while not answer.done():

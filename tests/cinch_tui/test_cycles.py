@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cinch_tui.command_host.cycles import ModelCycle
+from cinch_tui.command_host.chat import ModelCycle
 
 
 def test_the_models_at_hand_follow_each_other_and_begin_anew():

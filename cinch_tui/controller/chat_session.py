@@ -1,0 +1,131 @@
+"""The agent as the chat screen shows it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from cinch_tui.agent_session import NOT_READY, AgentSession
+from cinch_tui.notifications.presence import Presence
+from harness.errors import CinchError
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+    from cinch_tui.app.start_banner import StartBanner
+    from cinch_tui.config.options import Options
+    from cinch_tui.config.settings import Settings
+    from cinch_tui.controller.bridge import Bridge
+    from cinch_tui.reports.notices import NoticeLevel
+    from cinch_tui.transcript.block import Block
+    from cinch_tui.user_input import UserInputLike
+    from cinch_tui.widgets.chat_widgets import ChatWidgets
+    from cinch_tui.widgets.prompt.history import PromptHistory
+    from cinch_tui.widgets.prompt.prompt import Prompt
+    from harness.messages import Message
+
+
+class ChatView(Protocol):
+    """The chat screen, as the session controller uses it."""
+
+    prompt: Prompt
+
+    @property
+    def widgets(self) -> ChatWidgets: ...
+
+    async def agent_ready(self) -> None:
+        """Called once the agent exists, before the first prompt is sent."""
+        ...
+
+    def replace_conversation(self, blocks: list[Block]) -> None:
+        """Show these blocks instead of the current conversation."""
+        ...
+
+    def send(self, said: UserInputLike) -> None:
+        """Send a prompt, or a steering message during a run."""
+        ...
+
+    def continue_run(self) -> None:
+        """Ask the model again without a new message."""
+        ...
+
+    async def pick_session(self) -> None:
+        """Let the user choose an earlier session and open it."""
+        ...
+
+    def keep_picture(self) -> object:
+        """Save the empty screen as the first frame of the next start."""
+        ...
+
+
+class ChatSession(AgentSession):
+    """The agent and its conversation, shown through a `ChatView`."""
+
+    def __init__(self, app: App[object], options: Options, settings: Settings, history: PromptHistory) -> None:
+        super().__init__(options, settings)
+        self.app = app
+        self.presence = Presence()
+        self._prompt_history = history
+        self._view: ChatView | None = None
+        self._bridge: Bridge | None = None
+
+    @property
+    def view(self) -> ChatView:
+        """Raises `CinchError` before the first paint."""
+        if self._view is None:
+            raise CinchError(NOT_READY)
+        return self._view
+
+    def add_to_history(self, said: UserInputLike) -> None:
+        """Add a discarded prompt to the prompt history, where Up finds it."""
+        self._prompt_history.add(said)
+
+    def notice(self, text: str, level: NoticeLevel = "info") -> None:
+        self.view.widgets.notice(text, level)
+
+    def grace(self) -> float:
+        """Return the seconds for which keys still go to the prompt when a dialog opens unasked."""
+        from cinch_tui.user_dialogs.interaction import grace
+
+        return grace(is_typing=bool(self.view.prompt.text.strip()) and self.presence.is_composing)
+
+    async def show_branch(self) -> None:
+        """Show the current git branch, which anyone may have changed."""
+        from harness.session.paths import git_branch
+
+        branch = await asyncio.to_thread(git_branch, self.assembly.workspace.root)
+        self.view.widgets.set_status(branch=branch)
+
+    def show_usage(self) -> None:
+        """Show the tokens and cost of the conversation, and how full the context window is."""
+        agent = self.agent
+        self.view.widgets.show_usage(agent.state.usage, agent.history.context, agent.state.model_info.context_window)
+
+    def show_permissions(self) -> None:
+        """Show the approval mode and what this session allows."""
+        state = self.agent.state
+        self.view.widgets.set_status(approval=state.approval, allowed=state.grants.session_grants)
+
+    @property
+    def banner(self) -> StartBanner:
+        """Start banner of an empty conversation."""
+        from cinch_tui.app.start_banner import StartBanner
+
+        return StartBanner(str(self.assembly.workspace.root), self.agent.state.model.spec.name)
+
+    def _show_history(self, messages: Sequence[Message]) -> None:
+        self.view.widgets.transcript.banner = self.banner
+        self._show(messages)
+        self.show_usage()
+        self.show_permissions()
+        # The state of the previous conversation does not apply to this one.
+        self.view.widgets.set_status(state="idle", note="")
+
+    def _show(self, messages: Sequence[Message]) -> None:
+        from cinch_tui.transcript.history_blocks import blocks_of, last_todo
+
+        if self._bridge:
+            self._bridge.forget()
+        self.view.replace_conversation(blocks_of(messages, self.agent.state.tools, self.assembly.loaded))
+        self.view.widgets.todo_panel.todo = last_todo(messages)

@@ -45,9 +45,9 @@ def shell_line(text: str) -> ShellLine | None:
     return ShellLine(command, is_private) if command else None
 
 
-def report_message(command: str, words: str) -> UserMessage:
+def report_message(command: str, output: str) -> UserMessage:
     """Return the message that reports a command to the model."""
-    return UserMessage((Text(f"{REPORT_HEAD}{command}\n"), Text(words)), synthetic=True)
+    return UserMessage((Text(f"{REPORT_HEAD}{command}\n"), Text(output)), synthetic=True)
 
 
 def is_report(message: UserMessage) -> bool:

@@ -109,19 +109,19 @@ def append_marks(text: str, images: Sequence[Attachment]) -> UserInput:
 def join_inputs(several: Sequence[UserInput], between: str = "\n") -> UserInput:
     """Join several inputs; conflicting marks of images are renumbered."""
     text, images = "", list[Attachment]()
-    for words in several:
-        added = renumber_marks(words, {each.mark: each.image for each in images})
+    for user_input in several:
+        added = renumber_marks(user_input, {each.mark: each.image for each in images})
         text = f"{text}{between}{added.text}" if text else added.text
         images += [each for each in added.images if each not in images]
     return UserInput(text, tuple(images))
 
 
-def renumber_marks(words: UserInput, taken: Mapping[str, Image]) -> UserInput:
+def renumber_marks(user_input: UserInput, taken: Mapping[str, Image]) -> UserInput:
     """Return the input with marks that do not conflict with those in `taken`."""
-    marks = [*taken, *(each.mark for each in words.images)]
+    marks = [*taken, *(each.mark for each in user_input.images)]
     numbers = count(1 + max((int(found[1]) for mark in marks if (found := MARK.search(mark))), default=0))
-    text, images = words.text, list[Attachment]()
-    for each in words.images:
+    text, images = user_input.text, list[Attachment]()
+    for each in user_input.images:
         mark = each.mark
         if taken.get(mark, each.image) != each.image:
             mark = _NUMBER.sub(f"[image {next(numbers)}:", mark, count=1)

@@ -42,7 +42,7 @@ class ChatView(Protocol):
         """Show these blocks instead of the current conversation."""
         ...
 
-    def send(self, said: UserInputLike) -> None:
+    def send(self, user_input: UserInputLike) -> None:
         """Send a prompt, or a steering message during a run."""
         ...
 
@@ -77,9 +77,9 @@ class ChatSession(AgentSession):
             raise CinchError(NOT_READY)
         return self._view
 
-    def add_to_history(self, said: UserInputLike) -> None:
+    def add_to_history(self, user_input: UserInputLike) -> None:
         """Add a discarded prompt to the prompt history, where Up finds it."""
-        self._prompt_history.add(said)
+        self._prompt_history.add(user_input)
 
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
         self.view.widgets.notice(text, level)

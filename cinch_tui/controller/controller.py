@@ -179,12 +179,12 @@ class SessionController(ChatSession):
         await self.show_branch()
         if self.options.session_choice == Resume(""):
             await self.view.pick_session()
-        said = self.options.first_input
+        user_input = self.options.first_input
         if self.options.prompt:
-            self.view.send(said)
+            self.view.send(user_input)
         else:
-            if said.images:
-                self.view.prompt.restore(UserInput(f"{said.text} ", said.images))
+            if user_input.images:
+                self.view.prompt.restore(UserInput(f"{user_input.text} ", user_input.images))
             self._announce_tour()
             self.view.keep_picture()
         for text in self._start_notices:

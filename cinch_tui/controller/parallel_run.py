@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from harness.parallel.selection import Outcome, Strategy
     from harness.ports.provider import Model
 
-BESIDE_OTHERS = (
+VARIANT_INSTRUCTIONS = (
     "Several models answer this prompt at once, and the user picks one answer. Only tools that change nothing are at "
     "hand: look around as you need, then answer; where something is to be changed, say what and how."
 )
-WHICH = "Continue with which answer?"
-READ_ON = "None is picked yet: /parallel pick asks again"
+PICK_TITLE = "Continue with which answer?"
+NOT_PICKED = "None is picked yet: /parallel pick asks again"
 
 
 class ParallelRun:
@@ -55,14 +55,14 @@ class ParallelRun:
         self._pick_requested = asyncio.Event()
         self._is_waiting = False
 
-    async def ask(self, said: Prompt) -> None:
+    async def ask(self, prompt: Prompt) -> None:
         """Ask all models and let the user pick; return at the end of the run."""
         agent = self._controller.agent
         unsubscribe = agent.subscribe(VariantView(self._controller.view.widgets, self.names).receive)
-        prompt = f"{agent.state.system_prompt}\n\n{BESIDE_OTHERS}"
+        system_prompt = f"{agent.state.system_prompt}\n\n{VARIANT_INSTRUCTIONS}"
         try:
             await run_parallel(
-                agent, said, [ParallelVariant(model, system_prompt=prompt) for model in self._models], self
+                agent, prompt, [ParallelVariant(model, system_prompt=system_prompt) for model in self._models], self
             )
         finally:
             unsubscribe()
@@ -80,7 +80,7 @@ class ParallelRun:
             index = await self._pick(candidates(outcomes))
             if index is not None:
                 return Selection(index, reason="picked by the user")
-            self._controller.notice(", ".join(filter(None, (READ_ON, hint("chat.abort takes none of them")))) + ".")
+            self._controller.notice(", ".join(filter(None, (NOT_PICKED, hint("chat.abort takes none of them")))) + ".")
             await self._wait()
 
     def pick_again(self) -> None:
@@ -103,7 +103,7 @@ class ParallelRun:
 
     async def _pick(self, outcomes: Sequence[Outcome]) -> int | None:
         answers = [(self.names[each.index], each.result.text) for each in outcomes]
-        title = " ".join(filter(None, (WHICH, hint("picker.cancel lets you read first."))))
+        title = " ".join(filter(None, (PICK_TITLE, hint("picker.cancel lets you read first."))))
         chosen = await pick_index(self._controller.app, title, answers, grace=self._controller.grace())
         return None if chosen is None else outcomes[chosen].index
 

@@ -108,20 +108,20 @@ class MessageQueue:
             self._edited = EditedMessage(message, queue, place or 0)
             self._controller.view.prompt.revise(user_input_of(message))
 
-    def finish_edit(self, words: UserInput) -> None:
+    def finish_edit(self, user_input: UserInput) -> None:
         """Put the edited message back in its place, or send it if the run has ended."""
         from harness.agent.arguments import user_messages
 
         edited, self._edited = self._edited, None
         if edited is None:
             return
-        if not words.text.strip():
+        if not user_input.text.strip():
             self._controller.add_to_history(user_input_of(edited.message))
         elif self._controller.is_running:
-            for message in user_messages(words.prompt):
+            for message in user_messages(user_input.prompt):
                 edited.queue.put(message, edited.place)
         else:
-            self._controller.view.send(words)
+            self._controller.view.send(user_input)
         self.show()
 
     def cancel_edit(self) -> None:
@@ -162,60 +162,62 @@ class PromptSender:
         """Send the prompts that were submitted before the agent existed."""
         self._ready.set()
 
-    async def run(self, words: UserInput | None) -> None:
+    async def run(self, user_input: UserInput | None) -> None:
         """Prompt the agent, or continue with None, and wait for the end of the run.
 
         Prompts submitted before the agent exists wait for it. What could not be sent goes back into the prompt.
         """
         await self.until_ready()
         async with self._one_at_a_time:
-            await self._prompt(words)
+            await self._prompt(user_input)
 
-    async def _prompt(self, words: UserInput | None) -> None:
+    async def _prompt(self, user_input: UserInput | None) -> None:
         controller = self._controller
         try:
-            await self._send(words)
+            await self._send(user_input)
         except CinchError as error:
             controller.notice(str(error), "error")
-            if words is not None:
-                controller.view.prompt.restore(words)
+            if user_input is not None:
+                controller.view.prompt.restore(user_input)
         if self.queue.take_back():
             controller.notice("What you typed meanwhile is back in the prompt.")
         await controller.show_branch()
 
-    async def _send(self, words: UserInput | None) -> None:
-        if words is None:
+    async def _send(self, user_input: UserInput | None) -> None:
+        if user_input is None:
             await self._controller.agent.continue_run()
             return
         if self.parallel_run is None:
-            await self._controller.agent.prompt(await self._with_files(words))
+            await self._controller.agent.prompt(await self._with_files(user_input))
             return
         try:
-            await self.parallel_run.ask(await self._with_files(words))
+            await self.parallel_run.ask(await self._with_files(user_input))
         finally:
             self.parallel_run = None
 
-    def steer(self, words: UserInput) -> None:
-        self._queue(words, self._controller.agent.steer)
+    def steer(self, user_input: UserInput) -> None:
+        self._queue(user_input, self._controller.agent.steer)
 
-    def follow_up(self, words: UserInput) -> None:
-        self._queue(words, self._controller.agent.follow_up)
+    def follow_up(self, user_input: UserInput) -> None:
+        self._queue(user_input, self._controller.agent.follow_up)
 
-    def _queue(self, words: UserInput, send: Callable[[str | tuple[UserContent, ...]], None]) -> None:
-        if "@" in words.text:
-            self._controller.app.run_worker(self._queue_with_files(words, send), group="attach")
+    def _queue(self, user_input: UserInput, send: Callable[[str | tuple[UserContent, ...]], None]) -> None:
+        if "@" in user_input.text:
+            self._controller.app.run_worker(self._queue_with_files(user_input, send), group="attach")
         else:
-            send(words.prompt)
+            send(user_input.prompt)
             self.queue.show()
 
-    async def _queue_with_files(self, words: UserInput, send: Callable[[str | tuple[UserContent, ...]], None]) -> None:
-        prompt = await self._with_files(words)
+    async def _queue_with_files(
+        self, user_input: UserInput, send: Callable[[str | tuple[UserContent, ...]], None]
+    ) -> None:
+        prompt = await self._with_files(user_input)
         if self._controller.is_running:
             send(prompt)
             self.queue.show()
         else:
             # The run ended while the files were read.
-            self._controller.view.prompt.restore(words)
+            self._controller.view.prompt.restore(user_input)
 
-    async def _with_files(self, words: UserInput) -> str | tuple[UserContent, ...]:
-        return await words.with_files(self._controller.agent, partial(self._controller.notice, level="warning"))
+    async def _with_files(self, user_input: UserInput) -> str | tuple[UserContent, ...]:
+        return await user_input.with_files(self._controller.agent, partial(self._controller.notice, level="warning"))

@@ -14,10 +14,9 @@ from cinch_tui.user_dialogs.approval_options import (
     PLAN_ANSWERS,
     AnswerOption,
     allowable,
-    always_label,
+    answers_to,
     batch_approval,
     denial_of_all,
-    exact_label,
     is_named_in_full,
     number_of,
     why,
@@ -187,13 +186,12 @@ def _revealed(text: str) -> list[str]:
 
 def _answers(request: ApprovalRequest) -> list[Option]:
     """Return the answers with the keys and in the order of the app."""
-    answers = [AnswerOption("y", "once", "Allow once", ""), *always_label(request)]
-    answers += [AnswerOption("n", "deny", "Deny", ""), AnswerOption("d", "explain", "Deny with reason", "")]
+    others: list[AnswerOption] = []
     if request.is_revisable and isinstance(request.view, DiffView) and len(hunks_of(request.view)) > 1:
-        answers.append(AnswerOption("h", "review", "Skip some of the changes", ""))
+        others.append(AnswerOption("h", "review", "Skip some of the changes", ""))
     if request.is_revisable and isinstance(request.view, TerminalView):
-        answers.append(AnswerOption("e", "rewrite", "Edit the command", ""))
-    offered = [Option(each.text, each.key) for each in (*answers, *exact_label(request))]
+        others.append(AnswerOption("e", "rewrite", "Edit the command", ""))
+    offered = [Option(each.text, each.key) for each in answers_to(request, *others)]
     return [*offered, *_answers_to_all((request, *request.others))]
 
 

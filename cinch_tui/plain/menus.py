@@ -188,6 +188,6 @@ def _index(typed: str, options: Sequence[Option]) -> int | None:
     return next((index for index, option in enumerate(options) if option.key and option.key == typed.lower()), None)
 
 
-def _matching(words: str, options: Sequence[Option]) -> list[int]:
-    wanted = words.lower().split()
+def _matching(text: str, options: Sequence[Option]) -> list[int]:
+    wanted = text.lower().split()
     return [index for index, option in enumerate(options) if all(word in option.text.lower() for word in wanted)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TextIO
 
 from cinch_tui.config.options import OutputFormat
 from cinch_tui.print_mode.outcome import Outcome, result_object
@@ -27,59 +27,49 @@ from harness.messages import ToolResult
 from harness.terminal_text import strip_escapes
 
 
-class Printer(Protocol):
-    """One output format."""
+class Printer:
+    """One output format; this one prints nothing."""
 
-    def begin(self, agent: Agent) -> None: ...
-
-    def write_event(self, event: Event) -> None: ...
-
-    def end(self, outcome: Outcome) -> None: ...
-
-
-class AnswerPrinter:
-    """Prints the answer at the end, as text or as one JSON object."""
-
-    def __init__(self, output: Output, *, as_json: bool) -> None:
+    def __init__(self, output: Output) -> None:
         self._output = output
-        self._as_json = as_json
 
     def begin(self, agent: Agent) -> None:
-        pass
+        """Called before the prompt is sent."""
 
     def write_event(self, event: Event) -> None:
-        pass
+        """Receive an event of the agent."""
 
     def end(self, outcome: Outcome) -> None:
-        if self._as_json:
-            self._output.write_json(result_object(outcome))
-        elif outcome.text and not outcome.failed:
+        """Called after the run."""
+
+
+class TextPrinter(Printer):
+    """Prints the answer at the end, with its sources."""
+
+    def end(self, outcome: Outcome) -> None:
+        if outcome.text and not outcome.failed:
             sources = sources_of(outcome.reply.content) if outcome.reply else ()
             self._output.write_text(f"{outcome.text.rstrip()}\n\n{sources_text(sources)}" if sources else outcome.text)
 
 
-class EventPrinter:
+class JsonPrinter(Printer):
+    """Prints one JSON object at the end."""
+
+    def end(self, outcome: Outcome) -> None:
+        self._output.write_json(result_object(outcome))
+
+
+class EventPrinter(Printer):
     """Prints every event of cinch as a JSON line."""
-
-    def __init__(self, output: Output) -> None:
-        self._output = output
-
-    def begin(self, agent: Agent) -> None:
-        pass
 
     def write_event(self, event: Event) -> None:
         self._output.write_json(encode(event))
 
-    def end(self, outcome: Outcome) -> None:
-        pass
 
-
-class StreamJsonPrinter:
+class StreamJsonPrinter(Printer):
     """Prints JSON lines in the format of Claude Code's print mode."""
 
-    def __init__(self, output: Output) -> None:
-        self._output = output
-        self._session_id = ""
+    _session_id = ""
 
     def begin(self, agent: Agent) -> None:
         from cinch_tui.print_mode.stream_json import init_line
@@ -99,16 +89,12 @@ class StreamJsonPrinter:
         self._output.write_json(end_line(outcome))
 
 
-def printer_for(output_format: OutputFormat, output: Output) -> Printer:
-    match output_format:
-        case "text":
-            return AnswerPrinter(output, as_json=False)
-        case "json":
-            return AnswerPrinter(output, as_json=True)
-        case "stream-json":
-            return StreamJsonPrinter(output)
-        case "events":
-            return EventPrinter(output)
+PRINTERS: dict[OutputFormat, type[Printer]] = {
+    "text": TextPrinter,
+    "json": JsonPrinter,
+    "stream-json": StreamJsonPrinter,
+    "events": EventPrinter,
+}
 
 
 class ProgressReporter:
@@ -148,7 +134,3 @@ class ProgressReporter:
                 self.write(text)
             case _:
                 pass
-
-
-if TYPE_CHECKING:
-    _: tuple[type[Printer], ...] = (AnswerPrinter, EventPrinter, StreamJsonPrinter)

@@ -15,17 +15,16 @@ from typing import TextIO
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from cinch_tui.assembly import Assembly, assemble, wanted_session
+from cinch_tui.assembly import assemble, wanted_session
 from cinch_tui.cli.start import collect_garbage
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
 from cinch_tui.print_mode.outcome import ExitStatus, Outcome, RunStats
 from cinch_tui.print_mode.output import Output
-from cinch_tui.print_mode.printers import Printer, ProgressReporter, printer_for
+from cinch_tui.print_mode.printers import PRINTERS, ProgressReporter
 from cinch_tui.user_input import UserInput, append_marks
 from harness.agent.agent import Agent
 from harness.agent.limits import with_price
-from harness.agent.result import AgentResult
 from harness.errors import ConfigError
 from harness.ports.interaction import NonInteractive
 
@@ -56,10 +55,6 @@ class PrintJob(Struct, frozen=True):
     output: Output
     reporter: ProgressReporter
 
-    @property
-    def printer(self) -> Printer:
-        return printer_for(self.options.output_format, self.output)
-
 
 def run_print(options: Options, settings: Settings, streams: Streams | None = None) -> int:
     """Run one prompt to its end and return the exit status.
@@ -68,15 +63,15 @@ def run_print(options: Options, settings: Settings, streams: Streams | None = No
         ConfigError: there is no prompt, or the agent cannot be created.
     """
     streams = streams or Streams()
-    narrator = ProgressReporter(streams.stderr, verbose=options.verbose)
-    prompt = _whole_prompt(options.prompt, streams.stdin, narrator)
-    job = PrintJob(append_marks(prompt, options.images), options, settings, Output(streams.stdout), narrator)
+    reporter = ProgressReporter(streams.stderr, verbose=options.verbose)
+    prompt = _prompt_with_stdin(options.prompt, streams.stdin, reporter)
+    job = PrintJob(append_marks(prompt, options.images), options, settings, Output(streams.stdout), reporter)
     try:
         status = asyncio.run(_run(job))
     except (asyncio.CancelledError, KeyboardInterrupt):
         return ExitStatus.INTERRUPTED
     if job.output.problem:
-        narrator.write(job.output.problem)
+        reporter.write(job.output.problem)
         return ExitStatus.FAILED
     return status
 
@@ -96,37 +91,26 @@ async def _run(job: PrintJob) -> int:
             stopper.agent = None
             await agent.close()
             assembly.close()
-    lost = _lost(assembly)
-    _report_problem(job, outcome, is_kept=job.options.keep_session and not lost)
-    if lost:
-        job.reporter.write(lost)
+    is_saved = assembly.store is None or assembly.store.is_saved
+    _report_problem(job, outcome, is_kept=job.options.keep_session and is_saved)
+    if assembly.store and not is_saved:
+        job.reporter.write(f"the session could not be saved in {assembly.store.path}")
     return outcome.status
 
 
-def _lost(assembly: Assembly) -> str:
-    """Return an error if the session could not be saved; empty otherwise."""
-    if assembly.store is None or assembly.store.is_saved:
-        return ""
-    return f"the session could not be saved in {assembly.store.path}"
-
-
 async def _prompt(job: PrintJob, agent: Agent) -> Outcome:
-    tally, printer = RunStats(), job.printer
-    for subscriber in (tally, job.reporter, printer.write_event):
+    stats, printer = RunStats(), PRINTERS[job.options.output_format](job.output)
+    for subscriber in (stats, job.reporter, printer.write_event):
         agent.subscribe(subscriber)
     printer.begin(agent)
     result = await agent.prompt(await job.prompt.with_files(agent, job.reporter.write))
     if job.options.output_format in ("json", "stream-json"):
-        result = await _priced(agent, result)
-    outcome = Outcome(result, tally, agent.session_id, agent.state.model.spec.name)
+        # Only these formats need the prices, which are slow to load.
+        info = await agent.state.model.info.load()
+        result = replace(result, usage=with_price(result.usage, info.price))
+    outcome = Outcome(result, stats, agent.session_id, agent.state.model.spec.name)
     printer.end(outcome)
     return outcome
-
-
-async def _priced(agent: Agent, result: AgentResult) -> AgentResult:
-    """Return the result with its cost; only formats that need it load the prices, which is slow."""
-    facts = await agent.state.model.info.load()
-    return replace(result, usage=with_price(result.usage, facts.price))
 
 
 def _report_problem(job: PrintJob, outcome: Outcome, *, is_kept: bool) -> None:
@@ -165,20 +149,20 @@ def _stopped_by_signals() -> Generator[Stopper]:
             loop.remove_signal_handler(number)
 
 
-def _whole_prompt(words: str, stdin: TextIO, narrator: ProgressReporter) -> str:
+def _prompt_with_stdin(text: str, stdin: TextIO, reporter: ProgressReporter) -> str:
     # Arguments that are not in the encoding of the locale contain lone surrogates, which requests cannot.
-    asked = words.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    piped = "" if stdin.isatty() else _read_all(stdin, narrator)
+    asked = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    piped = "" if stdin.isatty() else _read_all(stdin, reporter)
     prompt = "\n\n".join(part for part in (asked, piped) if part.strip())
     if not prompt:
         raise ConfigError('print mode needs a prompt: cinch -p "your prompt", or text on stdin')
     return prompt
 
 
-def _read_all(stdin: TextIO, narrator: ProgressReporter) -> str:
+def _read_all(stdin: TextIO, reporter: ProgressReporter) -> str:
     source = stdin.buffer
     if not select.select([source], [], [], STDIN_NOTICE_S)[0]:
-        narrator.write("waiting for the end of stdin; to send none, start cinch with </dev/null")
+        reporter.write("waiting for the end of stdin; to send none, start cinch with </dev/null")
     data = source.read(MAX_STDIN_BYTES + 1)
     if len(data) > MAX_STDIN_BYTES:
         raise ConfigError("stdin is longer than 10 MB; put it into a file and name the file in the prompt")

@@ -80,24 +80,23 @@ PLAN_ANSWERS = (
 """Answers to a plan: key, action, text, short text."""
 
 
-def always_label(request: ApprovalRequest) -> list[AnswerOption]:
-    """Return the options that allow more than this call."""
-    answers: list[AnswerOption] = []
-    if request.session:
-        answers.append(AnswerOption("s", "session", f"Allow {_session(request)} this session", "Session"))
-    if request.rule:
+def answers_to(
+    request: ApprovalRequest, *others: AnswerOption, allow: str = "Allow once", is_partial: bool = False
+) -> list[AnswerOption]:
+    """Return the options for one call; `others` follow those that deny it. A partial approval has no wider scope."""
+    options = [AnswerOption("y", "once", allow, "Once")]
+    if request.session and not is_partial:
+        options.append(AnswerOption("s", "session", f"Allow {_session(request)} this session", "Session"))
+    if request.rule and not is_partial:
         always = f"Always allow {one_line(request.rule)} in this project"
-        answers.append(AnswerOption("a", "always", always, "Project"))
-    return answers
-
-
-def exact_label(request: ApprovalRequest) -> list[AnswerOption]:
-    """Return the option that allows exactly this call, if there is one."""
-    if not request.exact_rule:
-        return []
-    rule = one_line(request.exact_rule)
-    which = "exactly this command" if request.risk.level == "execute" or len(rule) > LONGEST_RULE else rule
-    return [AnswerOption("x", "exactly", f"Always allow {which} in this project", "Exactly this")]
+        options.append(AnswerOption("a", "always", always, "Project"))
+    options += [AnswerOption("n", "deny", "Deny", "Deny"), AnswerOption("d", "explain", "Deny with reason", "Reason")]
+    options += others
+    if request.exact_rule and not is_partial:
+        rule = one_line(request.exact_rule)
+        which = "exactly this command" if request.risk.level == "execute" or len(rule) > LONGEST_RULE else rule
+        options.append(AnswerOption("x", "exactly", f"Always allow {which} in this project", "Exactly this"))
+    return options
 
 
 def _session(request: ApprovalRequest) -> str:
@@ -165,10 +164,6 @@ class WaitingCall:
         return Review(count) if count > 1 else None
 
     @property
-    def is_partial(self) -> bool:
-        return self.review is not None and bool(self.review.refused)
-
-    @property
     def yes(self) -> AllowOnce | AllowHunks:
         """Return the approval of the accepted hunks."""
         refused = self.review.refused if self.review else {}
@@ -228,19 +223,14 @@ class WaitingCalls:
     def answers(self) -> list[AnswerOption]:
         """Return the options for the visible call."""
         request, review = self.shown.request, self.shown.review
-        is_partial = self.shown.is_partial
-        some = f"Allow {review.taken} of {review.count} changes" if review and is_partial else ""
-        answers = [
-            AnswerOption("y", "once", some or "Allow once", "Once"),
-            *([] if is_partial else always_label(request)),
-        ]
-        answers += [AnswerOption("n", "deny", "Deny", "Deny")]
-        answers += [AnswerOption("d", "explain", "Deny with reason", "Reason")]
+        others: list[AnswerOption] = []
         if review:
-            answers.append(AnswerOption("h", "review", f"Choose among {review.count} changes", "Choose"))
+            others.append(AnswerOption("h", "review", f"Choose among {review.count} changes", "Choose"))
         if request.is_revisable:
-            answers.append(AnswerOption("e", "rewrite", "Edit in $EDITOR", "Edit"))
-        answers += [] if is_partial else exact_label(request)
+            others.append(AnswerOption("e", "rewrite", "Edit in $EDITOR", "Edit"))
+        is_partial = bool(review and review.refused)
+        allow = f"Allow {review.taken} of {review.count} changes" if review and is_partial else "Allow once"
+        answers = answers_to(request, *others, allow=allow, is_partial=is_partial)
         return [*answers, *(self._answers_to_all() if len(self) > 1 else [])]
 
     def _answers_to_all(self) -> list[AnswerOption]:

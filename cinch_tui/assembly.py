@@ -88,7 +88,7 @@ class Assembly(Struct):
         base_url = spec.base_url if named == spec.provider else ""
         model = connect(name, base_url=base_url or None, credentials=self.keys, thinking=thinking)
         _report_replay_differences(model, self.agent)
-        _keep_prices(model, self.options.paths)
+        _cache_prices(model, self.options.paths)
         return model
 
     def find(self, which: str) -> LoadedSession:
@@ -195,7 +195,7 @@ async def assemble(
         model = await asyncio.to_thread(choose_model, settings, keys, loaded)
     assembly = await _build(options, settings, user, model, keys)
     for each in (model, *assembly.agent.options.fallback):
-        _keep_prices(each, options.paths)
+        _cache_prices(each, options.paths)
     if loaded is None:
         assembly.start_session()
     else:
@@ -273,7 +273,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     grants, warnings = _grants(options, settings, root)
     fallback, missing = await asyncio.to_thread(_fallback, settings, keys)
     warnings.extend(missing)
-    warnings.extend(_idle_allowances(settings, {tool.name for tool in tools}))
+    warnings.extend(_ineffective_allowances(settings, {tool.name for tool in tools}))
     here = replace(
         agent_options(settings, headless=options.headless),
         workspace=workspace,
@@ -328,7 +328,7 @@ def _report_replay_differences(model: Model, agent: Agent) -> None:
         model.provider.queue.on_mismatch = partial(agent.notify, level="warning")
 
 
-def _keep_prices(model: Model, paths: Paths) -> None:
+def _cache_prices(model: Model, paths: Paths) -> None:
     """Cache the price lookup of a model for a day; it takes as long as a run in print mode."""
     if isinstance(model.info, PricedModelInfo):
         model.info.cache = PriceCache(paths.cache / "prices")
@@ -377,7 +377,7 @@ def _grants(options: Options, settings: Settings, root: Path) -> tuple[Grants, l
     return grants, [problem] if problem else []
 
 
-def _idle_allowances(settings: Settings, tools: Set[str]) -> Iterator[str]:
+def _ineffective_allowances(settings: Settings, tools: Set[str]) -> Iterator[str]:
     """Yield a warning for each entry of `approval.allow` that has no effect."""
     for entry in settings.approval.allow:
         tool, colon, scope = entry.partition(":")

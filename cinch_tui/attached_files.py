@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from harness.agent.agent import Agent
     from harness.ports.tool import ToolOutput
 
-MOST_FILES = 20
-MOST_CHARACTERS = 200_000
+MAX_FILES = 20
+MAX_CHARACTERS = 200_000
 """Limit for all files of one prompt together."""
-LONGEST_TYPED = 20
+MAX_TYPED_LINES = 20
 """Prompts with more lines are assumed to be pasted."""
 _OPENING = '<attached path="'
 _MENTION = re.compile(r"""(?:^|(?<=[\s(\[{,;:=\'`]))@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>[^\s@"]+))""")
@@ -66,23 +66,23 @@ async def attach_files(text: str, agent: Agent) -> AttachedFiles:
     found = {name: path for name in names if (path := _existing(name, root))}
     content, attached, skipped = list[UserContent](), list[str](), list[str]()
     size = 0
-    for name, path in list(found.items())[:MOST_FILES]:
+    for name, path in list(found.items())[:MAX_FILES]:
         try:
             shown, output = await _read(path, agent)
             blocks = _blocks(shown, output)
             size += sum(len(block.text) for block in blocks if isinstance(block, Text))
-            if size > MOST_CHARACTERS:
-                raise CinchError(f"the attached files exceed {MOST_CHARACTERS:,} characters")
+            if size > MAX_CHARACTERS:
+                raise CinchError(f"the attached files exceed {MAX_CHARACTERS:,} characters")
         except CinchError as error:
             skipped.append(f"@{name} is not attached: {error}")
             continue
         content += blocks
         attached.append(f"{shown} ({_extent(output)})")
-    if len(found) > MOST_FILES:
-        skipped.append(f"Only the first {MOST_FILES} files are attached.")
+    if len(found) > MAX_FILES:
+        skipped.append(f"Only the first {MAX_FILES} files are attached.")
     missing = [f"@{name}" for name in names if name not in found]
     # A long text was probably pasted, and an @ in it is not a mention.
-    if missing and text.count("\n") < LONGEST_TYPED:
+    if missing and text.count("\n") < MAX_TYPED_LINES:
         skipped.append(f"Not attached: {', '.join(missing[:5])}: no such file.")
     return AttachedFiles(tuple(content), tuple(attached), tuple(skipped))
 

@@ -17,14 +17,14 @@ if TYPE_CHECKING:  # the module `typing` takes longer to import than all that ha
 
 def run() -> NoReturn:
     """Run cinch and exit the process."""
-    forget_colours_of_outside()
+    remove_inherited_colorterm()
     frame = open_frame(sys.argv[1:], os.environ)
     from cinch_tui.cli.main import run as run_main
 
     run_main(frame)
 
 
-def forget_colours_of_outside() -> None:
+def remove_inherited_colorterm() -> None:
     """Remove COLORTERM in GNU screen, which inherits it from the outer terminal but does not support true color."""
     if os.environ.get("STY") and os.environ.get("TERM", "").startswith("screen"):
         os.environ.pop("COLORTERM", None)

@@ -18,7 +18,7 @@ from tools import builtin_tools
 if TYPE_CHECKING:
     from harness.agent.agent import Agent
 
-LONGEST_SECONDS = 600
+TIMEOUT_S = 600
 STOPPED = "You stopped the command. Output so far:"
 REPORT_HEAD = "The user ran this command in the project folder:\n$ "
 _REPORT_HEADS = (REPORT_HEAD, "The person ran this command themselves, in the project's folder:\n$ ")
@@ -99,7 +99,7 @@ class UserShell:
                 await asyncio.wait([task])
             finally:
                 self._running.remove(task)
-        output = _stopped(so_far) if task.cancelled() else task.result()
+        output = _stopped_output(so_far) if task.cancelled() else task.result()
         if not line.is_private:
             self._pending_reports.append(report_message(line.command, output_text(output)))
         return output
@@ -107,7 +107,7 @@ class UserShell:
     async def _execute(self, command: str, context: ToolContext) -> ToolOutput:
         tools = (*self._agent.state.tools, *builtin_tools())
         bash = next(tool for tool in tools if tool.name == "bash")
-        return await bash.run({"command": command, "timeout_s": LONGEST_SECONDS}, context)
+        return await bash.run({"command": command, "timeout_s": TIMEOUT_S}, context)
 
     def _context(
         self, show: Callable[[View], None], on_interrupt: Callable[[Callable[[], object]], None]
@@ -126,7 +126,7 @@ class UserShell:
         )
 
 
-def _stopped(so_far: list[Callable[[], object]]) -> ToolOutput:
+def _stopped_output(so_far: list[Callable[[], object]]) -> ToolOutput:
     output = so_far[-1]() if so_far else None
     if not isinstance(output, ToolOutput):
         return ToolOutput.failure(f"{STOPPED}\n")

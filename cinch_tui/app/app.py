@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from cinch_tui.terminal.first_frame import FirstFrame
     from cinch_tui.widgets.status_bar import StatusBar
 
-REFUSED = 2
+REFUSED_STATUS = 2
 
 
 def _stylesheets(*names: str) -> list[str | PurePath]:
@@ -70,9 +70,9 @@ class CinchApp(App[object]):
     def __init__(self, options: Options, settings: Settings, frame: FirstFrame | None = None) -> None:
         super().__init__(driver_class=_driver())
         remember_backgrounds_by_colour()
-        self._paint_for(options.environ)
+        self._add_filters(options.environ)
         self.theme_switch = ThemeSwitch(self, settings.ui.theme, options.paths, options.environ)
-        self._start_with(self.theme_switch.initial_theme())
+        self._set_initial_theme(self.theme_switch.initial_theme())
         self._title = WindowTitle(options.cwd.name, is_wanted=settings.ui.title)
         if settings.ui.motion == "reduced":
             self.animation_level = "none"
@@ -80,8 +80,8 @@ class CinchApp(App[object]):
         self._options = options
         self._settings = settings
         place = project_dir(options.paths.state, options.cwd)
-        self._album = ImageStore(place / "pictures")
-        history = PromptHistory(place / "history.jsonl", self._album)
+        self._image_store = ImageStore(place / "pictures")
+        history = PromptHistory(place / "history.jsonl", self._image_store)
         self.frame = frame
         self.has_prompt = threading.Event()
         """Set once the prompt takes keys; the driver keeps what is typed until then."""
@@ -90,10 +90,10 @@ class CinchApp(App[object]):
         self._kills = Kills(self._leave)
         self._prompt_history = history
         self.fault = ""
-        self._screenful = ScreenCells()
+        self._screen_cells = ScreenCells()
         self._chat: ChatScreen | None = None
 
-    def _paint_for(self, environ: Mapping[str, str]) -> None:
+    def _add_filters(self, environ: Mapping[str, str]) -> None:
         # Filters for terminals with limited color support.
         if self.no_color:
             self._filters[:] = [Colourless()]
@@ -106,7 +106,7 @@ class CinchApp(App[object]):
 
             self._filters.append(Upright())
 
-    def _start_with(self, theme: Theme) -> None:
+    def _set_initial_theme(self, theme: Theme) -> None:
         if not theme.dark or theme.ansi:
             self.theme = theme.name
             return
@@ -118,7 +118,7 @@ class CinchApp(App[object]):
         """Return the chat screen; pushed over an empty screen, it would be laid out twice before the first paint."""
         mentions = MentionCompletion(self._options.cwd)
         host = ChatCommandHost(self.controller)
-        draft = Draft(project_dir(self._options.paths.state, self._options.cwd) / "drafts", self._album)
+        draft = Draft(project_dir(self._options.paths.state, self._options.cwd) / "drafts", self._image_store)
         prompt = Prompt(CommandCompletion(_commands, host), mentions, self._prompt_history, draft)
         if self._settings.ui.vim:
             prompt.uses_vim = True
@@ -161,12 +161,12 @@ class CinchApp(App[object]):
         self.app_resume_signal.subscribe(self, self._paint_again)  # pyright: ignore[reportUnknownMemberType] as its App
 
     @property
-    def greeting(self) -> str:
+    def enter_sequences(self) -> str:
         """Sequences sent to the terminal when the app takes over the screen."""
         return (ASK if self.theme_switch.asks else "") + self._title.entering
 
     @property
-    def parting(self) -> str:
+    def leave_sequences(self) -> str:
         """Sequences sent to the terminal when the app releases the screen."""
         return ENOUGH + self._title.leaving
 
@@ -229,7 +229,7 @@ class CinchApp(App[object]):
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         if caret := caret_of(screen.focused):
             self.cursor_position = caret
-        super()._display(screen, self._screenful.sparing(renderable))  # pyright: ignore[reportUnknownMemberType] its Screen names no type
+        super()._display(screen, self._screen_cells.sparing(renderable))  # pyright: ignore[reportUnknownMemberType] its Screen names no type
 
     def _paint_again(self, source: App[object]) -> None:
         del source
@@ -314,4 +314,4 @@ def run_app(options: Options, settings: Settings, frame: FirstFrame | None = Non
 
         print_exit_summary(app.controller.assembly, with_exchange=app.controller.settings.ui.show_last_exchange)
     # After an exception Textual has a return code, but the process status would be 0.
-    return app.return_code or (REFUSED if app.controller.refusal else 0)
+    return app.return_code or (REFUSED_STATUS if app.controller.refusal else 0)

@@ -16,12 +16,12 @@ from cinch_tui import __version__
 from cinch_tui.config.private_file import write_private
 from harness.terminal_text import strip_escapes
 
-LONGEST_REASON = 300
+MAX_REASON_CHARS = 300
 LOG = "cinch.log"
 LOG_LINES = 30
 LOG_BYTES = 20_000
-PARTS = ("textual", "rich", "httpx", "pydantic")
-ABOUT_TERMINAL = ("TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "NO_COLOR", "LANG", "LC_ALL")
+PACKAGES = ("textual", "rich", "httpx", "pydantic")
+TERMINAL_VARIABLES = ("TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "NO_COLOR", "LANG", "LC_ALL")
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,9 @@ def report_crash(error: BaseException, folder: Path) -> str:
     reason, trace = _reason(error), _encodable("".join(traceback.format_exception(error)))
     path = folder / f"crash-{time.strftime('%Y%m%d-%H%M%S')}.txt"
     try:
-        write_private(path, "\n\n".join((_about(), trace.rstrip(), "End of the log:", _end_of_log(folder))) + "\n")
+        write_private(
+            path, "\n\n".join((_environment(), trace.rstrip(), "End of the log:", _end_of_log(folder))) + "\n"
+        )
     except OSError as problem:
         details = f"The crash report could not be written: {problem.strerror}."
     else:
@@ -49,15 +51,15 @@ def report_crash(error: BaseException, folder: Path) -> str:
     return f"internal error: {reason}. {details}"
 
 
-def _about() -> str:
+def _environment() -> str:
     """Describe versions and terminal on printable lines."""
     versions: list[str] = []
-    for part in PARTS:
+    for part in PACKAGES:
         with suppress(metadata.PackageNotFoundError):
             versions.append(f"{part} {metadata.version(part)}")
     columns, rows = shutil.get_terminal_size()
     inside = [name for name in ("TMUX", "STY", "SSH_TTY") if name in os.environ]
-    named = [f"{name}={os.environ[name]}" for name in ABOUT_TERMINAL if name in os.environ]
+    named = [f"{name}={os.environ[name]}" for name in TERMINAL_VARIABLES if name in os.environ]
     return strip_escapes(
         f"cinch {__version__}, {', '.join(versions)}\n"
         f"Python {platform.python_version()}, {platform.platform()}\n"
@@ -76,7 +78,7 @@ def _end_of_log(folder: Path) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    message = " ".join(strip_escapes(_encodable(str(error))).split())[:LONGEST_REASON]
+    message = " ".join(strip_escapes(_encodable(str(error))).split())[:MAX_REASON_CHARS]
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 

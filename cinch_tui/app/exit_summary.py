@@ -18,7 +18,7 @@ from harness.terminal_text import escape_controls
 if TYPE_CHECKING:
     from cinch_tui.assembly import Assembly
 
-LINES = 20
+MAX_REPLY_LINES = 20
 """Lines of the reply; the end is shown, since it has the conclusion."""
 
 
@@ -47,8 +47,8 @@ def last_exchange(messages: Sequence[Message], columns: int) -> str:
     asked = Text(f"> {first}{' …' if more else ''}")
     asked.truncate(columns, overflow="ellipsis")
     lines = _wrapped(escape_controls(reply), columns)
-    if len(lines) > LINES:
-        lines = [f"… {len(lines) - LINES + 1} more lines", *lines[1 - LINES :]]
+    if len(lines) > MAX_REPLY_LINES:
+        lines = [f"… {len(lines) - MAX_REPLY_LINES + 1} more lines", *lines[1 - MAX_REPLY_LINES :]]
     return "\n".join((asked.plain, "", *lines))
 
 

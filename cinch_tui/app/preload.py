@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from harness.agent.run_state import State
 
-NEEDED_NEXT = (
+MODULES = (
     "cinch_tui.commands.builtin",
     "cinch_tui.api_keys.leak_check",
     "harness.agent.guardrails",
@@ -28,9 +28,9 @@ NEEDED_NEXT = (
 )
 
 
-def load_next() -> None:
+def import_modules() -> None:
     """Import what an agent and the first command need; for a thread."""
-    for name in NEEDED_NEXT:
+    for name in MODULES:
         importlib.import_module(name)
 
 

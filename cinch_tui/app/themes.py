@@ -36,7 +36,7 @@ _COLOURS = (
 _SWITCHES = ("dark", "ansi")
 _KEYS = {"based_on", "variables", *_SWITCHES, *_COLOURS}
 
-LARGEST = 256 * 1024
+MAX_THEME_BYTES = 256 * 1024
 """Bytes of a theme."""
 
 Toml: TypeAlias = dict[str, object]
@@ -53,7 +53,7 @@ def load_theme(name: str, folders: Sequence[Path] = (BUILTIN_FOLDER,)) -> Theme:
         ConfigError: there is none, or its file says something else than a theme.
     """
     path = _find(name, folders, "")
-    return _theme(path, _whole(path, folders, ()))
+    return _theme(path, _resolved_table(path, folders, ()))
 
 
 def _find(name: str, folders: Sequence[Path], asked_by: str) -> Path:
@@ -67,7 +67,7 @@ def _suggestion(name: str, known: Sequence[str]) -> str:
     return did_you_mean(name, known, otherwise=f"; available: {', '.join(known)}")
 
 
-def _whole(path: Path, folders: Sequence[Path], derived: tuple[Path, ...]) -> Toml:
+def _resolved_table(path: Path, folders: Sequence[Path], derived: tuple[Path, ...]) -> Toml:
     """Return the table of a file merged over that of the theme it is based on."""
     table = _read(path)
     base = table.pop("based_on", None)
@@ -80,14 +80,14 @@ def _whole(path: Path, folders: Sequence[Path], derived: tuple[Path, ...]) -> To
     below = _find(base, elsewhere, f"{path}: based_on: ")
     if below in (path, *derived):
         raise ConfigError(f"{path}: based_on: {base!r} is itself based on this theme")
-    inherited = _whole(below, folders, (path, *derived))
+    inherited = _resolved_table(below, folders, (path, *derived))
     variables = {**_table(below, inherited), **_table(path, table)}
     return {**inherited, **table, "variables": variables}
 
 
 def _read(path: Path) -> Toml:
     try:
-        table: Toml = tomllib.loads(read_small_text(path, LARGEST))
+        table: Toml = tomllib.loads(read_small_text(path, MAX_THEME_BYTES))
     except (OSError, NotAFile, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: {error}") from error
     for key in table:

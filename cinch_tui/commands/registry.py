@@ -56,7 +56,7 @@ class Command(Struct, frozen=True):
         return (self.name, *self.aliases)
 
     @property
-    def twin(self) -> str:
+    def slash_name(self) -> str:
         """The name with a slash instead of a hash, as in other tools; empty for a slash command."""
         return f"/{self.name[1:]}" if self.name[0] == "#" else ""
 
@@ -139,7 +139,7 @@ class Registry:
         self._own = _by_name(own)
         # The first of two extensions with the same name counts: neither may keep cinch from starting.
         extra = [command for group in foreign for command in group.commands]
-        self._by_name = _with_twins(self._own | {name: each for each in reversed(extra) for name in each.names})
+        self._by_name = _with_slash_names(self._own | {name: each for each in reversed(extra) for name in each.names})
 
     @property
     def commands(self) -> tuple[Command, ...]:
@@ -151,7 +151,7 @@ class Registry:
     def named(self) -> Iterator[tuple[str, Command]]:
         """Every name with the command it runs; the twin of a name follows its other names."""
         for command in self.commands:
-            for name in (*command.names, command.twin):
+            for name in (*command.names, command.slash_name):
                 if self._by_name.get(name) is command:
                     yield name, command
 
@@ -238,9 +238,9 @@ def unavailable_while_running(name: str, host: CommandHost) -> str:
     )
 
 
-def _with_twins(by_name: dict[str, Command]) -> dict[str, Command]:
+def _with_slash_names(by_name: dict[str, Command]) -> dict[str, Command]:
     """Add `/name` for every `#name`, unless that is another command."""
-    return {command.twin: command for command in by_name.values() if command.twin} | by_name
+    return {command.slash_name: command for command in by_name.values() if command.slash_name} | by_name
 
 
 def _by_name(groups: Iterable[CommandGroup]) -> dict[str, Command]:

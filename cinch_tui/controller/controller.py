@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING, TypeAlias
 
-from cinch_tui.app.preload import load_next, warm
+from cinch_tui.app.preload import import_modules, warm
 from cinch_tui.cli.start import collect_garbage
 from cinch_tui.config.options import Options, Resume
 from cinch_tui.config.settings import Settings
@@ -62,7 +62,7 @@ class SessionController(ChatSession):
         self.sender = PromptSender(self)
         self._on_ready = on_ready
         self._loaded: LoadedSession | None = None
-        self._shown_end: list[Message] = []
+        self._shown_messages: list[Message] = []
         self._start_notices: list[str] = []
         self._settings_subscribers: list[SettingsSubscriber] = []
         self._warned_at = -QUIT_CONFIRMATION_S
@@ -81,7 +81,7 @@ class SessionController(ChatSession):
 
     async def _open(self) -> None:
         try:
-            await asyncio.to_thread(load_next)
+            await asyncio.to_thread(import_modules)
             collect_garbage()
             await self._show_end()
             assembly = await self._assemble(None)
@@ -114,8 +114,8 @@ class SessionController(ChatSession):
             # The agent gets what was typed meanwhile in any session.
             self._start_notices.append("There is no session in this folder yet: a new one is started.")
         if self._loaded is not None:
-            self._shown_end = await asyncio.to_thread(last_turns, self._loaded.messages)
-            self.view.widgets.show(blocks_of(self._shown_end, builtin_tools(), self._loaded))
+            self._shown_messages = await asyncio.to_thread(last_turns, self._loaded.messages)
+            self.view.widgets.show(blocks_of(self._shown_messages, builtin_tools(), self._loaded))
             # Reading the rest keeps the interpreter busy, so paint this first.
             await self.view.widgets.transcript.drained()
 
@@ -164,9 +164,9 @@ class SessionController(ChatSession):
         """Show a whole conversation whose end may be on the screen already."""
         from cinch_tui.transcript.history_blocks import blocks_of, last_todo
 
-        before = len(messages) - len(self._shown_end)
+        before = len(messages) - len(self._shown_messages)
         # Repaired messages differ from those shown.
-        if self._shown_end and list(messages[before:]) == self._shown_end:
+        if self._shown_messages and list(messages[before:]) == self._shown_messages:
             earlier = blocks_of, messages[:before], self.agent.state.tools, self.assembly.loaded
             self.view.widgets.transcript.prepend(await asyncio.to_thread(*earlier))
             self.view.widgets.todo_panel.todo = last_todo(messages)

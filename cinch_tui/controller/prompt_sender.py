@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from harness.inbox import Queue
     from harness.messages import UserContent, UserMessage
 
-AFTERWARDS = "afterwards"
-TOO_LATE = "The message was already delivered."
+FOLLOW_UP = "afterwards"
+ALREADY_DELIVERED = "The message was already delivered."
 
 
 class EditedMessage(Struct, frozen=True):
@@ -76,7 +76,7 @@ class MessageQueue:
                 self._change(queue, request)
                 self.show()
                 return
-        self._controller.app.notify(TOO_LATE)
+        self._controller.app.notify(ALREADY_DELIVERED)
         self.show()
 
     def _change(self, queue: Queue, request: QueueLine.Asked) -> None:
@@ -138,7 +138,7 @@ class MessageQueue:
         from cinch_tui.widgets.queue_line import NEXT
 
         inbox = self._controller.agent.inbox
-        return {NEXT: inbox.steering, AFTERWARDS: inbox.follow_up}
+        return {NEXT: inbox.steering, FOLLOW_UP: inbox.follow_up}
 
 
 class PromptSender:

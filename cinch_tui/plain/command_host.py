@@ -13,7 +13,7 @@ from cinch_tui.commands.side_questions import SideQuestions
 from cinch_tui.models.offers import ProviderOffers, ask_providers, pulled_offers, ready_providers
 from cinch_tui.plain.menus import InputClosed, Option
 from cinch_tui.plain.view_lines import strip_markdown, view_lines
-from cinch_tui.reports.session_export import when
+from cinch_tui.reports.session_export import local_time
 from cinch_tui.reports.summaries import agent_settings, context_report, model_names
 from harness.errors import CinchError
 
@@ -158,7 +158,7 @@ class PlainCommandHost:
 
     async def pick_session(self) -> str | None:
         # Imported late: few starts need it.
-        from cinch_tui.reports.formatting import place_of
+        from cinch_tui.reports.formatting import open_state
         from harness.session.index import list_sessions
 
         options, current = self.session.options, self.session.agent.session_id
@@ -166,7 +166,7 @@ class PlainCommandHost:
         if not summaries:
             self.notice("No earlier sessions in this folder.")
             return None
-        described = ((each.title, when(each.updated), place_of(each, current)) for each in summaries)
+        described = ((each.title, local_time(each.updated), open_state(each, current)) for each in summaries)
         index = await self._find("an earlier session", [", ".join(filter(None, parts)) for parts in described])
         return None if index is None else summaries[index].id
 
@@ -214,9 +214,19 @@ KEYS = (
     "Answer a question with a number; ? lists the choices again.",
     "!command runs a shell command and sends its output to the model with your next prompt; !! does not send it.",
 )
-OF_THE_SCREEN = ("/parallel", "/panel", "/agents", "/changes", "#clear", "/timestamps", "/theme", "/editor", "/vim")
+FULL_SCREEN_COMMANDS = (
+    "/parallel",
+    "/panel",
+    "/agents",
+    "/changes",
+    "#clear",
+    "/timestamps",
+    "/theme",
+    "/editor",
+    "/vim",
+)
 """Commands that need the screen."""
-_OTHERWISE = {
+_PLAIN_SUMMARIES = {
     "#help": "show this help",
     "#copy": "print the last reply without labels; or the n-th last, all, or its code",
     "/diff": "show changed files",
@@ -229,15 +239,15 @@ _OTHERWISE = {
 def help_lines() -> Iterator[str]:
     yield from KEYS
     for group in builtin_commands().groups:
-        if commands := [each for each in group.commands if each.name not in OF_THE_SCREEN]:
+        if commands := [each for each in group.commands if each.name not in FULL_SCREEN_COMMANDS]:
             yield f"{group.title}:"
-            yield from map(_line, commands)
-    yield f"Only in the full-screen app: {', '.join(OF_THE_SCREEN)}"
+            yield from map(_help_line, commands)
+    yield f"Only in the full-screen app: {', '.join(FULL_SCREEN_COMMANDS)}"
 
 
-def _line(command: Command) -> str:
+def _help_line(command: Command) -> str:
     also = f" (also {', '.join(command.aliases)})" if command.aliases else ""
-    return f"  {command.usage}: {_OTHERWISE.get(command.name, command.summary)}{also}"
+    return f"  {command.usage}: {_PLAIN_SUMMARIES.get(command.name, command.summary)}{also}"
 
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from cinch_tui.config.options import Resume
 from cinch_tui.plain.command_host import PlainCommandHost
 from cinch_tui.plain.line_renderer import user_command_lines
 from cinch_tui.plain.line_writer import LiveOutput
-from cinch_tui.plain.menus import AGAIN, InputClosed, Option
+from cinch_tui.plain.menus import LIST_AGAIN, InputClosed, Option
 from cinch_tui.plain.session import PlainSession
 from cinch_tui.shell_line import ShellLine, UserShell, shell_line
 from cinch_tui.user_input import UserInput
@@ -64,7 +64,7 @@ class Conversation:
             rest = await self._ask_about_keys(rest)
             if not rest:
                 return
-        if rest.strip() == AGAIN:
+        if rest.strip() == LIST_AGAIN:
             self._session.notice(self._session.renderer.status_text())
         elif line := shell_line(rest):
             await self._run_shell(line)

@@ -19,7 +19,7 @@ from cinch_tui.user_dialogs.approval_options import (
     denial_of_all,
     is_named_in_full,
     number_of,
-    why,
+    reason_text,
 )
 from harness.ports.interaction import NonInteractive, shortest_timeout
 from harness.user_requests import (
@@ -42,9 +42,9 @@ from harness.workspace.hunks import hunks_of
 if TYPE_CHECKING:
     from harness.ports.interaction import BatchQuestions
 
-MOST_SHOWN = 60
+MAX_PREVIEW_LINES = 60
 """Lines of a proposal that are printed at first."""
-LONGEST_NAME = 500
+MAX_TITLE_WIDTH = 500
 
 _APPROVALS: dict[str, Approval] = {
     "y": AllowOnce(),
@@ -61,7 +61,7 @@ class LineInteraction:
     def __init__(self, menus: Menus) -> None:
         self._menus = menus
         self._writer = menus.writer
-        self._inquiry = QuestionDialog(menus)
+        self._question_dialog = QuestionDialog(menus)
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         async with self._menus.lock:
@@ -83,7 +83,7 @@ class LineInteraction:
                     for number, question in enumerate(questions, 1):
                         place = f" {number} of {len(questions)}" if len(questions) > 1 else ""
                         limit = _limit(seconds, len(questions)) if number == 1 else ""
-                        answers.append(await self._inquiry.ask(question, place, limit))
+                        answers.append(await self._question_dialog.ask(question, place, limit))
             except TimeoutError:
                 self._writer.notice("The question timed out.")
             except InputClosed:
@@ -108,13 +108,13 @@ class LineInteraction:
 
     def _show(self, request: ApprovalRequest) -> bool:
         """Print the call; return False if its middle was left out."""
-        self._writer.write("Approval", _named(request))
+        self._writer.write("Approval", _title(request))
         if request.others:
-            rest = "; ".join(_named(each) for each in request.others)
+            rest = "; ".join(_title(each) for each in request.others)
             self._writer.write("Batch", f"{request.position} of {request.total}; these wait too: {rest}")
-        self._writer.write("Why asked", why(request, ", "))
+        self._writer.write("Why asked", reason_text(request, ", "))
         label, lines = _content(request)
-        shown = shorten(lines, MOST_SHOWN)
+        shown = shorten(lines, MAX_PREVIEW_LINES)
         self._writer.write(label, "\n".join(shown))
         return shown == lines
 
@@ -137,11 +137,11 @@ class LineInteraction:
                 return None
             case "h":
                 assert isinstance(request.view, DiffView)
-                return await self._in_part(len(hunks_of(request.view)))
+                return await self._approve_in_part(len(hunks_of(request.view)))
             case _:
                 return _APPROVALS[key]
 
-    async def _in_part(self, count: int) -> Approval | None:
+    async def _approve_in_part(self, count: int) -> Approval | None:
         typed = await self._menus.line(f"Changes to skip, 1 to {count}, or empty to go back: ")
         words = typed.replace(",", " ").split()
         numbers = sorted({int(word) for word in words if word.isascii() and word.isdigit()})
@@ -165,7 +165,7 @@ def _limit(seconds: float | None, questions: int) -> str:
     return f" ({seconds:g} seconds{f' for all {questions}' if questions > 1 else ''})"
 
 
-def _named(request: ApprovalRequest) -> str:
+def _title(request: ApprovalRequest) -> str:
     return f"{one_line(request.label)} {one_line(request.summary)}".rstrip()
 
 
@@ -207,7 +207,7 @@ def _answers_to_all(requests: Sequence[ApprovalRequest]) -> list[Option]:
     if len(requests) == 1:
         return []
     free = allowable(requests)
-    is_shown = all(is_named_in_full(each, LONGEST_NAME) for each in requests[1:] if each in free)
+    is_shown = all(is_named_in_full(each, MAX_TITLE_WIDTH) for each in requests[1:] if each in free)
     allow = [Option(f"Allow {number_of(len(free), len(requests))}", "A")] if len(free) > 1 and is_shown else []
     return [*allow, Option(f"Deny all {len(requests)}", "N")]
 

@@ -17,7 +17,7 @@ from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.plain.line_writer import LineWriter
 from cinch_tui.widgets.prompt.path_completion import names_in
 
-PASTED = 0.05
+PASTE_GAP_S = 0.05
 """Maximum time between the lines of one paste, in seconds."""
 CHUNK = 65_536
 
@@ -90,7 +90,7 @@ class Keyboard:
     def pasted(self) -> list[str]:
         """Return the other lines of a paste; empty for a pipe."""
         lines: list[str] = []
-        while self.is_terminal and (b"\n" in self._bytes or self._is_ready(PASTED)):
+        while self.is_terminal and (b"\n" in self._bytes or self._is_ready(PASTE_GAP_S)):
             found = self.take()
             if not found:
                 break
@@ -153,14 +153,14 @@ def _text(line: bytes) -> str:
 
 
 FENCE = "```"
-MORE = "\\"
+CONTINUATION = "\\"
 
 
 def is_complete(lines: Sequence[str]) -> bool:
     """Return True if the prompt needs no more lines."""
     if sum(line.lstrip().startswith(FENCE) for line in lines) % 2:
         return False
-    return not lines[-1].endswith(MORE) if lines else False
+    return not lines[-1].endswith(CONTINUATION) if lines else False
 
 
 def join_lines(lines: Sequence[str]) -> str:
@@ -172,7 +172,7 @@ def join_lines(lines: Sequence[str]) -> str:
     is_fenced = False
     for line in body:
         is_fenced ^= line.lstrip().startswith(FENCE)
-        kept.append(line if is_fenced else line.removesuffix(MORE))
+        kept.append(line if is_fenced else line.removesuffix(CONTINUATION))
     return "\n".join([*kept, last])
 
 

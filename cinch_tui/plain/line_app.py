@@ -23,7 +23,7 @@ from cinch_tui.config.settings import Settings
 from cinch_tui.plain.conversation import Conversation
 from cinch_tui.plain.keyboard import Completer, Keyboard, is_complete, join_lines
 from cinch_tui.plain.line_writer import LineWriter
-from cinch_tui.plain.menus import InputClosed, LineRequest, Menus, Questions
+from cinch_tui.plain.menus import InputClosed, LineRequest, LineRequests, Menus
 from cinch_tui.plain.session import PlainSession
 from cinch_tui.widgets.prompt.history import PromptHistory
 from harness.errors import ConfigError
@@ -32,11 +32,11 @@ from harness.session.paths import project_dir
 T = TypeVar("T")
 
 
-KILLED = 128
-INTERRUPTED = 130
-CLOSING = 5.0
+KILLED_STATUS = 128
+INTERRUPTED_STATUS = 130
+CLOSE_TIMEOUT_S = 5.0
 """Time limit for closing, in seconds."""
-RECALLED = 500
+MAX_HISTORY = 500
 """Number of earlier prompts that the Up key recalls."""
 
 Handler = Callable[[int, FrameType | None], None]
@@ -72,7 +72,7 @@ class UserLeft(Exception):
     """The user leaves, or a signal ends the program."""
 
 
-class Withdrawn(Exception):
+class RequestWithdrawn(Exception):
     """The requested line is no longer needed."""
 
 
@@ -95,14 +95,14 @@ class LineApp:
         os.set_blocking(self._waker, False)
         self._writer = LineWriter(sys.stdout)
         self._keyboard = Keyboard(sys.stdin, self._writer, options.environ)
-        self._engine = AgentThread()
-        menus = Menus(self._writer, Questions(self._wake, self._withdraw))
+        self._agent_thread = AgentThread()
+        menus = Menus(self._writer, LineRequests(self._wake, self._withdraw))
         self._questions = menus.questions
         self._session = PlainSession(options, settings, menus, is_at_terminal=self._keyboard.is_terminal)
         self._conversation = Conversation(self._session)
         self._history = PromptHistory(project_dir(options.paths.state, options.cwd) / "history.jsonl")
-        self._works: list[Future[None]] = []
-        self._asked: LineRequest | None = None
+        self._futures: list[Future[None]] = []
+        self._request: LineRequest | None = None
         self._interrupts = 0
         self._is_stopping = False
         self._is_interrupted = False
@@ -110,7 +110,7 @@ class LineApp:
 
     def run(self) -> int:
         self._writer.on_failure = self._wake
-        self._engine.start()
+        self._agent_thread.start()
         with self._signals():
             try:
                 self._do(self._conversation.open())
@@ -123,25 +123,25 @@ class LineApp:
 
     def _status(self) -> int:
         if self._killed:
-            return KILLED + self._killed
+            return KILLED_STATUS + self._killed
         if self._writer.failed or self._is_interrupted:
-            return INTERRUPTED
+            return INTERRUPTED_STATUS
         # A script needs the status of the run; a user has seen the result.
         return 0 if self._keyboard.is_terminal else self._session.status
 
     def _close(self) -> None:
-        for work in self._works:
+        for work in self._futures:
             work.cancel()
         with suppress(TimeoutError, CancelledError):
-            self._engine.submit(self._session.close()).result(CLOSING)
+            self._agent_thread.submit(self._session.close()).result(CLOSE_TIMEOUT_S)
         if exit_text := self._session.exit_text():
             self._writer.write_plain(exit_text)
-        self._engine.stop()
+        self._agent_thread.stop()
 
     # Input
 
     def _converse(self) -> None:
-        self._keyboard.remember(self._history.entries[-RECALLED:])
+        self._keyboard.remember(self._history.entries[-MAX_HISTORY:])
         self._keyboard.complete_with(Completer(self._session.options.cwd))
         if prompt := self._session.options.prompt:
             self._writer.write("You", prompt)
@@ -188,7 +188,7 @@ class LineApp:
             self._history.add(text)
             self._begin(self._conversation.handle(text))
         else:
-            self._engine.call(self._session.send_now_or_explain)
+            self._agent_thread.call(self._session.send_now_or_explain)
 
     # Runs
 
@@ -196,16 +196,16 @@ class LineApp:
         """Run a coroutine of the agent and handle input meanwhile."""
         self._interrupts, self._is_stopping = 0, False
         self._begin(work)
-        while pending := [each for each in self._works if not each.done()]:
+        while pending := [each for each in self._futures if not each.done()]:
             self._wait(pending)
-        done, self._works = self._works, []
+        done, self._futures = self._futures, []
         for each in done:
             with suppress(CancelledError):
                 each.result()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        future = self._engine.submit(work)
-        self._works.append(future)
+        future = self._agent_thread.submit(work)
+        self._futures.append(future)
         future.add_done_callback(lambda _: self._wake())
 
     def _wait(self, pending: list[Future[None]]) -> None:
@@ -232,7 +232,7 @@ class LineApp:
         self._is_stopping = True
         self._writer.notice("Stopping. Press Ctrl+C again to quit.")
         if self._conversation.can_stop:
-            self._engine.call(self._conversation.stop)
+            self._agent_thread.call(self._conversation.stop)
         else:
             for work in pending:
                 work.cancel()
@@ -248,7 +248,7 @@ class LineApp:
     def _answer(self, asked: LineRequest, pending: list[Future[None]]) -> None:
         if asked.opens and self._keyboard.is_terminal:
             self._read_lines()
-        self._asked = asked
+        self._request = asked
         try:
             text = (self._keyboard.hidden_line if asked.hidden else self._keyboard.line)(asked.prompt)
             with suppress(InvalidStateError):
@@ -261,10 +261,10 @@ class LineApp:
         except KeyboardInterrupt:
             self._interrupts += 1
             self._stop(pending)
-        except Withdrawn:
+        except RequestWithdrawn:
             pass  # The code that withdrew the question reports why.
         finally:
-            self._asked = None
+            self._request = None
 
     # Signals, handled by the main thread only
 
@@ -299,8 +299,8 @@ class LineApp:
 
     def _withdrawn(self, number: int, frame: FrameType | None) -> None:
         del number, frame
-        if self._keyboard.is_reading and self._asked is not None and self._asked.answer.cancelled():
-            raise Withdrawn
+        if self._keyboard.is_reading and self._request is not None and self._request.answer.cancelled():
+            raise RequestWithdrawn
 
     def _wake(self) -> None:
         """Wake the main thread; callable from any thread."""

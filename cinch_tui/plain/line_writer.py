@@ -151,9 +151,9 @@ class LineWriter:
             self.on_failure()
 
 
-PACE = 1.0
+LIVE_INTERVAL_S = 1.0
 """Time before the first lines and between further ones, in seconds."""
-MOST_LINES = 10
+MAX_LIVE_LINES = 10
 """Lines printed at a time; of more, the last ones."""
 
 
@@ -165,7 +165,7 @@ class LiveOutput:
     """
 
     def __init__(
-        self, writer: LineWriter, label: Callable[[], str], *, most: int = MOST_LINES, pace: float = PACE
+        self, writer: LineWriter, label: Callable[[], str], *, most: int = MAX_LIVE_LINES, pace: float = LIVE_INTERVAL_S
     ) -> None:
         self.has_printed = False
         self._writer = writer

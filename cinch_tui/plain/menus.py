@@ -12,8 +12,8 @@ from msgspec import Struct, field
 from cinch_tui.notifications.presence import Presence
 from cinch_tui.plain.line_writer import LineWriter
 
-PAGE = 20
-AGAIN = "?"
+PAGE_SIZE = 20
+LIST_AGAIN = "?"
 """Typed instead of a number, lists the choices again."""
 
 
@@ -34,7 +34,7 @@ class LineRequest(Struct, eq=False, frozen=True):
     answer: Future[str] = field(default_factory=lambda: Future())
 
 
-class Questions:
+class LineRequests:
     """Queue of requests; `wake` notifies the reading thread, `withdraw` aborts the line it is reading."""
 
     def __init__(self, wake: Callable[[], None], withdraw: Callable[[], None]) -> None:
@@ -77,7 +77,7 @@ class Option(Struct, frozen=True):
 class Menus:
     """Dialogs, one at a time: the caller holds `lock` until it has an answer."""
 
-    def __init__(self, writer: LineWriter, questions: Questions) -> None:
+    def __init__(self, writer: LineWriter, questions: LineRequests) -> None:
         self.writer = writer
         self.lock = asyncio.Lock()
         self.questions = questions
@@ -109,12 +109,12 @@ class Menus:
         """Ask until the key of one of these is typed, and return it; keys are case-sensitive."""
         keys = [option.key for option in options]
         prompt = f"Answer ({', '.join(keys)}): "
-        typed, opens = AGAIN, True
+        typed, opens = LIST_AGAIN, True
         while typed not in keys:
-            if typed == AGAIN:
+            if typed == LIST_AGAIN:
                 self._list_by_letters(options)
             else:
-                self.writer.notice(f"Type one of {', '.join(keys)}, or {AGAIN} to list them again.")
+                self.writer.notice(f"Type one of {', '.join(keys)}, or {LIST_AGAIN} to list them again.")
             typed = await self.line(prompt, opens=opens)
             opens = False
         return typed
@@ -142,11 +142,11 @@ class Menus:
                 typed = await self.line("Number, text to filter, or empty to cancel: ")
             except InputClosed:
                 return None
-            index = _index(typed, [options[index] for index in shown[:PAGE]])
+            index = _index(typed, [options[index] for index in shown[:PAGE_SIZE]])
             if not typed or index is not None:
                 return None if index is None else shown[index]
-            found = shown if typed == AGAIN else _matching(typed, options)
-            if typed != AGAIN:
+            found = shown if typed == LIST_AGAIN else _matching(typed, options)
+            if typed != LIST_AGAIN:
                 self.writer.notice(f"{len(found)} of {len(options)} match.")
             if found:
                 shown = found
@@ -154,22 +154,22 @@ class Menus:
 
     def report_invalid(self, options: Sequence[Option]) -> None:
         self.writer.write(
-            "Notice", f"Not a valid choice: type a number from 1 to {len(options)}, or {AGAIN} to list them again."
+            "Notice", f"Not a valid choice: type a number from 1 to {len(options)}, or {LIST_AGAIN} to list them again."
         )
 
     async def _listed(self, options: Sequence[Option], prompt: str, *, opens: bool = True) -> str:
         """List the choices of a new question and read the answer."""
-        typed = AGAIN if opens else await self.line(prompt)
-        while typed == AGAIN:
+        typed = LIST_AGAIN if opens else await self.line(prompt)
+        while typed == LIST_AGAIN:
             self._list(options)
             typed = await self.line(prompt, opens=opens)
             opens = False
         return typed
 
     def _list_page(self, options: Sequence[Option], shown: Sequence[int]) -> None:
-        self._list([options[index] for index in shown[:PAGE]])
-        if len(shown) > PAGE:
-            self.writer.write_plain(f"and {len(shown) - PAGE} more")
+        self._list([options[index] for index in shown[:PAGE_SIZE]])
+        if len(shown) > PAGE_SIZE:
+            self.writer.write_plain(f"and {len(shown) - PAGE_SIZE} more")
 
     def _list_by_letters(self, options: Sequence[Option]) -> None:
         for option in options:

@@ -10,7 +10,7 @@ from cinch_tui.rendering.safe_text import plain_output
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
 from harness.workspace.hunks import Hunk, Sides, hunks_of
 
-FEW = 12
+MAX_LINES = 12
 """Lines of a result that are printed; the model receives all."""
 CONTEXT = 2
 _FENCES = re.compile(r"^```\w*\n?", re.MULTILINE)
@@ -66,7 +66,7 @@ def describe_hunk(hunk: Hunk) -> str:
     return f"Changed {before}" if before == after else f"Changed {before} into {after}"
 
 
-def shorten(lines: Sequence[str], most: int = FEW) -> list[str]:
+def shorten(lines: Sequence[str], most: int = MAX_LINES) -> list[str]:
     """Return the beginning and the end of long output."""
     if len(lines) <= most + 1:
         return list(lines)

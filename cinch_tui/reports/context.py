@@ -21,7 +21,7 @@ NAMES: dict[Section, str] = {
     "recent": "conversation: recent",
     "left out": "left out",
 }
-_SHOWN = 200
+_MAX_CHARS = 200
 
 
 def section_sizes(breakdown: Breakdown) -> list[tuple[str, int]]:
@@ -48,18 +48,18 @@ def share(part: int, whole: int) -> str:
     return f"{percent:.0f} %" if percent >= 1 or not part else "< 1 %"
 
 
-def line_of(piece: ContextSegment) -> str:
+def segment_line(piece: ContextSegment) -> str:
     """Return the cache mark, the tokens, the role and the beginning of a segment."""
     tokens = f"{'' if piece.is_counted else '~'}{piece.tokens:,}"
-    return f"{MARKS[piece.cached]} {tokens:>8}  {_who(piece)}"
+    return f"{MARKS[piece.cached]} {tokens:>8}  {_role(piece)}"
 
 
-def place_of(piece: ContextSegment) -> str:
+def section_note(piece: ContextSegment) -> str:
     """Return the section of a message; empty for the middle, which most are in, and for other segments."""
     return piece.section if piece.message is not None and piece.section != "middle" else ""
 
 
-def whole_text(piece: ContextSegment, before: Sequence[tuple[Section, str]]) -> str:
+def segment_text(piece: ContextSegment, before: Sequence[tuple[Section, str]]) -> str:
     """Return the full text, as the model reads it; `before` has the texts that are no messages, by section."""
     if piece.message is None:
         return next((text for zone, text in before if zone == piece.section), "")
@@ -75,10 +75,10 @@ def report(breakdown: Breakdown) -> str:
 def _spoken_line(piece: ContextSegment) -> str:
     tokens = f"{piece.tokens:,} tokens" if piece.is_counted else f"about {piece.tokens:,} tokens"
     kept = {"all": ", kept by the service", "partly": ", partly kept by the service", "not": ""}[piece.cached]
-    return f"{tokens}{kept}: {' '.join(_who(piece).split())}"
+    return f"{tokens}{kept}: {' '.join(_role(piece).split())}"
 
 
-def _who(piece: ContextSegment) -> str:
+def _role(piece: ContextSegment) -> str:
     match piece.message:
         case None:
             return NAMES[piece.section]
@@ -96,7 +96,7 @@ def _who(piece: ContextSegment) -> str:
 
 
 def _start(text: str) -> str:
-    return one_line(text[:_SHOWN])
+    return one_line(text[:_MAX_CHARS])
 
 
 def _parts(message: Message) -> Iterator[str]:

@@ -48,7 +48,7 @@ def ago(moment: float, now: float) -> str:
     return datetime.fromtimestamp(moment).strftime("%Y-%m-%d")
 
 
-def place_of(summary: SessionSummary, current: str) -> str:
+def open_state(summary: SessionSummary, current: str) -> str:
     """Return where a session is open; empty for nowhere. `current` is the id of the session that is open here."""
     if summary.id == current:
         return "this session"

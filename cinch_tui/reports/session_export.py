@@ -18,14 +18,14 @@ from harness.terminal_text import strip_escapes
 _RESULT_LINES = 12
 
 
-def when(time: float) -> str:
+def local_time(time: float) -> str:
     """Return a time in the local time zone, to the minute."""
     return datetime.fromtimestamp(time).strftime("%Y-%m-%d %H:%M")
 
 
 def as_text(session: LoadedSession) -> Iterator[str]:
     """Yield the conversation for a terminal; long tool results are truncated."""
-    yield f"{strip_escapes(session.title or session.session_id)}\n{when(session.created)}  {session.cwd}\n"
+    yield f"{strip_escapes(session.title or session.session_id)}\n{local_time(session.created)}  {session.cwd}\n"
     for message in session.messages:
         yield from (f"{strip_escapes(part)}\n" for part in _plain_parts(message))
 
@@ -33,7 +33,7 @@ def as_text(session: LoadedSession) -> Iterator[str]:
 def as_markdown(session: LoadedSession) -> Iterator[str]:
     """Yield the conversation as Markdown, with tool calls and results in code blocks."""
     yield f"# {session.title or 'Session ' + session.session_id}\n\n"
-    yield f"{when(session.created)} · `{session.cwd}` · {session.model_name or 'unknown model'}\n"
+    yield f"{local_time(session.created)} · `{session.cwd}` · {session.model_name or 'unknown model'}\n"
     for message in session.messages:
         yield from (f"\n{part}\n" for part in _markdown_parts(message))
 

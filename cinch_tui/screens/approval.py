@@ -16,7 +16,7 @@ from cinch_tui.keybindings.keymap import bindings, hint, label_of
 from cinch_tui.rendering.diff import diff_stat
 from cinch_tui.rendering.safe_text import one_line, reveal
 from cinch_tui.screens.dialog import CONVERSATION_HINT, GRACE, DockedDialog, stylesheets
-from cinch_tui.user_dialogs.approval_options import WaitingCalls, why
+from cinch_tui.user_dialogs.approval_options import PendingCalls, reason_text
 from cinch_tui.widgets.answer_bar import Answer, AnswerBar
 from cinch_tui.widgets.view_pane import ReviewPane, ViewPane
 from harness.user_requests import (
@@ -70,7 +70,7 @@ class ApprovalScreen(DockedDialog[Approval]):
 
     def __init__(self, request: ApprovalRequest, *, grace: float = GRACE, editor: str = "") -> None:
         super().__init__(grace=grace, editor=editor)
-        self._calls = WaitingCalls(request)
+        self._calls = PendingCalls(request)
 
     @property
     def key_hints(self) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ class ApprovalScreen(DockedDialog[Approval]):
         self.show_keys()
 
     def action_once(self) -> None:
-        self._allow(self._calls.shown.yes)
+        self._allow(self._calls.shown.approval)
 
     def action_session(self) -> None:
         self._allow(AllowForSession())
@@ -141,7 +141,7 @@ class ApprovalScreen(DockedDialog[Approval]):
         """Show another pending call."""
         if self._answered:
             return
-        self._calls.go(step)
+        self._calls.show_next(step)
         # Update the answers first: an answer must match the visible call.
         self.show_choice()
         self.opened()
@@ -270,7 +270,7 @@ class ApprovalScreen(DockedDialog[Approval]):
 
     def _decide(self, approval: ApprovalDecision) -> None:
         """Answer the visible call."""
-        self.answer(self._calls.said(approval))
+        self.answer(self._calls.approval_of(approval))
 
     def _allow(self, approval: ApprovalDecision) -> None:
         """Allow the visible call if its end was visible."""
@@ -331,7 +331,7 @@ class ApprovalScreen(DockedDialog[Approval]):
         return heading.append_text(f"  {kind}+{added} −{removed}", "bold")
 
     def _why(self) -> Content:
-        return Content(why(self._request, " · "))
+        return Content(reason_text(self._request, " · "))
 
     def _shown(self) -> View:
         if self._request.view is not None:

@@ -206,14 +206,14 @@ class ChatScreen(ConversationScreen):
     def _is_prompt(self, text: str) -> bool:
         return text[0] != "!" and self._commands().parse(text) is None
 
-    def take(self, said: UserInputLike) -> None:
+    def take(self, user_input: UserInputLike) -> None:
         """Process user input: store a key, run a command, or send a prompt."""
         # Preloaded, see `cinch_tui.app.preload`.
         from cinch_tui.api_keys.leak_check import take_keys
 
         # The user wants to see the effect of their input.
         self.widgets.transcript.follow()
-        words = as_user_input(said)
+        words = as_user_input(user_input)
         rest, keys = take_keys(words.text)
         for key in keys:
             self._keep_key(key.provider, key.secret)
@@ -303,9 +303,9 @@ class ChatScreen(ConversationScreen):
         elif chosen:
             self.take(chosen)
 
-    def send(self, said: UserInputLike) -> None:
+    def send(self, user_input: UserInputLike) -> None:
         """Send a prompt, or a steering message during a run; ask first if it contains an API key."""
-        self._guard(as_user_input(said), self._send)
+        self._guard(as_user_input(user_input), self._send)
 
     def _send(self, words: UserInput) -> None:
         if self._shell:

@@ -13,7 +13,7 @@ from textual.reactive import var
 from textual.widgets import Static
 
 from cinch_tui.keybindings.keymap import bindings
-from cinch_tui.reports.context import LEGEND, line_of, place_of, section_sizes, share, summary, whole_text
+from cinch_tui.reports.context import LEGEND, section_note, section_sizes, segment_line, segment_text, share, summary
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.widgets.item_list import ItemList, ItemRow
 from cinch_tui.widgets.view_pane import ViewPane
@@ -38,7 +38,7 @@ async def open_context(app: App[object], assembly: Assembly) -> None:
     agent = assembly.agent
     frame = context_inputs(agent.state, assembly.instructions, agent.options.window)
     whole = await asyncio.to_thread(breakdown, agent.history.messages, frame)
-    await app.push_screen_wait(ContextScreen(whole, lambda piece: whole_text(piece, texts_of(frame))))
+    await app.push_screen_wait(ContextScreen(whole, lambda piece: segment_text(piece, texts_of(frame))))
 
 
 def texts_of(frame: ContextInputs) -> list[tuple[Section, str]]:
@@ -74,7 +74,7 @@ class ContextScreen(Dialog[None]):
         yield Static(LEGEND, classes="hint")
 
     def opened(self) -> None:
-        rows = [ItemRow(line_of(piece), place_of(piece)) for piece in self._whole.segments]
+        rows = [ItemRow(segment_line(piece), section_note(piece)) for piece in self._whole.segments]
         self.query_one(ItemList).show(rows, "", len(rows))
 
     def watch_reading(self) -> None:
@@ -118,7 +118,7 @@ class ContextScreen(Dialog[None]):
 
     def _heading(self) -> Content:
         if self.reading:
-            return Content.styled(line_of(self._current), "bold")
+            return Content.styled(segment_line(self._current), "bold")
         return Content.assemble(("Context", "bold"), f"  {summary(self._whole)}")
 
     def _sections(self) -> Content:

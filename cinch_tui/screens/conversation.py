@@ -11,15 +11,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from textual import on, work
 
-<<<<<<< HEAD
 from cinch_tui.agent_session import NOT_READY
 from cinch_tui.screens.screen import Covered, FrameLimitedScreen, ScrollConversation, TypedAhead
 from cinch_tui.widgets.panel_keys import PanelLeft, PanelTyped
-=======
-from cinch_tui.agent_session import NOT_READY
-from cinch_tui.screens.dialog_messages import Covered, ScrollConversation, TypedAhead
-from cinch_tui.screens.paced_screen import PacedScreen
->>>>>>> 373a9561 (cinch_tui: the chat session is the base of the controller; bridge, cycles and dialogs shorter)
 from harness.errors import CinchError
 
 if TYPE_CHECKING:

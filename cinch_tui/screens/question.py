@@ -20,7 +20,7 @@ from textual.widgets.option_list import Option
 from cinch_tui.keybindings.keymap import bindings, hint, label_of, user_keys
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import GRACE, DockedDialog, stylesheets
-from cinch_tui.user_dialogs.answer_form import AnswerForm, Blank
+from cinch_tui.user_dialogs.answer_form import AnswerForm, QuestionState
 from harness.ports.interaction import shortest_timeout
 from harness.terminal_text import escape_controls
 from harness.user_requests import Answer, Choice, Question
@@ -71,7 +71,7 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
     @property
     def unused_text(self) -> str:
         self._keep_draft()
-        return "\n".join(text for each in self._sheet.blanks for text in each.unheard)
+        return "\n".join(text for each in self._sheet.blanks for text in each.discarded_texts)
 
     def focus_first(self) -> None:
         self.query_one("#text" if self.writing else "#choices").focus()
@@ -125,7 +125,7 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
         if index is None:
             self.action_write()
         else:
-            self._write("edit", self._sheet.blank.begun(index))
+            self._write("edit", self._sheet.blank.edited_text(index))
 
     def action_write(self) -> None:
         self._write("free", self._sheet.blank.draft)
@@ -150,7 +150,7 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
         if self.waiting:
             return
         if self._sheet.is_at_end:
-            self._sheet.take_meant()
+            self._sheet.accept_implied()
             self.answer(self._sheet.answers(Answer("skipped")))
             return
         blank, index = self._sheet.blank, event.option_index
@@ -179,7 +179,7 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
         else:
             self._note(f"write an answer, or press {label_of('question.back')}")
 
-    def _take_edit(self, blank: Blank, text: str) -> None:
+    def _take_edit(self, blank: QuestionState, text: str) -> None:
         most, index = blank.question.max_edit_length, self._highlighted()
         if not text:
             self._keep_draft()
@@ -195,7 +195,7 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
         if not self._sheet.is_form or self._sheet.is_skipped:
             self.answer(self._sheet.answers(Answer("skipped")))
             return
-        self._sheet.go_on()
+        self._sheet.go_to_unanswered()
         self._show()
 
     def _tick(self, index: int) -> None:
@@ -276,27 +276,29 @@ def _asked(question: Question) -> str:
 
 
 def _review(sheet: AnswerForm) -> str:
-    return "\n".join(f"{one_line(each.title)}: {one_line(each.words)}" for each in sheet.blanks)
+    return "\n".join(f"{one_line(each.title)}: {one_line(each.summary)}" for each in sheet.blanks)
 
 
 def _tabs(sheet: AnswerForm) -> Content:
     titles = [f" {number} {_title(each)}{_mark(each)} " for number, each in enumerate(sheet.blanks, 1)]
-    parts = [Content.styled(title, "reverse" if at == sheet.at else "") for at, title in enumerate([*titles, " Send "])]
+    parts = [
+        Content.styled(title, "reverse" if at == sheet.index else "") for at, title in enumerate([*titles, " Send "])
+    ]
     return Content(" ").join(parts)
 
 
-def _mark(blank: Blank) -> str:
+def _mark(blank: QuestionState) -> str:
     if blank.answer is None:
         return ""
     return " –" if blank.answer.status == "skipped" else " ✓"
 
 
-def _title(blank: Blank) -> str:
+def _title(blank: QuestionState) -> str:
     title = one_line(blank.title)
     return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
 
 
-def _options(blank: Blank) -> list[Option]:
+def _options(blank: QuestionState) -> list[Option]:
     question = blank.question
     options = [Option(_described(blank, index, choice)) for index, choice in enumerate(question.choices)]
     if not options or not question.free_text:
@@ -304,11 +306,11 @@ def _options(blank: Blank) -> list[Option]:
     return [*options, Option(Content.assemble(("o", "bold"), f"  {_other(blank)}"))]
 
 
-def _other(blank: Blank) -> str:
+def _other(blank: QuestionState) -> str:
     return f"{OTHER} {one_line(blank.draft)}" if blank.draft else OTHER
 
 
-def _described(blank: Blank, index: int, choice: Choice) -> Content:
+def _described(blank: QuestionState, index: int, choice: Choice) -> Content:
     key = str(index + 1) if index < 9 else " "
     box = ("[x] " if index in blank.ticked else "[ ] ") if blank.question.multi_select else ""
     taken = " ✓" if blank.answer and blank.answer.index == index else ""

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from cinch_tui.config.paths import find_paths
-from cinch_tui.reports.session_export import FORMATS, as_text, when
+from cinch_tui.reports.session_export import FORMATS, as_text, local_time
 from harness.errors import CinchError, ConfigError, SessionError
 from harness.messages import new_id
 from harness.session.doctor import Examination, examine, repair
@@ -118,7 +118,7 @@ def _row(summary: SessionSummary, *, with_folder: bool) -> str:
     title = " ".join(strip_escapes(summary.title).split())
     title = title if len(title) <= 70 else f"{title[:69]}…"
     place = f"  {strip_escapes(summary.cwd)}" if with_folder else ""
-    return f"{summary.id[:8]}  {when(summary.updated)}  {title}{'  (in use)' if summary.locked else ''}{place}"
+    return f"{summary.id[:8]}  {local_time(summary.updated)}  {title}{'  (in use)' if summary.locked else ''}{place}"
 
 
 def _show(arguments: Namespace, files: SessionFiles) -> int:
@@ -133,7 +133,7 @@ def _show(arguments: Namespace, files: SessionFiles) -> int:
 def _search(arguments: Namespace, files: SessionFiles) -> int:
     hits = search_sessions(files.data_dir, arguments.text, None if arguments.all else files.cwd)
     for hit in hits:
-        files.write(f"{hit.session_id[:8]}  {when(hit.time)}  {hit.role}: {strip_escapes(hit.snippet)}")
+        files.write(f"{hit.session_id[:8]}  {local_time(hit.time)}  {hit.role}: {strip_escapes(hit.snippet)}")
     if not hits:
         files.write(
             f"no matches for {arguments.text!r}"

@@ -44,10 +44,10 @@ class Guarded(Protocol):
     has_prompt: threading.Event
 
     @property
-    def greeting(self) -> str: ...
+    def enter_sequences(self) -> str: ...
 
     @property
-    def parting(self) -> str: ...
+    def leave_sequences(self) -> str: ...
 
 
 class Lasting:
@@ -115,13 +115,13 @@ class GuardedDriver(LinuxDriver):
         # Unoptimized: the optimizer would drop a reset when no style is active.
         super().write(asked(os.environ))
         if isinstance(self._app, Guarded):
-            self.write(self._app.greeting)
+            self.write(self._app.enter_sequences)
         if self._guard is not None and self.attrs_before is not None and self._is_in_front():
             self._guard.here(self._file.fileno(), self.attrs_before)
 
     def stop_application_mode(self) -> None:
         if isinstance(self._app, Guarded):
-            self.write(self._app.parting)
+            self.write(self._app.leave_sequences)
         super().write(_undoing())
         super().stop_application_mode()
 

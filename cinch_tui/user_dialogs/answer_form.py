@@ -9,7 +9,7 @@ from msgspec import Struct
 from harness.user_requests import Answer, Question
 
 
-class Blank(Struct):
+class QuestionState(Struct):
     """Answer state of one question."""
 
     question: Question
@@ -55,7 +55,7 @@ class Blank(Struct):
         choice = self.question.choices[index]
         return choice.body or choice.label
 
-    def begun(self, index: int) -> str:
+    def edited_text(self, index: int) -> str:
         """Return the text with which editing a choice starts."""
         return self.edits.get(index, self.original(index))
 
@@ -65,11 +65,11 @@ class Blank(Struct):
             self.edits[index] = text
 
     @property
-    def meant(self) -> Answer | None:
+    def implied_answer(self) -> Answer | None:
         """Return the answer, or the one implied by checked choices and draft."""
         if self.answer is not None:
             return self.answer
-        blank = Blank(self.question, ticked=self.ticked)
+        blank = QuestionState(self.question, ticked=self.ticked)
         if self.ticked or self.draft.strip():
             blank.write(self.draft.strip())
         return blank.answer
@@ -80,14 +80,14 @@ class Blank(Struct):
         return [text for text in (self.draft, *self.edits.values()) if text.strip()]
 
     @property
-    def unheard(self) -> list[str]:
+    def discarded_texts(self) -> list[str]:
         """Return text that is not part of the answer."""
         heard = (self.answer.text, self.answer.other) if self.answer else ()
         return [text for text in self.written if text.strip() not in heard]
 
     @property
-    def words(self) -> str:
-        meant = self.meant
+    def summary(self) -> str:
+        meant = self.implied_answer
         if meant is None:
             return "not answered yet"
         said = [each for each in (meant.text, meant.other) if each]
@@ -98,8 +98,8 @@ class AnswerForm:
     """All questions of a dialog; `at` is the index of the current one, or their number for the review."""
 
     def __init__(self, questions: Sequence[Question]) -> None:
-        self.blanks = [Blank(question) for question in questions]
-        self.at = 0
+        self.blanks = [QuestionState(question) for question in questions]
+        self.index = 0
 
     @property
     def is_form(self) -> bool:
@@ -107,11 +107,11 @@ class AnswerForm:
 
     @property
     def is_at_end(self) -> bool:
-        return self.at == len(self.blanks)
+        return self.index == len(self.blanks)
 
     @property
-    def blank(self) -> Blank:
-        return self.blanks[self.at]
+    def blank(self) -> QuestionState:
+        return self.blanks[self.index]
 
     @property
     def is_skipped(self) -> bool:
@@ -119,17 +119,17 @@ class AnswerForm:
         return all(each.answer is not None and each.answer.status == "skipped" for each in self.blanks)
 
     def go(self, step: int) -> None:
-        self.at = (self.at + step) % (len(self.blanks) + 1)
+        self.index = (self.index + step) % (len(self.blanks) + 1)
 
-    def go_on(self) -> None:
+    def go_to_unanswered(self) -> None:
         """Go to the next unanswered question, or to the review."""
-        later = [*range(self.at + 1, len(self.blanks)), *range(self.at)]
-        self.at = next((at for at in later if self.blanks[at].answer is None), len(self.blanks))
+        later = [*range(self.index + 1, len(self.blanks)), *range(self.index)]
+        self.index = next((at for at in later if self.blanks[at].answer is None), len(self.blanks))
 
-    def take_meant(self) -> None:
+    def accept_implied(self) -> None:
         """Accept checked choices and drafts as answers."""
         for blank in self.blanks:
-            blank.answer = blank.meant
+            blank.answer = blank.implied_answer
 
     def answers(self, rest: Answer) -> tuple[Answer, ...]:
         """Return all answers; `rest` for unanswered questions."""

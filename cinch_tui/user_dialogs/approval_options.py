@@ -37,7 +37,7 @@ MOST_FILES = 4
 LONGEST_RULE = 60
 
 
-def why(request: ApprovalRequest, separator: str) -> str:
+def reason_text(request: ApprovalRequest, separator: str) -> str:
     """Return risk, reason, affected files and working directory."""
     risk = request.risk
     reason = f": {one_line(risk.reason)}" if risk.reason else ""
@@ -146,7 +146,7 @@ MOST_OTHERS = 4
 LIST_INDENT = 5
 
 
-class WaitingCall:
+class PendingCall:
     """A pending call and its review state."""
 
     def __init__(self, request: ApprovalRequest) -> None:
@@ -164,7 +164,7 @@ class WaitingCall:
         return Review(count) if count > 1 else None
 
     @property
-    def yes(self) -> AllowOnce | AllowHunks:
+    def approval(self) -> AllowOnce | AllowHunks:
         """Return the approval of the accepted hunks."""
         refused = self.review.refused if self.review else {}
         if not refused:
@@ -172,11 +172,11 @@ class WaitingCall:
         return AllowHunks(tuple(RejectedHunk(number, refused[number]) for number in sorted(refused)))
 
 
-class WaitingCalls:
+class PendingCalls:
     """The call to approve and the other pending calls; `shown` is the visible one."""
 
     def __init__(self, request: ApprovalRequest) -> None:
-        self._calls = [WaitingCall(each) for each in (request, *request.others)]
+        self._calls = [PendingCall(each) for each in (request, *request.others)]
         self.shown = self._calls[0]
 
     def __len__(self) -> int:
@@ -194,17 +194,17 @@ class WaitingCalls:
         listed = [call for call in others if is_named_in_full(call.request, width - LIST_INDENT)]
         return sum(call.request in free and not call.is_seen and call not in listed for call in self._calls)
 
-    def go(self, step: int) -> None:
+    def show_next(self, step: int) -> None:
         self.shown = self._calls[(self._calls.index(self.shown) + step) % len(self)]
 
-    def said(self, approval: ApprovalDecision) -> Approval:
+    def approval_of(self, approval: ApprovalDecision) -> Approval:
         """Return the approval for the visible call."""
         return approval if self.shown is self._calls[0] else batch_approval([(self.shown.request, approval)])
 
     def allowed(self, tool: str = "") -> BatchApproval:
         """Approve all calls that one answer may allow, except their rejected hunks."""
         free = self._allowable(tool)
-        return batch_approval([(call.request, call.yes) for call in self._calls if call.request in free])
+        return batch_approval([(call.request, call.approval) for call in self._calls if call.request in free])
 
     def denied(self) -> BatchApproval:
         return denial_of_all([call.request for call in self._calls])

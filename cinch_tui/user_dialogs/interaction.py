@@ -73,8 +73,8 @@ async def answer_to(app: App[object], dialog: Dialog[ResultT]) -> ResultT:
         if (result is not None or isinstance(dialog, Picker)) and not answered.done():
             answered.set_result(result)
 
-    await app.push_screen(dialog, settle)
     try:
+        await app.push_screen(dialog, settle)
         # None is set only if it belongs to the type of the result.
         return cast("ResultT", await answered)
     except asyncio.CancelledError:

@@ -10,7 +10,7 @@ from cinch_tui.commands.approval import next_approval
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation, Registry
 from cinch_tui.commands.session import is_planning
-from cinch_tui.doctor import report
+from cinch_tui.doctor import checks
 from harness.approval.policy import PLAN
 
 REGISTRY = builtin_commands()
@@ -289,7 +289,7 @@ async def doctor_report(names: Sequence[str], *_: object) -> str:
 
 
 async def test_doctor_shows_a_report_of_the_named_providers(host: RecordingHost, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(report, "report_block", doctor_report)
+    monkeypatch.setattr(checks, "report_block", doctor_report)
 
     await run("/doctor ollama openai", host)
 
@@ -297,7 +297,7 @@ async def test_doctor_shows_a_report_of_the_named_providers(host: RecordingHost,
 
 
 async def test_every_command_does_something_that_shows(host: RecordingHost, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(report, "report_block", doctor_report)
+    monkeypatch.setattr(checks, "report_block", doctor_report)
 
     def state() -> str:
         return repr((host, host.agent.state.mode, host.agent.state.approval))

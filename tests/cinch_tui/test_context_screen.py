@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from cinch_tui.app.themes import BUILTIN_FOLDER, load_theme
-from cinch_tui.reports.context import report, whole_text
+from cinch_tui.reports.context import report, segment_text
 from cinch_tui.screens.context import ContextScreen, texts_of
 from cinch_tui.widgets.item_list import ItemList
 from cinch_tui.widgets.view_pane import ViewPane
@@ -41,7 +41,7 @@ def conversation(turns: int) -> list[Message]:
 
 def host(turns: int = 12) -> Host:
     whole = breakdown(conversation(turns), FRAME)
-    return Host(ContextScreen(whole, lambda piece: whole_text(piece, texts_of(FRAME))))
+    return Host(ContextScreen(whole, lambda piece: segment_text(piece, texts_of(FRAME))))
 
 
 def lines(app: Host) -> list[str]:

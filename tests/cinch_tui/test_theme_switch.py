@@ -65,7 +65,7 @@ async def test_chosen_theme_stays_whatever_the_terminal_says(
         await pilot.pause()
 
     assert app.theme == "solarized-dark"
-    assert "\x1b]11" not in app.greeting
+    assert "\x1b]11" not in app.enter_sequences
 
 
 def test_unknown_theme_stops_the_start(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

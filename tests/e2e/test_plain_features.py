@@ -11,7 +11,7 @@ from e2e.lines import Lines
 from fakes.script import Failure, Reply
 
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.plain.command_host import OF_THE_SCREEN
+from cinch_tui.plain.command_host import FULL_SCREEN_COMMANDS
 
 pytestmark = pytest.mark.pty
 
@@ -204,7 +204,7 @@ def test_list_is_closed_by_an_empty_line_and_not_repeated_without_a_match(cinch)
     assert "ask before" not in shown
 
 
-@pytest.mark.parametrize("name", OF_THE_SCREEN)
+@pytest.mark.parametrize("name", FULL_SCREEN_COMMANDS)
 def test_command_that_needs_the_screen_says_so(cinch, name: str):
     lines = cinch([])
 
@@ -222,8 +222,8 @@ def test_help_lists_available_commands_and_names_the_others(cinch):
 
     named = {command.name for command in builtin_commands().commands}
     works = {name for name in named if f"  {name}" in help_text}
-    assert works == named - set(OF_THE_SCREEN)
-    assert set(OF_THE_SCREEN) <= named
+    assert works == named - set(FULL_SCREEN_COMMANDS)
+    assert set(FULL_SCREEN_COMMANDS) <= named
 
 
 def test_status_is_available_on_request(cinch):

@@ -98,7 +98,9 @@ class CommandCompletion:
 
     def _names(self, word: str) -> Completion | None:
         # A bare prefix lists each command once, without aliases.
-        named = (each for each in self._commands().named if len(word) > 1 or each[0] in (each[1].name, each[1].twin))
+        named = (
+            each for each in self._commands().named if len(word) > 1 or each[0] in (each[1].name, each[1].slash_name)
+        )
         found = best(word, (_candidate(command, name) for name, command in named if name[0] == word[0]))
         return Completion(0, word, found) if found else None
 

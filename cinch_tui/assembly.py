@@ -97,10 +97,7 @@ class Assembly(Struct):
         Raises:
             SessionMissing, SessionTooNew, SessionError: the session cannot be loaded.
         """
-        from harness.session.index import find_session
-        from harness.session.resume import load_session
-
-        return load_session(find_session(self.options.paths.data, self.options.cwd, which))
+        return _load_session(self.options, which)
 
     def start_session(self) -> None:
         """Start a new session in a file of its own."""
@@ -361,12 +358,16 @@ def wanted_session(options: Options) -> LoadedSession | None:
             which = session_id
         case _:
             return None
+    return _load_session(options, which, fork=options.fork)
+
+
+def _load_session(options: Options, which: str, *, fork: bool = False) -> LoadedSession:
     from harness.session.fork import fork_session
     from harness.session.index import find_session
     from harness.session.resume import load_session
 
     path = find_session(options.paths.data, options.cwd, which)
-    return load_session(fork_session(path, new_id()) if options.fork else path)
+    return load_session(fork_session(path, new_id()) if fork else path)
 
 
 def _grants(options: Options, settings: Settings, root: Path) -> tuple[Grants, list[str]]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from cinch_tui.commands.host import ApprovalMode, CommandHost
+from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.registry import Choice, CommandGroup
 from cinch_tui.commands.session import is_planning, toggle_plan
+from cinch_tui.reports.formatting import APPROVAL_MEANINGS
 
 APPROVAL = CommandGroup("Approval")
 
-_MODES: dict[str, tuple[ApprovalMode, str]] = {
-    "on": ("on", "every call is asked"),
-    "smart": ("smart", "calls that change files or run programs are asked"),
-    "off": ("off", "nothing is asked"),
-}
+_MODES = tuple(Choice(mode, meaning) for mode, meaning in APPROVAL_MEANINGS.items())
+_PLANNING = (Choice("plan", "only read until you accept a plan"), Choice("execute", "work as approval allows"))
 
 
 def _grants(host: CommandHost) -> tuple[str, ...]:
@@ -20,9 +18,8 @@ def _grants(host: CommandHost) -> tuple[str, ...]:
 
 
 def _approve_choices(host: CommandHost) -> tuple[Choice, ...]:
-    modes = tuple(Choice(mode, meaning) for mode, meaning in _MODES.values())
     granted = tuple(Choice(f"untrust {grant}", "ask again") for grant in _grants(host))
-    return (*modes, Choice("untrust", "revoke all session grants"), *granted)
+    return (*_MODES, Choice("untrust", "revoke all session grants"), *granted)
 
 
 @APPROVAL.command("#approve [on|smart|off|untrust [tool]]", "what runs without asking", arguments=_approve_choices)
@@ -32,9 +29,7 @@ async def approve(host: CommandHost, argument: str) -> None:
         _show_permissions(host, "Approval")
     elif verb == "untrust":
         _revoke(host, grant.strip())
-    elif argument.lower() in _MODES:
-        _set_approval(host, argument.lower())
-    else:
+    elif not _set_approval(host, argument.lower()):
         host.notice(f"#approve takes on, smart, off or untrust, not {argument!r}", "warning")
 
 
@@ -60,46 +55,38 @@ async def permissions(host: CommandHost, argument: str) -> None:
         host.notice(f"/permissions takes allow TOOL or revoke [GRANT], not {argument!r}", "warning")
 
 
-_PLANNING = {
-    "plan": "only read until you accept a plan",
-    "execute": "work as approval allows",
-}
-
-
-def _mode_choices(host: CommandHost) -> tuple[Choice, ...]:
-    del host
-    modes = (Choice(mode, meaning) for mode, meaning in _MODES.values())
-    return (*modes, *(Choice(name, meaning) for name, meaning in _PLANNING.items()))
-
-
-@APPROVAL.command("/mode [on|smart|off|plan|execute]", "how freely the agent works", arguments=_mode_choices)
+@APPROVAL.command(
+    "/mode [on|smart|off|plan|execute]", "how freely the agent works", arguments=lambda _: (*_MODES, *_PLANNING)
+)
 async def mode(host: CommandHost, argument: str) -> None:
+    choices = (*_MODES, *_PLANNING)
     current = (host.session.agent.state.approval, "plan" if is_planning(host) else "execute")
     if not argument:
-        choices = [
-            (each.value, f"{each.description}{', now' * (each.value in current)}") for each in _mode_choices(host)
-        ]
-        argument = await host.pick("How freely does the agent work?", choices, current[0]) or ""
-    if argument in _PLANNING:
+        shown = [(each.value, f"{each.description}{', now' * (each.value in current)}") for each in choices]
+        argument = await host.pick("How freely does the agent work?", shown, current[0]) or ""
+    if argument in ("plan", "execute"):
         if (argument == "plan") is not is_planning(host):
             toggle_plan(host)
-    elif argument.lower() in _MODES:
-        _set_approval(host, argument.lower())
-    elif argument:
-        host.notice(f"/mode takes {', '.join((*_MODES, *_PLANNING))}, not {argument!r}", "warning")
+    elif argument and not _set_approval(host, argument.lower()):
+        names = ", ".join(each.value for each in choices)
+        host.notice(f"/mode takes {names}, not {argument!r}", "warning")
 
 
 def next_approval(host: CommandHost) -> None:
     """Step from the default mode to the strictest, and only from there to none."""
-    following: dict[ApprovalMode, ApprovalMode] = {"smart": "on", "on": "off", "off": "smart"}
+    following = {"smart": "on", "on": "off", "off": "smart"}
     _set_approval(host, following[host.session.agent.state.approval])
 
 
-def _set_approval(host: CommandHost, name: str) -> None:
-    mode, meaning = _MODES[name]
-    host.session.agent.state.approval = mode
-    host.show_permissions()
-    host.notice(f"Approval {mode}: {meaning}", "warning" if mode == "off" else "info")
+def _set_approval(host: CommandHost, name: str) -> bool:
+    """Return False if there is no mode of this name."""
+    for mode, meaning in APPROVAL_MEANINGS.items():
+        if mode == name:
+            host.session.agent.state.approval = mode
+            host.show_permissions()
+            host.notice(f"Approval {mode}: {meaning}", "warning" if mode == "off" else "info")
+            return True
+    return False
 
 
 def _show_permissions(host: CommandHost, title: str) -> None:

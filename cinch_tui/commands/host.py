@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from cinch_tui.commands.side_questions import SideQuestions
     from cinch_tui.reports.notices import NoticeLevel
 
-ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
 DiffBase: TypeAlias = Literal["session", "git"]
 
 

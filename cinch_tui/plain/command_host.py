@@ -142,7 +142,7 @@ class PlainCommandHost:
         # Imported late: few users start without a key.
         from cinch_tui.api_keys.provider_key import KeyAccepted, KeyRefused
 
-        while secret := await self._menus.hidden_line("Key (not shown; empty to cancel): "):
+        while secret := await self._menus.line("Key (not shown; empty to cancel): ", opens=True, hidden=True):
             self._writer.notice("Checking the key.")
             match verdict := await check(secret):
                 case KeyAccepted():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import select
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -199,17 +199,13 @@ class Completer:
 def completions(before: str, word: str, root: Path) -> list[str]:
     """Return the completions of a word, given the text before it."""
     if not before and word.startswith(tuple(SIGILS)):
-        return sorted(f"{name} " for name in _commands() if name.startswith(word.lower()))
+        return sorted(f"{name} " for name, _ in builtin_commands().named if name.startswith(word.lower()))
     if word.startswith("@"):
         return [f"@{path}" for path in _paths(word[1:], root)]
     if not before and word.startswith("!"):
         sigil = word[: len(word) - len(word.lstrip("!"))]
         return [f"{sigil}{path}" for path in _paths(word[len(sigil) :], root)]
     return _paths(word, root) if before.startswith("!") else []
-
-
-def _commands() -> Iterator[str]:
-    yield from (name for name, _ in builtin_commands().named)
 
 
 def _paths(typed: str, root: Path) -> list[str]:

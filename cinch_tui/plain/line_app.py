@@ -23,7 +23,7 @@ from cinch_tui.config.settings import Settings
 from cinch_tui.plain.conversation import Conversation
 from cinch_tui.plain.keyboard import Completer, Keyboard, is_complete, join_lines
 from cinch_tui.plain.line_writer import LineWriter
-from cinch_tui.plain.menus import InputClosed, LineRequest, LineRequests, Menus
+from cinch_tui.plain.menus import InputClosed, LineRequest, Menus
 from cinch_tui.plain.session import PlainSession
 from cinch_tui.widgets.prompt.history import PromptHistory
 from harness.errors import ConfigError
@@ -96,8 +96,7 @@ class LineApp:
         self._writer = LineWriter(sys.stdout)
         self._keyboard = Keyboard(sys.stdin, self._writer, options.environ)
         self._agent_thread = AgentThread()
-        menus = Menus(self._writer, LineRequests(self._wake, self._withdraw))
-        self._questions = menus.questions
+        self._menus = menus = Menus(self._writer, self._wake, self._withdraw)
         self._session = PlainSession(options, settings, menus, is_at_terminal=self._keyboard.is_terminal)
         self._conversation = Conversation(self._session)
         self._history = PromptHistory(project_dir(options.paths.state, options.cwd) / "history.jsonl")
@@ -215,7 +214,7 @@ class LineApp:
         if self._woken in ready:
             os.read(self._woken, 4096)
         self._check_signals(pending)
-        while asked := self._questions.next():
+        while asked := self._menus.next_request():
             self._answer(asked, pending)
         if self._keyboard.fd in ready:
             self._read_lines()

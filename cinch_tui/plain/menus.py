@@ -34,39 +34,6 @@ class LineRequest(Struct, eq=False, frozen=True):
     answer: Future[str] = field(default_factory=lambda: Future())
 
 
-class LineRequests:
-    """Queue of requests; `wake` notifies the reading thread, `withdraw` aborts the line it is reading."""
-
-    def __init__(self, wake: Callable[[], None], withdraw: Callable[[], None]) -> None:
-        self._wake = wake
-        self._withdraw = withdraw
-        self._waiting: deque[LineRequest] = deque()
-
-    async def line(self, prompt: str, *, opens: bool = False, hidden: bool = False) -> str:
-        """Request a line from the user.
-
-        Raises:
-            InputClosed: the input has ended.
-        """
-        asked = LineRequest(prompt, opens, hidden)
-        self._waiting.append(asked)
-        self._wake()
-        try:
-            return await asyncio.wrap_future(asked.answer)
-        except asyncio.CancelledError:
-            asked.answer.cancel()
-            self._withdraw()
-            raise
-
-    def next(self) -> LineRequest | None:
-        """Return the next request that was not cancelled; called by the reading thread."""
-        while self._waiting:
-            asked = self._waiting.popleft()
-            if not asked.answer.cancelled():
-                return asked
-        return None
-
-
 class Option(Struct, frozen=True):
     """A choice; `key` is a letter that selects it."""
 
@@ -75,22 +42,42 @@ class Option(Struct, frozen=True):
 
 
 class Menus:
-    """Dialogs, one at a time: the caller holds `lock` until it has an answer."""
+    """Dialogs, one at a time: the caller holds `lock` until it has an answer.
 
-    def __init__(self, writer: LineWriter, questions: LineRequests) -> None:
+    `wake` notifies the thread that reads the input of a request, `withdraw` aborts the line it is reading.
+    """
+
+    def __init__(self, writer: LineWriter, wake: Callable[[], None], withdraw: Callable[[], None]) -> None:
         self.writer = writer
         self.lock = asyncio.Lock()
-        self.questions = questions
         self.presence = Presence()
+        self._wake = wake
+        self._withdraw = withdraw
+        self._requests: deque[LineRequest] = deque()
 
-    async def line(self, prompt: str, *, opens: bool = False) -> str:
-        typed = await self.questions.line(prompt, opens=opens)
-        self.presence.typed()
-        return typed.strip()
+    def next_request(self) -> LineRequest | None:
+        """Return the next request that was not cancelled; called by the reading thread."""
+        while self._requests:
+            request = self._requests.popleft()
+            if not request.answer.cancelled():
+                return request
+        return None
 
-    async def hidden_line(self, prompt: str) -> str:
-        """Read a line without echo, for a secret."""
-        typed = await self.questions.line(prompt, opens=True, hidden=True)
+    async def line(self, prompt: str, *, opens: bool = False, hidden: bool = False) -> str:
+        """Request a line from the user; `hidden` reads it without echo, for a secret.
+
+        Raises:
+            InputClosed: the input has ended.
+        """
+        request = LineRequest(prompt, opens, hidden)
+        self._requests.append(request)
+        self._wake()
+        try:
+            typed = await asyncio.wrap_future(request.answer)
+        except asyncio.CancelledError:
+            request.answer.cancel()
+            self._withdraw()
+            raise
         self.presence.typed()
         return typed.strip()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from harness.session.index import SessionSummary
@@ -31,6 +32,11 @@ def app_hints(text: str) -> str:
     return text
 
 
+APPROVAL_MEANINGS: Mapping[Literal["on", "smart", "off"], str] = {
+    "on": "every call is asked, reading included",
+    "smart": "calls that change files or run programs are asked",
+    "off": "nothing is asked",
+}
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
 

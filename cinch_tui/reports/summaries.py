@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from cinch_tui.reports.formatting import format_cost
+from cinch_tui.reports.formatting import APPROVAL_MEANINGS, format_cost
 from harness.approval.rules import notation
 from harness.context.citations import text_with_sources
 from harness.messages import AssistantMessage, Message, Usage, UserMessage
@@ -100,14 +100,9 @@ def session_summary(assembly: Assembly) -> str:
 
 def approval_summary(agent: Agent) -> str:
     grants = agent.state.grants
-    meaning = {
-        "on": "every call is asked, reading included",
-        "smart": "calls that change files or run programs are asked",
-        "off": "nothing is asked",
-    }[agent.state.approval]
     return "\n".join(
         (
-            f"Approval {agent.state.approval}: {meaning}.",
+            f"Approval {agent.state.approval}: {APPROVAL_MEANINGS[agent.state.approval]}.",
             "",
             _granted("Allowed this session", grants.session_grants),
             _granted("Always allowed in this project", [notation(rule) for rule in grants.rules]),

@@ -216,7 +216,10 @@ class PendingCalls:
         place = (
             f"{request.position} of {request.total} calls of this reply{' · ← → shows the others' if others else ''}"
         )
-        shown = [f"{each.position:3}  {call_title(each)}{_warning(each)}" for each in others[:MOST_OTHERS]]
+        shown = [
+            f"{each.position:3}  {call_title(each)}{'  (dangerous)' * (each.risk.level == 'dangerous')}"
+            for each in others[:MOST_OTHERS]
+        ]
         more = [f"     and {len(others) - MOST_OTHERS} more"] if len(others) > MOST_OTHERS else []
         return [place, *shown, *more]
 
@@ -245,7 +248,3 @@ class PendingCalls:
 
     def _allowable(self, tool: str = "") -> list[ApprovalRequest]:
         return allowable([call.request for call in self._calls], tool)
-
-
-def _warning(request: ApprovalRequest) -> str:
-    return "  (dangerous)" if request.risk.level == "dangerous" else ""

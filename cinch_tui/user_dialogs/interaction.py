@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 ResultT = TypeVar("ResultT")
 
 
-def _always() -> float:
-    return GRACE
-
-
 class DialogInteraction:
     """`UserInteraction` by dialogs.
 
@@ -34,7 +30,7 @@ class DialogInteraction:
         editor: command to edit a proposal; empty: the default editor.
     """
 
-    def __init__(self, app: App[object], *, grace: Callable[[], float] = _always, editor: str = "") -> None:
+    def __init__(self, app: App[object], *, grace: Callable[[], float] = lambda: GRACE, editor: str = "") -> None:
         self._app = app
         self._editor = editor
         self._grace = grace

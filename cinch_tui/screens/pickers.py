@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from cinch_tui.keybindings.keymap import label_of
 from cinch_tui.keybindings.table import KEYS
-from cinch_tui.reports.formatting import ago, place_of
+from cinch_tui.reports.formatting import ago, open_state
 from cinch_tui.screens.picker import Item, Picker
 
 if TYPE_CHECKING:
@@ -116,5 +116,5 @@ class SessionPicker(Picker[str]):
 def _item(summary: SessionSummary, now: float, current: str) -> Item[str]:
     named = summary.first_prompt and summary.title != summary.first_prompt
     label = f"{summary.title} · {summary.first_prompt}" if named else summary.title
-    details = [ago(summary.updated, now), summary.branch, place_of(summary, current)]
+    details = [ago(summary.updated, now), summary.branch, open_state(summary, current)]
     return Item(label, " · ".join(filter(None, details)), summary.id)

@@ -15,6 +15,7 @@ from rich.color import Color
 from rich.style import Style
 from textual._context import visible_screen_stack
 from textual.app import App
+from textual.strip import Strip
 
 MARKS = string.ascii_letters + string.digits + "αβγδεζηθικλμνξοπρστυφχψω"
 ATTRIBUTES = ("bold", "dim", "italic", "underline", "strike", "reverse", "blink")
@@ -28,12 +29,17 @@ class Painting:
     looks: tuple[tuple[str, ...], ...]
 
 
+def strips_of(app: App[object]) -> list[Strip]:
+    """Return what the terminal shows; cheaper to compare than a `Painting`."""
+    # A dialog is painted over the screen below it.
+    visible_screen_stack.set(app._background_screens)
+    return app.screen._compositor.render_strips()
+
+
 def paint(app: App[object]) -> Painting:
     rows: list[str] = []
     looks: list[tuple[str, ...]] = []
-    # A dialog is painted over the screen below it.
-    visible_screen_stack.set(app._background_screens)
-    for strip in app.screen._compositor.render_strips():
+    for strip in strips_of(app):
         cells = [cell for segment in strip for cell in _cells(segment.text, _look(segment.style))]
         rows.append("".join(text for text, _ in cells).rstrip())
         looks.append(tuple(look for text, look in cells for _ in range(cell_len(text))))

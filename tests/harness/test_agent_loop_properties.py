@@ -40,7 +40,7 @@ from providers.demo import scripted
 # `FUZZ=20000 make test ARGS=tests/harness/test_agent_loop_properties.py` runs that many random examples of each test.
 FUZZ = int(os.environ.get("FUZZ", "0"))
 EXAMPLES = settings(
-    max_examples=FUZZ or 1_300,
+    max_examples=FUZZ or 400,
     derandomize=not FUZZ,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

@@ -22,6 +22,7 @@ ENDS = ["ToolExecutionStart", "ToolExecutionEnd", "TurnEnd", "AgentEnd"]
         ("[1]", "they are not an object"),
         ('{"x": ' + "9" * 5_000 + "}", "4300 digits"),
     ],
+    ids=["very deep", "deep", "unclosed", "NaN", "infinity", "list", "long number"],
 )
 async def test_invalid_json_arguments_do_not_run_and_can_be_serialized(make_agent, record, written, reported):
     look = SimpleTool("look")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -149,14 +150,10 @@ def _rules(folder: Path) -> list[tuple[Path, GitIgnoreSpec]]:
     # Imported here: no session needs it in its first seconds.
     from pathspec import GitIgnoreSpec
 
-    try:
+    with suppress(OSError, NotAFile, ValueError):
         lines = read_beginning(folder / ".gitignore", _MOST_RULES)[0].decode(errors="replace").splitlines()
-    except (OSError, NotAFile):
-        return []
-    try:
         return [(folder, GitIgnoreSpec.from_lines(lines))]
-    except ValueError:
-        return []
+    return []
 
 
 def _rules_above(top: Path) -> list[tuple[Path, GitIgnoreSpec]]:

@@ -59,7 +59,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         images=_images(arguments.images, cwd),
         headless=arguments.print_mode,
         output_format=next(name for name in OUTPUT_FORMATS if name == arguments.output_format),
-        session_choice=_beginning(arguments),
+        session_choice=_session_choice(arguments),
         fork=arguments.fork,
         keep_session=arguments.keep_session,
         add_dirs=tuple(working_folder(name, "--add-dir") for name in arguments.add_dir),
@@ -104,7 +104,7 @@ def _flags(arguments: Arguments) -> dict[str, Value]:
     return given
 
 
-def _beginning(arguments: Arguments) -> SessionChoice:
+def _session_choice(arguments: Arguments) -> SessionChoice:
     if arguments.continue_last:
         return Continue()
     return "new" if arguments.resume is None else Resume(arguments.resume)

@@ -29,17 +29,7 @@ Layer: TypeAlias = Literal["file", "project", "environment", "flag"]
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 SHORT_VARIABLES = {"CINCH_MODEL": "model.name"}
 # Variables of cinch that are not settings.
-OTHER_VARIABLES = frozenset(
-    {
-        "CINCH_CLIENT_CERT",
-        "CINCH_CLIENT_KEY",
-        "CINCH_FIRST_FRAME",
-        "CINCH_HOME",
-        "CINCH_KEYRING",
-        "CINCH_LOCAL_CONTEXT",
-        "CINCH_RECORD",
-    }
-)
+OTHER_VARIABLES = re.compile(r"CINCH_(CLIENT_CERT|CLIENT_KEY|FIRST_FRAME|HOME|KEYRING|LOCAL_CONTEXT|RECORD)")
 
 
 class Sources(Struct, frozen=True):
@@ -201,7 +191,7 @@ class _Layers:
         }
         former = {variable_of(old): keys()[name] for old, name in RENAMED.items()}
         for variable, text in self._environ.items():
-            if not variable.startswith("CINCH_") or variable in OTHER_VARIABLES or not text:
+            if not variable.startswith("CINCH_") or OTHER_VARIABLES.fullmatch(variable) or not text:
                 continue
             if variable in known:
                 self._add_variable(variable, known[variable])

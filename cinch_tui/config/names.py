@@ -113,19 +113,14 @@ _READ_BY_A_RUN = ("limits.", "retry.", "prompt_cache.", "subagents.", "steering.
 _READ_BY_TOOLS = frozenset({"tools.concurrency", "tools.batch_size", "tools.timeout_s", "tools.max_result_chars"})
 
 RENAMED = {
+    **{f"cache.{key}": f"prompt_cache.{key}" for key in ("strategy", "tools", "system", "messages", "lifetime")},
+    **{
+        f"agents.{key}": f"subagents.{key}"
+        for key in ("max_depth", "max_concurrent", "max_turns", "max_tokens", "result_chars")
+    },
     "limits.max_seconds": "limits.max_duration_s",
-    "cache.strategy": "prompt_cache.strategy",
-    "cache.tools": "prompt_cache.tools",
-    "cache.system": "prompt_cache.system",
-    "cache.messages": "prompt_cache.messages",
-    "cache.lifetime": "prompt_cache.lifetime",
     "tools.cache_ttl_rounds": "tools.cache_ttl_turns",
     "plan.first": "plan.enabled",
-    "agents.max_depth": "subagents.max_depth",
-    "agents.max_concurrent": "subagents.max_concurrent",
-    "agents.max_turns": "subagents.max_turns",
-    "agents.max_tokens": "subagents.max_tokens",
-    "agents.result_chars": "subagents.result_chars",
     "ui.status_seconds": "ui.status_interval_s",
     "ui.side_by_side": "ui.side_by_side_min_columns",
 }

@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -131,34 +131,25 @@ def _query(argv: Sequence[str]) -> ModelQuery:
 async def _find(query: ModelQuery, store: KeyStore) -> FoundModels:
     found = FoundModels()
     if query.provider is not None:
-        await _ask_one(query.provider, store, found)
+        answer = await offers_of(query.provider, store)
+        if answer.problem and not answer.offers:
+            raise ConfigError(answer.problem)
+        found.add(answer)
         return found
     ready = await asyncio.to_thread(ready_providers, store)
     await ask_providers(ready, store, found.add)
     if "--all" in query.flags:
-        for preset in _others(ready):
-            found.offers.extend(await priced_offers(preset))
+        seen = {preset.base_url for preset in ready}
+        for preset in each_preset():
+            # Presets of the same service count once.
+            if preset.base_url not in seen:
+                seen.add(preset.base_url)
+                found.offers.extend(await priced_offers(preset))
     order = {preset.name: place for place, preset in enumerate(each_preset())}
     found.offers.sort(key=lambda offer: order[offer.provider])
     found.offers.extend(await asyncio.to_thread(pulled_offers))
     found.remarks.sort()
     return found
-
-
-def _others(ready: list[Preset]) -> Iterator[Preset]:
-    """Yield the providers that were not queried; presets of the same service count once."""
-    seen = {preset.base_url for preset in ready}
-    for preset in each_preset():
-        if preset.base_url not in seen:
-            seen.add(preset.base_url)
-            yield preset
-
-
-async def _ask_one(preset: Preset, store: KeyStore, found: FoundModels) -> None:
-    answer = await offers_of(preset, store)
-    if answer.problem and not answer.offers:
-        raise ConfigError(answer.problem)
-    found.add(answer)
 
 
 def _matching(query: ModelQuery, offers: list[Offer]) -> list[Offer]:
@@ -204,30 +195,16 @@ def _table(offers: list[Offer], abilities: Callable[[ModelMetadata], str], width
     room = max((len(offer.name) for offer in offers), default=0)
     if width:
         room = min(room, max(20, width - window - price - ability - 6))
+    names = [offer.name if len(offer.name) <= room else f"{offer.name[: room - 1]}…" for offer in offers]
     return [
-        f"{_truncate(offer.name, room):<{room}}  {row[0]:>{window}}  {row[1]:<{price}}  {row[2]}".rstrip()
-        for offer, row in zip(offers, facts, strict=True)
+        f"{name:<{room}}  {row[0]:>{window}}  {row[1]:<{price}}  {row[2]}".rstrip()
+        for name, row in zip(names, facts, strict=True)
     ]
 
 
-def _truncate(name: str, width: int) -> str:
-    return name if len(name) <= width else f"{name[: width - 1]}…"
-
-
 def _record(offer: Offer) -> JsonObject:
-    known = offer.metadata
-    return {
-        "name": offer.name,
-        "provider": offer.provider,
-        "id": offer.model_id,
-        "listed": offer.is_listed,
-        "context_window": known.context_window,
-        "max_output": known.max_output,
-        "price": asdict(known.price) if known.price else None,
-        "images": known.images,
-        "tools": known.tools,
-        "thinking": known.thinking,
-    }
+    offered = {"name": offer.name, "provider": offer.provider, "id": offer.model_id, "listed": offer.is_listed}
+    return offered | asdict(offer.metadata) | {"price": asdict(offer.metadata.price) if offer.metadata.price else None}
 
 
 def _show_providers(store: KeyStore, out: Output) -> None:

@@ -20,7 +20,7 @@ MODULES: dict[str, str] = {
     "harness.agent.presets": "preset preset_model preset_names",
     "harness.workspace.workspace": "Workspace",
     # Results of a run
-    "harness.agent.result": "AgentResult",
+    "harness.agent.run_state": "AgentResult",
     "harness.agent.stream": "RunStream",
     "harness.publishing": "Listener",
     # Messages
@@ -54,8 +54,7 @@ MODULES: dict[str, str] = {
     # Tools
     "harness.risk": "Risk Rule",
     "harness.ports.tool": "Tool ToolContext ToolOutput Role",
-    "harness.function_tools.function_tool": "tool",
-    "harness.function_tools.schema_tool": "SchemaTool",
+    "harness.function_tools.function_tool": "tool SchemaTool",
     "harness.agent.subagents.agent_tool": "SubAgentTool",
     "harness.agent.tool_filter": "RelevantTools ToolCategory",
     "harness.views": "View TextView DiffView",
@@ -115,13 +114,13 @@ if TYPE_CHECKING:  # the same list for type checkers
     from harness.agent.presets import preset as preset
     from harness.agent.presets import preset_model as preset_model
     from harness.agent.presets import preset_names as preset_names
-    from harness.agent.result import AgentResult as AgentResult
     from harness.agent.retry import RetryPolicy as RetryPolicy
     from harness.agent.retry import RetryStrategy as RetryStrategy
     from harness.agent.routing import ByTurn as ByTurn
     from harness.agent.routing import CheapThenPowerful as CheapThenPowerful
     from harness.agent.routing import Routing as Routing
     from harness.agent.routing import Single as Single
+    from harness.agent.run_state import AgentResult as AgentResult
     from harness.agent.stream import RunStream as RunStream
     from harness.agent.subagents.agent_tool import SubAgentTool as SubAgentTool
     from harness.agent.tool_filter import RelevantTools as RelevantTools
@@ -209,8 +208,8 @@ if TYPE_CHECKING:  # the same list for type checkers
     from harness.events import UsageAdded as UsageAdded
     from harness.events import UsageUpdate as UsageUpdate
     from harness.execution.context import Execution as Execution
+    from harness.function_tools.function_tool import SchemaTool as SchemaTool
     from harness.function_tools.function_tool import tool as tool
-    from harness.function_tools.schema_tool import SchemaTool as SchemaTool
     from harness.jobs import Job as Job
     from harness.jobs import Jobs as Jobs
     from harness.messages import AssistantMessage as AssistantMessage

@@ -28,7 +28,7 @@ async def cancel_tasks(tasks: Sequence[asyncio.Task[_T]], grace_s: float = inf) 
         for task in pending:
             task.cancel()
         try:
-            await asyncio.wait(pending, timeout=_remaining(deadline))
+            await asyncio.wait(pending, timeout=None if deadline == inf else max(0.0, deadline - time.monotonic()))
             break
         except asyncio.CancelledError:
             interrupted = True
@@ -76,12 +76,7 @@ async def run_cancelled_once(work: Coroutine[Any, Any, _T]) -> _T:
 async def stop_once(task: asyncio.Task[Any]) -> None:
     """Cancel a task once, and wait for its end, however often the caller is cancelled meanwhile."""
     task.cancel()
-    interrupted = False
-    while not task.done():
-        try:
-            await asyncio.wait([task])
-        except asyncio.CancelledError:
-            interrupted = True
+    interrupted = await _wait_for_end(task)
     if not task.cancelled():
         # Retrieve the exception, which is of no interest here.
         task.exception()
@@ -99,14 +94,15 @@ async def run_uninterrupted(work: Coroutine[Any, Any, object]) -> None:
         raise
 
 
-async def _wait_for_end(task: asyncio.Task[Any]) -> None:
+async def _wait_for_end(task: asyncio.Task[Any]) -> bool:
+    """Return True if the caller was cancelled meanwhile."""
+    interrupted = False
     while not task.done():
-        with suppress(asyncio.CancelledError):
+        try:
             await asyncio.wait([task])
-
-
-def _remaining(deadline: float) -> float | None:
-    return None if deadline == inf else max(0.0, deadline - time.monotonic())
+        except asyncio.CancelledError:
+            interrupted = True
+    return interrupted
 
 
 def call_in(loop: asyncio.AbstractEventLoop, work: Callable[[], object]) -> None:
@@ -135,7 +131,7 @@ class Flag:
             self._is_raised = True
             waiters, self._waiters = self._waiters, []
         for waiter in waiters:
-            call_in(waiter.get_loop(), partial(settle, waiter))
+            call_in(waiter.get_loop(), partial(settle, waiter, None))
 
     def drop(self) -> None:
         self._is_raised = False
@@ -176,15 +172,10 @@ async def in_thread(work: Callable[[], _T]) -> _T:
         except BaseException as error:  # noqa: BLE001  raised again in the task that waits
             call_in(loop, partial(_fail, outcome, error))
         else:
-            call_in(loop, partial(_succeed, outcome, result))
+            call_in(loop, partial(settle, outcome, result))
 
     threading.Thread(target=run, name="cinch-tool", daemon=True).start()
     return await outcome
-
-
-def _succeed(outcome: asyncio.Future[_T], result: _T) -> None:
-    if not outcome.done():
-        outcome.set_result(result)
 
 
 def _fail(outcome: asyncio.Future[_T], error: BaseException) -> None:
@@ -192,10 +183,10 @@ def _fail(outcome: asyncio.Future[_T], error: BaseException) -> None:
         outcome.set_exception(error)
 
 
-def settle(waiter: asyncio.Future[None]) -> None:
-    """Complete a future, unless it is already done."""
-    if not waiter.done():
-        waiter.set_result(None)
+def settle(future: asyncio.Future[_T], result: _T) -> None:
+    """Complete a future with a result, unless it is already done."""
+    if not future.done():
+        future.set_result(result)
 
 
 def _is_running_here(loop: asyncio.AbstractEventLoop) -> bool:

@@ -270,7 +270,7 @@ class Jobs:
             job.state, job.exit_code = "ended", task.result()
         if job in self._known.foreground:
             self._known.foreground.remove(job)
-            settle(job.moved)
+            settle(job.moved, None)
             return
         self._known.publish(JobEnded(job_id=job.id, state=job.state, exit_code=job.exit_code, duration=job.seconds))
         if not job.waiting and job.killer in ("", "user"):

@@ -118,7 +118,7 @@ class Channel:
         for waiter in self._waiters:
             # The event loop of the reader may be closed.
             with contextlib.suppress(RuntimeError):
-                waiter.get_loop().call_soon_threadsafe(settle, waiter)
+                waiter.get_loop().call_soon_threadsafe(settle, waiter, None)
         self._waiters.clear()
 
 

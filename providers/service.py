@@ -69,9 +69,9 @@ class WrappedService:
     async def close(self) -> None:
         await self._service.close()
 
-    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+    def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         service = self._service
-        return not isinstance(service, ThinkingAware) or service.heeds_thinking(spec, with_tools=with_tools)
+        return not isinstance(service, ThinkingAware) or service.supports_thinking(spec, with_tools=with_tools)
 
 
 class KeyedService(WrappedService):

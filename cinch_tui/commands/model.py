@@ -96,7 +96,7 @@ def _set_thinking(host: CommandHost, argument: str) -> None:
         host.notice(f"there is no thinking level {argument!r}{hint}", "warning")
         return
     agent = host.session.agent
-    if agent.state.model.heeds_thinking(level, with_tools=bool(agent.state.tools)):
+    if agent.state.model.supports_thinking(level, with_tools=bool(agent.state.tools)):
         agent.set_thinking(level)
         host.notice(f"thinking is {level} from the next request on")
     else:

@@ -23,7 +23,7 @@ from cinch_tui.plain.menus import Menus
 from cinch_tui.print_mode.outcome import ExitStatus, Outcome, RunStats
 from cinch_tui.shell_line import UserShell
 from cinch_tui.user_input import Attachment, UserInput, append_marks, image_name, user_input_of
-from harness.agent.result import AgentResult
+from harness.agent.run_state import AgentResult
 from harness.approval.policy import PLAN
 from harness.errors import CinchError, NoSessionYet
 from harness.messages import AssistantMessage, Message

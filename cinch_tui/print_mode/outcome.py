@@ -8,7 +8,7 @@ from enum import IntEnum
 from msgspec import Struct, field
 
 from cinch_tui.reports.formatting import app_hints
-from harness.agent.result import AgentResult
+from harness.agent.run_state import AgentResult
 from harness.events import (
     AgentEnd,
     Event,

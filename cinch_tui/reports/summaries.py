@@ -34,7 +34,7 @@ def agent_settings(agent: Agent) -> dict[str, object]:
 def thinking_in_effect(agent: Agent) -> ThinkingLevel:
     """Return the thinking level that requests carry: off if the model takes none."""
     model, level = agent.state.model, agent.state.model.spec.thinking
-    return level if model.heeds_thinking(level, with_tools=bool(agent.state.tools)) else "off"
+    return level if model.supports_thinking(level, with_tools=bool(agent.state.tools)) else "off"
 
 
 def source(messages: Sequence[Message], part: TranscriptPart, back: int = 1) -> str:

@@ -12,8 +12,7 @@ from harness.agent.agent_base import AgentBase
 from harness.agent.arguments import Prompt, ToolLike, messages_of, model_of, tool_list
 from harness.agent.limits import Ledger
 from harness.agent.options import AgentOptions
-from harness.agent.result import AgentResult
-from harness.agent.run_state import RunRequest
+from harness.agent.run_state import AgentResult, RunRequest
 from harness.agent.side_question import ask_side_question
 from harness.agent.stream import RunStream
 from harness.agent.structured import prompt_structured, prompt_structured_sync

@@ -11,9 +11,8 @@ from harness.agent.arguments import Prompt, ToolLike, model_of, tool_list, user_
 from harness.agent.identity import Identity
 from harness.agent.limits import Meter
 from harness.agent.options import AgentOptions
-from harness.agent.result import AgentResult
 from harness.agent.run_lifecycle import RunLifecycle
-from harness.agent.run_state import Initial, Run, RunRequest, State
+from harness.agent.run_state import AgentResult, Initial, Run, RunRequest, State
 from harness.agent.subagents.spawn import SpawnContext, with_delegate
 from harness.approval.pending import PendingRequests
 from harness.approval.policy import Permissions

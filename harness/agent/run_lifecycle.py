@@ -6,8 +6,7 @@ import asyncio
 
 from harness.agent.identity import Identity
 from harness.agent.loop import append_unsent_prompts, rejected, run_loop
-from harness.agent.result import AgentResult
-from harness.agent.run_state import Run, RunOutcome
+from harness.agent.run_state import AgentResult, Run, RunOutcome
 from harness.concurrency import call_in, cancel_tasks
 from harness.events import AgentEnd, AgentStart
 from harness.messages import AssistantMessage

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from harness.agent.agent_base import AgentBase
 from harness.agent.arguments import Prompt
-from harness.agent.result import AgentResult
+from harness.agent.run_state import AgentResult
 from harness.approval.pending import PendingRequests
 from harness.errors import AgentError
 from harness.events import AgentEnd, Event

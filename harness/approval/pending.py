@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from harness.concurrency import settle
 from harness.errors import NoPendingRequest
 from harness.events import (
     BranchEvent,
@@ -165,10 +166,6 @@ class _Waiting(Struct, Generic[RequestT, ReplyT], eq=False, frozen=True):
     request: RequestT
     reply: asyncio.Future[ReplyT]
 
-    def settle(self, reply: ReplyT) -> None:
-        if not self.reply.done():
-            self.reply.set_result(reply)
-
 
 class _RequestBox(Generic[RequestT, ReplyT]):
     """Requests of one kind and the replies to them, by the id of the call; safe to use from any thread."""
@@ -202,7 +199,7 @@ class _RequestBox(Generic[RequestT, ReplyT]):
                 return
             self._waiting.remove(waiting)
         try:
-            waiting.reply.get_loop().call_soon_threadsafe(waiting.settle, reply)
+            waiting.reply.get_loop().call_soon_threadsafe(settle, waiting.reply, reply)
         except RuntimeError as error:
             raise NoPendingRequest("the run that asked has ended, and its event loop is closed") from error
 

@@ -6,7 +6,6 @@ The rules file is stored outside the project, so that a repository cannot bring 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -14,9 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.errors import NotAFile
-from harness.messages import JsonValue, new_id
+from harness.messages import JsonValue
 from harness.risk import Risk, Rule
-from harness.workspace.disk import read_small_text
+from harness.workspace.disk import read_small_text, write_atomically
 
 MAX_EXACT_CHARS = 200
 ALL_EDITS = "all edits"
@@ -252,16 +251,7 @@ def _write(path: Path, rules: tuple[Rule, ...]) -> None:
     # Older programs would read an exact rule as one for the whole tool; the higher version makes them ignore the file.
     version = 2 if any(rule.exact for rule in rules) else 1
     data = {"version": version, "rules": [_encoded(rule) for rule in rules]}
-    temporary = path.with_name(f"{path.name}.{new_id()}.tmp")
-    try:
-        with temporary.open("x", encoding="utf-8") as file:
-            json.dump(data, file, indent=2)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_atomically(path, f"{json.dumps(data, indent=2)}\n".encode())
 
 
 def _encoded(rule: Rule) -> dict[str, str]:

@@ -87,7 +87,7 @@ def _counts(block: Text | Thinking | ToolCall, *, is_complete: bool) -> bool:
     return is_complete or type(block) is ToolCall
 
 
-class _Turn(Struct):
+class _RepairedTurn(Struct):
     """A message and, for a reply, the results of its calls, by the original call ids."""
 
     message: UserMessage | AssistantMessage
@@ -98,8 +98,8 @@ class _Turn(Struct):
 class _Repair:
     def __init__(self, messages: tuple[Message, ...]) -> None:
         self._messages = messages
-        self._turns: list[_Turn] = []
-        self._latest: dict[str, _Turn] = {}
+        self._turns: list[_RepairedTurn] = []
+        self._latest: dict[str, _RepairedTurn] = {}
         replies = (message for message in messages if isinstance(message, AssistantMessage))
         self._taken = {call.id for reply in replies for call in reply.tool_calls}
         self._used: set[str] = set()
@@ -116,13 +116,13 @@ class _Repair:
             case AssistantMessage() if _has_content(message):
                 self._turns.append(self._reply(message))
             case UserMessage() if _has_content(message):
-                self._turns.append(_Turn(message))
+                self._turns.append(_RepairedTurn(message))
             case _:
                 pass
 
-    def _reply(self, message: AssistantMessage) -> _Turn:
+    def _reply(self, message: AssistantMessage) -> _RepairedTurn:
         content = tuple(self._renamed(block) if isinstance(block, ToolCall) else block for block in message.content)
-        turn = _Turn(message if content == message.content else replace(message, content=content))
+        turn = _RepairedTurn(message if content == message.content else replace(message, content=content))
         for old, new in zip(message.content, content, strict=True):
             if isinstance(old, ToolCall) and isinstance(new, ToolCall):
                 turn.calls.append((old.id, new))
@@ -147,7 +147,7 @@ class _Repair:
                 return
 
 
-def _with_results(turn: _Turn) -> Iterator[ModelMessage]:
+def _with_results(turn: _RepairedTurn) -> Iterator[ModelMessage]:
     yield turn.message
     for _, call in turn.calls:
         yield turn.results.get(call.id) or missing_result(turn.message.id, call, turn.message.time)

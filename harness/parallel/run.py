@@ -18,8 +18,7 @@ from harness.agent.arguments import Prompt, messages_of
 from harness.agent.guardrails import Reject
 from harness.agent.loop import admit_prompts, append_messages, continue_after, rejected
 from harness.agent.options import AgentOptions
-from harness.agent.result import AgentResult
-from harness.agent.run_state import Run, RunOutcome, RunRequest
+from harness.agent.run_state import AgentResult, Run, RunOutcome, RunRequest
 from harness.approval.interactions import AttributedInteraction
 from harness.approval.policy import Planning
 from harness.errors import AlreadyRunning, ConfigError, InvalidContinue, NoMessages

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from harness.agent.agent import Agent
 from harness.agent.limits import with_price
 from harness.agent.options import AgentOptions
-from harness.agent.result import AgentResult
+from harness.agent.run_state import AgentResult
 from harness.context.tokens import CHARS_PER_TOKEN
 from harness.errors import ConfigError
 from harness.messages import (

@@ -115,7 +115,7 @@ class Provider(Protocol):
 class ThinkingAware(Protocol):
     """Provider that knows which of its models support thinking levels; for others, all are assumed to."""
 
-    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+    def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         """Return True if the thinking level of `spec` changes a request, compared with thinking off."""
         ...
 
@@ -189,7 +189,7 @@ class Model(Struct, frozen=True):
     native_schema: bool = False
     """True if the provider can constrain the reply to an `OutputSchema`."""
 
-    def heeds_thinking(self, level: ThinkingLevel, *, with_tools: bool = True) -> bool:
+    def supports_thinking(self, level: ThinkingLevel, *, with_tools: bool = True) -> bool:
         """Return True if the model supports this thinking level; `with_tools` if the request offers tools."""
         if level == "off":
             return True
@@ -198,7 +198,7 @@ class Model(Struct, frozen=True):
             return False
         if not isinstance(self.provider, ThinkingAware):
             return True
-        return self.provider.heeds_thinking(replace(self.spec, thinking=level), with_tools=with_tools)
+        return self.provider.supports_thinking(replace(self.spec, thinking=level), with_tools=with_tools)
 
 
 def known_model_info(model: Model) -> ModelInfo:

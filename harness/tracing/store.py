@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import re
-import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +16,7 @@ from harness.errors import SessionError, SessionLocked, SessionMissing
 from harness.session.journal import make_private
 from harness.session.records import writable
 from harness.tracing.records import SessionTrace
+from harness.workspace.disk import write_atomically
 
 
 class AsyncSessionStore(Protocol):
@@ -112,7 +111,7 @@ class TraceFiles:
         path = self._path(session.session_id)
         make_private(self._folder)
         with self._locked(path):
-            _replace(path, _to_json(session).encode())
+            write_atomically(path, _to_json(session).encode())
         return path
 
     def load(self, session_id: str) -> SessionTrace:
@@ -194,20 +193,6 @@ def _to_json(session: SessionTrace) -> str:
         # Lone surrogates and infinite numbers, which a model may write into its arguments.
         text = json.dumps(writable(data), indent=2, ensure_ascii=False)
     return text + "\n"
-
-
-def _replace(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _age(path: Path) -> tuple[int, str]:

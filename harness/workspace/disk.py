@@ -120,7 +120,8 @@ def replace_file(path: Path, data: bytes, guard: Callable[[], None]) -> None:
     made = _make_folders(path.parent)
     temporary = path.parent / f".cinch-{os.urandom(6).hex()}.tmp"
     try:
-        _fill(temporary, data, _status(path))
+        like = _status(path)
+        _fill(temporary, data, 0o666 if like is None else 0o600, like)
         guard()
         temporary.replace(path)
     except BaseException:
@@ -130,6 +131,25 @@ def replace_file(path: Path, data: bytes, guard: Callable[[], None]) -> None:
             with contextlib.suppress(OSError):
                 folder.rmdir()
         raise
+
+
+def write_atomically(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Write a file of the program itself, so that readers see either the old or the new content.
+
+    Args:
+        path: File to create or replace; its folder must exist.
+        data: New content.
+        mode: Permissions of the file.
+
+    Raises:
+        OSError: The file cannot be written; nothing is left behind.
+    """
+    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
+    try:
+        _fill(temporary, data, mode)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _status(path: Path) -> os.stat_result | None:
@@ -143,8 +163,7 @@ def _status(path: Path) -> os.stat_result | None:
     return status
 
 
-def _fill(temporary: Path, data: bytes, like: os.stat_result | None) -> None:
-    mode = 0o666 if like is None else 0o600
+def _fill(temporary: Path, data: bytes, mode: int, like: os.stat_result | None = None) -> None:
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     with os.fdopen(descriptor, "wb", buffering=0) as file:
         if like is not None:

@@ -46,7 +46,7 @@ class GeminiProvider(HttpProvider):
         route = await self._backend.route(None)
         return await listed_models(self._transport_for(route), self._backend.listing(route))
 
-    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+    def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         del with_tools
         return bool(thinking_config(spec))
 

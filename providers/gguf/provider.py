@@ -60,7 +60,7 @@ class GgufProvider:
     async def models(self) -> list[str]:
         return [model.name for model in pulled_models(models_folder())]
 
-    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+    def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         """Return False: local models have no thinking levels."""
         del spec, with_tools
         return False

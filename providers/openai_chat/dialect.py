@@ -108,12 +108,12 @@ class Dialect(Struct, frozen=True):
                 rule = next((rule for rule in self.thinking if rule.applies_to(model_id)), None)
                 return rule.fields(level) if rule else {}
 
-    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+    def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         """Return True if the thinking level of `spec` changes a request."""
         fields = [self._reasoning(each, with_tools=with_tools) for each in (spec, replace(spec, thinking="off"))]
         return fields[0] != fields[1]
 
-    def heeds_temperature(self, model_id: str) -> bool:
+    def supports_temperature(self, model_id: str) -> bool:
         """Return True if the model accepts a temperature."""
         return self.takes_temperature and (self.reasoning != "openai" or not reasons(model_id))
 

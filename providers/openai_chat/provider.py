@@ -61,8 +61,8 @@ class ChatProvider(HttpProvider):
         endpoint = self._transport.endpoint
         return await self._transport.get(endpoint.base_url.removesuffix("/v1") + endpoint.preset.window_path)
 
-    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
-        return self._dialect.heeds_thinking(spec, with_tools=with_tools)
+    def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+        return self._dialect.supports_thinking(spec, with_tools=with_tools)
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport = self._transport_for(request)

@@ -9,8 +9,7 @@ from pathlib import Path
 from fakes.contexts import tool_context
 from pydantic import BaseModel
 
-from harness.function_tools.function_tool import FunctionTool, tool
-from harness.function_tools.schema_tool import SchemaTool
+from harness.function_tools.function_tool import FunctionTool, SchemaTool, tool
 from harness.messages import JsonValue
 from harness.ports.tool import ToolOutput
 

@@ -33,7 +33,7 @@ MODELS = ("anthropic/claude-opus-4-5", "demo/tour", "openai-chat/local")
 class FussyProvider(DemoProvider):
     """A provider whose model takes no thinking level."""
 
-    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+    def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         del spec, with_tools
         return False
 

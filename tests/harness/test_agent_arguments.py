@@ -16,8 +16,7 @@ from fakes.simple_tools import SimpleTool
 from harness.agent import arguments
 from harness.agent.agent import Agent
 from harness.errors import ConfigError
-from harness.function_tools.function_tool import tool
-from harness.function_tools.schema_tool import SchemaTool
+from harness.function_tools.function_tool import SchemaTool, tool
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext
 from providers.demo import scripted

@@ -6,7 +6,7 @@ import pytest
 from fakes.own_tools import output
 
 from harness.errors import InvalidArguments
-from harness.function_tools.schema_tool import SchemaTool
+from harness.function_tools.function_tool import SchemaTool
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext
 

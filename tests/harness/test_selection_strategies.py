@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.agent.options import AgentOptions
-from harness.agent.result import AgentResult
 from harness.agent.retry import RetryPolicy
+from harness.agent.run_state import AgentResult
 from harness.errors import ConfigError, ModelThrottled
 from harness.messages import AssistantMessage, Message, ModelSpec, StopReason, Text, Usage, user
 from harness.parallel.selection import (

@@ -43,7 +43,7 @@ async def test_a_gateway_gets_no_session_id(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "heeds"),
+    ("name", "supported"),
     [
         ("openai-chat/qwen3", False),
         ("mistral/devstral-medium", False),
@@ -57,21 +57,21 @@ async def test_a_gateway_gets_no_session_id(serve: Serve) -> None:
         ("anthropic/claude-sonnet-5-5", True),
     ],
 )
-def test_a_model_says_whether_a_thinking_level_reaches_it(name: str, heeds: bool) -> None:
+def test_model_reports_supported_thinking_levels(name: str, supported: bool) -> None:
     model = connect(name, base_url="http://127.0.0.1:1/v1")
 
-    assert model.heeds_thinking("high") is heeds
-    assert model.heeds_thinking("off")
+    assert model.supports_thinking("high") is supported
+    assert model.supports_thinking("off")
 
 
-def test_a_model_known_not_to_think_heeds_no_level() -> None:
+def test_model_without_thinking_supports_no_level() -> None:
     model = connect("anthropic/claude-sonnet-5-5", base_url="http://127.0.0.1:1")
     known = Model(model.provider, model.spec, StaticModelInfo(ModelInfo(thinking=False)))
 
-    assert not known.heeds_thinking("high")
+    assert not known.supports_thinking("high")
 
 
-async def test_a_gpt_that_reasons_only_without_tools_heeds_a_level_without_them(
+async def test_model_that_thinks_only_without_tools_supports_levels_without_tools(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-12345678")
@@ -79,4 +79,4 @@ async def test_a_gpt_that_reasons_only_without_tools_heeds_a_level_without_them(
 
     model = connect("openai-chat/gpt-5.6-terra")
 
-    assert [model.heeds_thinking("high", with_tools=each) for each in (True, False)] == [False, True]
+    assert [model.supports_thinking("high", with_tools=each) for each in (True, False)] == [False, True]

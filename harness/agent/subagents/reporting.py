@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from harness.agent.identity import Identity
-from harness.agent.result import AgentResult
+from harness.agent.run_state import AgentResult
 from harness.events import (
     AgentStart,
     Event,

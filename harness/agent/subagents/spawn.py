@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from harness.agent.identity import Identity
 from harness.agent.limits import Limits
 from harness.agent.options import AgentOptions
-from harness.agent.result import AgentResult
-from harness.agent.run_state import Run, RunRequest, State
+from harness.agent.run_state import AgentResult, Run, RunRequest, State
 from harness.agent.subagents.agent_tool import SubAgentTool
 from harness.agent.subagents.limits import SPENT, ConcurrencySlot, SharedLimits, TokenReservation, inherited
 from harness.agent.subagents.reporting import Relay, outcome, stopped

@@ -1,4 +1,4 @@
-"""Model call: build the context, send the request, stream the reply, and handle errors."""
+"""Model call: build the context, send the request, stream the reply, handle errors, and record usage."""
 
 from __future__ import annotations
 

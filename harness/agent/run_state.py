@@ -1,4 +1,4 @@
-"""State that an agent keeps between runs, and the fixed parameters of one run."""
+"""State that an agent keeps between runs; request, parameters, progress, outcome and result of one run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Decision on a tool call: by assessment, by policy, and by the user if the policy requires it."""
+"""Decision on a tool call: by assessment, by policy, and by the user if the policy requires it.
+
+A request for approval lists the other pending calls of the same reply, which may be answered early.
+"""
 
 from __future__ import annotations
 

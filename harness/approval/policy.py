@@ -1,4 +1,7 @@
-"""Approval policy: a pure function of approval mode, risk and permission rules."""
+"""Approval policy, a pure function of approval mode, risk and permission rules; and the modes of an agent.
+
+A mode, planning or executing, determines the tools offered and an addendum to the prompt.
+"""
 
 from __future__ import annotations
 

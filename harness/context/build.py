@@ -17,6 +17,72 @@ from harness.ports.provider import Model, ModelInfo, known_model_info
 from harness.ports.tool import Tool, specs_of
 from harness.publishing import Bus
 
+ToLlm: TypeAlias = Callable[[Message], ModelMessage | None]
+"""Function that converts a message for the model, or returns None to leave it out."""
+
+Transform: TypeAlias = Callable[[Sequence[Message], bool], Awaitable[Sequence[Message]]]
+"""Function that turns the history into the context; the flag is True if the last request was too long."""
+
+
+def to_llm(message: Message) -> ModelMessage | None:
+    """Convert a message for the model; messages of the application are left out."""
+    return None if isinstance(message, CustomMessage) else message
+
+
+class ContextProgress(Struct):
+    """State of context building within one run."""
+
+    left_out: tuple[int, bool] = (0, False)
+    """Number of messages that the last context left out, and True if others were truncated."""
+
+    normaliser: Normaliser = field(default_factory=Normaliser)
+
+
+class ContextOptions(Protocol):
+    """The options that context building needs."""
+
+    @property
+    def window(self) -> ContextPolicy: ...
+    @property
+    def convert_to_llm(self) -> ToLlm: ...
+    @property
+    def transform_context(self) -> Transform | None: ...
+
+
+class ContextState(Protocol):
+    """The state of an agent that its context depends on."""
+
+    budget: int
+    """Tokens a request may have, learned from a refused one; 0 = unknown."""
+
+    max_tokens: int | None
+
+    @property
+    def system(self) -> str: ...
+    @property
+    def available_tools(self) -> tuple[Tool, ...]: ...
+    @property
+    def model_info(self) -> ModelInfo: ...
+
+
+class ContextSource(Protocol):
+    """The part of a run that its context is built from."""
+
+    @property
+    def history(self) -> History: ...
+    @property
+    def bus(self) -> Bus: ...
+    @property
+    def options(self) -> ContextOptions: ...
+    @property
+    def state(self) -> ContextState: ...
+    @property
+    def context(self) -> ContextProgress: ...
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that the model is offered."""
+        ...
+
 
 async def build_context(run: ContextSource) -> tuple[ModelMessage, ...]:
     """Return the messages of the next request: `transform_context`, the context policy, then `convert_to_llm`."""
@@ -91,70 +157,3 @@ def _weigh(messages: Sequence[Message]) -> int:
 def _smaller(*budgets: int) -> int:
     """Return the smallest budget that is set, or 0 if none is."""
     return min((each for each in budgets if each), default=0)
-
-
-ToLlm: TypeAlias = Callable[[Message], ModelMessage | None]
-"""Function that converts a message for the model, or returns None to leave it out."""
-
-Transform: TypeAlias = Callable[[Sequence[Message], bool], Awaitable[Sequence[Message]]]
-"""Function that turns the history into the context; the flag is True if the last request was too long."""
-
-
-def to_llm(message: Message) -> ModelMessage | None:
-    """Convert a message for the model; messages of the application are left out."""
-    return None if isinstance(message, CustomMessage) else message
-
-
-class ContextProgress(Struct):
-    """State of context building within one run."""
-
-    left_out: tuple[int, bool] = (0, False)
-    """Number of messages that the last context left out, and True if others were truncated."""
-
-    normaliser: Normaliser = field(default_factory=Normaliser)
-
-
-class ContextOptions(Protocol):
-    """The options that context building needs."""
-
-    @property
-    def window(self) -> ContextPolicy: ...
-    @property
-    def convert_to_llm(self) -> ToLlm: ...
-    @property
-    def transform_context(self) -> Transform | None: ...
-
-
-class ContextState(Protocol):
-    """The state of an agent that its context depends on."""
-
-    budget: int
-    """Tokens a request may have, learned from a refused one; 0 = unknown."""
-
-    max_tokens: int | None
-
-    @property
-    def system(self) -> str: ...
-    @property
-    def available_tools(self) -> tuple[Tool, ...]: ...
-    @property
-    def model_info(self) -> ModelInfo: ...
-
-
-class ContextSource(Protocol):
-    """The part of a run that its context is built from."""
-
-    @property
-    def history(self) -> History: ...
-    @property
-    def bus(self) -> Bus: ...
-    @property
-    def options(self) -> ContextOptions: ...
-    @property
-    def state(self) -> ContextState: ...
-    @property
-    def context(self) -> ContextProgress: ...
-    @property
-    def tools(self) -> tuple[Tool, ...]:
-        """The tools that the model is offered."""
-        ...

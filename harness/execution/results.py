@@ -1,4 +1,7 @@
-"""Results of the calls of one reply: exactly one per call, published to observers and hooks in order."""
+"""Results of the calls of one reply: exactly one per call, published to observers and hooks in order.
+
+The result of an interrupted or timed-out call contains its partial output.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from harness.errors import NotAFile
 from harness.instructions.prompts import prompt_text
-from harness.workspace.disk import is_there, read_beginning
+from harness.workspace.disk import git_head, is_there, read_beginning
 
 LIMIT_BYTES = 40_000
 
@@ -160,12 +160,8 @@ def _decoded(data: bytes, *, is_whole: bool) -> str:
 
 def _git_state(root: Path) -> str:
     """Return branch and unfinished operations, read from git's files, because git runs what a folder configures."""
-    folder = root / ".git"
     try:
-        if folder.is_file():
-            link = read_beginning(folder, 4096)[0].decode().removeprefix("gitdir:").strip()
-            folder = root / link
-        head = read_beginning(folder / "HEAD", 4096)[0].decode().strip()
+        folder, head = git_head(root)
     except (OSError, ValueError, NotAFile):
         return "a git repository that cannot be read"
     branch = head.removeprefix("ref: refs/heads/")

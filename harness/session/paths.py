@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from harness.errors import NotAFile, SessionMissing
-from harness.workspace.disk import read_beginning
+from harness.workspace.disk import git_head
 
 SUFFIX = ".jsonl"
 _MAX_NAME_CHARS = 200
-_MAX_LINE_BYTES = 4096
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
@@ -104,19 +103,12 @@ def git_branch(cwd: Path) -> str:
     Read from the files, because starting git would take milliseconds at every prompt.
     """
     for folder in (cwd, *cwd.parents):
-        git = folder / ".git"
         try:
-            if git.is_file():
-                git = folder / _line(git).removeprefix("gitdir:").strip()
-            head = _line(git / "HEAD")
+            _, head = git_head(folder)
         except (OSError, UnicodeDecodeError, NotAFile):
             continue
         return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else "HEAD"
     return ""
-
-
-def _line(path: Path) -> str:
-    return read_beginning(path, _MAX_LINE_BYTES)[0].decode().strip()
 
 
 def _hash36(text: str) -> str:

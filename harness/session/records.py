@@ -1,7 +1,8 @@
 """Lines of a session file, in the format that Claude Code's readers expect.
 
 The envelope precedes the message, so that our reader finds a line's place in the conversation in its first bytes.
-Everything that Claude Code's format lacks is stored under the key `cinch`, or in lines of types `cinch-…`.
+Everything that Claude Code's format lacks is stored under the key `cinch`, or in lines of types `cinch-…`. Those
+readers send on what they find, so the message of a reply contains only what a Claude model accepts.
 
 Source: session files written by Claude Code.
 """

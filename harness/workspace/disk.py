@@ -93,6 +93,22 @@ def read_beginning(path: Path, most: int) -> tuple[bytes, int]:
         return file.read(most), size
 
 
+def git_head(folder: Path) -> tuple[Path, str]:
+    """Return the git folder of a repository or worktree, and the content of its HEAD, without starting git.
+
+    Raises:
+        NotAFile, OSError, UnicodeDecodeError: The folder is not a repository, or its files cannot be read.
+    """
+    git = folder / ".git"
+    if git.is_file():
+        git = folder / _first_text(git).removeprefix("gitdir:").strip()
+    return git, _first_text(git / "HEAD")
+
+
+def _first_text(path: Path) -> str:
+    return read_beginning(path, 4096)[0].decode().strip()
+
+
 def _regular(status: os.stat_result) -> os.stat_result:
     if not stat.S_ISREG(status.st_mode):
         raise NotAFile(next((kind for is_kind, kind in _KINDS if is_kind(status.st_mode)), "not a regular file"))

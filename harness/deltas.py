@@ -7,11 +7,12 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from harness.messages import Citation, StopReason, Usage
+from harness.structs import Tagged
 
 BlockKind: TypeAlias = Literal["text", "thinking", "tool_call"]
 
 
-class BlockStart(Struct, frozen=True):
+class BlockStart(Tagged, frozen=True):
     """Start of a content block."""
 
     index: int
@@ -24,7 +25,7 @@ class BlockStart(Struct, frozen=True):
     """Name of the called tool; empty for other blocks."""
 
 
-class BlockDelta(Struct, frozen=True):
+class BlockDelta(Tagged, frozen=True):
     """Next piece of a content block."""
 
     index: int
@@ -33,7 +34,7 @@ class BlockDelta(Struct, frozen=True):
     """Text, thinking, or a piece of a tool call's arguments as JSON text."""
 
 
-class BlockEnd(Struct, frozen=True):
+class BlockEnd(Tagged, frozen=True):
     """End of a content block."""
 
     index: int

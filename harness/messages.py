@@ -9,8 +9,9 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import field
 
+from harness.structs import Tagged
 from harness.thinking_level import ThinkingLevel
 from harness.views import View
 
@@ -28,7 +29,7 @@ def new_id() -> str:
     return str(uuid.uuid4())
 
 
-class Citation(Struct, frozen=True):
+class Citation(Tagged, frozen=True):
     """Source cited by a model."""
 
     url: str
@@ -43,7 +44,7 @@ class Citation(Struct, frozen=True):
     """End of the cited range, exclusive."""
 
 
-class Text(Struct, frozen=True):
+class Text(Tagged, frozen=True):
     """Text written by the user, the model or a tool."""
 
     text: str
@@ -54,7 +55,7 @@ class Text(Struct, frozen=True):
     """Sources; never sent back to a model."""
 
 
-class Thinking(Struct, frozen=True):
+class Thinking(Tagged, frozen=True):
     """Thinking of the model."""
 
     text: str
@@ -65,7 +66,7 @@ class Thinking(Struct, frozen=True):
     """Thinking encrypted by the vendor."""
 
 
-class Image(Struct, frozen=True):
+class Image(Tagged, frozen=True):
     """Image."""
 
     media_type: str
@@ -74,7 +75,7 @@ class Image(Struct, frozen=True):
     """Base64-encoded content."""
 
 
-class ToolCall(Struct, frozen=True):
+class ToolCall(Tagged, frozen=True):
     """Tool call of the model."""
 
     id: str
@@ -89,7 +90,7 @@ class ToolCall(Struct, frozen=True):
     """Vendor signature; see `Text.signature`."""
 
 
-class Cost(Struct, frozen=True):
+class Cost(Tagged, frozen=True):
     """Cost in US dollars by category."""
 
     input: float = 0.0
@@ -114,7 +115,7 @@ class Cost(Struct, frozen=True):
         )
 
 
-class Usage(Struct, frozen=True):
+class Usage(Tagged, frozen=True):
     """Token usage of one reply, or the sum of several."""
 
     input: int = 0
@@ -152,7 +153,7 @@ class Usage(Struct, frozen=True):
         )
 
 
-class ModelSpec(Struct, frozen=True):
+class ModelSpec(Tagged, frozen=True):
     """Model, thinking level and API address."""
 
     provider: str
@@ -175,7 +176,7 @@ UserContent: TypeAlias = Text | Image
 AssistantContent: TypeAlias = Text | Thinking | ToolCall
 
 
-class UserMessage(Struct, frozen=True):
+class UserMessage(Tagged, frozen=True):
     """Message of the user, or of the program on the user's behalf."""
 
     content: tuple[UserContent, ...]
@@ -192,7 +193,7 @@ class UserMessage(Struct, frozen=True):
         return text_of(self.content)
 
 
-class AssistantMessage(Struct, frozen=True):
+class AssistantMessage(Tagged, frozen=True):
     """Reply of a model."""
 
     content: tuple[AssistantContent, ...]
@@ -223,7 +224,7 @@ class AssistantMessage(Struct, frozen=True):
         return tuple(block for block in self.content if isinstance(block, ToolCall))
 
 
-class ToolResult(Struct, frozen=True):
+class ToolResult(Tagged, frozen=True):
     """Result of a tool call; every call has exactly one."""
 
     call_id: str
@@ -248,7 +249,7 @@ class ToolResult(Struct, frozen=True):
         return text_of(self.content)
 
 
-class CustomMessage(Struct, frozen=True):
+class CustomMessage(Tagged, frozen=True):
     """Message of the application, stored in the conversation and never sent to a model."""
 
     kind: str

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from harness.messages import JsonObject, ToolCall
 from harness.risk import Risk, Rule
+from harness.structs import Tagged
 from harness.views import View
 
 
@@ -130,7 +131,7 @@ class BatchApproval(Struct, frozen=True):
 Approval: TypeAlias = ApprovalDecision | BatchApproval
 
 
-class Choice(Struct, frozen=True):
+class Choice(Tagged, frozen=True):
     """One choice of a question."""
 
     label: str
@@ -141,7 +142,7 @@ class Choice(Struct, frozen=True):
     """Initial text if the user edits the choice; empty: the label."""
 
 
-class Question(Struct, frozen=True):
+class Question(Tagged, frozen=True):
     """A question of the model to the user. Without choices, the answer is free text."""
 
     prompt: str
@@ -164,7 +165,7 @@ class Question(Struct, frozen=True):
     """True if the user may type an answer instead of selecting a choice."""
 
 
-class Answer(Struct, frozen=True):
+class Answer(Tagged, frozen=True):
     """The user's answer to a question."""
 
     status: Literal["selected", "edited", "free_text", "skipped", "timed_out"]

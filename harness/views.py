@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from harness.structs import Tagged
 
 
-class TextView(Struct, frozen=True):
+class TextView(Tagged, frozen=True):
     """Plain text."""
 
     text: str
@@ -16,18 +16,18 @@ class TextView(Struct, frozen=True):
     """Name of a lexer, such as `python`, if the text is code."""
 
 
-class DiffView(Struct, frozen=True):
+class DiffView(Tagged, frozen=True):
     """Change of a file."""
 
     path: str
     """Path of the file."""
-    old: str | None
+    old: str | None = None
     """Text before; None for a new file."""
-    new: str | None
+    new: str | None = None
     """Text after; None for a deleted file."""
 
 
-class TerminalView(Struct, frozen=True):
+class TerminalView(Tagged, frozen=True):
     """Command and its output."""
 
     command: str
@@ -42,7 +42,7 @@ class TerminalView(Struct, frozen=True):
     """Number of characters missing from a long output; while the command runs, from its start."""
 
 
-class ListingView(Struct, frozen=True):
+class ListingView(Tagged, frozen=True):
     """List of paths or matches."""
 
     title: str
@@ -53,16 +53,16 @@ class ListingView(Struct, frozen=True):
     """Number of items before truncation."""
 
 
-class TodoItem(Struct, frozen=True):
+class TodoItem(Tagged, frozen=True):
     content: str
     status: Literal["pending", "in_progress", "completed"]
 
 
-class TodoView(Struct, frozen=True):
+class TodoView(Tagged, frozen=True):
     items: tuple[TodoItem, ...]
 
 
-class ImageView(Struct, frozen=True):
+class ImageView(Tagged, frozen=True):
     """Image file."""
 
     path: str

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 from msgspec.structs import replace
 
 from harness.errors import AuthenticationFailed
-from harness.redacted import Redacted
+from harness.structs import Redacted
 from providers.preset import Preset, Secret
 
 if TYPE_CHECKING:

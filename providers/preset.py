@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from msgspec import Struct, field
 
 from harness.messages import JsonObject
-from harness.redacted import Redacted
+from harness.structs import Redacted
 from harness.thinking_level import THINKING_LEVELS, ThinkingLevel
 
 

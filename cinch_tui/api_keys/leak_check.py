@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from harness.redacted import Redacted
+from harness.structs import Redacted
 
 if TYPE_CHECKING:
     from harness.agent.guardrails import FoundSecret

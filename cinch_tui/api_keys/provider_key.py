@@ -24,7 +24,7 @@ from harness.errors import (
 )
 from harness.messages import Usage, user
 from harness.ports.provider import Model, Request
-from harness.redacted import Redacted
+from harness.structs import Redacted
 from providers import list_models
 from providers.installed import each_preset
 from providers.preset import EnvironmentCredentials, Preset, Secret

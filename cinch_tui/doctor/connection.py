@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from harness.redacted import Redacted
+from harness.structs import Redacted
 from providers.net.proxies import proxy_for
 
 PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}

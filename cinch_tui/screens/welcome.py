@@ -20,7 +20,7 @@ from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
 from cinch_tui.screens.key_entry import KeyField
 from cinch_tui.screens.picker import Item, Picker
-from harness.redacted import Redacted
+from harness.structs import Redacted
 
 if TYPE_CHECKING:
     from cinch_tui.api_keys.provider_key import KeyCheck

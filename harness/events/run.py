@@ -5,13 +5,23 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import field
 from msgspec.structs import replace
 
-from harness.messages import AssistantMessage, JsonObject, Message, ModelSpec, StopReason, ToolResult, Usage
+from harness.messages import (
+    AssistantMessage,
+    JsonObject,
+    JsonValue,
+    Message,
+    ModelSpec,
+    StopReason,
+    ToolResult,
+    Usage,
+)
+from harness.structs import Tagged
 
 
-class EventHeader(Struct, frozen=True, kw_only=True):
+class EventHeader(Tagged, frozen=True, kw_only=True):
     """Base class of events; the bus fills it in."""
 
     seq: int = 0
@@ -30,7 +40,7 @@ TurnTrigger: TypeAlias = Literal["user", "subagent", "continuation", "branch"]
 """Trigger of a turn: a prompt, a parent agent, the previous run, or another branch from an earlier message."""
 
 
-class Continuation(Struct, frozen=True):
+class Continuation(Tagged, frozen=True):
     """Relation of a run without a prompt to the previous run."""
 
     kind: Literal["default", "rerun", "branch"] = "default"
@@ -43,7 +53,7 @@ class Continuation(Struct, frozen=True):
         return replace(self, tag=self.tag or datetime.now(UTC).isoformat(timespec="milliseconds"))
 
 
-class RunConfig(Struct, frozen=True):
+class RunConfig(Tagged, frozen=True):
     """Configuration at the start of a run; the model is the `spec` of its `AgentStart`."""
 
     config_id: str = ""
@@ -73,7 +83,7 @@ class AgentStart(EventHeader, frozen=True, kw_only=True):
     """Relation to the previous run; None if a prompt started it."""
     spec: ModelSpec | None = None
     """Model at the start of the run."""
-    metadata: JsonObject = {}
+    metadata: JsonObject = field(default_factory=dict[str, JsonValue])
     """Data the program passed with the prompt."""
     config: RunConfig | None = None
     """Configuration at the start of the run."""

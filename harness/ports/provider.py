@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from harness.deltas import Delta
 from harness.messages import JsonObject, JsonValue, ModelMessage, ModelSpec
-from harness.redacted import Redacted
+from harness.structs import Redacted
 from harness.thinking_level import ThinkingLevel
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import field
 
 from harness.events import Continuation, Event, RunConfig
-from harness.messages import JsonObject, Message, ModelSpec, StopReason, Usage
+from harness.messages import JsonObject, JsonValue, Message, ModelSpec, StopReason, Usage
+from harness.structs import Tagged
 
 RunStatus: TypeAlias = Literal["pending", "running", "completed", "rejected", "aborted"]
 """Status of a run.
@@ -22,7 +23,7 @@ Formation: TypeAlias = Literal["first_loop", "explicit", "inactivity_timeout"]
 """Origin of a session: an agent's first run, an explicit change of session, or a period of inactivity."""
 
 
-class SpawnRef(Struct, frozen=True):
+class SpawnRef(Tagged, frozen=True):
     """The call that started this session. Call and tool are empty if only the run is known."""
 
     parent_session_id: str
@@ -35,7 +36,7 @@ class SpawnRef(Struct, frozen=True):
     """Tool of the call."""
 
 
-class ChildRunRef(Struct, frozen=True):
+class ChildRunRef(Tagged, frozen=True):
     """A run in another session that a call of this run started."""
 
     call_id: str
@@ -48,7 +49,7 @@ class ChildRunRef(Struct, frozen=True):
     """Session of the run."""
 
 
-class ParallelGroup(Struct, frozen=True):
+class ParallelGroup(Tagged, frozen=True):
     """The parallel runs of one prompt."""
 
     all_run_ids: tuple[str, ...]
@@ -63,7 +64,7 @@ class ParallelGroup(Struct, frozen=True):
     """True in the trace of the selected run."""
 
 
-class RunTrace(Struct, frozen=True, kw_only=True):
+class RunTrace(Tagged, frozen=True, kw_only=True):
     """Record of one run."""
 
     run_id: str
@@ -94,7 +95,7 @@ class RunTrace(Struct, frozen=True, kw_only=True):
     """Model at the start."""
     settings: RunConfig | None = None
     """Configuration at the start."""
-    metadata: JsonObject = {}
+    metadata: JsonObject = field(default_factory=dict[str, JsonValue])
     """Data the program passed with the prompt."""
     messages: tuple[Message, ...] = ()
     """Messages that the run added."""
@@ -114,7 +115,7 @@ class RunTrace(Struct, frozen=True, kw_only=True):
         return self.status in ("pending", "running")
 
 
-class SessionTrace(Struct, frozen=True, kw_only=True):
+class SessionTrace(Tagged, frozen=True, kw_only=True):
     """Record of a session and its runs."""
 
     session_id: str

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from harness.codec import decode, encode
 from harness.errors import SessionError, SessionLocked, SessionMissing
+from harness.messages import JsonValue
 from harness.session.journal import make_private
 from harness.session.records import writable
 from harness.tracing.records import SessionTrace
@@ -87,6 +88,23 @@ logger = logging.getLogger(__name__)
 SUFFIX = ".json"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
+_FORMER_NAMES = {
+    "session_record": "session_trace",
+    "loop_record": "run_trace",
+    "child_loop_ref": "child_run_ref",
+    "loops": "runs",
+    "unasked": "non_interactive",
+    "loop_id": "run_id",
+    "loop_ids": "run_ids",
+    "parent_loop_id": "parent_run_id",
+    "child_loop_id": "child_run_id",
+    "all_loop_ids": "all_run_ids",
+    "selected_loop_id": "selected_run_id",
+    "children_loop_ids": "children_run_ids",
+    "child_loop_refs": "child_run_refs",
+}
+"""Tags and fields of files written before the rename → current ones."""
+
 
 class TraceFiles:
     """Files `{folder}/{session_id}.json`. All methods block; asynchronous programs use `FileSessionStore`.
@@ -123,7 +141,7 @@ class TraceFiles:
         """
         path = self._path(session_id)
         try:
-            return decode(SessionTrace, json.loads(path.read_bytes()))
+            return decode(SessionTrace, _with_current_names(json.loads(path.read_bytes())))
         except FileNotFoundError as error:
             raise SessionMissing(f"session {session_id} not found in {self._folder}") from error
         except (ValueError, RecursionError) as error:
@@ -182,6 +200,16 @@ class TraceFiles:
             # Unlinked while held: a waiting process sees that its file is gone and takes a new one.
             lock_path.unlink(missing_ok=True)
             lock.release()
+
+
+def _with_current_names(value: JsonValue) -> JsonValue:
+    if isinstance(value, list):
+        return [_with_current_names(each) for each in value]
+    # Objects without a tag are data, such as arguments of a call.
+    if not isinstance(value, dict) or not isinstance(tag := value.get("type"), str):
+        return value
+    renamed = {_FORMER_NAMES.get(name, name): _with_current_names(item) for name, item in value.items()}
+    return renamed | {"type": _FORMER_NAMES.get(tag, tag)}
 
 
 def _to_json(session: SessionTrace) -> str:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.errors import AuthenticationFailed, ConfigError, NetworkError
-from harness.redacted import Redacted
+from harness.structs import Redacted
 from providers.endpoint import Endpoint
 from providers.net.http_errors import plain
 from providers.preset import Secret

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import SplitResult, urlsplit
 
-from harness.redacted import Redacted
+from harness.structs import Redacted
 from providers.endpoint import is_loopback
 
 SYSTEM_SETTINGS = "the system settings"

@@ -127,14 +127,11 @@ def test_public_functions_document_their_parameters() -> None:
     assert undocumented == []
 
 
-def test_public_dataclasses_document_each_field() -> None:
+def test_public_structs_document_each_field() -> None:
     undocumented = [
         f"{path.relative_to(ROOT)}:{field.lineno} {kind.name}.{field.target.id}"
         for path, kind in public_classes()
-        if any(
-            getattr(name, "id", getattr(getattr(name, "func", None), "id", "")) == "dataclass"
-            for name in kind.decorator_list
-        )
+        if any(option.arg == "frozen" for option in kind.keywords)
         for field, following in zip(kind.body, [*kind.body[1:], None], strict=True)
         if isinstance(field, ast.AnnAssign)
         and isinstance(field.target, ast.Name)

@@ -84,5 +84,5 @@ def test_non_object_arguments_are_rejected(make_agent):
     agent = make_agent()
     call = {"type": "tool_call", "id": "1", "name": "look", "arguments": ["no"]}
 
-    with pytest.raises(ConfigError, match="not an object"):
+    with pytest.raises(ConfigError, match="Expected `object`"):
         agent.restore_messages(json.dumps([{"type": "assistant_message", "content": [call]}]))

@@ -89,5 +89,5 @@ def test_every_field_it_describes_is_one_of_a_preset():
     rows = re.findall(r"^\| `(\w+)` \|", GUIDE, re.MULTILINE)
 
     assert len(rows) == 10
-    assert set(rows) <= set(plugins.Preset.__dataclass_fields__)
-    assert set(re.findall(r"`(\w+_variables?)`", GUIDE)) <= set(plugins.Preset.__dataclass_fields__)
+    assert set(rows) <= set(plugins.Preset.__struct_fields__)
+    assert set(re.findall(r"`(\w+_variables?)`", GUIDE)) <= set(plugins.Preset.__struct_fields__)

@@ -1,10 +1,19 @@
-"""Base class of structs that contain secrets."""
+"""Base classes of structs."""
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from msgspec import Struct
+
+
+def _tag_of(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+class Tagged(Struct, frozen=True, tag=_tag_of):
+    """Struct that `harness.codec` converts to JSON; its `type` there is the name of the class in snake case."""
 
 
 class Redacted(Struct, frozen=True):

@@ -68,8 +68,8 @@ class SessionController(ChatSession):
         self._warned_at = -QUIT_CONFIRMATION_S
 
     async def until_ready(self) -> bool:
-        was_ready = self.sender.is_ready
-        await self.sender.until_ready()
+        was_ready = self.sender.ready.is_set()
+        await self.sender.ready.wait()
         return not was_ready
 
     # Starting
@@ -158,7 +158,7 @@ class SessionController(ChatSession):
         await self._show_all(agent.history.messages)
         for warning in (*self.options.notices, *assembly.warnings):
             self.notice(warning, "warning")
-        self.sender.begin()
+        self.sender.ready.set()
 
     async def _show_all(self, messages: Sequence[Message]) -> None:
         """Show a whole conversation whose end may be on the screen already."""

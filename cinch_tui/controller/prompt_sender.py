@@ -144,30 +144,19 @@ class MessageQueue:
 class PromptSender:
     def __init__(self, controller: ChatSession) -> None:
         self._controller = controller
-        self._ready = asyncio.Event()
+        self.ready = asyncio.Event()
+        """Set once the agent exists; prompts submitted before wait for it."""
         self._one_at_a_time = asyncio.Lock()
         self.parallel_run: ParallelRun | None = None
         """Models that get the next prompt instead of the session's model."""
         self.queue = MessageQueue(controller)
-
-    @property
-    def is_ready(self) -> bool:
-        """True once the agent exists, so that prompts are sent at once."""
-        return self._ready.is_set()
-
-    async def until_ready(self) -> None:
-        await self._ready.wait()
-
-    def begin(self) -> None:
-        """Send the prompts that were submitted before the agent existed."""
-        self._ready.set()
 
     async def run(self, user_input: UserInput | None) -> None:
         """Prompt the agent, or continue with None, and wait for the end of the run.
 
         Prompts submitted before the agent exists wait for it. What could not be sent goes back into the prompt.
         """
-        await self.until_ready()
+        await self.ready.wait()
         async with self._one_at_a_time:
             await self._prompt(user_input)
 

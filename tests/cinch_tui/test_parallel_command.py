@@ -62,7 +62,7 @@ def app(server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 @asynccontextmanager
 async def started(app: CinchApp) -> AsyncIterator[Pilot[object]]:
     async with app.run_test(size=(100, 40)) as pilot:
-        await until(pilot, lambda: app.controller.sender.is_ready)
+        await until(pilot, lambda: app.controller.sender.ready.is_set())
         yield pilot
 
 

@@ -31,7 +31,7 @@ def app(server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 async def test_what_a_subagent_uses_is_shown_as_it_works_and_when_it_is_stopped(app: CinchApp, server: ModelServer):
     async with app.run_test(size=(100, 30)) as pilot:
-        await until(pilot, lambda: app.controller.sender.is_ready)
+        await until(pilot, lambda: app.controller.sender.ready.is_set())
         bar = app.controller.view.widgets.status
         app.controller.view.prompt.restore("go")
         await pilot.press("enter")

@@ -26,4 +26,4 @@ async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
 
 async def ready(pilot: Pilot[object], app: CinchApp) -> None:
     """Wait until the agent exists and the prompt is on the screen."""
-    await until(pilot, lambda: app.controller._assembly is not None and app.controller.sender.is_ready)
+    await until(pilot, lambda: app.controller._assembly is not None and app.controller.sender.ready.is_set())

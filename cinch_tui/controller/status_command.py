@@ -87,7 +87,7 @@ def status_line_updater(controller: SessionController) -> Callable[[Event], None
     async def show(command: StatusCommand) -> None:
         line = await command.line(status_input(controller))
         if line is not None:
-            controller.view.widgets.set_status(told=line)
+            controller.view.widgets.set_status(command_line=line)
 
     def receive(event: Event) -> None:
         ui = controller.settings.ui

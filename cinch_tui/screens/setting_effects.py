@@ -64,7 +64,7 @@ class SettingEffects:
     def _status_command(self, settings: Settings) -> None:
         """Remove the output of the previous command; the new one runs after the next turn."""
         del settings
-        self._view.widgets.set_status(told="")
+        self._view.widgets.set_status(command_line="")
 
     def _timestamps(self, settings: Settings) -> None:
         transcript = self._view.widgets.transcript

@@ -88,7 +88,7 @@ class Status(Struct, frozen=True):
     """Cost in US dollars; None if the price is unknown."""
     queued: int = 0
     note: str = ""
-    told: str = ""
+    command_line: str = ""
     """Output of the user's status command."""
     branch: str = ""
 
@@ -238,8 +238,8 @@ def _figures(status: Status) -> list[Part]:
         parts.append(Part(format_cost(status.cost), "figure", 40, "cost"))
     if status.branch:
         parts.append(Part(f"⎇ {escape_controls(status.branch)}", "figure", 10, "branch"))
-    if status.told:
-        parts.append(Part(one_line(status.told), "figure", 20, "command"))
+    if status.command_line:
+        parts.append(Part(one_line(status.command_line), "figure", 20, "command"))
     return parts
 
 

@@ -193,8 +193,8 @@ async def test_when_all_fail_each_says_why_and_the_prompt_stays(app: CinchApp):
 
         assert [(block.state, block.folded) for block in blocks(app, VariantBlock)] == [("failed", False)] * 2
         assert all("401" in block.source for block in blocks(app, VariantBlock))
-        assert app.controller.sender.parallel_run is None
         assert history(app) == ["why?"]
+        await until(pilot, lambda: app.controller.sender.parallel_run is None)
 
 
 async def test_text_typed_meanwhile_is_delivered_after_the_pick(app: CinchApp):

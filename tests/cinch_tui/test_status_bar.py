@@ -177,7 +177,7 @@ async def test_plan_mode_can_be_read_as_it_is_painted(theme: str):
 
 
 def test_items_come_in_the_order_that_is_set():
-    parts = arranged(parts_of(replace(FULL, told="my line"), 65), ("model", "command", "state", "model"))
+    parts = arranged(parts_of(replace(FULL, command_line="my line"), 65), ("model", "command", "state", "model"))
 
     assert [part.item for part in parts] == ["model", "command", "state", "state"]
 

@@ -24,14 +24,13 @@ from cinch_tui.controller.controller import SessionController
 from cinch_tui.images.image_store import ImageStore
 from cinch_tui.keybindings.keymap import bindings, label_of, set_user_keys
 from cinch_tui.rendering.background_cache import remember_backgrounds_by_colour
-from cinch_tui.rendering.colourless import Colourless
 from cinch_tui.screens.chat import ChatScreen
-from cinch_tui.terminal.background import ASK, ENOUGH, TerminalBackground, remember
-from cinch_tui.terminal.caret import caret_of
+from cinch_tui.terminal.background import QUERY, UNSUBSCRIBE, TerminalBackground, remember
 from cinch_tui.terminal.cell_diff import ScreenCells
+from cinch_tui.terminal.frame_output import cursor_position
 from cinch_tui.terminal.guard import Guard
-from cinch_tui.terminal.multiplexers import around, holds_esc_back
-from cinch_tui.terminal.shutdown_signals import CLOSING, Kills, has_shell
+from cinch_tui.terminal.multiplexers import delays_escape, multiplexer_of
+from cinch_tui.terminal.shutdown_signals import SHUTDOWN_TIMEOUT_S, ShutdownSignals, has_shell
 from cinch_tui.terminal.window_title import WindowTitle
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 from cinch_tui.widgets.prompt.draft import Draft
@@ -87,7 +86,7 @@ class CinchApp(App[object]):
         """Set once the prompt takes keys; the driver keeps what is typed until then."""
         self.guard = frame.guard if frame else Guard()
         self.controller = SessionController(self, options, settings, history, self._observe_agent)
-        self._kills = Kills(self._leave)
+        self._kills = ShutdownSignals(self._leave)
         self._prompt_history = history
         self.fault = ""
         self._screen_cells = ScreenCells()
@@ -96,15 +95,17 @@ class CinchApp(App[object]):
     def _add_filters(self, environ: Mapping[str, str]) -> None:
         # Filters for terminals with limited color support.
         if self.no_color:
-            self._filters[:] = [Colourless()]
+            from cinch_tui.rendering.color_filters import StyleFilter, without_colors
+
+            self._filters[:] = [StyleFilter(without_colors)]
         elif self.console.color_system == "256":
-            from cinch_tui.rendering.few_colours import FewColours
+            from cinch_tui.rendering.color_filters import StyleFilter, with_256_colors
 
-            self._filters.append(FewColours())
-        if around(environ) == "screen":
-            from cinch_tui.rendering.upright import Upright
+            self._filters.append(StyleFilter(with_256_colors))
+        if multiplexer_of(environ) == "screen":
+            from cinch_tui.rendering.color_filters import StyleFilter, without_italics
 
-            self._filters.append(Upright())
+            self._filters.append(StyleFilter(without_italics))
 
     def _set_initial_theme(self, theme: Theme) -> None:
         if not theme.dark or theme.ansi:
@@ -133,7 +134,7 @@ class CinchApp(App[object]):
         from cinch_tui.notifications.notifications import notification_handler
 
         assembly = self.controller.assembly
-        assembly.agent.subscribe(follow_resume_hint(assembly, self.guard.say))
+        assembly.agent.subscribe(follow_resume_hint(assembly, self.guard.set_message))
         assembly.agent.subscribe(status_line_updater(self.controller))
         presence, ui = self.controller.presence, self._settings.ui
         assembly.agent.subscribe(notification_handler(self._write_to_terminal, presence, self._options, ui))
@@ -152,7 +153,7 @@ class CinchApp(App[object]):
     async def on_unmount(self) -> None:
         """Close the controller: stop the run and write pending records."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(CLOSING):
+            async with asyncio.timeout(SHUTDOWN_TIMEOUT_S):
                 await self.controller.close()
 
     def on_mount(self) -> None:
@@ -163,19 +164,19 @@ class CinchApp(App[object]):
     @property
     def enter_sequences(self) -> str:
         """Sequences sent to the terminal when the app takes over the screen."""
-        return (ASK if self.theme_switch.asks else "") + self._title.entering
+        return (QUERY if self.theme_switch.asks else "") + self._title.entering
 
     @property
     def leave_sequences(self) -> str:
         """Sequences sent to the terminal when the app releases the screen."""
-        return ENOUGH + self._title.leaving
+        return UNSUBSCRIBE + self._title.leaving
 
     def copy_to_clipboard(self, text: str) -> None:
         super().copy_to_clipboard(text)
         # Rarely needed.
-        from cinch_tui.terminal.multiplexers import clipboard_sequence, wrapped
+        from cinch_tui.terminal.multiplexers import clipboard_sequence, passthrough
 
-        through = wrapped(clipboard_sequence(text), around(self._options.environ))
+        through = passthrough(clipboard_sequence(text), multiplexer_of(self._options.environ))
         if through and self._driver is not None:
             self._driver.write(through)
 
@@ -188,15 +189,15 @@ class CinchApp(App[object]):
 
     def on_terminal_background(self, message: TerminalBackground) -> None:
         # Rarely needed: only when the background differs from the last start.
-        from cinch_tui.terminal.first_picture import forget_pictures
+        from cinch_tui.terminal.first_picture import delete_saved_screens
 
         remember(self._options.environ, self.theme_switch.background_file, dark=message.dark)
         if self.theme_switch.set_background(dark=message.dark):
-            forget_pictures(self._options)
+            delete_saved_screens(self._options)
             if isinstance(self.screen, ChatScreen):
                 self.screen.keep_picture()
 
-    def on_terminal_pictures(self) -> None:
+    def on_terminal_images(self) -> None:
         if self._chat is not None:
             self._chat.show_pictures("kitty")
 
@@ -227,9 +228,9 @@ class CinchApp(App[object]):
             self.notify(str(error), severity="error", markup=False)
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
-        if caret := caret_of(screen.focused):
-            self.cursor_position = caret
-        super()._display(screen, self._screen_cells.sparing(renderable))  # pyright: ignore[reportUnknownMemberType] its Screen names no type
+        if position := cursor_position(screen.focused):
+            self.cursor_position = position
+        super()._display(screen, self._screen_cells.minimize(renderable))  # pyright: ignore[reportUnknownMemberType] its Screen names no type
 
     def _paint_again(self, source: App[object]) -> None:
         del source
@@ -302,7 +303,7 @@ def run_app(options: Options, settings: Settings, frame: FirstFrame | None = Non
     """
     app = CinchApp(options, settings, frame)
     # Without a usable Esc key the app could not be controlled, so the mouse is disabled.
-    app.run(mouse=not holds_esc_back(options.environ))
+    app.run(mouse=not delays_escape(options.environ))
     # The terminal may be closed, and the user may leave before there is an agent.
     with suppress(OSError, CinchError):
         message = app.fault or app.controller.refusal

@@ -37,7 +37,6 @@ def import_modules() -> None:
 async def warm(state: State) -> None:
     """Load what the first turn needs before it begins: building the HTTP client costs as much as a short reply, and the
     first code on the screen would hold up whoever types meanwhile."""
-    from cinch_tui.transcript.preload import warm_up
     from tools import load
 
     build: Callable[[], None] | None = getattr(state.model.provider, "warm", None)
@@ -47,4 +46,18 @@ async def warm(state: State) -> None:
     facts = state.model.info
     look_up: Callable[[], Awaitable[object]] = getattr(facts, "load_in_subprocess", facts.load)
     await look_up()
-    await asyncio.to_thread(warm_up)
+    await asyncio.to_thread(_draw_samples)
+
+
+def _draw_samples() -> None:
+    """Draw Markdown, code and a tool call, whose imports take some hundred milliseconds."""
+    from cinch_tui.transcript.markdown import DrawContext, piece_lines
+    from cinch_tui.transcript.markdown_splitter import Piece
+    from cinch_tui.transcript.styles import BlockStyles
+    from cinch_tui.transcript.tool_call_state import ToolCallState
+    from cinch_tui.transcript.tool_lines import header_line
+
+    styles = BlockStyles.bare()
+    for source in ("*warm* …", "```python\nwarm = 1\n```"):
+        piece_lines(Piece(source), {}, DrawContext(styles, 80))
+    header_line(ToolCallState("", ""), styles, 80, folded=True, selected=False)

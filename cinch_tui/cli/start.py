@@ -126,10 +126,10 @@ def _images(names: Sequence[str], root: Path) -> tuple[Attachment, ...]:
     if not names:
         return ()
     # Rarely used.
-    from cinch_tui.images.image_loader import attachments, read_shot
+    from cinch_tui.images.image_loader import attachments, load_image
 
     try:
-        return attachments([read_shot(Path(name).expanduser().absolute(), root) for name in names])
+        return attachments([load_image(Path(name).expanduser().absolute(), root) for name in names])
     except CinchError as error:
         raise ConfigError(f"--image: {error}") from error
 

@@ -120,9 +120,13 @@ class ChatCommandHost:
             self.session.show_usage()
 
     def copy(self, text: str) -> None:
-        from cinch_tui.terminal.clipboard import copy
+        self._app.run_worker(self._copy(text), group="copy")
 
-        self._app.run_worker(copy(self._app, text), group="copy")
+    async def _copy(self, text: str) -> None:
+        from cinch_tui.terminal.clipboard import copy_text
+
+        copied = await copy_text(text, self._app.copy_to_clipboard)
+        self._app.notify(copied.message, markup=False)
 
     @property
     def shows_thinking(self) -> bool:
@@ -238,7 +242,7 @@ class ChatCommandHost:
         from cinch_tui.app.themes import pick_theme
         from cinch_tui.config.edit import set_in_file
         from cinch_tui.screens.setting_effects import theme_switch_of
-        from cinch_tui.terminal.first_picture import forget_pictures
+        from cinch_tui.terminal.first_picture import delete_saved_screens
 
         theme_switch, options = theme_switch_of(self._app), self.session.options
         chosen = name or await pick_theme(self._app, theme_switch)
@@ -246,7 +250,7 @@ class ChatCommandHost:
             theme_switch.choose(chosen)
             path = options.sources.user_file
             await asyncio.to_thread(set_in_file, path, "ui.theme", chosen)
-            await asyncio.to_thread(forget_pictures, options)
+            await asyncio.to_thread(delete_saved_screens, options)
             self._chat.keep_picture()
             self.notice(f"The theme is {chosen}, from now on ({path}).")
 
@@ -256,19 +260,19 @@ class ChatCommandHost:
         self._app.notify(f"The theme is {theme_switch_of(self._app).next_mono()}.", markup=False)
 
     async def open_editor(self) -> None:
-        from cinch_tui.terminal.editor import Edited, EditorFailed, Unsaved, compose
+        from cinch_tui.terminal.external_programs import EditedText, EditorFailed, UnchangedText, edit_prompt
 
         prompt, ui = self._chat.prompt, self.session.settings.ui
         draft = prompt.take()
-        match await compose(draft.text, ui.editor, self._app.suspend):
-            case Edited(text) if ui.editor_sends:
+        match await edit_prompt(draft.text, ui.editor, self._app.suspend):
+            case EditedText(text) if ui.editor_sends:
                 self._chat.send(draft.with_text(text))
-            case Edited(text):
+            case EditedText(text):
                 prompt.restore(draft.with_text(text))
             case EditorFailed(reason, text):
                 prompt.restore(draft.with_text(text))
                 self.notice(reason, "error")
-            case Unsaved():
+            case UnchangedText():
                 prompt.restore(draft)
                 self.notice("Nothing is sent: nothing was saved. What you had written is in the prompt.")
             case _:

@@ -15,7 +15,7 @@ from cinch_tui.models.model_catalog import ModelCatalog, pick_model, used_in
 from cinch_tui.reports.summaries import agent_settings
 from cinch_tui.screens.setting_effects import theme_switch_of
 from cinch_tui.screens.settings import SettingsActions, SettingsScreen
-from cinch_tui.terminal.editor import editor_command, run_there
+from cinch_tui.terminal.external_programs import editor_command, run_in_terminal
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def live_settings(controller: SessionController) -> dict[str, object]:
     return {
         **agent_settings(controller.agent),
         "ui.theme": theme_switch_of(controller.app).shown,
-        "ui.timestamps": view.widgets.transcript.ways.stamps,
+        "ui.timestamps": view.widgets.transcript.options.stamps,
         "ui.vim": view.prompt.uses_vim,
         "ui.show_thinking": view.widgets.shows_thinking,
     }
@@ -65,7 +65,7 @@ def _edit(controller: SessionController, path: Path) -> None:
         if not path.exists():
             write_private(path, example_text(commented=True))
         with controller.app.suspend():
-            status = run_there([*argv, str(path)])
+            status = run_in_terminal([*argv, str(path)])
     except (OSError, ValueError, SuspendNotSupported) as error:
         raise CinchError(f"the editor could not be started: {error}; edit {path} yourself") from error
     if status:

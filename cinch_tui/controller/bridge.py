@@ -15,8 +15,7 @@ from cinch_tui.keybindings.keymap import hint
 from cinch_tui.reports.formatting import app_hints
 from cinch_tui.reports.notices import compaction_text, end_notice, notice_of, retry_text, sentence
 from cinch_tui.shell_line import is_report
-from cinch_tui.transcript.history_blocks import said_blocks, show_result
-from cinch_tui.transcript.plan_marks import PLANNED
+from cinch_tui.transcript.history_blocks import PLANNED, show_result, user_message_blocks
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.sources_block import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
@@ -177,7 +176,7 @@ class Bridge:
         if isinstance(message, UserMessage):
             # The output of the user's own command was shown when it ran.
             if not is_report(message):
-                self._widgets.transcript.extend(said_blocks(message))
+                self._widgets.transcript.extend(user_message_blocks(message))
             return
         if not isinstance(message, AssistantMessage):
             return
@@ -250,7 +249,7 @@ class Bridge:
         show_result(block, result)
         block.duration = event.duration
         self._widgets.transcript.settle(block)
-        self._widgets.tool_panel.finished(result.call_id, ok=block.call.outcome == "done")
+        self._widgets.tool_panel.finished(result.call_id, ok=block.outcome == "done")
         if isinstance(result.view, TodoView):
             self._widgets.todo_panel.todo = result.view
 

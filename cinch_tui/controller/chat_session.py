@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cinch_tui.config.settings import Settings
     from cinch_tui.controller.bridge import Bridge
     from cinch_tui.reports.notices import NoticeLevel
-    from cinch_tui.transcript.block import Block
+    from cinch_tui.transcript.block import TranscriptBlock
     from cinch_tui.user_input import UserInputLike
     from cinch_tui.widgets.chat_widgets import ChatWidgets
     from cinch_tui.widgets.prompt.history import PromptHistory
@@ -38,7 +38,7 @@ class ChatView(Protocol):
         """Called once the agent exists, before the first prompt is sent."""
         ...
 
-    def replace_conversation(self, blocks: list[Block]) -> None:
+    def replace_conversation(self, blocks: list[TranscriptBlock]) -> None:
         """Show these blocks instead of the current conversation."""
         ...
 

@@ -33,12 +33,12 @@ class LoadedImage(Struct, frozen=True):
     height: int
 
 
-async def shot_of_file(path: Path, root: Path) -> LoadedImage:
+async def load_file(path: Path, root: Path) -> LoadedImage:
     """Run `read_shot` in a thread."""
-    return await asyncio.to_thread(read_shot, path, root)
+    return await asyncio.to_thread(load_image, path, root)
 
 
-async def shot_of(data: bytes, name: str) -> LoadedImage:
+async def load_bytes(data: bytes, name: str) -> LoadedImage:
     """Load image data.
 
     Raises:
@@ -55,7 +55,7 @@ def attachments(shots: Sequence[LoadedImage], first: int = 1) -> tuple[Attachmen
     )
 
 
-def read_shot(path: Path, root: Path) -> LoadedImage:
+def load_image(path: Path, root: Path) -> LoadedImage:
     """Load an image file; files in `root` are named by relative path, so that the model can find them.
 
     Raises:
@@ -70,7 +70,7 @@ def read_shot(path: Path, root: Path) -> LoadedImage:
     return _taken(data, str(path.relative_to(root)) if path.is_relative_to(root) else path.name)
 
 
-def is_picture(path: Path) -> bool:
+def is_image(path: Path) -> bool:
     """Return True if the file starts like a supported image."""
     from tools.file_type import image_header
 
@@ -86,7 +86,7 @@ def is_picture(path: Path) -> bool:
 
 def _taken(data: bytes, name: str) -> LoadedImage:
     # Late import: not needed before the first image.
-    from cinch_tui.images.shrinking import is_whole
+    from cinch_tui.images.decoding import is_complete
     from harness.messages import Image
     from tools.file_type import image_header
 
@@ -95,7 +95,7 @@ def _taken(data: bytes, name: str) -> LoadedImage:
         raise CinchError(f"{name} is {_kind(data)}; supported formats: PNG, JPEG, GIF, WebP")
     if not _fits(data, picture):
         data, picture = _smaller(data, name, picture)
-    elif not is_whole(data):
+    elif not is_complete(data):
         raise CinchError(f"{name} is damaged and cannot be decoded")
     image = Image(picture.media_type, base64.b64encode(data).decode("ascii"))
     return LoadedImage(name, image, picture.width, picture.height)
@@ -116,10 +116,10 @@ def _kind(data: bytes) -> str:
 
 
 def _smaller(data: bytes, name: str, picture: ImageHeader) -> tuple[bytes, ImageHeader]:
-    from cinch_tui.images.shrinking import shrunk
+    from cinch_tui.images.decoding import shrink
     from tools.file_type import image_header
 
-    less = shrunk(data)
+    less = shrink(data)
     found = image_header(less) if less else None
     if less is None or found is None or not _fits(less, found):
         raise CinchError(

@@ -197,13 +197,13 @@ class PlainCommandHost:
 
     async def paste(self) -> None:
         # Imported late: few users paste images, and the terminal pastes text.
-        from cinch_tui.images.clipboard import held
-        from cinch_tui.images.image_loader import shot_of
+        from cinch_tui.images.image_loader import load_bytes
+        from cinch_tui.terminal.clipboard import read_clipboard
 
-        found = await held()
-        if found.picture is None:
+        found = await read_clipboard()
+        if found.image is None:
             raise CinchError("no image in the clipboard; paste text with the terminal")
-        self.session.attach(await shot_of(found.picture, "clipboard"))
+        self.session.attach(await load_bytes(found.image, "clipboard"))
 
 
 KEYS = (

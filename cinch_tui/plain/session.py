@@ -14,7 +14,7 @@ from cinch_tui.cli.start import collect_garbage
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
 from cinch_tui.images.image_loader import attachments
-from cinch_tui.images.paste_handler import with_pictures
+from cinch_tui.images.pasted_files import attach_named_images
 from cinch_tui.notifications.channels import Notification, show_on_desktop
 from cinch_tui.notifications.notifications import Notifications
 from cinch_tui.plain.interaction import LineInteraction
@@ -130,7 +130,7 @@ class PlainSession(AgentSession):
 
     async def send_with_images(self, text: str) -> None:
         """Send a prompt with the images whose paths it contains and those attached before."""
-        found, refused = await with_pictures(text, self.assembly.workspace.root, first=len(self._images) + 1)
+        found, refused = await attach_named_images(text, self.assembly.workspace.root, first=len(self._images) + 1)
         for reason in refused:
             self.notice(reason, "warning")
         marked = append_marks(found.text, self._images)

@@ -1,6 +1,6 @@
-"""Diff rows: removed, added and context lines, paired for the side-by-side view.
+"""Diffs without styles: rows paired for the side-by-side view, and unified diffs for the clipboard and the pager.
 
-Pure computation without styles. The rows of the pairs in order are a unified diff.
+The rows of the pairs in order are a unified diff.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby, zip_longest
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,17 +18,20 @@ from cinch_tui.rendering.code import shown_line
 from cinch_tui.rendering.safe_text import shorten_blanks
 from harness.workspace.hunks import Hunk, Sides, changed_lines
 
+if TYPE_CHECKING:
+    from harness.views import DiffView
+
 RowKind: TypeAlias = Literal["added", "removed", "context", "gap", "note", "head"]
 Span: TypeAlias = tuple[int, int]
 
-MOST_WORDS = 400
-MOST_ALIGNED = 60
+MAX_WORDS = 400
+MAX_ALIGNED_ROWS = 60
 LONGEST_CHANGED = 100_000
 """Maximum number of characters shown of a changed line."""
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
-class Row(Struct, frozen=True):
+class DiffRow(Struct, frozen=True):
     """One line of a diff."""
 
     kind: RowKind
@@ -46,13 +49,13 @@ class Row(Struct, frozen=True):
 class Pair(Struct, frozen=True):
     """Left and right row of the side-by-side view; the same row twice if it belongs to both sides."""
 
-    left: Row | None
-    right: Row | None
+    left: DiffRow | None
+    right: DiffRow | None
 
 
-def diff_rows(sides: Sides, *, context: int = 3, hunks: Sequence[Hunk] = ()) -> list[Row]:
+def diff_rows(sides: Sides, *, context: int = 3, hunks: Sequence[Hunk] = ()) -> list[DiffRow]:
     """Return the rows of a diff; a `gap` row replaces omitted unchanged lines between hunks."""
-    rows: list[Row] = []
+    rows: list[DiffRow] = []
     for is_shared, group in groupby(
         diff_pairs(sides, context=context, hunks=hunks), lambda pair: pair.left is pair.right
     ):
@@ -72,12 +75,12 @@ def diff_pairs(sides: Sides, *, context: int = 3, hunks: Sequence[Hunk] = ()) ->
     for index, change in enumerate(changes):
         before = max(done, change.old_from - context)
         if pairs and before > done:
-            pairs.append(_both(Row("gap", _unchanged(before - done))))
+            pairs.append(_both(DiffRow("gap", _unchanged(before - done))))
         shift = change.new_from - change.old_from
         pairs.extend(_kept(sides, range(before, change.old_from), shift))
         if change.old_from in starts:
             number = starts[change.old_from]
-            pairs.append(_both(Row("head", "", hunk=number)))
+            pairs.append(_both(DiffRow("head", "", hunk=number)))
         pairs.extend(_changed(sides, change, number))
         following = changes[index + 1].old_from if index + 1 < len(changes) else len(sides.old)
         done = min(change.old_to + context, following)
@@ -85,7 +88,7 @@ def diff_pairs(sides: Sides, *, context: int = 3, hunks: Sequence[Hunk] = ()) ->
     return pairs
 
 
-def _both(row: Row) -> Pair:
+def _both(row: DiffRow) -> Pair:
     return Pair(row, row)
 
 
@@ -95,16 +98,16 @@ def _unchanged(count: int) -> str:
 
 def _kept(sides: Sides, lines: range, shift: int) -> Iterator[Pair]:
     for index in lines:
-        yield _both(Row("context", _shown(sides.old[index]), index + 1, index + shift + 1))
+        yield _both(DiffRow("context", _shown(sides.old[index]), index + 1, index + shift + 1))
 
 
 def _changed(sides: Sides, change: Hunk, number: int | None) -> Iterator[Pair]:
     left = [
-        Row("removed", _shown_whole(sides.old[at]), old=at + 1, hunk=number)
+        DiffRow("removed", _shown_completely(sides.old[at]), old=at + 1, hunk=number)
         for at in range(change.old_from, change.old_to)
     ]
     right = [
-        Row("added", _shown_whole(sides.new[at]), new=at + 1, hunk=number)
+        DiffRow("added", _shown_completely(sides.new[at]), new=at + 1, hunk=number)
         for at in range(change.new_from, change.new_to)
     ]
     yield from _aligned(left, right)
@@ -113,10 +116,10 @@ def _changed(sides: Sides, change: Hunk, number: int | None) -> Iterator[Pair]:
         yield Pair(*notes)
 
 
-def _aligned(left: Sequence[Row], right: Sequence[Row]) -> list[Pair]:
+def _aligned(left: Sequence[DiffRow], right: Sequence[DiffRow]) -> list[Pair]:
     """Pair the rows from the start or from the end, whichever side has more in common."""
     few = min(len(left), len(right))
-    if not few or (len(left) != len(right) and max(len(left), len(right)) > MOST_ALIGNED):
+    if not few or (len(left) != len(right) and max(len(left), len(right)) > MAX_ALIGNED_ROWS):
         return [Pair(*pair) for pair in zip_longest(left, right)]
     from_start = _marked(left[:few], right[:few])
     if len(left) == len(right):
@@ -127,11 +130,11 @@ def _aligned(left: Sequence[Row], right: Sequence[Row]) -> list[Pair]:
     return [*from_start, *_alone(left[few:], right[few:])]
 
 
-def _alone(left: Sequence[Row], right: Sequence[Row]) -> list[Pair]:
+def _alone(left: Sequence[DiffRow], right: Sequence[DiffRow]) -> list[Pair]:
     return [*(Pair(row, None) for row in left), *(Pair(None, row) for row in right)]
 
 
-def _marked(left: Sequence[Row], right: Sequence[Row]) -> list[Pair]:
+def _marked(left: Sequence[DiffRow], right: Sequence[DiffRow]) -> list[Pair]:
     pairs: list[Pair] = []
     for old, new in zip(left, right, strict=True):
         removed, added = changed_words(old.text, new.text)
@@ -145,17 +148,17 @@ def _alike(pairs: Sequence[Pair]) -> int:
     return sum(len(row.text) - sum(end - start for start, end in row.words) for row in rows)
 
 
-def _newline_note(lines: Sequence[str], rows: Sequence[Row]) -> Row | None:
+def _newline_note(lines: Sequence[str], rows: Sequence[DiffRow]) -> DiffRow | None:
     """Return a note for a changed side whose last line has no newline."""
     is_open = bool(rows) and (rows[-1].old or rows[-1].new) == len(lines) and not lines[-1].endswith("\n")
-    return Row("note", "no newline at the end of the file", hunk=rows[-1].hunk) if is_open else None
+    return DiffRow("note", "no newline at the end of the file", hunk=rows[-1].hunk) if is_open else None
 
 
 def _shown(line: str) -> str:
     return shown_line(line.removesuffix("\n"))
 
 
-def _shown_whole(line: str) -> str:
+def _shown_completely(line: str) -> str:
     """Return a changed line completely: nothing may be hidden in an approval."""
     return shown_line(shorten_blanks(line.removesuffix("\n")), LONGEST_CHANGED)
 
@@ -163,7 +166,7 @@ def _shown_whole(line: str) -> str:
 def changed_words(old: str, new: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
     """Return the differing spans of two lines; none if the lines have too little in common."""
     old_words, new_words = _WORD.findall(old), _WORD.findall(new)
-    if len(old_words) > MOST_WORDS or len(new_words) > MOST_WORDS:
+    if len(old_words) > MAX_WORDS or len(new_words) > MAX_WORDS:
         return (), ()
     matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
     if matcher.quick_ratio() < 0.5 or matcher.ratio() < 0.5:
@@ -186,3 +189,56 @@ def _starts(words: Sequence[str]) -> list[int]:
     for word in words:
         starts.append(starts[-1] + len(word))
     return starts
+
+
+CONTEXT = 3
+OPEN_END = "\\ No newline at end of file\n"
+
+
+def unified(view: DiffView) -> str:
+    """Return the change as a unified diff; empty if both sides are equal."""
+    sides = Sides.of(view)
+    changes = changed_lines(sides)
+    if not changes and view.old is not None and view.new is not None:
+        return ""
+    path = view.path.lstrip("/")
+    before = "/dev/null" if view.old is None else f"a/{path}"
+    after = "/dev/null" if view.new is None else f"b/{path}"
+    return "".join((f"--- {before}\n+++ {after}\n", *(_hunk(sides, group) for group in _together(changes))))
+
+
+def _together(changes: Sequence[Hunk]) -> Iterator[list[Hunk]]:
+    """Group changes whose context lines overlap into one hunk."""
+    group: list[Hunk] = []
+    for change in changes:
+        if group and change.old_from - group[-1].old_to > 2 * CONTEXT:
+            yield group
+            group = []
+        group.append(change)
+    if group:
+        yield group
+
+
+def _hunk(sides: Sides, changes: Sequence[Hunk]) -> str:
+    first, last = changes[0], changes[-1]
+    start = max(0, first.old_from - CONTEXT)
+    end = min(len(sides.old), last.old_to + CONTEXT)
+    new_start = first.new_from - (first.old_from - start)
+    new_end = last.new_to + (end - last.old_to)
+    lines = [f"@@ -{_range(start, end)} +{_range(new_start, new_end)} @@\n"]
+    done = start
+    for change in changes:
+        lines += _prefixed(" ", sides.old[done : change.old_from])
+        lines += _prefixed("-", sides.old[change.old_from : change.old_to])
+        lines += _prefixed("+", sides.new[change.new_from : change.new_to])
+        done = change.old_to
+    return "".join((*lines, *_prefixed(" ", sides.old[done:end])))
+
+
+def _range(start: int, end: int) -> str:
+    """Format a range of a hunk header: lines count from 1; an empty range names the line before it."""
+    return f"{start + 1 if end > start else start},{end - start}"
+
+
+def _prefixed(mark: str, lines: Sequence[str]) -> list[str]:
+    return [f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}\n{OPEN_END}" for line in lines]

@@ -11,43 +11,43 @@ class Review(Struct):
     """Decisions of the user on each hunk."""
 
     count: int
-    at: int = 0
+    current: int = 0
     """Number of the current hunk."""
-    is_on: bool = False
+    is_active: bool = False
     """Review mode is active: keys act on the current hunk."""
-    refused: dict[int, str] = {}
+    rejected: dict[int, str] = {}
     """Rejected hunks with their reasons."""
 
     @property
-    def taken(self) -> int:
-        return self.count - len(self.refused)
+    def accepted(self) -> int:
+        return self.count - len(self.rejected)
 
     def go(self, by: int) -> None:
         """Move by a number of hunks, within the first and the last."""
-        self.at = max(min(self.at + by, self.count - 1), 0)
+        self.current = max(min(self.current + by, self.count - 1), 0)
 
     def accept(self) -> None:
-        self.refused.pop(self.at, None)
+        self.rejected.pop(self.current, None)
 
-    def refuse(self, reason: str = "") -> None:
-        self.refused[self.at] = reason or self.refused.get(self.at, "")
+    def reject(self, reason: str = "") -> None:
+        self.rejected[self.current] = reason or self.rejected.get(self.current, "")
 
     def toggle(self) -> None:
-        if self.at in self.refused:
+        if self.current in self.rejected:
             self.accept()
         else:
-            self.refuse()
+            self.reject()
 
     def accept_all(self) -> None:
-        self.refused.clear()
+        self.rejected.clear()
 
-    def refuse_all(self) -> None:
-        self.refused = {number: self.refused.get(number, "") for number in range(self.count)}
+    def reject_all(self) -> None:
+        self.rejected = {number: self.rejected.get(number, "") for number in range(self.count)}
 
     def head(self, number: int) -> str:
         """Return the header of a hunk: an accepted or skipped mark that needs no color, its number, and the reason."""
-        cursor = "▶" if self.is_on and number == self.at else " "
-        if number not in self.refused:
+        cursor = "▶" if self.is_active and number == self.current else " "
+        if number not in self.rejected:
             return f"{cursor}[x] change {number + 1} of {self.count}"
-        reason = " ".join(escape_controls(self.refused[number]).split())
+        reason = " ".join(escape_controls(self.rejected[number]).split())
         return f"{cursor}[ ] change {number + 1} of {self.count}, skipped{f': {reason}' if reason else ''}"

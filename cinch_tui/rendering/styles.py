@@ -50,43 +50,18 @@ class DiffStyles(Struct, frozen=True):
     code: CodeStyles = field(default_factory=CodeStyles)
 
 
-DIFF_CLASSES = CODE_CLASSES | {
-    "diff--added",
-    "diff--removed",
-    "diff--context",
-    "diff--gutter",
-    "diff--hunk",
-    "diff--head",
-    "diff--added-word",
-    "diff--removed-word",
-    "diff--split",
-}
+_DIFF_PARTS = tuple(name for name in DiffStyles.__struct_fields__ if name not in ("split_from", "code"))
+
+DIFF_CLASSES = CODE_CLASSES | {"diff--split"} | {f"diff--{name.replace('_', '-')}" for name in _DIFF_PARTS}
 """Component classes for a widget that shows diffs; colors are set in `styles/code.tcss`."""
 
 
 def diff_styles(widget: Widget) -> DiffStyles:
     """Return the styles of a widget whose component classes include `DIFF_CLASSES`."""
-
-    def style(part: str) -> Style:
-        return component_style(widget, f"diff--{part}")
-
-    return DiffStyles(
-        added=style("added"),
-        removed=style("removed"),
-        context=style("context"),
-        gutter=style("gutter"),
-        hunk=style("hunk"),
-        head=style("head"),
-        added_word=style("added-word"),
-        removed_word=style("removed-word"),
-        split_from=_least_width(widget, "diff--split"),
-        code=code_styles(widget),
-    )
-
-
-def _least_width(widget: Widget, name: str) -> int:
-    least = widget.get_component_styles(name).min_width
-    return DiffStyles().split_from if least is None else int(least.value)
+    parts = {name: component_style(widget, f"diff--{name.replace('_', '-')}") for name in _DIFF_PARTS}
+    least = widget.get_component_styles("diff--split").min_width
+    split_from = DiffStyles().split_from if least is None else int(least.value)
+    return DiffStyles(**parts, split_from=split_from, code=code_styles(widget))
 
 
 def component_style(widget: Widget, name: str) -> Style:

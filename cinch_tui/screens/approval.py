@@ -219,7 +219,7 @@ class ApprovalScreen(DockedDialog[Approval]):
         if not (self.reviewing and self._calls.shown.review):
             self._decide(Denied(reason))
             return
-        self._calls.shown.review.refuse(reason)
+        self._calls.shown.review.reject(reason)
         self._calls.shown.review.go(1)
         self.explaining = False
         self.focus_first()
@@ -236,7 +236,7 @@ class ApprovalScreen(DockedDialog[Approval]):
     @on(ReviewPane.Explain)
     def ask_about_hunk(self) -> None:
         review = self._calls.shown.review
-        self._ask_reason(_WHY_SKIP, review.at + 1 if review else 1)
+        self._ask_reason(_WHY_SKIP, review.current + 1 if review else 1)
 
     @on(ReviewPane.Finished)
     def finish_review(self) -> None:

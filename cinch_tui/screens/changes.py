@@ -125,8 +125,8 @@ class ChangesScreen(Dialog[None]):
             self._put_back(self._current, range(max(1, self._review.count)))
 
     def action_put_back_marked(self) -> None:
-        if self._current is not None and self._review.refused:
-            self._put_back(self._current, sorted(self._review.refused))
+        if self._current is not None and self._review.rejected:
+            self._put_back(self._current, sorted(self._review.rejected))
         else:
             keys = hint("review.leave skips the current change", "changes.put_back_marked then reverts it")
             self.notify(keys, markup=False)

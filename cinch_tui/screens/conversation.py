@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from cinch_tui.commands.host import FullScreenHost
     from cinch_tui.controller.controller import SessionController
     from cinch_tui.panels.panel_manager import PanelManager
-    from cinch_tui.transcript.block import Block
-    from cinch_tui.transcript.styles import ImageWay
+    from cinch_tui.transcript.block import TranscriptBlock
+    from cinch_tui.transcript.styles import ImageMode
     from cinch_tui.transcript.view import Transcript
     from cinch_tui.widgets.chat_widgets import ChatWidgets
     from cinch_tui.widgets.panel_area import PanelArea
@@ -118,44 +118,46 @@ class ConversationScreen(FrameLimitedScreen):
 
     def furnish(self, transcript: Transcript) -> None:
         """Configure the transcript with the user's display options."""
-        from cinch_tui.terminal.image_support import first_way
-        from cinch_tui.transcript.image_list import Gallery
-        from cinch_tui.transcript.styles import Ways
+        from cinch_tui.transcript.styles import DisplayOptions
+        from cinch_tui.transcript.terminal_images import TerminalImageStore, initial_image_mode
 
         app, ui = self._controller.app, self._controller.settings.ui
-        way = first_way(ui.images, None if app.no_color else app.console.color_system)
-        transcript.ways = Ways(ui.timestamps, str(self._controller.options.cwd), way)
+        way = initial_image_mode(ui.images, None if app.no_color else app.console.color_system)
+        transcript.options = DisplayOptions(ui.timestamps, str(self._controller.options.cwd), way)
         # Textual has no public API to write sequences to the terminal.
         driver = app._driver  # pyright: ignore[reportPrivateUsage]
         if driver is not None and not app.is_headless:
-            transcript.gallery = Gallery(driver.write)
+            transcript.terminal_images = TerminalImageStore(driver.write)
         app.app_resume_signal.subscribe(self, self._resumed)  # pyright: ignore[reportUnknownMemberType] as its App
 
     def _resumed(self, app: App[object]) -> None:
         """Send pictures again: terminals forget them while the app is suspended."""
         del app
-        self.widgets.transcript.show_pictures_again()
+        self.widgets.transcript.resend_images()
 
-    def show_pictures(self, way: ImageWay) -> None:
+    def show_pictures(self, way: ImageMode) -> None:
         transcript = self.widgets.transcript
-        transcript.ways = replace(transcript.ways, images=way)
+        transcript.options = replace(transcript.options, images=way)
 
     @work(group="pictures")
-    async def on_transcript_picture_seen(self) -> None:
+    async def on_transcript_image_seen(self) -> None:
         """Query image support, only once the first image is visible."""
-        from cinch_tui.terminal.image_support import may_be_asked, tmux_hands_on
-        from cinch_tui.transcript.kitty_graphics import QUERY
+        from cinch_tui.transcript.terminal_images import QUERY, answers_queries, tmux_passes_images
 
-        wanted, environ, gallery = self._controller.settings.ui.images, os.environ, self.widgets.transcript.gallery
+        wanted, environ, gallery = (
+            self._controller.settings.ui.images,
+            os.environ,
+            self.widgets.transcript.terminal_images,
+        )
         is_able = self._controller.app.console.color_system == "truecolor" and not self._controller.app.no_color
         if gallery is None or wanted not in ("auto", "kitty") or not is_able:
             return
         if environ.get("TMUX"):
-            if wanted == "kitty" or await asyncio.to_thread(tmux_hands_on):
+            if wanted == "kitty" or await asyncio.to_thread(tmux_passes_images):
                 gallery.is_in_tmux = True
                 self.show_pictures("kitty")
-        elif wanted == "auto" and may_be_asked(environ):
-            gallery.tell(QUERY)
+        elif wanted == "auto" and answers_queries(environ):
+            gallery.write(QUERY)
 
     def on_transcript_link_opened(self, message: Transcript.LinkOpened) -> None:
         self._open(message.url)
@@ -177,21 +179,21 @@ class ConversationScreen(FrameLimitedScreen):
         elif chosen == COPY:
             self._host.copy(url)
 
-    async def on_transcript_picture_opened(self, message: Transcript.PictureOpened) -> None:
-        from cinch_tui.terminal.link_opener import NO_VIEWER, show_on_desktop
-        from cinch_tui.transcript.image import file_of
+    async def on_transcript_image_opened(self, message: Transcript.ImageOpened) -> None:
+        from cinch_tui.terminal.external_programs import NO_VIEWER, show_on_desktop
+        from cinch_tui.transcript.image import image_file
 
-        file = await asyncio.to_thread(file_of, message.picture)
+        file = await asyncio.to_thread(image_file, message.image)
         if not show_on_desktop(str(file)):
             self._controller.notice(f"{NO_VIEWER}; the image is at {file}")
 
     def _open(self, url: str) -> None:
         """Open a file link in the editor and a web page on the desktop; else copy the URL."""
         # Imported late: few links are opened.
-        from cinch_tui.terminal.link_opener import NO_VIEWER, edit_at, show_on_desktop
-        from cinch_tui.transcript.links import place_in_file
+        from cinch_tui.terminal.external_programs import NO_VIEWER, edit_at, show_on_desktop
+        from cinch_tui.transcript.links import file_location
 
-        place = place_in_file(url)
+        place = file_location(url)
         if place is not None:
             failure = edit_at(*place, self._controller.settings.ui.editor, self._controller.app.suspend)
             if failure:
@@ -270,10 +272,10 @@ class ConversationScreen(FrameLimitedScreen):
         self.widgets.transcript.focus()
 
     def action_page_transcript(self) -> None:
-        from cinch_tui.terminal.pager import page
-        from cinch_tui.transcript.plain_text import whole_text
+        from cinch_tui.terminal.external_programs import page
+        from cinch_tui.transcript.blocks import transcript_text
 
-        failure = page(whole_text(self.widgets.transcript.blocks), self._controller.app.suspend)
+        failure = page(transcript_text(self.widgets.transcript.blocks), self._controller.app.suspend)
         if failure:
             self._controller.notice(failure, "error")
 
@@ -313,7 +315,7 @@ class ConversationScreen(FrameLimitedScreen):
         await self._panels.open()
         self._controller.agent.subscribe(self._panels.receive)
 
-    def replace_conversation(self, blocks: list[Block]) -> None:
+    def replace_conversation(self, blocks: list[TranscriptBlock]) -> None:
         """Show these blocks instead of the current conversation."""
         if self._panels is not None:
             self._panels.forget()

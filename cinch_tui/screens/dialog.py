@@ -290,12 +290,12 @@ class DockedDialog(Dialog[ResultT], Generic[ResultT]):
 
     async def edit_text(self, text: str, file_name: str, clean: Callable[[str], str]) -> str:
         """Return the text as changed in the user's editor and cleaned; empty, with a notification, if it is not."""
-        from cinch_tui.terminal.editor import Edited, EditorFailed, rewrite
+        from cinch_tui.terminal.external_programs import EditedText, EditorFailed, edit_text
 
-        match await rewrite(text, file_name, self._editor, self._owner.suspend):
+        match await edit_text(text, file_name, self._editor, self._owner.suspend):
             case EditorFailed(reason, _):
                 self.notify(reason, severity="error", markup=False)
-            case Edited(edited) if (cleaned := clean(edited)) and cleaned != text:
+            case EditedText(edited) if (cleaned := clean(edited)) and cleaned != text:
                 return cleaned
             case _:
                 self.notify("No changes made.", markup=False)

@@ -17,10 +17,10 @@ from textual.widgets import Input, Static
 from cinch_tui.keybindings.keymap import bindings, label_of
 from cinch_tui.rendering.styles import DIFF_CLASSES
 from cinch_tui.screens.dialog import CONVERSATION_HINT, GRACE, DockedDialog, stylesheets
-from cinch_tui.transcript.lines import Line
-from cinch_tui.transcript.painting import painted
+from cinch_tui.transcript.lines import StyledLine
+from cinch_tui.transcript.painting import paint_line
 from cinch_tui.transcript.replies import ReplyBlock, reply_lines
-from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, Ways, block_styles, component_class
+from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, DisplayOptions, block_styles, component_class
 from cinch_tui.user_dialogs.approval_options import PLAN_ANSWERS
 from cinch_tui.widgets.answer_bar import Answer, AnswerBar
 from harness.user_requests import PlanDecision
@@ -136,9 +136,9 @@ class MarkdownText(Widget):
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         lines = self._lines(width)
-        return painted(lines[y], width, self.rich_style) if y < len(lines) else Strip.blank(width, self.rich_style)
+        return paint_line(lines[y], width, self.rich_style) if y < len(lines) else Strip.blank(width, self.rich_style)
 
-    def _lines(self, width: int) -> list[Line]:
+    def _lines(self, width: int) -> list[StyledLine]:
         if self._look is None:
-            self._look = block_styles(self, Ways())
+            self._look = block_styles(self, DisplayOptions())
         return reply_lines(self._reply, self._look, max(1, width))

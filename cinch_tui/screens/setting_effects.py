@@ -48,10 +48,10 @@ class SettingEffects:
             self._effects[name](settings)
 
     def _theme(self, settings: Settings) -> None:
-        from cinch_tui.terminal.first_picture import forget_pictures
+        from cinch_tui.terminal.first_picture import delete_saved_screens
 
         theme_switch_of(self._app).choose(settings.ui.theme)
-        forget_pictures(self._options)
+        delete_saved_screens(self._options)
         self._view.keep_picture()
 
     def _status(self, settings: Settings) -> None:
@@ -68,7 +68,7 @@ class SettingEffects:
 
     def _timestamps(self, settings: Settings) -> None:
         transcript = self._view.widgets.transcript
-        transcript.ways = replace(transcript.ways, stamps=settings.ui.timestamps)
+        transcript.options = replace(transcript.options, stamps=settings.ui.timestamps)
 
     def _vim(self, settings: Settings) -> None:
         self._view.prompt.uses_vim = settings.ui.vim

@@ -64,7 +64,7 @@ def _edit(cwd: Path, out: Output) -> None:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be created: {error.strerror}") from error
     # Imported here because it loads Textual.
-    from cinch_tui.terminal.editor import editor_command
+    from cinch_tui.terminal.external_programs import editor_command
 
     try:
         # The ui.editor setting is not used: the settings may be broken.

@@ -18,8 +18,7 @@ from cinch_tui.config.layers import Config, load_config
 from cinch_tui.config.paths import find_paths
 from cinch_tui.keybindings.user_keys import describe_key, key_list_lines
 from cinch_tui.print_mode.output import Output
-from cinch_tui.terminal.key_modes import is_in_konsole
-from cinch_tui.terminal.legacy_keys import spelled_anew
+from cinch_tui.terminal.key_protocols import is_in_konsole, translate_legacy_keys
 from harness.errors import ConfigError
 
 ENTERING = "\x1b[>25u\x1b[?2004h"
@@ -108,7 +107,7 @@ def _describe_presses(terminal: int, out: TextIO, own: Mapping[str, str]) -> Non
         if chunk == b"":
             return
         arrived += chunk or b""
-        text = spelled_anew(decoder.decode(chunk or b""), in_konsole=in_konsole)
+        text = translate_legacy_keys(decoder.decode(chunk or b""), in_konsole=in_konsole)
         # A lone Esc is recognized by the missing rest of an escape sequence.
         events = [*(parser.feed(text) if text else ()), *parser.tick()]
         for name, lines in describe_events(events, own):

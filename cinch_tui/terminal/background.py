@@ -18,10 +18,10 @@ from textual.message import Message
 
 from cinch_tui.config.private_file import write_private
 
-ASK = "\x1b]11;?\x1b\\\x1b[?2031h"
+QUERY = "\x1b]11;?\x1b\\\x1b[?2031h"
 """Query the background color and subscribe to changes of the color scheme."""
 
-ENOUGH = "\x1b[?2031l"
+UNSUBSCRIBE = "\x1b[?2031l"
 
 REPLY = re.compile(
     r"\x1b\]11;(?:rgba?:(?P<red>[0-9a-fA-F]+)/(?P<green>[0-9a-fA-F]+)/(?P<blue>[0-9a-fA-F]+)[^\x07\x1b]*)?(?:\x07|\x1b\\)"
@@ -29,15 +29,15 @@ REPLY = re.compile(
     r"|\x1b_Gi=31;(?P<pictures>[^\x1b]{0,200})\x1b\\"
     r"|\x1bP>\|(?P<version>[^\x1b]{0,200})\x1b\\"
 )
-BEGUN = re.compile(
+INCOMPLETE_REPLY = re.compile(
     r"\x1b\](?:1|11|11;[^\x07\x1b]{0,40}\x1b?)?$|\x1b\[\?9(?:9|97|97;[12]?)?$|\x1b_(?:G[^\x1b]{0,200}\x1b?)?$"
     r"|\x1bP(?:>(?:\|[^\x1b]{0,200}\x1b?)?)?$"
 )
 KITTY = re.compile(r"kitty\((\d+)\.(\d+)")
-FIRST_WITH_CELLS = (0, 28)
+FIRST_WITH_PLACEHOLDERS = (0, 28)
 """Older kitty versions show images, but without Unicode placeholders: the placeholder characters would be visible."""
 
-PATIENCE = 0.2
+REPLY_TIMEOUT_S = 0.2
 """Seconds to wait for the rest of a report; slower input was typed."""
 
 LIGHT_COLOURS = {"7", "9", "10", "11", "12", "13", "14", "15"}
@@ -51,7 +51,7 @@ class TerminalBackground(Message):
         self.dark = dark
 
 
-class TerminalPictures(Message):
+class TerminalImages(Message):
     """The terminal reported image support."""
 
 
@@ -70,21 +70,21 @@ class ReplyParser(XTermParser):
         self._held = ""
         for reply in REPLY.finditer(text):
             if version := KITTY.match(reply["version"] or ""):
-                self._is_too_old = (int(version[1]), int(version[2])) < FIRST_WITH_CELLS
+                self._is_too_old = (int(version[1]), int(version[2])) < FIRST_WITH_PLACEHOLDERS
             if reply["pictures"] == "OK" and not self._is_too_old:
-                yield TerminalPictures()
+                yield TerminalImages()
             dark = is_dark(reply)
             if dark is not None:
                 yield TerminalBackground(dark=dark)
         rest = REPLY.sub("", text)
-        begun = BEGUN.search(rest) if data else None
+        begun = INCOMPLETE_REPLY.search(rest) if data else None
         if begun:
             rest, self._held, self._held_since = rest[: begun.start()], begun[0], time.monotonic()
         if rest or not data:
             yield from super().feed(rest)
 
     def tick(self) -> Iterable[Message]:
-        if self._held and time.monotonic() - self._held_since > PATIENCE:
+        if self._held and time.monotonic() - self._held_since > REPLY_TIMEOUT_S:
             held, self._held = self._held, ""
             yield from super().feed(held)
         yield from super().tick()
@@ -104,23 +104,23 @@ def is_dark(reply: re.Match[str]) -> bool | None:
 def guess(environ: Mapping[str, str], file: Path) -> bool:
     """Return True if the terminal is probably dark, before it reports itself."""
     *_, ground = environ.get("COLORFGBG", "").split(";")
-    return ground not in LIGHT_COLOURS if ground.isdigit() else _kept(file).get(_kind(environ), True)
+    return ground not in LIGHT_COLOURS if ground.isdigit() else _read_known(file).get(_terminal_kind(environ), True)
 
 
 def remember(environ: Mapping[str, str], file: Path, *, dark: bool) -> None:
     """Store the reported background for the next start."""
-    kept = _kept(file)
+    kept = _read_known(file)
     # Only an optimization: it avoids a color change at the next start.
     with suppress(OSError):
-        if kept.get(_kind(environ)) != dark:
-            write_private(file, json.dumps({**kept, _kind(environ): dark}) + "\n")
+        if kept.get(_terminal_kind(environ)) != dark:
+            write_private(file, json.dumps({**kept, _terminal_kind(environ): dark}) + "\n")
 
 
-def _kind(environ: Mapping[str, str]) -> str:
+def _terminal_kind(environ: Mapping[str, str]) -> str:
     return " ".join(environ.get(name, "") for name in ("TERM_PROGRAM", "TERM", "COLORTERM")).strip()
 
 
-def _kept(file: Path) -> dict[str, bool]:
+def _read_known(file: Path) -> dict[str, bool]:
     try:
         data: object = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

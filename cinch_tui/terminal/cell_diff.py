@@ -30,7 +30,7 @@ _LINK, _NO_LINK, _PLAIN = "\x1b]8;", "\x1b]8;;\x1b\\", "\x1b[0m"
 class _Cells(NamedTuple):
     """Cells of a row: the escape sequences that style each, and their characters."""
 
-    looks: tuple[str, ...]
+    styles: tuple[str, ...]
     text: str
 
 
@@ -41,10 +41,10 @@ class ScreenCells:
         # Maps line and start column to the end column and the text last written there.
         self._lines: dict[int, dict[int, tuple[int, str]]] = {}
 
-    def sparing(self, update: RenderableType | None) -> RenderableType | None:
+    def minimize(self, update: RenderableType | None) -> RenderableType | None:
         """Return an update that writes only changed cells; a full repaint is returned unchanged."""
         if isinstance(update, ChopsUpdate):
-            return SparingUpdate(update, self)
+            return MinimalUpdate(update, self)
         if update is not None:
             self._lines.clear()
         return update
@@ -68,7 +68,7 @@ class ScreenCells:
         )
 
 
-class SparingUpdate(ChopsUpdate):
+class MinimalUpdate(ChopsUpdate):
     """A partial screen update that skips unchanged cells."""
 
     def __init__(self, update: ChopsUpdate, screenful: ScreenCells) -> None:
@@ -103,7 +103,7 @@ def _cells(text: str) -> _Cells | None:
 
 def _differences(before: _Cells, after: _Cells) -> Iterable[tuple[int, int]]:
     """Return the ranges that differ; nearby ones are merged."""
-    if before.looks == after.looks:
+    if before.styles == after.styles:
         differ = map(ne, before.text, after.text)
     else:
         differ = map(ne, zip(*before, strict=True), zip(*after, strict=True))
@@ -112,7 +112,7 @@ def _differences(before: _Cells, after: _Cells) -> Iterable[tuple[int, int]]:
 
 def _written(cells: _Cells, start: int, stop: int) -> str:
     pieces: list[str] = []
-    for look, alike in groupby(cells.looks[start:stop]):
+    for look, alike in groupby(cells.styles[start:stop]):
         start, begin = start + len(list(alike)), start
         pieces += look, cells.text[begin:start], _PLAIN if look else "", _NO_LINK if _LINK in look else ""
     return "".join(pieces)

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Protocol, TextIO, cast, runtime_checkable
 
 from textual.drivers.linux_driver import LinuxDriver
 
-from cinch_tui.terminal.cursor_placement import place_cursor
-from cinch_tui.terminal.first_frame import typed_before
-from cinch_tui.terminal.key_modes import asked, given_back, is_in_konsole
-from cinch_tui.terminal.legacy_keys import spelled_anew
-from cinch_tui.terminal.multiplexers import emptied
-from cinch_tui.terminal.paste_detection import PasteDetector
-from cinch_tui.terminal.sgr_optimizer import optimize_sgr
+from cinch_tui.terminal.first_frame import read_pending_input
+from cinch_tui.terminal.frame_output import optimize_sgr, place_cursor
+from cinch_tui.terminal.key_protocols import enabling, is_in_konsole, restoring, translate_legacy_keys
+from cinch_tui.terminal.multiplexers import clear_before_exit
+from cinch_tui.terminal.paste_parser import PasteDetector
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
 ALTERNATE_SCREEN = "\x1b[?1049h"
 CHUNK = 4096
-PATIENCE = 0.1
+POLL_INTERVAL_S = 0.1
 """Poll interval in seconds: distinguishes a lone Esc from an escape sequence, and checks for the stop request."""
 
 
@@ -50,7 +48,7 @@ class Guarded(Protocol):
     def leave_sequences(self) -> str: ...
 
 
-class Lasting:
+class SafeStream:
     """Output stream that ignores writes after the terminal hung up.
 
     Otherwise the writer thread would end, and a caller waiting for room in its queue would block forever.
@@ -61,15 +59,15 @@ class Lasting:
         self._is_gone = False
 
     def write(self, text: str) -> None:
-        self._unless_gone(lambda: self._screen.write(text))
+        self._if_open(lambda: self._screen.write(text))
 
     def flush(self) -> None:
-        self._unless_gone(self._screen.flush)
+        self._if_open(self._screen.flush)
 
     def fileno(self) -> int:
         return self._screen.fileno()
 
-    def _unless_gone(self, act: Callable[[], object]) -> None:
+    def _if_open(self, act: Callable[[], object]) -> None:
         if not self._is_gone:
             try:
                 act()
@@ -97,7 +95,7 @@ class GuardedDriver(LinuxDriver):
         # The locale's encoding is often wrong for the terminal, and drawing requires UTF-8.
         screen.reconfigure(encoding="utf-8", errors="replace")
         # `Lasting` has all methods that the writer thread uses.
-        self._file = cast("TextIO", Lasting(screen))
+        self._file = cast("TextIO", SafeStream(screen))
 
     def start_application_mode(self) -> None:
         frame = self._app.frame if isinstance(self._app, Guarded) and not self._has_begun else None
@@ -111,25 +109,25 @@ class GuardedDriver(LinuxDriver):
             # Textual recorded the attributes that the frame had set.
             self._takes_over, self.attrs_before = False, frame.attributes
         if self._guard is not None:
-            self._guard.undo(_undoing())
+            self._guard.set_reset(_reset_sequences())
         # Unoptimized: the optimizer would drop a reset when no style is active.
-        super().write(asked(os.environ))
+        super().write(enabling(os.environ))
         if isinstance(self._app, Guarded):
             self.write(self._app.enter_sequences)
         if self._guard is not None and self.attrs_before is not None and self._is_in_front():
-            self._guard.here(self._file.fileno(), self.attrs_before)
+            self._guard.acquire(self._file.fileno(), self.attrs_before)
 
     def stop_application_mode(self) -> None:
         if isinstance(self._app, Guarded):
             self.write(self._app.leave_sequences)
-        super().write(_undoing())
+        super().write(_reset_sequences())
         super().stop_application_mode()
 
     def close(self) -> None:
         """Flush pending output, then release the guard."""
         super().close()
         if self._guard is not None:
-            self._guard.away()
+            self._guard.release()
 
     def _is_in_front(self) -> bool:
         try:
@@ -156,7 +154,7 @@ class GuardedDriver(LinuxDriver):
         try:
             keys = self._typed_early()
             self._wait_for_prompt()
-            self._read_on(keys)
+            self._read_keys(keys)
         except OSError:
             # The terminal hung up, or the shell that lent it is gone. Only a signal to the main thread interrupts its
             # wait.
@@ -168,36 +166,36 @@ class GuardedDriver(LinuxDriver):
         if frame is not None:
             return frame.keys
         is_start, self._is_start = self._is_start, False
-        return typed_before(self.fileno) if is_start else b""
+        return read_pending_input(self.fileno) if is_start else b""
 
     def _wait_for_prompt(self) -> None:
         """Wait until the prompt has the focus: Textual drops keys while nothing is focused."""
         if isinstance(self._app, Guarded):
-            while not (self._app.has_prompt.wait(PATIENCE) or self.exit_event.is_set()):
+            while not (self._app.has_prompt.wait(POLL_INTERVAL_S) or self.exit_event.is_set()):
                 pass
 
-    def _read_on(self, chunk: bytes) -> None:
+    def _read_keys(self, chunk: bytes) -> None:
         """Read keys, starting with the first frame's rest, which may end in the middle of a paste."""
         parser, decoder = PasteDetector(), getincrementaldecoder("utf-8")("replace")
         in_konsole = is_in_konsole(os.environ)
         # Empty data would mean end of input to the parser.
-        if text := spelled_anew(decoder.decode(chunk), in_konsole=in_konsole):
-            for event in parser.typed(text):
+        if text := translate_legacy_keys(decoder.decode(chunk), in_konsole=in_konsole):
+            for event in parser.feed_keys(text):
                 self.process_message(event)
         with selectors.DefaultSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
-                chunk = _read(self.fileno) if selector.select(PATIENCE) else b""
-                text = spelled_anew(decoder.decode(chunk), in_konsole=in_konsole)
+                chunk = _read(self.fileno) if selector.select(POLL_INTERVAL_S) else b""
+                text = translate_legacy_keys(decoder.decode(chunk), in_konsole=in_konsole)
                 for event in (*(parser.feed(text) if text else ()), *parser.tick()):
                     self.process_message(event)
                 if not chunk and os.getppid() != self._parent and not self._is_in_front():
                     raise OSError(errno.EIO, "the shell that lent us the terminal is gone")
 
 
-def _undoing() -> str:
+def _reset_sequences() -> str:
     """Return the sequences that restore this terminal, in addition to those for every terminal."""
-    return given_back(os.environ) + emptied(os.environ)
+    return restoring(os.environ) + clear_before_exit(os.environ)
 
 
 def _read(terminal: int) -> bytes:

@@ -37,18 +37,18 @@ LEAVE = b"\x1b[?7h\x1b[?2004l\x1b[?1049l\x1b[?25h"
 ERASE = (0x08, 0x7F)
 INTERRUPT = b"\x03"
 INTERRUPTED = 130
-PATIENCE = 1.0
-KIND = ("TERM", "COLORTERM", "NO_COLOR", "CINCH_UI_THEME")
+JOIN_TIMEOUT_S = 1.0
+SCREEN_VARIABLES = ("TERM", "COLORTERM", "NO_COLOR", "CINCH_UI_THEME")
 """Variables that determine the appearance of the screen."""
 
 # Prefixes that open a completion list while typing.
-SIGNS = ("/", "#", "!", "@")
+COMPLETION_PREFIXES = ("/", "#", "!", "@")
 
-ALONE = ("--no-session", "--verbose")
-WITH_VALUE = ("-m", "--model", "--thinking", "--add-dir", "--max-turns", "--max-cost", "--base-url")
+FLAGS = ("--no-session", "--verbose")
+FLAGS_WITH_VALUE = ("-m", "--model", "--thinking", "--add-dir", "--max-turns", "--max-cost", "--base-url")
 
 
-class Picture:
+class SavedScreen:
     """A saved screen.
 
     Args:
@@ -64,7 +64,7 @@ class Picture:
         self.folder = folder
         self.status_texts = status_texts
         self.colours = colours
-        self.ink, self.cursor, self.muted = colours
+        self.text_style, self.cursor, self.muted = colours
         self.body = body
 
     def encoded(self) -> bytes:
@@ -83,7 +83,7 @@ class Picture:
 class FirstFrame:
     """Owns the terminal until it is taken over or closed; both are idempotent."""
 
-    def __init__(self, picture: Picture) -> None:
+    def __init__(self, picture: SavedScreen) -> None:
         self.text = ""
         """Typed text, once the frame is taken over."""
 
@@ -116,8 +116,8 @@ class FirstFrame:
             signal.signal(number, self._leave)
         self._is_open = True
         termios.tcsetattr(STDIN, termios.TCSANOW, _raw(termios.tcgetattr(STDIN)))
-        self._pressed = typed_before(STDIN)
-        self.guard.here(SCREEN, self.attributes)
+        self._pressed = read_pending_input(STDIN)
+        self.guard.acquire(SCREEN, self.attributes)
         _write(ENTER + body)
         if self._pressed:
             self._echo()
@@ -128,8 +128,8 @@ class FirstFrame:
         """Stop reading; the caller owns the terminal, which stays as it is."""
         if self._is_open:
             self._stop_listening()
-            text, rest = typed(self._pressed)
-            is_plain = text[:1] not in SIGNS and "@" not in text
+            text, rest = split_typed_text(self._pressed)
+            is_plain = text[:1] not in COMPLETION_PREFIXES and "@" not in text
             self.text, self.keys = (text, rest) if is_plain else ("", self._pressed)
 
     def close(self) -> None:
@@ -142,7 +142,7 @@ class FirstFrame:
         self._is_open = False
         os.write(self._awake, b"x")
         # The thread holds the lock until it ends.
-        self._listening.acquire(timeout=PATIENCE)
+        self._listening.acquire(timeout=JOIN_TIMEOUT_S)
 
     def _restore(self) -> None:
         try:
@@ -150,7 +150,7 @@ class FirstFrame:
             _write(LEAVE)
         except (OSError, termios.error):
             return  # the terminal is gone
-        self.guard.away()
+        self.guard.release()
 
     def _listen(self) -> None:
         try:
@@ -171,14 +171,14 @@ class FirstFrame:
             self._listening.release()
 
     def _echo(self) -> None:
-        text, rest = typed(self._pressed)
+        text, rest = split_typed_text(self._pressed)
         picture, (row, column, room) = self._picture, self._picture.prompt
         room -= cells(text) + 1
         # Anything but plain text is left to the app, which can interpret it.
         if rest or room < 0:
             return
-        line = text.encode() + picture.cursor + b" " + picture.ink + b" " * room
-        _write(b"\x1b[%d;%dH" % (row, column) + picture.ink + line + b"\x1b[0m")
+        line = text.encode() + picture.cursor + b" " + picture.text_style + b" " * room
+        _write(b"\x1b[%d;%dH" % (row, column) + picture.text_style + line + b"\x1b[0m")
 
     def _leave(self, number: int, where: FrameType | None) -> None:
         """Handle SIGTERM and SIGHUP."""
@@ -189,14 +189,18 @@ class FirstFrame:
 
 def open_frame(argv: Sequence[str], environ: Mapping[str, str]) -> FirstFrame | None:
     """Paint the first frame; None without a terminal or saved screen, or if another screen comes first."""
-    if not _begins_empty(argv) or environ.get("CINCH_FIRST_FRAME") == "off" or environ.get("CINCH_UI_PLAIN"):
+    if (
+        not _starts_empty_conversation(argv)
+        or environ.get("CINCH_FIRST_FRAME") == "off"
+        or environ.get("CINCH_UI_PLAIN")
+    ):
         return None
     try:
         if not (os.isatty(STDIN) and os.isatty(1) and os.isatty(SCREEN)) or os.tcgetpgrp(STDIN) != os.getpgrp():
             return None
         columns, rows = os.get_terminal_size(SCREEN)
-        kept = picture_file(state_folder(environ), environ, columns, rows)
-        picture = read_picture(kept) if _is_newer(kept, settings_file(environ)) else None
+        kept = saved_screen_file(state_folder(environ), environ, columns, rows)
+        picture = read_saved_screen(kept) if _is_newer(kept, settings_file(environ)) else None
         if picture is None:
             return None
         frame = FirstFrame(picture)
@@ -206,9 +210,9 @@ def open_frame(argv: Sequence[str], environ: Mapping[str, str]) -> FirstFrame | 
     return frame
 
 
-def picture_file(state: str, environ: Mapping[str, str], columns: int, rows: int) -> str:
+def saved_screen_file(state: str, environ: Mapping[str, str], columns: int, rows: int) -> str:
     """Return the path of the saved screen for this kind of terminal."""
-    kind = "-".join(environ.get(name, "") for name in KIND)
+    kind = "-".join(environ.get(name, "") for name in SCREEN_VARIABLES)
     letters = "".join(letter if letter.isalnum() else "_" for letter in kind)
     return f"{state}/first-frame/{columns}x{rows}-{letters}"
 
@@ -234,7 +238,7 @@ def settings_file(environ: Mapping[str, str]) -> str:
     return path.join(folder, "cinch", "config.toml")
 
 
-def read_picture(name: str) -> Picture | None:
+def read_saved_screen(name: str) -> SavedScreen | None:
     """Read a saved screen; None if it is missing or from another version."""
     try:
         handle = os.open(name, os.O_RDONLY)
@@ -250,7 +254,9 @@ def read_picture(name: str) -> Picture | None:
     finally:
         os.close(handle)
     return (
-        Picture((row, column, room), (folder_row, folder_column, width), (model, branch), (ink, cursor, muted), body)
+        SavedScreen(
+            (row, column, room), (folder_row, folder_column, width), (model, branch), (ink, cursor, muted), body
+        )
         if head == f"cinch {__version__}".encode()
         else None
     )
@@ -262,7 +268,7 @@ def _is_newer(picture: str, settings: str) -> bool:
     return not path.exists(settings) or path.getmtime(picture) > path.getmtime(settings)
 
 
-def typed(pressed: bytes) -> tuple[str, bytes]:
+def split_typed_text(pressed: bytes) -> tuple[str, bytes]:
     """Split pressed keys into leading text, with backspaces applied, and the rest from the first other key on."""
     text, place = "", 0
     while place < len(pressed):
@@ -281,7 +287,7 @@ def typed(pressed: bytes) -> tuple[str, bytes]:
     return text, pressed[place:]
 
 
-def typed_before(terminal: int) -> bytes:
+def read_pending_input(terminal: int) -> bytes:
     """Read keys typed before the terminal was switched to raw mode, where Enter is a line feed.
 
     Several line feeds indicate a paste; they stay line breaks, so that no line is sent as a prompt.
@@ -314,14 +320,14 @@ def cells(text: str) -> int:
     return sum(2 if east_asian_width(letter) in "WF" else 0 if combining(letter) else 1 for letter in text)
 
 
-def _begins_empty(argv: Sequence[str]) -> bool:
+def _starts_empty_conversation(argv: Sequence[str]) -> bool:
     """Return True if these arguments start an empty conversation."""
     rest = list(argv)
     while rest:
         flag = rest.pop(0)
-        if flag in WITH_VALUE and rest:
+        if flag in FLAGS_WITH_VALUE and rest:
             rest.pop(0)
-        elif flag not in ALONE:
+        elif flag not in FLAGS:
             return False
     return True
 

@@ -16,7 +16,7 @@ from textual.strip import Strip
 from cinch_tui.app.start_banner import FOLDER_ROW
 from cinch_tui.config.private_file import write_private
 from cinch_tui.rendering.safe_text import one_line
-from cinch_tui.terminal.first_frame import Picture, picture_file, state_folder
+from cinch_tui.terminal.first_frame import SavedScreen, saved_screen_file, state_folder
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -40,14 +40,14 @@ class EmptyScreen(Struct, frozen=True):
     """State of the status bar."""
 
 
-def keep_picture(app: App[object], empty: EmptyScreen, options: Options) -> None:
+def save_screen(app: App[object], empty: EmptyScreen, options: Options) -> None:
     """Save this screen unless it is saved already. It contains no messages."""
     screen, field, status = empty.screen, empty.field, empty.status
     room = field.content_region
     lines = screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage] - as Textual's own screenshots
     body = "".join(f"\x1b[{number};1H{line.render(app.console)}" for number, line in enumerate(lines, 1))
     heading = empty.transcript.content_region
-    picture = Picture(
+    picture = SavedScreen(
         (room.y + 1, room.x + 1, room.width),
         (heading.y + 1 + FOLDER_ROW, heading.x + 1, heading.width),
         (one_line(status.model), one_line(status.branch)),
@@ -58,11 +58,11 @@ def keep_picture(app: App[object], empty: EmptyScreen, options: Options) -> None
         ),
         body.encode(),
     )
-    path = Path(picture_file(state_folder(options.environ), os.environ, app.size.width, app.size.height))
+    path = Path(saved_screen_file(state_folder(options.environ), os.environ, app.size.width, app.size.height))
     screen.run_worker(lambda: _write(path, picture.encoded()), thread=True, group="picture")
 
 
-def forget_pictures(options: Options) -> None:
+def delete_saved_screens(options: Options) -> None:
     """Delete all saved screens, since the theme changed."""
     rmtree(Path(state_folder(options.environ)) / "first-frame", ignore_errors=True)
 

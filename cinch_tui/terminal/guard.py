@@ -19,7 +19,7 @@ else:
     # The C module without the enums of `signal`, which take 5 ms to load.
     import _signal as signal
 
-LEAVING = (
+RESET = (
     "\x1b[?2026l"  # end of a synchronized update
     "\x1b[<u"  # kitty's keyboard protocol; set per screen, so before the screen is left
     "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"  # the mouse
@@ -63,7 +63,7 @@ case " $2 " in
     kill -s WINCH -- "-$owner"
     ;;
 esac
-""".replace("LEAVING", LEAVING.replace("\x1b", r"\033"))
+""".replace("LEAVING", RESET.replace("\x1b", r"\033"))
 
 
 class Guard:
@@ -71,36 +71,36 @@ class Guard:
 
     def __init__(self) -> None:
         self._pipe = -1
-        self._words = ""
-        self._more = ""
+        self._message = ""
+        self._reset = ""
 
-    def here(self, terminal: int, before: list[Any]) -> None:
+    def acquire(self, terminal: int, before: list[Any]) -> None:
         """Report that cinch owns the terminal now; `before` are the attributes to restore."""
         try:
             raw = _saved(termios.tcgetattr(terminal))
             if self._pipe < 0:
-                self._pipe = _post(terminal, _saved(before) or "sane")
+                self._pipe = _start(terminal, _saved(before) or "sane")
         except (OSError, termios.error):
             return  # without a guard, cinch behaves as other programs do
-        self._tell(f"here {raw}")
-        self.undo(self._more)
-        self.say(self._words)
+        self._send(f"here {raw}")
+        self.set_reset(self._reset)
+        self.set_message(self._message)
 
-    def away(self) -> None:
+    def release(self) -> None:
         """Report that the terminal is restored: cinch exits or suspends."""
-        self._tell("away")
+        self._send("away")
 
-    def say(self, words: str) -> None:
+    def set_message(self, words: str) -> None:
         """Set a message for the user on the main screen, shown if the guard acts: one line of plain text."""
-        self._words = words
-        self._tell(f"say {words}")
+        self._message = words
+        self._send(f"say {words}")
 
-    def undo(self, sequence: str) -> None:
+    def set_reset(self, sequence: str) -> None:
         """Set the reset sequences that only this terminal needs; they contain no blanks."""
-        self._more = sequence
-        self._tell(f"undo {sequence}")
+        self._reset = sequence
+        self._send(f"undo {sequence}")
 
-    def _tell(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         if self._pipe < 0:
             return
         try:
@@ -111,7 +111,7 @@ class Guard:
             self._pipe = -1
 
 
-def _post(terminal: int, before: str) -> int:
+def _start(terminal: int, before: str) -> int:
     """Start the guard process and return the write end of its pipe."""
     heard, told = os.pipe()
     own = os.getpgrp()

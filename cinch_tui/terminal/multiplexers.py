@@ -12,7 +12,7 @@ Multiplexer: TypeAlias = Literal["", "tmux", "screen"]
 CHUNK = 760
 
 
-def around(environ: Mapping[str, str]) -> Multiplexer:
+def multiplexer_of(environ: Mapping[str, str]) -> Multiplexer:
     """Return the multiplexer cinch runs in; behind SSH only `TERM` reveals it."""
     kind = environ.get("TERM", "")
     if environ.get("TMUX") or kind.startswith("tmux"):
@@ -21,7 +21,7 @@ def around(environ: Mapping[str, str]) -> Multiplexer:
     return "screen" if environ.get("STY") or kind.startswith("screen") else ""
 
 
-def holds_esc_back(environ: Mapping[str, str]) -> bool:
+def delays_escape(environ: Mapping[str, str]) -> bool:
     """Return True if a lone Esc is delayed until the next key while mouse reporting is on.
 
     GNU screen 4 waits for the rest of a mouse sequence. Over SSH only its own terminal names identify it, since tmux
@@ -31,12 +31,12 @@ def holds_esc_back(environ: Mapping[str, str]) -> bool:
     return not environ.get("TMUX") and bool(environ.get("STY") or kind == "screen" or kind.startswith("screen."))
 
 
-def emptied(environ: Mapping[str, str]) -> str:
+def clear_before_exit(environ: Mapping[str, str]) -> str:
     """Return the sequence that clears the screen before leaving it.
 
     GNU screen has no alternate screen unless `altscreen` is on, so the shell would write over the remains.
     """
-    return "\x1b[H\x1b[J" if around(environ) == "screen" else ""
+    return "\x1b[H\x1b[J" if multiplexer_of(environ) == "screen" else ""
 
 
 def clipboard_sequence(text: str) -> str:
@@ -44,7 +44,7 @@ def clipboard_sequence(text: str) -> str:
     return f"\x1b]52;c;{b64encode(text.encode(errors='replace')).decode()}\a"
 
 
-def wrapped(sequence: str, multiplexer: Multiplexer) -> str:
+def passthrough(sequence: str, multiplexer: Multiplexer) -> str:
     """Wrap a sequence for passthrough; empty without a multiplexer."""
     match multiplexer:
         case "tmux":

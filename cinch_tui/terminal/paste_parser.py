@@ -1,8 +1,9 @@
-"""Fast parsing of bracketed pastes: Textual's parser reads them by character, half a second per megabyte."""
+"""Parsing of pastes: bracketed ones fast, and unbracketed ones as one text instead of one prompt per line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from textual.events import Paste
@@ -50,3 +51,55 @@ class PasteParser(ReplyParser):
         yield Paste(pasted.translate(_DROPPED))
         if after:
             yield from self.feed(after)
+
+
+LINES = 3
+"""Minimum number of lines: more than a user types between two reads, even on a slow connection."""
+
+PASTE_TIMEOUT_S = 0.05
+"""Seconds to wait for the rest of a paste."""
+
+_IN_TEXT = "\r\n\t"
+
+
+class PasteDetector(PasteParser):
+    """Input parser that turns a burst of lines into one paste; `tick` emits it when no more follows."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._burst = ""
+        self._received_at = 0.0
+
+    def feed(self, data: str) -> Iterable[Message]:
+        goes_on = bool(self._burst) and self._clock() - self._received_at < PASTE_TIMEOUT_S
+        if not goes_on:
+            yield from self._flush()
+        if not self.is_in_paste and _is_text(data) and (goes_on or _is_many(data)):
+            self._burst += data
+            self._received_at = self._clock()
+            return
+        yield from self._flush()
+        yield from super().feed(data)
+
+    def feed_keys(self, data: str) -> Iterable[Message]:
+        """Parse input as single keys, however long it is."""
+        return super().feed(data)
+
+    def tick(self) -> Iterable[Message]:
+        if self._clock() - self._received_at >= PASTE_TIMEOUT_S:
+            yield from self._flush()
+        yield from super().tick()
+
+    def _flush(self) -> Iterable[Message]:
+        burst, self._burst = self._burst, ""
+        if burst:
+            yield Paste(burst)
+
+
+def _is_many(data: str) -> bool:
+    return data.count("\r") >= LINES - 1 and sum(map(bool, data.split("\r"))) >= LINES
+
+
+def _is_text(data: str) -> bool:
+    return bool(data) and all(letter in _IN_TEXT or letter.isprintable() for letter in data)

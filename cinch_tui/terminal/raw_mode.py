@@ -8,11 +8,11 @@ import termios
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
-from cinch_tui.terminal.guard import LEAVING, Guard
-from cinch_tui.terminal.key_modes import asked, given_back
+from cinch_tui.terminal.guard import RESET, Guard
+from cinch_tui.terminal.key_protocols import enabling, restoring
 from harness.errors import ConfigError
 
-BROKEN_ELSEWHERE = (
+FULL_RESET = (
     "\x1b[<99u"  # all pushed keyboard modes of this screen
     "\x1b[?1l\x1b>\x1b[>4m\x1b[m"  # default cursor keys, keypad and modified keys
     "\x1b(B\x0f"  # default character set
@@ -42,7 +42,7 @@ def reset_terminal() -> None:
     """
     terminal = open_terminal()
     try:
-        os.write(terminal, (LEAVING + BROKEN_ELSEWHERE).encode())
+        os.write(terminal, (RESET + FULL_RESET).encode())
         subprocess.run(["stty", "sane"], stdin=terminal, stderr=subprocess.DEVNULL, check=True)
         # Pending mouse and keyboard input is not meant for the shell.
         termios.tcflush(terminal, termios.TCIFLUSH)
@@ -68,13 +68,13 @@ def raw(terminal: int, entering: str) -> Generator[None, None, None]:
         termios.tcsetattr(terminal, termios.TCSANOW, attributes)
     except termios.error as error:
         raise ConfigError(f"cannot switch the terminal to raw mode: {error}") from error
-    guard.undo(given_back(os.environ))
-    guard.here(terminal, before)
+    guard.set_reset(restoring(os.environ))
+    guard.acquire(terminal, before)
     try:
-        os.write(terminal, (entering + asked(os.environ)).encode())
+        os.write(terminal, (entering + enabling(os.environ)).encode())
         yield
     finally:
         with suppress(OSError, termios.error):
-            os.write(terminal, ("\x1b[<u\x1b[?2004l" + given_back(os.environ)).encode())
+            os.write(terminal, ("\x1b[<u\x1b[?2004l" + restoring(os.environ)).encode())
             termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
-        guard.away()
+        guard.release()

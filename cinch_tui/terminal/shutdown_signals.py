@@ -9,19 +9,19 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-KILLS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-KILLED = 128
-PATIENCE = 2
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+SIGNAL_STATUS = 128
+REACTION_TIMEOUT_S = 2
 """Seconds for the app to react; a blocked app cannot save anything by waiting."""
 
-AGAIN = 0.5
+REPEAT_AFTER_S = 0.5
 """Seconds after which a second signal counts: a terminal that hangs up is noticed in two ways."""
 
-CLOSING = 5
+SHUTDOWN_TIMEOUT_S = 5
 """Seconds allowed for the shutdown."""
 
 
-class Kills:
+class ShutdownSignals:
     """Calls `leave` in the event loop; the process ends even if that fails.
 
     Signals are handled even while the loop is blocked. The guard restores the terminal if cinch cannot.
@@ -37,28 +37,28 @@ class Kills:
     def listen(self) -> None:
         """Install the handlers in the running loop."""
         loop = asyncio.get_running_loop()
-        signal.signal(signal.SIGALRM, self._is_late)
-        for number in KILLS:
+        signal.signal(signal.SIGALRM, self._on_timeout)
+        for number in SIGNALS:
             # The loop wakes up whichever thread receives the signal; the plain handler also works while the loop is
             # blocked.
-            loop.add_signal_handler(number, self._go, number)
-            signal.signal(number, self._heard)
+            loop.add_signal_handler(number, self._shut_down, number)
+            signal.signal(number, self._on_signal)
 
-    def _heard(self, number: int, where: FrameType | None) -> None:
+    def _on_signal(self, number: int, where: FrameType | None) -> None:
         del where
-        if self.status and time.monotonic() - self._since > AGAIN:
+        if self.status and time.monotonic() - self._since > REPEAT_AFTER_S:
             # A second signal forces an immediate exit.
-            os._exit(KILLED + number)
+            os._exit(SIGNAL_STATUS + number)
         if not self.status:
-            self.status, self._since = KILLED + number, time.monotonic()
-            signal.alarm(PATIENCE)
+            self.status, self._since = SIGNAL_STATUS + number, time.monotonic()
+            signal.alarm(REACTION_TIMEOUT_S)
 
-    def _go(self, number: int) -> None:
-        self.status = self.status or KILLED + number
-        signal.alarm(PATIENCE + CLOSING)
+    def _shut_down(self, number: int) -> None:
+        self.status = self.status or SIGNAL_STATUS + number
+        signal.alarm(REACTION_TIMEOUT_S + SHUTDOWN_TIMEOUT_S)
         self._leave()
 
-    def _is_late(self, number: int, where: FrameType | None) -> None:
+    def _on_timeout(self, number: int, where: FrameType | None) -> None:
         del number, where
         os._exit(self.status)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 KEEP, PUT_BACK = "\x1b[22;2t", "\x1b[23;2t"
 """Push and pop on the terminal's title stack."""
 
-WORDS = {"idle": "", "running": "working", "error": "failed", "aborted": "stopped"}
+STATE_LABELS = {"idle": "", "running": "working", "error": "failed", "aborted": "stopped"}
 
 
 class WindowTitle(Struct, frozen=True):
@@ -33,6 +33,6 @@ class WindowTitle(Struct, frozen=True):
 
     def showing(self, state: AgentState) -> str:
         words = " – ".join(
-            word for word in (" ".join(escape_controls(self.project).split()), WORDS[state], "cinch") if word
+            word for word in (" ".join(escape_controls(self.project).split()), STATE_LABELS[state], "cinch") if word
         )
         return f"\x1b]2;{words}\x07" if self.is_wanted else ""

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.transcript.image_list import ImageList
 from cinch_tui.transcript.lines import plain_line
-from cinch_tui.transcript.painting import painted
+from cinch_tui.transcript.painting import paint_line
 
 if TYPE_CHECKING:
     from textual.strip import Strip
 
     from cinch_tui.app.start_banner import StartBanner
-    from cinch_tui.transcript.layout import Row
+    from cinch_tui.transcript.layout import ScreenRow
 
 
 class BanneredSheet(ImageList):
@@ -31,7 +31,7 @@ class BanneredSheet(ImageList):
         if not self._rows:
             self.refresh()
 
-    def _show(self, rows: list[Row]) -> None:
+    def _show(self, rows: list[ScreenRow]) -> None:
         if self._banner and bool(rows) != bool(self._rows):
             self.refresh()
         super()._show(rows)
@@ -39,7 +39,7 @@ class BanneredSheet(ImageList):
     def render_line(self, y: int) -> Strip:
         if self._rows or self._banner is None:
             return super().render_line(y)
-        width, look = self.size.width, self._page.look
+        width, styles = self.size.width, self._layout.styles
         lines = self._banner.lines(width)
-        style = look.on_base("heading" if y == 0 else "muted")
-        return painted(plain_line(lines[y] if y < len(lines) else "", style), width, look.base)
+        style = styles.on_base("heading" if y == 0 else "muted")
+        return paint_line(plain_line(lines[y] if y < len(lines) else "", style), width, styles.base)

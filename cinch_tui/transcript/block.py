@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cinch_tui.rendering.safe_text import plain_output
 from cinch_tui.transcript.heights import Heights
-from cinch_tui.transcript.lines import BLANK, Line, wrap_runs
+from cinch_tui.transcript.lines import BLANK, StyledLine, wrap_runs
+from cinch_tui.transcript.markdown_splitter import parser
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.image import Picture
+    from cinch_tui.transcript.image import TranscriptImage
     from cinch_tui.transcript.styles import BlockStyles
 
 UNDRAWN = "This block could not be displayed because of a bug in cinch; see the log for details."
@@ -19,13 +20,13 @@ UNDRAWN = "This block could not be displayed because of a bug in cinch; see the 
 logger = logging.getLogger(__name__)
 
 
-class Part:
+class BlockPart:
     """Lines that are drawn together when first visible, and cached."""
 
     __slots__ = ("_drawn_for", "_lines")
 
     def __init__(self) -> None:
-        self._lines: list[Line] = []
+        self._lines: list[StyledLine] = []
         self._drawn_for: tuple[BlockStyles, int] | None = None
 
     @property
@@ -33,28 +34,28 @@ class Part:
         """Return the text, used to locate search matches before the part is drawn."""
         return ""
 
-    def lines(self, look: BlockStyles, width: int) -> Sequence[Line]:
-        wanted = (look, width)
+    def lines(self, styles: BlockStyles, width: int) -> Sequence[StyledLine]:
+        wanted = (styles, width)
         if self._drawn_for != wanted:
-            self._lines = self._drawn(look, width)
+            self._lines = self._drawn(styles, width)
             self._drawn_for = wanted
         return self._lines
 
-    def _drawn(self, look: BlockStyles, width: int) -> list[Line]:
+    def _drawn(self, styles: BlockStyles, width: int) -> list[StyledLine]:
         try:
-            return self.draw(look, width)
+            return self.draw(styles, width)
         except Exception as error:  # noqa: BLE001 a drawing error must not break the conversation
-            return undrawn(self.text, look, width, error)
+            return log_drawing_error(self.text, styles, width, error)
 
-    def is_drawn(self, look: BlockStyles, width: int) -> bool:
-        return self._drawn_for == (look, width)
+    def is_drawn(self, styles: BlockStyles, width: int) -> bool:
+        return self._drawn_for == (styles, width)
 
     def forget(self) -> None:
         """Free the cached lines; they can be drawn again."""
         self._lines = []
         self._drawn_for = None
 
-    def draw(self, look: BlockStyles, width: int) -> list[Line]:
+    def draw(self, styles: BlockStyles, width: int) -> list[StyledLine]:
         raise NotImplementedError
 
     def guess(self, width: int) -> int:
@@ -62,40 +63,57 @@ class Part:
         raise NotImplementedError
 
 
-class Plain(Part):
-    """Fallback part for a block whose parts could not be created."""
+def _one_line(width: int) -> int:
+    del width
+    return 1
 
-    __slots__ = ("_error", "_text")
 
-    def __init__(self, text: str, error: Exception) -> None:
+class FunctionPart(BlockPart):
+    """Part that is drawn by a function, usually a method of its block.
+
+    Args:
+        draw: returns the lines for a width.
+        guess: estimates their number; one line by default.
+        text: returns the text; empty by default.
+    """
+
+    __slots__ = ("_draw", "_guess", "_text")
+
+    def __init__(
+        self,
+        draw: Callable[[BlockStyles, int], list[StyledLine]],
+        guess: Callable[[int], int] = _one_line,
+        text: Callable[[], str] = str,
+    ) -> None:
         super().__init__()
+        self._draw = draw
+        self._guess = guess
         self._text = text
-        self._error = error
 
     @property
     def text(self) -> str:
-        return self._text
+        return self._text()
 
-    def draw(self, look: BlockStyles, width: int) -> list[Line]:
-        return undrawn(self._text, look, width, self._error)
+    def draw(self, styles: BlockStyles, width: int) -> list[StyledLine]:
+        return self._draw(styles, width)
 
     def guess(self, width: int) -> int:
-        return 1 + guess_height(self._text, width)
+        return self._guess(width)
 
 
-def undrawn(text: str, look: BlockStyles, width: int, error: Exception) -> list[Line]:
+def log_drawing_error(text: str, styles: BlockStyles, width: int, error: Exception) -> list[StyledLine]:
     """Log the error and return the text unformatted, with an error message."""
     logger.error("cannot draw a part of the transcript", exc_info=error)
-    told = (UNDRAWN, look.on_base("error"))
-    return wrap_runs([told, (f"\n{plain_output(text)}", look.base)] if text else [told], width)
+    message = (UNDRAWN, styles.on_base("error"))
+    return wrap_runs([message, (f"\n{plain_output(text)}", styles.base)] if text else [message], width)
 
 
-class Gap(Part):
+class Gap(BlockPart):
     """Blank line before a block."""
 
     __slots__ = ()
 
-    def draw(self, look: BlockStyles, width: int) -> list[Line]:
+    def draw(self, styles: BlockStyles, width: int) -> list[StyledLine]:
         return [BLANK]
 
     def guess(self, width: int) -> int:
@@ -110,7 +128,7 @@ Channel: TypeAlias = Literal["", "thinking", "reminder"]
 """Category of a block outside the conversation proper: thinking, or a system reminder."""
 
 
-class Block:
+class TranscriptBlock:
     """One item of the transcript: a message, a tool call, a notice.
 
     Its parts are created when the block first becomes visible. The layout assigns it a `serial` that never changes, so
@@ -129,9 +147,11 @@ class Block:
         """Time of the message in seconds since the epoch; 0 if unknown."""
         self.tag = ""
         """Short label shown next to the block."""
-        self.parts: list[Part] = []
+        self.images: Sequence[TranscriptImage] = ()
+        self.parts: list[BlockPart] = []
         self.heights = Heights()
-        self._opened_for = -1
+        self._open_width = -1
+        self._folded = False
 
     @property
     def source(self) -> str:
@@ -139,14 +159,15 @@ class Block:
         raise NotImplementedError
 
     @property
-    def searched(self) -> str:
-        """Return the text to search: all parts of the unfolded block."""
-        return self.source
+    def code(self) -> list[str]:
+        """Return the code blocks of the source in order."""
+        tokens = parser().parse(self.source)
+        return [token.content.removesuffix("\n") for token in tokens if token.type in ("fence", "code_block")]
 
     @property
-    def pictures(self) -> Sequence[Picture]:
-        """Return the images of the block."""
-        return ()
+    def search_text(self) -> str:
+        """Return the text to search: all parts of the unfolded block."""
+        return self.source
 
     @property
     def foldable(self) -> bool:
@@ -155,14 +176,14 @@ class Block:
 
     @property
     def folded(self) -> bool:
-        return False
+        return self._folded
 
     @folded.setter
     def folded(self, folded: bool) -> None:
-        raise NotImplementedError
+        self._folded = folded
 
     @property
-    def close_to_its_like(self) -> bool:
+    def is_grouped(self) -> bool:
         """Return True if no blank line separates two blocks of this kind."""
         return False
 
@@ -178,44 +199,49 @@ class Block:
 
     def guess(self, width: int) -> int:
         """Estimate the height without creating parts."""
-        if self._opened_for == width:
+        if self._open_width == width:
             return self.heights.total
         return 0 if self.hidden else self.gap + guess_height(self.source, width)
 
-    def open(self, look: BlockStyles, width: int) -> None:
+    def open(self, styles: BlockStyles, width: int) -> None:
         """Create the parts and their heights for `width`."""
-        if self._opened_for != width:
-            self._opened_for = width
-            self._rebuild(look, width)
+        if self._open_width != width:
+            self._open_width = width
+            self._rebuild(styles, width)
 
-    def advance(self, look: BlockStyles, width: int) -> bool:
+    def advance(self, styles: BlockStyles, width: int) -> bool:
         """Update the parts; return True if more remains for the next call."""
-        self.redraw()
-        self.open(look, width)
+        self.invalidate()
+        self.open(styles, width)
         return False
 
-    def redraw(self) -> None:
+    def invalidate(self) -> None:
         """Recreate the parts when the block is next visible."""
-        self._opened_for = -1
+        self._open_width = -1
         self.parts = []
 
     def measured(self, index: int, height: int) -> None:
         self.heights[index] = height
 
-    def make_parts(self) -> list[Part]:
+    def make_parts(self) -> list[BlockPart]:
         raise NotImplementedError
 
-    def _rebuild(self, look: BlockStyles, width: int) -> None:
+    def _rebuild(self, styles: BlockStyles, width: int) -> None:
         if not self.parts:
             made = [] if self.hidden else self._made_parts()
             self.parts = [Gap(), *made] if made and self.gap else made
-        self.heights = Heights(self._height(part, look, width) for part in self.parts)
+        self.heights = Heights(self._height(part, styles, width) for part in self.parts)
 
-    def _made_parts(self) -> list[Part]:
+    def _made_parts(self) -> list[BlockPart]:
         try:
             return self.make_parts()
         except Exception as error:  # noqa: BLE001 as in `Part`
-            return [Plain(self.source, error)]
+            text, failure = self.source, error
 
-    def _height(self, part: Part, look: BlockStyles, width: int) -> int:
-        return len(part.lines(look, width)) if part.is_drawn(look, width) else part.guess(width)
+            def draw(styles: BlockStyles, width: int) -> list[StyledLine]:
+                return log_drawing_error(text, styles, width, failure)
+
+            return [FunctionPart(draw, lambda width: 1 + guess_height(text, width), lambda: text)]
+
+    def _height(self, part: BlockPart, styles: BlockStyles, width: int) -> int:
+        return len(part.lines(styles, width)) if part.is_drawn(styles, width) else part.guess(width)

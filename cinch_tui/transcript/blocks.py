@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from textwrap import indent
 from typing import TYPE_CHECKING
 
-from cinch_tui.rendering.safe_text import expand_tabs
-from cinch_tui.transcript.block import Block, Part, guess_height
-from cinch_tui.transcript.lines import Line, indented, wrap_runs
+from cinch_tui.rendering.safe_text import expand_tabs, plain_output
+from cinch_tui.transcript.block import BlockPart, FunctionPart, TranscriptBlock, guess_height
+from cinch_tui.transcript.lines import StyledLine, indented, wrap_runs
 from cinch_tui.transcript.links import linked
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.tool_block import ToolBlock
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from cinch_tui.reports.notices import NoticeLevel
     from cinch_tui.transcript.styles import BlockStyles
 
-__all__ = ["Block", "NoticeBlock", "ReplyBlock", "ThinkingBlock", "ToolBlock", "UserBlock"]
+__all__ = ["NoticeBlock", "ReplyBlock", "ThinkingBlock", "ToolBlock", "TranscriptBlock", "UserBlock"]
 
 LONGEST_PROMPT = 20
 """Longer user messages are folded, in lines."""
@@ -26,26 +28,7 @@ FOLDED_PROMPT = 10
 _MARKS: dict[NoticeLevel, str] = {"info": "· ", "warning": "! ", "error": "✗ "}
 
 
-class _TextPart(Part):
-    __slots__ = ("_block",)
-
-    def __init__(self, block: UserBlock | NoticeBlock) -> None:
-        super().__init__()
-        self._block = block
-
-    @property
-    def text(self) -> str:
-        return self._block.text
-
-    def draw(self, look: BlockStyles, width: int) -> list[Line]:
-        return self._block.draw(look, width)
-
-    def guess(self, width: int) -> int:
-        text = self._block.shown if isinstance(self._block, UserBlock) else self._block.text
-        return guess_height(text, width - 2)
-
-
-class UserBlock(Block):
+class UserBlock(TranscriptBlock):
     """The user's message as typed; a long one is folded to its first lines."""
 
     def __init__(self, text: str) -> None:
@@ -62,14 +45,6 @@ class UserBlock(Block):
         return self.text.rstrip().count("\n") >= LONGEST_PROMPT
 
     @property
-    def folded(self) -> bool:
-        return self._folded
-
-    @folded.setter
-    def folded(self, folded: bool) -> None:
-        self._folded = folded
-
-    @property
     def shown(self) -> str:
         """Return the visible part of the text."""
         lines = self.text.rstrip().split("\n")
@@ -81,20 +56,21 @@ class UserBlock(Block):
     def guess(self, width: int) -> int:
         return self.gap + guess_height(self.shown, width) if self._folded and not self.hidden else super().guess(width)
 
-    def make_parts(self) -> list[Part]:
-        return [_TextPart(self)]
+    def make_parts(self) -> list[BlockPart]:
+        return [FunctionPart(self._draw, lambda width: guess_height(self.shown, width - 2), lambda: self.text)]
 
-    def draw(self, look: BlockStyles, width: int) -> list[Line]:
+    def _draw(self, styles: BlockStyles, width: int) -> list[StyledLine]:
         text = expand_tabs(self.shown)
-        mark = look.on_base("user-mark")
-        lines = wrap_runs(linked([(text, look.on_base("user"))], look.ways.root, look["link"]), width - 2)
-        fill = look.on_base("user")
+        mark = styles.on_base("user-mark")
+        lines = wrap_runs(linked([(text, styles.on_base("user"))], styles.options.root, styles["link"]), width - 2)
+        fill = styles.on_base("user")
         return [
-            Line(line.segments, line.gutter, line.end, fill) for line in indented(lines, ("❯ ", mark), ("  ", mark))
+            StyledLine(line.segments, line.gutter, line.end, fill)
+            for line in indented(lines, ("❯ ", mark), ("  ", mark))
         ]
 
 
-class NoticeBlock(Block):
+class NoticeBlock(TranscriptBlock):
     """A notice from cinch."""
 
     def __init__(self, text: str, level: NoticeLevel = "info") -> None:
@@ -106,17 +82,17 @@ class NoticeBlock(Block):
     def source(self) -> str:
         return self.text
 
-    def make_parts(self) -> list[Part]:
-        return [_TextPart(self)]
+    def make_parts(self) -> list[BlockPart]:
+        return [FunctionPart(self._draw, lambda width: guess_height(self.text, width - 2), lambda: self.text)]
 
     @property
-    def close_to_its_like(self) -> bool:
+    def is_grouped(self) -> bool:
         return True
 
-    def draw(self, look: BlockStyles, width: int) -> list[Line]:
-        style = look.on_base(self.level)
+    def _draw(self, styles: BlockStyles, width: int) -> list[StyledLine]:
+        style = styles.on_base(self.level)
         text = expand_tabs(self.text.rstrip())
-        runs = linked([(text, style)], look.ways.root, look["link"])
+        runs = linked([(text, style)], styles.options.root, styles["link"])
         return indented(wrap_runs(runs, width - 2), (_MARKS[self.level], style), ("  ", style))
 
 
@@ -124,3 +100,24 @@ def as_sentence(text: str) -> str:
     """Capitalize the text if it begins with a plain word; file and command names stay unchanged."""
     first = text.partition(" ")[0].rstrip(":;,")
     return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
+
+
+def transcript_text(blocks: Iterable[TranscriptBlock]) -> str:
+    """Return all blocks as text, folded or not."""
+    return "\n\n".join(text for text in _texts(blocks) if text.strip()) + "\n"
+
+
+def _texts(blocks: Iterable[TranscriptBlock]) -> Iterator[str]:
+    for block in blocks:
+        text = plain_output(block.source).strip("\n")
+        match block:
+            case UserBlock():
+                yield indent(text, "> ", lambda _: True)
+            case ThinkingBlock():
+                yield indent(text, "| ", lambda _: True)
+            case ToolBlock():
+                yield f"* {plain_output(block.headline)} ({block.outcome})\n{indent(text, '    ')}"
+            case NoticeBlock():
+                yield f"- {text}"
+            case _:
+                yield text

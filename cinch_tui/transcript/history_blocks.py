@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -9,21 +10,21 @@ from typing import TYPE_CHECKING
 from cinch_tui.attached_files import attached_names, without_attached
 from cinch_tui.reports.formatting import app_hints
 from cinch_tui.shell_line import is_report
-from cinch_tui.transcript.block import Block
+from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
-from cinch_tui.transcript.image import Picture
-from cinch_tui.transcript.image_block import PictureBlock
-from cinch_tui.transcript.plan_marks import PLANNED, planned_spans
+from cinch_tui.transcript.image import TranscriptImage
+from cinch_tui.transcript.image_block import ImageBlock
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
-from cinch_tui.transcript.shell_report import report_block
+from cinch_tui.transcript.shell_commands import report_block
 from cinch_tui.transcript.sources_block import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.user_input import image_name, user_input_of
-from harness.approval.policy import SUBMIT_PLAN
+from harness.approval.policy import PLAN, SUBMIT_PLAN
 from harness.context.citations import sources_of
 from harness.messages import (
     AssistantMessage,
     Image,
+    JsonObject,
     Message,
     Text,
     Thinking,
@@ -33,6 +34,7 @@ from harness.messages import (
     UserMessage,
 )
 from harness.ports.tool import Tool
+from harness.session.reading import text_at, time_of
 from harness.views import ImageView, TextView, TodoView
 
 if TYPE_CHECKING:
@@ -50,7 +52,9 @@ def last_turns(messages: Sequence[Message]) -> list[Message]:
     return list(messages)
 
 
-def blocks_of(messages: Iterable[Message], tools: Sequence[Tool], session: LoadedSession | None = None) -> list[Block]:
+def blocks_of(
+    messages: Iterable[Message], tools: Sequence[Tool], session: LoadedSession | None = None
+) -> list[TranscriptBlock]:
     """Return the blocks of past messages as the live transcript would show them.
 
     Args:
@@ -58,7 +62,7 @@ def blocks_of(messages: Iterable[Message], tools: Sequence[Tool], session: Loade
         tools: tools for labels and summaries of calls.
         session: identifies the replies that are plans.
     """
-    return list(_Past(tools, planned_spans(session.notes if session else ())).blocks(messages))
+    return list(_HistoryReader(tools, planned_spans(session.notes if session else ())).blocks(messages))
 
 
 def last_todo(messages: Sequence[Message]) -> TodoView:
@@ -67,13 +71,13 @@ def last_todo(messages: Sequence[Message]) -> TodoView:
     return next((view for view in views if isinstance(view, TodoView)), TodoView(()))
 
 
-class _Past:
+class _HistoryReader:
     def __init__(self, tools: Sequence[Tool], planned: Sequence[tuple[float, float]]) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._planned = planned
         self._open: dict[str, ToolBlock] = {}
 
-    def blocks(self, messages: Iterable[Message]) -> Iterator[Block]:
+    def blocks(self, messages: Iterable[Message]) -> Iterator[TranscriptBlock]:
         for message in messages:
             is_planned = any(since <= message.time < until for since, until in self._planned)
             for block in self._blocks_of(message):
@@ -82,10 +86,10 @@ class _Past:
                     block.tag = PLANNED
                 yield block
 
-    def _blocks_of(self, message: Message) -> Iterable[Block]:
+    def _blocks_of(self, message: Message) -> Iterable[TranscriptBlock]:
         match message:
             case UserMessage():
-                return said_blocks(message)
+                return user_message_blocks(message)
             case AssistantMessage():
                 return self._reply(message)
             case ToolResult():
@@ -94,7 +98,7 @@ class _Past:
                 pass
         return ()
 
-    def _reply(self, message: AssistantMessage) -> Iterator[Block]:
+    def _reply(self, message: AssistantMessage) -> Iterator[TranscriptBlock]:
         texts = [content for content in message.content if isinstance(content, Text)]
         for content in message.content:
             match content:
@@ -130,17 +134,19 @@ class _Past:
             show_result(block, result)
 
 
-def said_blocks(message: UserMessage) -> list[Block]:
+def user_message_blocks(message: UserMessage) -> list[TranscriptBlock]:
     """Return the blocks of a user message: the text, then its images."""
     if is_report(message):
         return [report_block(message)]
     typed = "".join(block.text for block in without_attached(message.content) if isinstance(block, Text))
     said = NoticeBlock(message.text) if message.synthetic else UserBlock(typed)
     said.channel = "reminder" if message.synthetic else ""
-    pictures = [PictureBlock(Picture.of(each.image, image_name(each.mark))) for each in user_input_of(message).images]
+    images = [
+        ImageBlock(TranscriptImage.of(each.image, image_name(each.mark))) for each in user_input_of(message).images
+    ]
     files = attached_names(message.content)
     chip = [NoticeBlock(f"Attached {', '.join(files)}")] if files else []
-    return [*([said] if typed.strip() or not pictures else []), *pictures, *chip]
+    return [*([said] if typed.strip() or not images else []), *images, *chip]
 
 
 def _images(content: Sequence[UserContent]) -> list[Image]:
@@ -150,13 +156,13 @@ def _images(content: Sequence[UserContent]) -> list[Image]:
 def show_result(block: ToolBlock, result: ToolResult) -> None:
     """Set a tool result on its block."""
     path = result.view.path if isinstance(result.view, ImageView) else ""
-    block.pictures = [
-        Picture.of(image, PurePath(path).name or f"image {number}", path)
+    block.images = [
+        TranscriptImage.of(image, PurePath(path).name or f"image {number}", path)
         for number, image in enumerate(_images(result.content), 1)
     ]
     block.text = result.text
     block.view = result.view
-    block.call.is_markdown = result.tool_name == SUBMIT_PLAN
+    block.is_markdown = result.tool_name == SUBMIT_PLAN
     details = result.details or {}
     is_answered = result.tool_name == "ask_user" and isinstance(result.view, TextView) and "\n" in result.view.text
     block.stays_open = is_answered or details.get("accepted") is True
@@ -164,3 +170,27 @@ def show_result(block: ToolBlock, result: ToolResult) -> None:
         block.status = "denied"
     else:
         block.status = "failed" if result.is_error or details.get("accepted") is False else "done"
+
+
+PLANNED = "PLAN"
+"""Tag of such a reply: the plan was not executed by it."""
+
+
+def planned_spans(notes: Sequence[JsonObject]) -> list[tuple[float, float]]:
+    """Return the periods of plan mode as (start, end), from the session's `cinch-mode` records."""
+    return list(_spans(notes))
+
+
+def _spans(notes: Sequence[JsonObject]) -> Iterator[tuple[float, float]]:
+    since: float | None = None
+    for note in notes:
+        if note.get("type") != "cinch-mode":
+            continue
+        is_plan = text_at(note, "mode") == PLAN.name
+        if is_plan and since is None:
+            since = time_of(note)
+        elif not is_plan and since is not None:
+            yield since, time_of(note)
+            since = None
+    if since is not None:
+        yield since, math.inf

@@ -33,7 +33,7 @@ class Cells(NamedTuple):
     rows: int
 
 
-class Picture(Struct, eq=False):
+class TranscriptImage(Struct, eq=False):
     """An image in the transcript."""
 
     name: str
@@ -45,7 +45,7 @@ class Picture(Struct, eq=False):
     height: int = 0
     path: str = ""
     """File it was read from."""
-    points: Sequence[Sequence[Colour]] = ()
+    pixels: Sequence[Sequence[Colour]] = ()
     """Pixel colors for half blocks, two rows per cell row, once decoded."""
     is_broken: bool = False
     """Decoding failed; it is not tried again."""
@@ -101,12 +101,12 @@ def in_bytes(count: int) -> str:
     return f"{count / 1_000:.0f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
 
 
-def file_of(picture: Picture) -> Path:
+def image_file(image: TranscriptImage) -> Path:
     """Return the file of the image; if it is missing, write the image to a private temporary file."""
-    if picture.path and Path(picture.path).is_file():
-        return Path(picture.path)
-    kind = picture.media_type.partition("/")[2]
+    if image.path and Path(image.path).is_file():
+        return Path(image.path)
+    kind = image.media_type.partition("/")[2]
     descriptor, path = tempfile.mkstemp(prefix="cinch-picture-", suffix=f".{kind}" if kind.isalnum() else "")
     with os.fdopen(descriptor, "wb") as file:
-        file.write(b64decode(picture.data))
+        file.write(b64decode(image.data))
     return Path(path)

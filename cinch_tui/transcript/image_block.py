@@ -11,80 +11,79 @@ from rich.segment import Segment
 from rich.style import Style
 
 from cinch_tui.rendering.safe_text import one_line
-from cinch_tui.transcript.block import Block, Part
-from cinch_tui.transcript.lines import Line, Run, plain_line
+from cinch_tui.transcript.block import BlockPart, TranscriptBlock
+from cinch_tui.transcript.lines import Run, StyledLine, plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cinch_tui.transcript.image import Cells, Colour, Picture
+    from cinch_tui.transcript.image import Cells, Colour, TranscriptImage
     from cinch_tui.transcript.styles import BlockStyles
 
 EDGE = 4
 
 
-class PicturePart(Part):
+class ImagePart(BlockPart):
     """Part with an image. Its height does not change when the image is decoded."""
 
-    __slots__ = ("picture",)
+    __slots__ = ("image",)
 
-    def __init__(self, picture: Picture) -> None:
+    def __init__(self, image: TranscriptImage) -> None:
         super().__init__()
-        self.picture = picture
+        self.image = image
 
-    def cells(self, look: BlockStyles, width: int) -> Cells | None:
+    def cells(self, styles: BlockStyles, width: int) -> Cells | None:
         """Return the size of the image; None if only a frame with the name is shown."""
-        return self.picture.cells(width - EDGE) if look.ways.images != "off" else None
+        return self.image.cells(width - EDGE) if styles.options.images != "off" else None
 
-    def draw(self, look: BlockStyles, width: int) -> list[Line]:
-        picture = self.picture
-        cells = self.cells(look, width)
+    def draw(self, styles: BlockStyles, width: int) -> list[StyledLine]:
+        image = self.image
+        cells = self.cells(styles, width)
         if cells is None:
-            return [_indented(line, look) for line in frame((picture.name, picture.caption), look, width - EDGE)]
-        if look.ways.images == "kitty":
+            return [_indented(line, styles) for line in frame((image.name, image.caption), styles, width - EDGE)]
+        if styles.options.images == "kitty":
             # Late import: few terminals support it.
-            from cinch_tui.transcript.kitty_graphics import picture_lines
+            from cinch_tui.transcript.terminal_images import placeholder_lines
 
-            lines = picture_lines(picture.number, cells, look.base)
-        elif len(picture.points) == 2 * cells.rows and len(picture.points[0]) == cells.columns:
-            points = picture.points
-            lines = [_block_line(points[row], points[row + 1], look) for row in range(0, 2 * cells.rows, 2)]
+            lines = placeholder_lines(image.number, cells, styles.base)
+        elif len(image.pixels) == 2 * cells.rows and len(image.pixels[0]) == cells.columns:
+            points = image.pixels
+            lines = [_block_line(points[row], points[row + 1], styles) for row in range(0, 2 * cells.rows, 2)]
         else:
-            lines = _empty(cells, look)
-        words = set_cell_size(one_line(f"{picture.name} · {picture.caption}"), width - EDGE).rstrip()
-        return [_indented(line, look) for line in (*lines, plain_line(words, look.on_base("muted")))]
+            lines = _empty(cells, styles)
+        words = set_cell_size(one_line(f"{image.name} · {image.caption}"), width - EDGE).rstrip()
+        return [_indented(line, styles) for line in (*lines, plain_line(words, styles.on_base("muted")))]
 
     def guess(self, width: int) -> int:
-        cells = self.picture.cells(width - EDGE)
+        cells = self.image.cells(width - EDGE)
         return cells.rows + 1 if cells else 4
 
 
-class PictureBlock(Block):
+class ImageBlock(TranscriptBlock):
     """Image sent by the user."""
 
-    def __init__(self, picture: Picture) -> None:
+    def __init__(self, image: TranscriptImage) -> None:
         super().__init__()
-        self.picture = picture
+        self.image = image
+        self.images = (image,)
 
     @property
     def source(self) -> str:
-        return self.picture.label
+        return self.image.label
 
-    @property
-    def pictures(self) -> tuple[Picture, ...]:
-        return (self.picture,)
-
-    def make_parts(self) -> list[Part]:
-        return [PicturePart(self.picture)]
+    def make_parts(self) -> list[BlockPart]:
+        return [ImagePart(self.image)]
 
 
-def frame(words: tuple[str, ...], look: BlockStyles, width: int) -> list[Line]:
+def frame(words: tuple[str, ...], styles: BlockStyles, width: int) -> list[StyledLine]:
     """Return a frame with text in place of an image."""
     said = [_fitted(one_line(text), width - 4) for text in words]
     inner = max(cell_len(text) for text in said) + 2
-    edge = look.on_base("rule")
+    edge = styles.on_base("rule")
     rows = [
-        Line((Segment("│ ", edge), Segment(set_cell_size(text, inner - 2), look.base), Segment(" │", edge)), gutter=2)
+        StyledLine(
+            (Segment("│ ", edge), Segment(set_cell_size(text, inner - 2), styles.base), Segment(" │", edge)), gutter=2
+        )
         for text in said
     ]
     return [plain_line(f"╭{'─' * inner}╮", edge), *rows, plain_line(f"╰{'─' * inner}╯", edge)]
@@ -96,36 +95,36 @@ def _fitted(text: str, cells: int) -> str:
     return set_cell_size(text, cells - 1).rstrip() + "…" if cells > 1 else ""
 
 
-def _indented(line: Line, look: BlockStyles) -> Line:
-    gutter = Segment(" " * EDGE, look.base)
-    return Line((gutter, *line.segments), line.gutter + EDGE, line.end, line.fill)
+def _indented(line: StyledLine, styles: BlockStyles) -> StyledLine:
+    gutter = Segment(" " * EDGE, styles.base)
+    return StyledLine((gutter, *line.segments), line.gutter + EDGE, line.end, line.fill)
 
 
-def _empty(cells: Cells, look: BlockStyles) -> list[Line]:
+def _empty(cells: Cells, styles: BlockStyles) -> list[StyledLine]:
     """Return an empty frame until the image is decoded."""
-    edge = look.on_base("rule")
+    edge = styles.on_base("rule")
     if cells.columns < 2 or cells.rows < 2:
         return [plain_line("░" * cells.columns, edge)] * cells.rows
     inner = cells.columns - 2
     rows = [f"╭{'─' * inner}╮", *[f"│{' ' * inner}│"] * (cells.rows - 2), f"╰{'─' * inner}╯"]
-    return [Line((Segment(row, edge),), gutter=len(row), end="") for row in rows]
+    return [StyledLine((Segment(row, edge),), gutter=len(row), end="") for row in rows]
 
 
-def _block_line(upper: Sequence[Colour], lower: Sequence[Colour], look: BlockStyles) -> Line:
+def _block_line(upper: Sequence[Colour], lower: Sequence[Colour], styles: BlockStyles) -> StyledLine:
     """Combine two rows of pixels into one row of cells."""
     runs: list[Run] = []
     for (above, below), same in groupby(zip(upper, lower, strict=True)):
-        runs.append(_half_blocks(above, below, len(list(same)), look))
+        runs.append(_half_blocks(above, below, len(list(same)), styles))
     length = len(upper)
-    return Line(tuple(Segment(text, style) for text, style in runs), gutter=length, end="")
+    return StyledLine(tuple(Segment(text, style) for text, style in runs), gutter=length, end="")
 
 
-def _half_blocks(above: Colour, below: Colour, count: int, look: BlockStyles) -> Run:
+def _half_blocks(above: Colour, below: Colour, count: int, styles: BlockStyles) -> Run:
     if above == below:
-        return " " * count, look.base + Style(bgcolor=_rgb(below)) if below else look.base
+        return " " * count, styles.base + Style(bgcolor=_rgb(below)) if below else styles.base
     if above is None:
-        return "▄" * count, look.base + Style(color=_rgb(below))
-    return "▀" * count, look.base + Style(color=_rgb(above), bgcolor=_rgb(below))
+        return "▄" * count, styles.base + Style(color=_rgb(below))
+    return "▀" * count, styles.base + Style(color=_rgb(above), bgcolor=_rgb(below))
 
 
 def _rgb(colour: Colour) -> Color | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,149 +12,94 @@ from textual.message import Message
 from cinch_tui.transcript.selectable_list import SelectableList
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.block import Block
-    from cinch_tui.transcript.image import Cells, Picture
-    from cinch_tui.transcript.layout import Row
-
-# Terminals limit image memory to a few hundred megabytes for all windows.
-MOST_HELD = 40
-
-
-class Gallery:
-    """Images stored in the terminal by number, with their size in cells."""
-
-    def __init__(self, write: Callable[[str], None]) -> None:
-        self._write = write
-        self._held: dict[int, Cells] = {}
-        self.is_in_tmux = False
-        """Sequences must be wrapped for passthrough."""
-
-    def tell(self, sequence: str) -> None:
-        from cinch_tui.terminal.multiplexers import wrapped
-
-        self._write(wrapped(sequence, "tmux") if self.is_in_tmux else sequence)
-
-    def holds(self, number: int, cells: Cells) -> bool:
-        return self._held.get(number) == cells
-
-    def place(self, number: int, cells: Cells) -> bool:
-        """Display a stored image in another size; return False if it is not stored."""
-        from cinch_tui.transcript.kitty_graphics import placing, taking_away
-
-        if number not in self._held:
-            return False
-        self._held[number] = cells
-        self.tell(taking_away(number))
-        self.tell(placing(number, cells))
-        return True
-
-    def send(self, number: int, png: bytes, cells: Cells) -> None:
-        from cinch_tui.transcript.kitty_graphics import placing, sending
-
-        for sequence in sending(number, png):
-            self.tell(sequence)
-        self.tell(placing(number, cells))
-        self._held[number] = cells
-        if len(self._held) > MOST_HELD:
-            self.free(next(iter(self._held)))
-
-    def free(self, number: int) -> None:
-        from cinch_tui.transcript.kitty_graphics import freeing
-
-        if self._held.pop(number, None) is not None:
-            self.tell(freeing(number))
-
-    def clear(self) -> None:
-        for number in tuple(self._held):
-            self.free(number)
-
-    def forget(self) -> None:
-        """Forget all images without deleting them: the terminal has lost them."""
-        self._held.clear()
+    from cinch_tui.transcript.block import TranscriptBlock
+    from cinch_tui.transcript.image import Cells, TranscriptImage
+    from cinch_tui.transcript.layout import ScreenRow
+    from cinch_tui.transcript.terminal_images import TerminalImageStore
 
 
 class ImageList(SelectableList):
-    @dataclass(eq=False, repr=False)
-    class PictureSeen(Message, namespace="transcript"):
+    @dataclass
+    class ImageSeen(Message, namespace="transcript"):
         """The first image became visible."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
-        self.gallery: Gallery | None = None
-        self._decoding: set[Picture] = set()
-        self._has_seen_a_picture = False
+        self.terminal_images: TerminalImageStore | None = None
+        self._decoding: set[TranscriptImage] = set()
+        self._has_seen_an_image = False
 
-    def show_pictures_again(self) -> None:
+    def resend_images(self) -> None:
         """Transmit the images again after another program used the terminal."""
-        if self.gallery is not None:
-            self.gallery.forget()
+        if self.terminal_images is not None:
+            self.terminal_images.forget()
             self._schedule()
 
-    def drop(self, block: Block) -> None:
+    def drop(self, block: TranscriptBlock) -> None:
         self._free(block)
         super().drop(block)
 
     def clear(self) -> None:
-        if self.gallery is not None:
-            self.gallery.clear()
+        if self.terminal_images is not None:
+            self.terminal_images.clear()
         super().clear()
 
     def on_unmount(self) -> None:
-        if self.gallery is not None:
-            self.gallery.clear()
+        if self.terminal_images is not None:
+            self.terminal_images.clear()
 
-    def _free(self, block: Block) -> None:
-        if self.gallery is not None:
-            for picture in block.pictures:
-                self.gallery.free(picture.number)
+    def _free(self, block: TranscriptBlock) -> None:
+        if self.terminal_images is not None:
+            for image in block.images:
+                self.terminal_images.free(image.number)
 
-    def _show(self, rows: list[Row]) -> None:
-        seen = {row.block for row in rows if row.block.pictures}
+    def _show(self, rows: list[ScreenRow]) -> None:
+        seen = {row.block for row in rows if row.block.images}
         if seen:
-            self._look_at_pictures(rows)
+            self._load_images(rows)
         super()._show(rows)
 
-    def _look_at_pictures(self, rows: list[Row]) -> None:
+    def _load_images(self, rows: list[ScreenRow]) -> None:
         # Late import: images are rare.
-        from cinch_tui.transcript.image_block import PicturePart
+        from cinch_tui.transcript.image_block import ImagePart
 
-        if not self._has_seen_a_picture:
-            self._has_seen_a_picture = True
-            self.post_message(self.PictureSeen())
-        look, width = self._page.look, self._page.width
+        if not self._has_seen_an_image:
+            self._has_seen_an_image = True
+            self.post_message(self.ImageSeen())
+        styles, width = self._layout.styles, self._layout.width
         for block, part in {(row.block, row.block.parts[row.part]): None for row in rows}:
-            if isinstance(part, PicturePart) and (cells := part.cells(look, width)):
-                self._want(block, part.picture, cells)
+            if isinstance(part, ImagePart) and (cells := part.cells(styles, width)):
+                self._want(block, part.image, cells)
 
-    def _want(self, block: Block, picture: Picture, cells: Cells) -> None:
+    def _want(self, block: TranscriptBlock, image: TranscriptImage, cells: Cells) -> None:
         """Start decoding unless the image is available."""
-        if self._is_there(picture, cells) or picture in self._decoding:
+        if self._is_there(image, cells) or image in self._decoding:
             return
-        self._decoding.add(picture)
-        self.run_worker(partial(self._decode, block, picture, cells), group="pictures")
+        self._decoding.add(image)
+        self.run_worker(partial(self._decode, block, image, cells), group="images")
 
-    def _is_there(self, picture: Picture, cells: Cells) -> bool:
-        if self.ways.images == "blocks":
-            return len(picture.points) == 2 * cells.rows and len(picture.points[0]) == cells.columns
-        gallery = self.gallery
-        return gallery is None or gallery.holds(picture.number, cells) or gallery.place(picture.number, cells)
+    def _is_there(self, image: TranscriptImage, cells: Cells) -> bool:
+        if self.options.images == "blocks":
+            return len(image.pixels) == 2 * cells.rows and len(image.pixels[0]) == cells.columns
+        store = self.terminal_images
+        return store is None or store.contains(image.number, cells) or store.place(image.number, cells)
 
-    async def _decode(self, block: Block, picture: Picture, cells: Cells) -> None:
+    async def _decode(self, block: TranscriptBlock, image: TranscriptImage, cells: Cells) -> None:
         # Late import: the decoder is large.
-        from cinch_tui.transcript.image_decoding import BrokenPictureError, as_png, as_points
+        from cinch_tui.images.decoding import ImageDecodingError, as_pixels, as_png
 
-        way = self.ways.images
+        way = self.options.images
         try:
             if way == "blocks":
-                picture.points = await asyncio.to_thread(as_points, picture, cells)
+                image.pixels = await asyncio.to_thread(as_pixels, image, cells)
             else:
-                png = await asyncio.to_thread(as_png, picture, cells)
-                if self.gallery is not None and block.index >= 0:
-                    self.gallery.send(picture.number, png, cells)
-        except BrokenPictureError:
-            picture.is_broken = True
+                png = await asyncio.to_thread(as_png, image, cells)
+                if self.terminal_images is not None and block.index >= 0:
+                    self.terminal_images.send(image.number, png, cells)
+        except ImageDecodingError:
+            image.is_broken = True
         finally:
-            self._decoding.discard(picture)
-        if way == "blocks" or picture.is_broken:
-            block.redraw()
+            self._decoding.discard(image)
+        if way == "blocks" or image.is_broken:
+            block.invalidate()
         self.changed(block)

@@ -6,14 +6,16 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from cinch_tui.transcript.block import Block
+from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.heights import Heights
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
-    from cinch_tui.transcript.block import Channel, Part
-    from cinch_tui.transcript.lines import Line
+    from textual.selection import Selection
+
+    from cinch_tui.transcript.block import BlockPart, Channel
+    from cinch_tui.transcript.lines import StyledLine
     from cinch_tui.transcript.styles import BlockStyles
 
 # Number of parts with cached lines; older ones are drawn again when they reappear.
@@ -29,7 +31,7 @@ _PART_BITS = 24
 _LINE_BITS = 16
 
 
-class Place(NamedTuple):
+class LinePosition(NamedTuple):
     """A line: index of its block, of the part in the block, and of the line in the part."""
 
     block: int
@@ -37,18 +39,18 @@ class Place(NamedTuple):
     line: int
 
 
-START = Place(0, 0, 0)
+START = LinePosition(0, 0, 0)
 
 
-class Row(NamedTuple):
+class ScreenRow(NamedTuple):
     """A line on the screen."""
 
     key: int
     """Line key: increases in reading order and stays valid when content above changes."""
-    block: Block
+    block: TranscriptBlock
     part: int
-    line: Line
-    dressed: Line | None = None
+    line: StyledLine
+    decorated: StyledLine | None = None
     """The line with decorations such as a time stamp, which are not part of the text."""
 
     @property
@@ -57,26 +59,26 @@ class Row(NamedTuple):
         return self.key & ((1 << _LINE_BITS) - 1)
 
     @property
-    def shown(self) -> Line:
-        return self.dressed or self.line
+    def shown(self) -> StyledLine:
+        return self.decorated or self.line
 
 
 class Layout:
     """Blocks in one column. Only requested lines are drawn."""
 
-    def __init__(self, look: BlockStyles) -> None:
-        self.blocks: list[Block] = []
+    def __init__(self, styles: BlockStyles) -> None:
+        self.blocks: list[TranscriptBlock] = []
         self.heights = Heights()
-        self.look = look
+        self.styles = styles
         self.width = 80
         self._serial = self._lowest = _FIRST_SERIAL
-        self._drawn: dict[Part, None] = {}
+        self._drawn: dict[BlockPart, None] = {}
 
     @property
-    def end(self) -> Place:
-        return Place(len(self.blocks), 0, 0)
+    def end(self) -> LinePosition:
+        return LinePosition(len(self.blocks), 0, 0)
 
-    def extend(self, blocks: Iterable[Block]) -> None:
+    def extend(self, blocks: Iterable[TranscriptBlock]) -> None:
         for block in blocks:
             before = next((other for other in reversed(self.blocks) if not other.hidden), None)
             block.serial = self._serial
@@ -86,7 +88,7 @@ class Layout:
             self.blocks.append(block)
             self.heights.extend((block.guess(self.width),))
 
-    def prepend(self, blocks: Sequence[Block], place: Place) -> Place:
+    def prepend(self, blocks: Sequence[TranscriptBlock], place: LinePosition) -> LinePosition:
         """Insert blocks at the top; return the new position of `place`."""
         first = self.blocks[0] if self.blocks else None
         stood_apart = first is not None and first.gap
@@ -97,9 +99,9 @@ class Layout:
         self._renumber()
         # The former first block has a blank line before it now.
         moved = place.block == 0 and first is not None and first.gap and not stood_apart
-        return Place(place.block + len(blocks), place.part + moved, place.line)
+        return LinePosition(place.block + len(blocks), place.part + moved, place.line)
 
-    def remove(self, block: Block) -> None:
+    def remove(self, block: TranscriptBlock) -> None:
         self.blocks.pop(block.index)
         block.index = -1
         self._renumber()
@@ -109,7 +111,7 @@ class Layout:
         for block in self.blocks:
             if block.hidden != (block.channel in channels):
                 block.hidden = not block.hidden
-                block.redraw()
+                block.invalidate()
         self._renumber()
 
     def clear(self) -> None:
@@ -119,54 +121,54 @@ class Layout:
         self._drawn.clear()
         self.heights = Heights()
 
-    def fit(self, look: BlockStyles, width: int) -> None:
+    def fit(self, styles: BlockStyles, width: int) -> None:
         """Change the width or styles; heights outside the view are estimated again."""
-        self.look = look
+        self.styles = styles
         self.width = width
         self._drawn.clear()
         self.heights = Heights(block.guess(width) for block in self.blocks)
 
-    def advance(self, block: Block) -> bool:
+    def advance(self, block: TranscriptBlock) -> bool:
         """Update a changed block; return True if more remains."""
-        more = block.advance(self.look, self.width)
+        more = block.advance(self.styles, self.width)
         self.heights[block.index] = block.heights.total
         if block.index + 1 < len(self.blocks) and not block.hidden:
             self._part(block, self.blocks[block.index + 1])
         return more
 
-    def lines(self, block: Block, part: int) -> Sequence[Line]:
+    def lines(self, block: TranscriptBlock, part: int) -> Sequence[StyledLine]:
         """Return the lines of a part, drawing it if necessary, and record its height."""
         shown = block.parts[part]
-        lines = shown.lines(self.look, self.width)
+        lines = shown.lines(self.styles, self.width)
         self._keep(shown)
         if block.heights[part] != len(lines):
             block.heights[part] = len(lines)
             self.heights[block.index] = block.heights.total
         return lines
 
-    def lines_of(self, block: Block) -> Iterator[Line]:
+    def lines_of(self, block: TranscriptBlock) -> Iterator[StyledLine]:
         """Return all lines of a block, drawing it if necessary."""
         self.place_of(block)
         for part in range(len(block.parts)):
             yield from self.lines(block, part)
 
-    def rows(self, place: Place, count: int) -> list[Row]:
+    def rows(self, place: LinePosition, count: int) -> list[ScreenRow]:
         """Return at most `count` rows from `place` down."""
-        result: list[Row] = []
+        result: list[ScreenRow] = []
         part, line = place.part, place.line
         for index in range(place.block, len(self.blocks)):
             block = self._opened(index)
             while part < len(block.parts) and len(result) < count:
                 lines = self.lines(block, part)
                 for number in range(line, min(len(lines), line + count - len(result))):
-                    result.append(Row(row_key(block, part, number), block, part, lines[number]))
+                    result.append(ScreenRow(row_key(block, part, number), block, part, lines[number]))
                 part, line = part + 1, 0
             if len(result) >= count:
                 break
             part, line = 0, 0
         return result
 
-    def above(self, place: Place, count: int) -> Place:
+    def above(self, place: LinePosition, count: int) -> LinePosition:
         """Return the place `count` lines above, or the start."""
         block, part, line = place
         rest = count
@@ -177,9 +179,9 @@ class Layout:
                 return START
             block, part = before
             line = len(self.lines(self.blocks[block], part))
-        return Place(block, part, line - rest)
+        return LinePosition(block, part, line - rest)
 
-    def below(self, place: Place, count: int) -> Place:
+    def below(self, place: LinePosition, count: int) -> LinePosition:
         """Return the place `count` lines below, or the end."""
         block, part, line = place
         rest = count + line
@@ -188,13 +190,13 @@ class Layout:
             while part < len(opened.parts):
                 height = len(self.lines(opened, part))
                 if rest < height:
-                    return Place(block, part, rest)
+                    return LinePosition(block, part, rest)
                 rest -= height
                 part += 1
             block, part = block + 1, 0
         return self.end
 
-    def end_view(self, top: Place, height: int) -> tuple[Place, list[Row]]:
+    def end_view(self, top: LinePosition, height: int) -> tuple[LinePosition, list[ScreenRow]]:
         """Return the top and rows of a view at the end; the view keeps `top` if the end is visible from there."""
         # While the estimate says that the end is far below, nothing in between is drawn.
         if self.heights.total - self.row_of(top) <= height + JUMP:
@@ -205,34 +207,63 @@ class Layout:
         top = self.above(self.end, height - (JUMP if growing and height > 2 * JUMP else 0))
         return top, self.rows(top, height)
 
-    def row_of(self, place: Place) -> int:
+    def row_of(self, place: LinePosition) -> int:
         """Return the estimated number of lines above."""
         above = self.heights.before(place.block)
         if place.block < len(self.blocks):
             above += self._opened(place.block).heights.before(place.part)
         return above + place.line
 
-    def place_at(self, row: int) -> Place:
+    def place_at(self, row: int) -> LinePosition:
         """Return the place at an estimated row."""
         if not self.blocks:
             return START
         index, inside = self.heights.find(row)
         block = self._opened(index)
         if not block.parts:
-            return Place(index, 0, 0)
+            return LinePosition(index, 0, 0)
         part, line = block.heights.find(inside)
-        return Place(index, part, min(line, max(0, len(self.lines(block, part)) - 1)))
+        return LinePosition(index, part, min(line, max(0, len(self.lines(block, part)) - 1)))
 
-    def place_of(self, block: Block) -> Place:
+    def place_of(self, block: TranscriptBlock) -> LinePosition:
         """Return the start of a block, below its blank line."""
         opened = self._opened(block.index)
-        return Place(block.index, 1 if block.gap and len(opened.parts) > 1 else 0, 0)
+        return LinePosition(block.index, 1 if block.gap and len(opened.parts) > 1 else 0, 0)
+
+    def place_of_key(self, key: int) -> LinePosition:
+        """Return the place of a line key."""
+        serial, part, line = key_parts(key)
+        return LinePosition(self.block_with(serial), part, line)
+
+    def selected_text(self, selection: Selection) -> str:
+        """Return the selected text without gutters and soft line breaks; of fully selected blocks, the source."""
+        start, end = selection
+        first = self.block_with(key_parts(start.y)[0]) if start is not None else 0
+        last = self.block_with(key_parts(end.y)[0]) if end is not None else len(self.blocks)
+        chunks: list[str] = []
+        for block in self.blocks[first : last + 1]:
+            ends_inside = (start is not None and block.index == first) or (end is not None and block.index == last)
+            text = self._selected_lines(block, selection) if ends_inside else block.source
+            chunks.append(text.strip("\n"))
+        return "\n\n".join(chunk for chunk in chunks if chunk)
+
+    def _selected_lines(self, block: TranscriptBlock, selection: Selection) -> str:
+        text = ""
+        self.place_of(block)
+        for part in range(len(block.parts)):
+            for number, line in enumerate(self.lines(block, part)):
+                span = selection.get_span(row_key(block, part, number))
+                if span is not None:
+                    start, end = span
+                    visible = line.text if end == -1 else line.text[:end]
+                    text += visible[max(start, line.gutter) :] + (line.end if end == -1 else "")
+        return text
 
     def block_with(self, serial: int) -> int:
         """Return the index of the first block whose serial is at least `serial`."""
         return bisect_left(self.blocks, serial, key=lambda block: block.serial)
 
-    def beside(self, index: int, step: int, wanted: Callable[[Block], bool]) -> Block | None:
+    def neighbor(self, index: int, step: int, wanted: Callable[[TranscriptBlock], bool]) -> TranscriptBlock | None:
         """Return the next matching block above (-1) or below (1)."""
         index += step
         while 0 <= index < len(self.blocks):
@@ -241,7 +272,7 @@ class Layout:
             index += step
         return None
 
-    def reading_offset(self, place: Place) -> int:
+    def reading_offset(self, place: LinePosition) -> int:
         """Return the number of characters of the part before `place`, which does not depend on the width."""
         if place.block >= len(self.blocks):
             return 0
@@ -250,19 +281,19 @@ class Layout:
             return 0
         return sum(len(line.text) - line.gutter + len(line.end) for line in self.lines(block, place.part)[: place.line])
 
-    def place_with_offset(self, place: Place, offset: int) -> Place:
+    def place_with_offset(self, place: LinePosition, offset: int) -> LinePosition:
         """Return the line of the same part that contains the character at `offset`."""
         if place.block >= len(self.blocks):
             return self.end
         block = self._opened(place.block)
         if place.part >= len(block.parts):
-            return Place(place.block, 0, 0)
+            return LinePosition(place.block, 0, 0)
         rest = offset
         for number, line in enumerate(self.lines(block, place.part)):
             rest -= len(line.text) - line.gutter + len(line.end)
             if rest < 0:
-                return Place(place.block, place.part, number)
-        return Place(place.block, place.part, 0)
+                return LinePosition(place.block, place.part, number)
+        return LinePosition(place.block, place.part, 0)
 
     def _part_before(self, block: int, part: int) -> tuple[int, int] | None:
         while part == 0:
@@ -272,14 +303,14 @@ class Layout:
             part = len(self._opened(block).parts)
         return block, part - 1
 
-    def _opened(self, index: int) -> Block:
+    def _opened(self, index: int) -> TranscriptBlock:
         block = self.blocks[index]
-        block.open(self.look, self.width)
+        block.open(self.styles, self.width)
         if self.heights[index] != block.heights.total:
             self.heights[index] = block.heights.total
         return block
 
-    def _keep(self, part: Part) -> None:
+    def _keep(self, part: BlockPart) -> None:
         self._drawn.pop(part, None)
         self._drawn[part] = None
         if len(self._drawn) > KEPT:
@@ -287,31 +318,31 @@ class Layout:
             del self._drawn[oldest]
             oldest.forget()
 
-    def _part(self, before: Block | None, block: Block) -> None:
+    def _part(self, before: TranscriptBlock | None, block: TranscriptBlock) -> None:
         """Update the blank line before `block` according to the block before it."""
         gap = _apart(before, block)
         if gap != block.gap:
             block.gap = gap
-            block.redraw()
+            block.invalidate()
             self.heights[block.index] = block.guess(self.width)
 
     def _renumber(self) -> None:
         self.heights = Heights(block.guess(self.width) for block in self.blocks)
-        before: Block | None = None
+        before: TranscriptBlock | None = None
         for index, block in enumerate(self.blocks):
             block.index = index
             self._part(before, block)
             before = before if block.hidden else block
 
 
-def _apart(before: Block | None, block: Block) -> bool:
+def _apart(before: TranscriptBlock | None, block: TranscriptBlock) -> bool:
     """Return True if a blank line separates the blocks: folded calls and notices are grouped."""
     if before is None:
         return False
-    return type(before) is not type(block) or not (block.close_to_its_like and before.close_to_its_like)
+    return type(before) is not type(block) or not (block.is_grouped and before.is_grouped)
 
 
-def row_key(block: Block, part: int, line: int) -> int:
+def row_key(block: TranscriptBlock, part: int, line: int) -> int:
     return (block.serial << _PART_BITS | part) << _LINE_BITS | line
 
 

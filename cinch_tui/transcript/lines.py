@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import TypeAlias
 
 from msgspec import Struct
 from rich.cells import cell_len, split_graphemes
 from rich.segment import Segment
 from rich.style import Style
+from rich.text import Text
 
 Run: TypeAlias = tuple[str, Style]
 
@@ -24,7 +26,7 @@ _CLOSING = "、。，．：；？！）」』】〉》〕％ー々〜…"
 _FLAG_LETTERS = frozenset(map(chr, range(0x1F1E6, 0x1F200)))
 
 
-class Line(Struct, frozen=True):
+class StyledLine(Struct, frozen=True):
     """One drawn line."""
 
     segments: tuple[Segment, ...]
@@ -44,29 +46,29 @@ class Line(Struct, frozen=True):
         return sum(segment.cell_length for segment in self.segments)
 
 
-BLANK = Line(())
+BLANK = StyledLine(())
 
 
-def plain_line(text: str, style: Style) -> Line:
-    return Line((Segment(text, style),)) if text else BLANK
+def plain_line(text: str, style: Style) -> StyledLine:
+    return StyledLine((Segment(text, style),)) if text else BLANK
 
 
-def indented(lines: Iterable[Line], first: Run, rest: Run) -> list[Line]:
+def indented(lines: Iterable[StyledLine], first: Run, rest: Run) -> list[StyledLine]:
     """Prefix lines with a gutter: `first` for the first one, `rest` for the others."""
-    result: list[Line] = []
+    result: list[StyledLine] = []
     for line in lines:
         text, style = rest if result else first
         gutter = Segment(text, style)
-        result.append(Line((gutter, *line.segments), line.gutter + len(text), line.end, line.fill))
+        result.append(StyledLine((gutter, *line.segments), line.gutter + len(text), line.end, line.fill))
     return result
 
 
-def wrap_runs(runs: Sequence[Run], width: int) -> list[Line]:
+def wrap_runs(runs: Sequence[Run], width: int) -> list[StyledLine]:
     """Wrap styled text to lines of at most `width` cells, at newlines and between words if possible."""
     return [line for row in _rows(runs) for line in _wrap_row(row, _word_breaks(_plain(row), width))]
 
 
-def chop_runs(runs: Sequence[Run], width: int) -> list[Line]:
+def chop_runs(runs: Sequence[Run], width: int) -> list[StyledLine]:
     """Wrap like `wrap_runs`, but at the exact width, for code and terminal output."""
     return [line for row in _rows(runs) for line in _wrap_row(row, _edge_breaks(_plain(row), width))]
 
@@ -87,14 +89,14 @@ def _rows(runs: Sequence[Run]) -> Iterable[list[Run]]:
     yield row
 
 
-def _wrap_row(row: Sequence[Run], breaks: Sequence[int]) -> list[Line]:
+def _wrap_row(row: Sequence[Run], breaks: Sequence[int]) -> list[StyledLine]:
     pieces = _divide(row, breaks)
     lines = [_line_of(piece) for piece in pieces[:-1]]
     lines.append(_line_of(pieces[-1], "\n"))
     return lines
 
 
-def _line_of(piece: list[Run], end: str = "") -> Line:
+def _line_of(piece: list[Run], end: str = "") -> StyledLine:
     """Return a line without trailing blanks, which are kept in `end` for copying."""
     swallowed = ""
     while piece and piece[-1][0] != (kept := piece[-1][0].rstrip(" ")):
@@ -103,7 +105,7 @@ def _line_of(piece: list[Run], end: str = "") -> Line:
         if kept:
             piece.append((kept, style))
             break
-    return Line(tuple(Segment(text, style) for text, style in piece), end=swallowed + end)
+    return StyledLine(tuple(Segment(text, style) for text, style in piece), end=swallowed + end)
 
 
 def _divide(row: Sequence[Run], breaks: Sequence[int]) -> list[list[Run]]:
@@ -181,3 +183,32 @@ def _characters(text: str) -> Iterable[tuple[int, int]]:
             yield start, 2
         elif not is_half:
             yield start, cells
+
+
+def text_runs(text: Text, base: Style) -> list[Run]:
+    """Convert a rich text to runs; later spans override earlier ones."""
+    whole = base + _styled(text.style)
+    if not text.spans:
+        return [(text.plain, whole)] if text.plain else []
+    edges = sorted({0, len(text), *_edges(text)})
+    runs: list[Run] = []
+    for start, end in pairwise(edges):
+        style = whole
+        for span in text.spans:
+            if span.start <= start and span.end >= end:
+                style += _styled(span.style)
+        if runs and runs[-1][1] == style:
+            runs[-1] = (runs[-1][0] + text.plain[start:end], style)
+        else:
+            runs.append((text.plain[start:end], style))
+    return runs
+
+
+def _edges(text: Text) -> Iterable[int]:
+    for span in text.spans:
+        yield min(span.start, len(text))
+        yield min(span.end, len(text))
+
+
+def _styled(style: str | Style) -> Style:
+    return Style.parse(style) if isinstance(style, str) else style

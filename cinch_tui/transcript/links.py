@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 from msgspec import Struct
 from rich.style import Style
 
-from cinch_tui.transcript.lines import Line, Run
+from cinch_tui.transcript.lines import Run, StyledLine
 from harness.terminal_text import escape_controls
 
 KINDS = ("http", "https", "mailto", "file")
@@ -57,12 +57,12 @@ def linked(runs: Sequence[Run], root: str, style: Style) -> list[Run]:
     if not any(_HINT.search(text) for text, _ in runs):
         return list(runs)
     result: list[Run] = []
-    for text, look in runs:
-        result.extend([(text, look)] if look.link else _divided(text, look, root, style))
+    for text, own in runs:
+        result.extend([(text, own)] if own.link else _divided(text, own, root, style))
     return result
 
 
-def links_in(lines: Iterable[Line]) -> list[Link]:
+def links_in(lines: Iterable[StyledLine]) -> list[Link]:
     """Return the unique links of drawn lines in order."""
     found: dict[str, str] = {}
     before = ""
@@ -88,7 +88,7 @@ def _bare(address: str) -> str:
     return re.sub(r"^(?:https?://|mailto:)?(?:www\.)?", "", text).rstrip("/")
 
 
-def place_in_file(url: str) -> tuple[Path, int] | None:
+def file_location(url: str) -> tuple[Path, int] | None:
     """Return the local file and line (0: none) of a file URL."""
     parts = urlsplit(url)
     if parts.scheme != "file" or safe_url(url) != url:
@@ -104,7 +104,7 @@ _FOUND = re.compile(
 )
 
 
-def _divided(text: str, look: Style, root: str, style: Style) -> Iterator[Run]:
+def _divided(text: str, own: Style, root: str, style: Style) -> Iterator[Run]:
     done = 0
     for match in _FOUND.finditer(text):
         label, url = _target(match, root)
@@ -112,11 +112,11 @@ def _divided(text: str, look: Style, root: str, style: Style) -> Iterator[Run]:
             continue
         start = match.start()
         if start > done:
-            yield text[done:start], look
-        yield label, look + style + Style(link=url)
+            yield text[done:start], own
+        yield label, own + style + Style(link=url)
         done = start + len(label)
     if done < len(text):
-        yield text[done:], look
+        yield text[done:], own
 
 
 def _target(match: re.Match[str], root: str) -> tuple[str, str]:

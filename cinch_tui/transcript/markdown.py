@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from rich.style import Style
 
+from cinch_tui.rendering.code import Highlighter, lexer_for_language
 from cinch_tui.rendering.safe_text import expand_tabs
-from cinch_tui.transcript.code import code_runs
-from cinch_tui.transcript.lines import BLANK, Line, Run, chop_runs, indented, plain_line, wrap_runs
+from cinch_tui.transcript.lines import BLANK, Run, StyledLine, chop_runs, indented, plain_line, text_runs, wrap_runs
 from cinch_tui.transcript.links import linked, safe_url, true_destination
-from cinch_tui.transcript.markdown_splitter import Piece, References, language_of, parser, stretch
+from cinch_tui.transcript.markdown_splitter import Piece, References, chunk_length, language_of, parser
 from cinch_tui.transcript.tables import table_lines
 
 if TYPE_CHECKING:
@@ -26,21 +26,21 @@ TASKS = {"[ ] ": " [ ] ", "[x] ": " [x] ", "[X] ": " [x] "}
 LEAST = 6
 
 
-class Page(Struct, frozen=True):
+class DrawContext(Struct, frozen=True):
     """Drawing context of elements: styles, width and list depth."""
 
-    look: BlockStyles
+    styles: BlockStyles
     width: int
     depth: int = 0
 
-    def narrowed(self, cells: int) -> Page:
-        return Page(self.look, self.width - cells, self.depth)
+    def narrowed(self, cells: int) -> DrawContext:
+        return DrawContext(self.styles, self.width - cells, self.depth)
 
-    def nested(self, cells: int) -> Page:
-        return Page(self.look, self.width - cells, self.depth + 1)
+    def nested(self, cells: int) -> DrawContext:
+        return DrawContext(self.styles, self.width - cells, self.depth + 1)
 
 
-def piece_lines(piece: Piece, references: References, page: Page) -> list[Line]:
+def piece_lines(piece: Piece, references: References, page: DrawContext) -> list[StyledLine]:
     """Return the lines of one piece, without the blank line before it."""
     if piece.language is not None:
         return code_lines(piece.source, piece.language, page)
@@ -48,9 +48,9 @@ def piece_lines(piece: Piece, references: References, page: Page) -> list[Line]:
     return element_lines(tokens, page, piece.item)
 
 
-def element_lines(tokens: Sequence[Token], page: Page, item: int | None = None) -> list[Line]:
+def element_lines(tokens: Sequence[Token], page: DrawContext, item: int | None = None) -> list[StyledLine]:
     """Return the lines of top-level elements, separated by blank lines; `item` continues a numbered list."""
-    lines: list[Line] = []
+    lines: list[StyledLine] = []
     for index, element in enumerate(_elements(tokens)):
         if index:
             lines.append(BLANK)
@@ -67,7 +67,7 @@ def _elements(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
             start = index + 1
 
 
-def _draw(element: Sequence[Token], page: Page, item: int | None) -> list[Line]:
+def _draw(element: Sequence[Token], page: DrawContext, item: int | None) -> list[StyledLine]:
     first = element[0]
     match first.type:
         case "heading_open":
@@ -79,51 +79,70 @@ def _draw(element: Sequence[Token], page: Page, item: int | None) -> list[Line]:
         case "blockquote_open":
             return _quotation(element[1:-1], page)
         case "table_open":
-            rows = [[inline_runs(cell, page.look) for cell in row] for row in _table_rows(element)]
-            return table_lines(rows, [_alignment(token) for token in element if token.type == "th_open"], page)
+            rows = [[inline_runs(cell, page.styles) for cell in row] for row in _table_rows(element)]
+            return table_lines(
+                rows, [_alignment(token) for token in element if token.type == "th_open"], page.styles, page.width
+            )
         case "hr":
-            return [plain_line("─" * page.width, page.look.on_base("rule"))]
+            return [plain_line("─" * page.width, page.styles.on_base("rule"))]
         case "html_block":
-            return wrap_runs([(expand_tabs(first.content.rstrip("\n")), page.look.on_base("muted"))], page.width)
+            return wrap_runs([(expand_tabs(first.content.rstrip("\n")), page.styles.on_base("muted"))], page.width)
         case _:
-            return wrap_runs([run for token in element for run in inline_runs(token, page.look)], page.width)
+            return wrap_runs([run for token in element for run in inline_runs(token, page.styles)], page.width)
 
 
-def _heading(element: Sequence[Token], page: Page) -> list[Line]:
-    style = page.look.on_base("heading")
-    runs = inline_runs(element[1], page.look, style + Style(underline=True) if element[0].tag == "h1" else style)
+def _heading(element: Sequence[Token], page: DrawContext) -> list[StyledLine]:
+    style = page.styles.on_base("heading")
+    runs = inline_runs(element[1], page.styles, style + Style(underline=True) if element[0].tag == "h1" else style)
     return wrap_runs(runs, page.width)
 
 
-def _quotation(content: Sequence[Token], page: Page) -> list[Line]:
+def _quotation(content: Sequence[Token], page: DrawContext) -> list[StyledLine]:
     if page.width - 2 < LEAST:
         return element_lines(content, page)
-    mark = ("▌ ", page.look.on_base("quote-mark"))
+    mark = ("▌ ", page.styles.on_base("quote-mark"))
     return indented(element_lines(content, page.narrowed(2)) or [BLANK], mark, mark)
 
 
-def code_lines(code: str, language: str, page: Page) -> list[Line]:
+def code_lines(code: str, language: str, page: DrawContext) -> list[StyledLine]:
     """Return a highlighted code block that fills the width."""
-    fill = page.look.on_base("code-block")
+    fill = page.styles.on_base("code-block")
     edge = (" ", fill)
-    rows: list[Line] = []
+    rows: list[StyledLine] = []
     left = code.split("\n")
     while left:
         # Highlighted in chunks, so that a streamed block looks the same as a complete one.
-        length = stretch(left) or len(left)
-        rows.extend(chop_runs(code_runs("\n".join(left[:length]), language, page.look), page.width - 2))
+        length = chunk_length(left) or len(left)
+        rows.extend(chop_runs(code_runs("\n".join(left[:length]), language, page.styles), page.width - 2))
         left = left[length:]
-    return [Line(row.segments, row.gutter, row.end, fill) for row in indented(rows, edge, edge)]
+    return [StyledLine(row.segments, row.gutter, row.end, fill) for row in indented(rows, edge, edge)]
 
 
-def _list(element: Sequence[Token], page: Page, item: int | None) -> list[Line]:
+def code_runs(code: str, language: str, styles: BlockStyles) -> list[Run]:
+    """Return highlighted `code` on the code block style; plain if `language` is unknown."""
+    base = styles.on_base("code-block")
+    text = expand_tabs(code)
+    lexer = lexer_for_language(language)
+    if lexer is None:
+        return [(text, base)]
+    lines = text.split("\n")
+    highlighter = Highlighter(lines, lexer, styles.code)
+    runs: list[Run] = []
+    for index in range(len(lines)):
+        if index:
+            runs.append(("\n", base))
+        runs.extend(text_runs(highlighter.line(index), base))
+    return runs
+
+
+def _list(element: Sequence[Token], page: DrawContext, item: int | None) -> list[StyledLine]:
     ordered = element[0].type == "ordered_list_open"
     number = item if item is not None else int(element[0].attrs.get("start", 1))
-    lines: list[Line] = []
+    lines: list[StyledLine] = []
     for offset, content in enumerate(_elements(element[1:-1])):
         mark = f"{number + offset:>2}. " if ordered else f" {BULLETS[page.depth % len(BULLETS)]} "
         mark = TASKS.get(_taken_task(content), mark)
-        style = page.look.on_base("done" if "x" in mark else "bullet")
+        style = page.styles.on_base("done" if "x" in mark else "bullet")
         if page.width - len(mark) < LEAST:
             lines.extend(_item_lines(content[1:-1], page.nested(0)))
             continue
@@ -143,9 +162,9 @@ def _taken_task(item: Sequence[Token]) -> str:
     return task
 
 
-def _item_lines(tokens: Sequence[Token], page: Page) -> list[Line]:
+def _item_lines(tokens: Sequence[Token], page: DrawContext) -> list[StyledLine]:
     """Return the elements of a list item without blank lines, except between paragraphs."""
-    lines: list[Line] = []
+    lines: list[StyledLine] = []
     before = ""
     for element in _elements(tokens):
         kind = element[0].type
@@ -170,61 +189,61 @@ def _alignment(token: Token) -> str:
     return str(token.attrs.get("style", "")).removeprefix("text-align:")
 
 
-def inline_runs(token: Token, look: BlockStyles, style: Style | None = None) -> list[Run]:
+def inline_runs(token: Token, styles: BlockStyles, style: Style | None = None) -> list[Run]:
     """Return the styled text of an element."""
-    stack = [look.base if style is None else style]
+    stack = [styles.base if style is None else style]
     runs: list[Run] = []
     label = 0
     for child in token.children or ():
         if child.nesting > 0:
             label = len(runs) if child.type == "link_open" else label
-            stack.append(stack[-1] + _opened(child, look))
+            stack.append(stack[-1] + _opened(child, styles))
         elif child.nesting < 0:
             ended = stack.pop()
             if child.type == "link_close" and ended.link:
-                runs.extend(_beside(runs[label:], ended.link, look))
+                runs.extend(_beside(runs[label:], ended.link, styles))
         else:
-            text, leaf = _leaf(child, stack[-1], look)
+            text, leaf = _leaf(child, stack[-1], styles)
             runs.append((expand_tabs(text), leaf))
-    return linked(runs, look.ways.root, look["link"])
+    return linked(runs, styles.options.root, styles["link"])
 
 
-def _beside(label: Sequence[Run], url: str, look: BlockStyles) -> Iterator[Run]:
+def _beside(label: Sequence[Run], url: str, styles: BlockStyles) -> Iterator[Run]:
     """Yield the target of a link after a label that names another URL."""
     if destination := true_destination("".join(text for text, _ in label), url):
-        yield f" ({destination})", look.on_base("muted") + Style(link=url)
+        yield f" ({destination})", styles.on_base("muted") + Style(link=url)
 
 
-def _opened(token: Token, look: BlockStyles) -> Style:
+def _opened(token: Token, styles: BlockStyles) -> Style:
     match token.type:
         case "strong_open":
-            return look["strong"]
+            return styles["strong"]
         case "em_open":
-            return look["emphasis"]
+            return styles["emphasis"]
         case "s_open":
-            return look["strike"]
+            return styles["strike"]
         case "link_open":
-            return _link_style(str(token.attrs.get("href", "")), look)
+            return _link_style(str(token.attrs.get("href", "")), styles)
         case _:
             return Style.null()
 
 
-def _link_style(address: str, look: BlockStyles) -> Style:
+def _link_style(address: str, styles: BlockStyles) -> Style:
     url = safe_url(address)
-    return look["link"] + Style(link=url) if url else Style.null()
+    return styles["link"] + Style(link=url) if url else Style.null()
 
 
-def _leaf(token: Token, style: Style, look: BlockStyles) -> Run:
+def _leaf(token: Token, style: Style, styles: BlockStyles) -> Run:
     match token.type:
         case "softbreak":
             return " ", style
         case "hardbreak":
             return "\n", style
         case "code_inline":
-            return token.content, style + look["code"]
+            return token.content, style + styles["code"]
         case "image":
             address = str(token.attrs.get("src", ""))
-            return f"[image: {token.content or address}]", style + _link_style(address, look)
+            return f"[image: {token.content or address}]", style + _link_style(address, styles)
         case "html_inline" if token.content.lower().replace(" ", "") in {"<br>", "<br/>"}:
             return "\n", style
         case _:

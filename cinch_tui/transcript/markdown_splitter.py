@@ -23,7 +23,7 @@ References: TypeAlias = "dict[str, dict[str, str]]"
 
 
 # Minimum lines of a code chunk; the maximum is twice as many. A chunk ends where a new block of code seems to start.
-STRETCH = 64
+CHUNK_LINES = 64
 
 _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*([^\n]*)\n")
 
@@ -36,7 +36,7 @@ class Piece(Struct, frozen=True):
     """Number of a list item that continues the list of the previous piece."""
     language: str | None = None
     """Language of a code block, maybe empty; None for other Markdown."""
-    goes_on: bool = False
+    continues: bool = False
     """Continues the code block of the previous piece."""
 
 
@@ -87,7 +87,7 @@ class Splitter:
             return Piece(self.tail, self.item)
         closed = self._fence.closer.search(self.tail + "\n")
         source = self.tail if closed is None else self.tail[: closed.start()]
-        return Piece(source, language=self._fence.language, goes_on=True)
+        return Piece(source, language=self._fence.language, continues=True)
 
     def settle(self) -> list[Piece]:
         """Return the pieces settled since the last call."""
@@ -125,12 +125,12 @@ class Splitter:
         """Start splitting a long open code block; a short one waits for its end."""
         text = self.tail.lstrip("\n")
         opened = _FENCE.match(text)
-        if opened is None or text.count("\n") <= STRETCH:
+        if opened is None or text.count("\n") <= CHUNK_LINES:
             return []
         marker = opened.group(1)
         closer = re.compile(rf"^ {{0,3}}{marker[0]}{{{len(marker)},}}[ \t]*\n", re.MULTILINE)
         lines = text[opened.end() :].split("\n")
-        length = stretch(lines[:-1])
+        length = chunk_length(lines[:-1])
         if not length or closer.search(text, opened.end()):
             return []
         self._fence = _Fence(closer, language_of(opened.group(2)))
@@ -145,7 +145,7 @@ class Splitter:
         closed = fence.closer.search(self.tail, 0, end)
         lines = self.tail[: closed.start() if closed else end].split("\n")[:-1]
         pieces: list[Piece] = []
-        while length := stretch(lines):
+        while length := chunk_length(lines):
             pieces.append(self._code_piece("\n".join(lines[:length]), fence))
             lines = lines[length:]
         if closed is None:
@@ -158,7 +158,7 @@ class Splitter:
         return pieces
 
     def _code_piece(self, code: str, fence: _Fence) -> Piece:
-        return Piece(code, language=fence.language, goes_on=True)
+        return Piece(code, language=fence.language, continues=True)
 
     def _cut(self, units: Sequence[_Unit]) -> list[Piece]:
         if not units:
@@ -203,12 +203,12 @@ def language_of(info: str) -> str:
     return info.strip().partition(" ")[0]
 
 
-def stretch(lines: Sequence[str]) -> int:
+def chunk_length(lines: Sequence[str]) -> int:
     """Return the number of lines of the first chunk of code; 0 if not known yet or if it is not split."""
-    for index in range(STRETCH, min(len(lines), 2 * STRETCH)):
+    for index in range(CHUNK_LINES, min(len(lines), 2 * CHUNK_LINES)):
         if not lines[index - 1].strip() and lines[index][:1].strip():
             return index
-    return 2 * STRETCH if len(lines) > 2 * STRETCH else 0
+    return 2 * CHUNK_LINES if len(lines) > 2 * CHUNK_LINES else 0
 
 
 def _has_next_item(tokens: Sequence[Token], index: int) -> bool:

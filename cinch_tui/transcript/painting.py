@@ -1,8 +1,8 @@
-"""Lines as strips of cells, with selection and search highlights."""
+"""Lines as strips of cells, with selection and search highlights, and a cache of painted rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,11 @@ from textual.strip import Strip
 if TYPE_CHECKING:
     from rich.style import Style
 
-    from cinch_tui.transcript.layout import Row
-    from cinch_tui.transcript.lines import Line
+    from cinch_tui.transcript.layout import ScreenRow
+    from cinch_tui.transcript.lines import StyledLine
 
 
-class Marks(Struct, frozen=True):
+class Highlight(Struct, frozen=True):
     """Range of characters to highlight, and its style."""
 
     start: int
@@ -27,7 +27,7 @@ class Marks(Struct, frozen=True):
     style: Style
 
 
-def painted(line: Line, width: int, style: Style, marks: Sequence[Marks] = ()) -> Strip:
+def paint_line(line: StyledLine, width: int, style: Style, marks: Sequence[Highlight] = ()) -> Strip:
     """Return the line as a strip of exactly `width` cells."""
     segments: Sequence[Segment] = line.segments
     for each in marks:
@@ -41,7 +41,9 @@ def painted(line: Line, width: int, style: Style, marks: Sequence[Marks] = ()) -
     return Strip(Segment.simplify(segments), width)
 
 
-def changed_regions(before: Sequence[Row], after: Sequence[Row], width: int, *, with_marks: bool) -> list[Region]:
+def changed_regions(
+    before: Sequence[ScreenRow], after: Sequence[ScreenRow], width: int, *, with_marks: bool
+) -> list[Region]:
     """Return the regions that differ. `with_marks`: highlights may differ even if the text is equal."""
     regions: list[Region] = []
     for y, (ours, theirs) in enumerate(zip_longest(before, after)):
@@ -53,7 +55,7 @@ def changed_regions(before: Sequence[Row], after: Sequence[Row], width: int, *, 
     return regions
 
 
-def difference(before: Line, after: Line, width: int) -> tuple[int, int]:
+def difference(before: StyledLine, after: StyledLine, width: int) -> tuple[int, int]:
     """Return the start column and width in which two lines differ."""
     # Textual may separate a character from its combining marks when cropping.
     if before.fill != after.fill or _combines(before.text) or _combines(after.text):
@@ -79,7 +81,7 @@ def _same_cells(before: Segment, after: Segment) -> int:
     return cell_len(before.text[:same] if same is not None else min(before.text, after.text, key=len))
 
 
-def marked(segments: Sequence[Segment], marks: Marks) -> list[Segment]:
+def marked(segments: Sequence[Segment], marks: Highlight) -> list[Segment]:
     result: list[Segment] = []
     position = 0
     for text, style, _ in segments:
@@ -87,6 +89,50 @@ def marked(segments: Sequence[Segment], marks: Marks) -> list[Segment]:
         high = min(max(low, marks.end - position), len(text))
         chosen = marks.style if style is None else style + marks.style
         pieces = ((text[:low], style), (text[low:high], chosen), (text[high:], style))
-        result.extend(Segment(piece, look) for piece, look in pieces if piece)
+        result.extend(Segment(piece, style) for piece, style in pieces if piece)
         position += len(text)
     return result
+
+
+class Strips:
+    """Painted strips by screen row; None if the row must be painted."""
+
+    def __init__(self) -> None:
+        self._strips: list[Strip | None] = []
+        self._width = 0
+
+    def fit(self, width: int) -> None:
+        """Invalidate all rows if the width changed."""
+        if width != self._width:
+            self._width = width
+            self.forget()
+
+    def forget(self, regions: Sequence[Region] = ()) -> None:
+        """Invalidate the rows in these regions, or all."""
+        if not regions:
+            self._strips.clear()
+        for y in {y for region in regions for y in region.line_range}:
+            if y < len(self._strips):
+                self._strips[y] = None
+
+    def move(self, before: Sequence[ScreenRow], after: Sequence[ScreenRow]) -> None:
+        """Move painted strips to the new positions of their rows."""
+        painted = {row.key: (row.shown, strip) for row, strip in zip(before, self._strips, strict=False)}
+        self._strips = [_as_painted(row, *painted.get(row.key, (None, None))) for row in after]
+
+    def cut(self, crop: Region, paint: Callable[[int], Strip]) -> list[Strip]:
+        """Return these rows, painting missing ones."""
+        missing = crop.bottom - len(self._strips)
+        if missing > 0:
+            self._strips += [None] * missing
+        strips: list[Strip] = []
+        for y, kept in enumerate(self._strips[crop.y : crop.bottom], crop.y):
+            if kept is None:
+                self._strips[y] = kept = paint(y)
+            strips.append(kept)
+        start, end = crop.column_span
+        return [strip.crop(start, end) for strip in strips]
+
+
+def _as_painted(row: ScreenRow, line: StyledLine | None, strip: Strip | None) -> Strip | None:
+    return strip if line is row.shown or line == row.shown else None

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 
 from cinch_tui.rendering.safe_text import expand_tabs
-from cinch_tui.transcript.block import Block, Gap, Part, guess_height
-from cinch_tui.transcript.lines import BLANK, Line, indented, plain_line, wrap_runs
+from cinch_tui.transcript.block import BlockPart, FunctionPart, Gap, TranscriptBlock, guess_height
+from cinch_tui.transcript.lines import BLANK, StyledLine, indented, plain_line, wrap_runs
 from cinch_tui.transcript.markdown_splitter import Piece, References, Splitter
 from harness.terminal_text import escape_controls
 
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     from cinch_tui.transcript.styles import BlockStyles
 
 # Characters processed at once; keys are handled between two chunks of a fast stream.
-GO = 4_096
+CHUNK = 4_096
 
 
-class GrowingBlock(Block):
+class StreamedBlock(TranscriptBlock):
     """Text that arrives in fragments; appending is cheap."""
 
     def __init__(self, text: str = "") -> None:
         super().__init__()
         self.finished = False
-        self._said: list[str] = []
-        self._taken = 0
+        self._fragments: list[str] = []
+        self._consumed = 0
         self._length = 0
         self._newlines = 0
-        self._held = ""
+        self._pending = ""
         if text:
             self.append(text)
             self.finish()
 
     @property
     def source(self) -> str:
-        if len(self._said) > 1:
-            self._said = ["".join(self._said)]
-        return self._said[0] if self._said else ""
+        if len(self._fragments) > 1:
+            self._fragments = ["".join(self._fragments)]
+        return self._fragments[0] if self._fragments else ""
 
     @property
     def growing(self) -> bool:
@@ -51,45 +51,45 @@ class GrowingBlock(Block):
 
     def append(self, fragment: str) -> None:
         # A carriage return may be the first half of a CRLF.
-        text = self._held + fragment if self._held else fragment
-        self._held = ""
+        text = self._pending + fragment if self._pending else fragment
+        self._pending = ""
         if "\r" in text:
             if text.endswith("\r"):
-                text, self._held = text[:-1], "\r"
+                text, self._pending = text[:-1], "\r"
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         text = escape_controls(text)
-        self._said.append(text)
+        self._fragments.append(text)
         self._length += len(text)
         self._newlines += text.count("\n")
 
     def finish(self) -> None:
         """Mark the text as complete."""
         self.finished = True
-        self._held = ""
+        self._pending = ""
 
     def discard(self) -> None:
         """Discard the text; a retry streams it again."""
-        self._said.clear()
-        self._held = ""
-        self._taken = self._length = self._newlines = 0
-        self.redraw()
+        self._fragments.clear()
+        self._pending = ""
+        self._consumed = self._length = self._newlines = 0
+        self.invalidate()
 
     def guess(self, width: int) -> int:
-        if self._opened_for == width:
+        if self._open_width == width:
             return self.heights.total
         return self.gap + 1 + self._newlines + self._length // max(1, width) if self._length else 0
 
-    def _take(self) -> str:
-        text = self.source[self._taken : self._taken + GO]
-        self._taken += len(text)
+    def _next_chunk(self) -> str:
+        text = self.source[self._consumed : self._consumed + CHUNK]
+        self._consumed += len(text)
         return text
 
     @property
-    def _waiting(self) -> bool:
-        return self._taken < self._length
+    def _has_more(self) -> bool:
+        return self._consumed < self._length
 
 
-class PiecePart(Part):
+class PiecePart(BlockPart):
     """A settled piece of Markdown with the blank line before it."""
 
     __slots__ = ("_apart", "_references", "piece")
@@ -98,17 +98,17 @@ class PiecePart(Part):
         super().__init__()
         self.piece = piece
         self._references = references
-        self._apart = apart and piece.item is None and not piece.goes_on
+        self._apart = apart and piece.item is None and not piece.continues
 
     @property
     def text(self) -> str:
         return self.piece.source
 
-    def draw(self, look: BlockStyles, width: int) -> list[Line]:
+    def draw(self, styles: BlockStyles, width: int) -> list[StyledLine]:
         # Late import: not needed before the first reply.
-        from cinch_tui.transcript.markdown import Page, piece_lines
+        from cinch_tui.transcript.markdown import DrawContext, piece_lines
 
-        lines = piece_lines(self.piece, self._references, Page(look, width))
+        lines = piece_lines(self.piece, self._references, DrawContext(styles, width))
         return [BLANK, *lines] if self._apart and lines else lines
 
     def guess(self, width: int) -> int:
@@ -116,7 +116,7 @@ class PiecePart(Part):
         return guess_height(source, width) + self._apart
 
 
-class ReplyBlock(GrowingBlock):
+class ReplyBlock(StreamedBlock):
     """A Markdown reply. Settled pieces are drawn once; only the unfinished last one is redrawn."""
 
     def __init__(self, text: str = "") -> None:
@@ -124,28 +124,28 @@ class ReplyBlock(GrowingBlock):
         self._splitter: Splitter | None = None
         self._tail: PiecePart | None = None
 
-    def redraw(self) -> None:
-        super().redraw()
+    def invalidate(self) -> None:
+        super().invalidate()
         self._splitter = None
         self._tail = None
-        self._taken = 0
+        self._consumed = 0
 
-    def advance(self, look: BlockStyles, width: int) -> bool:
-        self.open(look, width)
-        self._extend(look, width)
-        return self._waiting
+    def advance(self, styles: BlockStyles, width: int) -> bool:
+        self.open(styles, width)
+        self._extend(styles, width)
+        return self._has_more
 
-    def make_parts(self) -> list[Part]:
+    def make_parts(self) -> list[BlockPart]:
         self._splitter = Splitter()
         self._tail = None
-        self._taken = 0
-        parts: list[Part] = []
-        while self._waiting:
+        self._consumed = 0
+        parts: list[BlockPart] = []
+        while self._has_more:
             parts.extend(self._settled(parts))
         self._tail = self._unfinished(parts)
         return parts if self._tail is None else [*parts, self._tail]
 
-    def _extend(self, look: BlockStyles, width: int) -> None:
+    def _extend(self, styles: BlockStyles, width: int) -> None:
         if self._tail is not None:
             self.parts.pop()
         first = len(self.parts)
@@ -156,50 +156,50 @@ class ReplyBlock(GrowingBlock):
         if self.gap and not first and self.parts:
             self.parts.insert(0, Gap())
         self.heights.truncate(first)
-        self.heights.extend(self._height(part, look, width) for part in self.parts[first:])
+        self.heights.extend(self._height(part, styles, width) for part in self.parts[first:])
 
-    def _settled(self, before: list[Part]) -> list[Part]:
+    def _settled(self, before: list[BlockPart]) -> list[BlockPart]:
         splitter = self._splitter
         assert splitter is not None, "a reply is opened before it is split"
-        splitter.feed(self._take())
+        splitter.feed(self._next_chunk())
         known = len(splitter.references)
-        pieces = splitter.finish() if self.finished and not self._waiting else splitter.settle()
+        pieces = splitter.finish() if self.finished and not self._has_more else splitter.settle()
         if len(splitter.references) != known:
             _forget_links(before)
-        parts: list[Part] = []
+        parts: list[BlockPart] = []
         for piece in pieces:
-            apart = _holds_text([*before[-2:], *parts[-1:]])
+            apart = _has_content([*before[-2:], *parts[-1:]])
             parts.append(PiecePart(piece, splitter.references, apart=apart))
         return parts
 
-    def _unfinished(self, before: list[Part]) -> PiecePart | None:
+    def _unfinished(self, before: list[BlockPart]) -> PiecePart | None:
         splitter = self._splitter
         if splitter is None or not splitter.tail.strip():
             return None
         piece = splitter.unfinished
         if self._tail is not None and self._tail.piece == piece:
             return self._tail
-        return PiecePart(piece, splitter.references, apart=_holds_text(before[-2:]))
+        return PiecePart(piece, splitter.references, apart=_has_content(before[-2:]))
 
 
-def reply_lines(reply: ReplyBlock, look: BlockStyles, width: int) -> list[Line]:
+def reply_lines(reply: ReplyBlock, styles: BlockStyles, width: int) -> list[StyledLine]:
     """Return all lines of a finished reply, for use outside of the transcript."""
     reply.gap = False
-    reply.open(look, width)
-    return [line for part in reply.parts for line in part.lines(look, width)]
+    reply.open(styles, width)
+    return [line for part in reply.parts for line in part.lines(styles, width)]
 
 
-def _holds_text(parts: list[Part]) -> bool:
+def _has_content(parts: list[BlockPart]) -> bool:
     return any(not isinstance(part, Gap) for part in parts)
 
 
-def _forget_links(parts: list[Part]) -> None:
+def _forget_links(parts: list[BlockPart]) -> None:
     for part in parts:
         if isinstance(part, PiecePart) and "[" in part.piece.source:
             part.forget()
 
 
-class _ThoughtPart(Part):
+class _ThoughtPart(BlockPart):
     __slots__ = ("_text",)
 
     def __init__(self, text: str) -> None:
@@ -210,39 +210,21 @@ class _ThoughtPart(Part):
     def text(self) -> str:
         return self._text
 
-    def draw(self, look: BlockStyles, width: int) -> list[Line]:
-        style = look.on_base("thinking")
+    def draw(self, styles: BlockStyles, width: int) -> list[StyledLine]:
+        style = styles.on_base("thinking")
         return indented(wrap_runs([(expand_tabs(self._text), style)], width - 2), ("│ ", style), ("│ ", style))
 
     def guess(self, width: int) -> int:
         return 1 + len(self._text) // max(1, width - 2)
 
 
-class _ThoughtSummary(Part):
-    __slots__ = ("_block",)
-
-    def __init__(self, block: ThinkingBlock) -> None:
-        super().__init__()
-        self._block = block
-
-    def draw(self, look: BlockStyles, width: int) -> list[Line]:
-        style = look.on_base("thinking")
-        cursor = look["cursor"] if self._block.selected else Style.null()
-        line = plain_line(self._block.headline[:width], style + cursor)
-        return [Line(line.segments, gutter=2, fill=look.base + cursor)]
-
-    def guess(self, width: int) -> int:
-        return 1
-
-
-class ThinkingBlock(GrowingBlock):
+class ThinkingBlock(StreamedBlock):
     """A model's thinking: open while streamed, then folded to one line."""
 
     def __init__(self, text: str = "") -> None:
         # Sessions do not record the duration.
         self._started = None if text else time.monotonic()
         self.duration: float | None = None
-        self._folded = False
         self._last_line = 0
         super().__init__(text)
         self.channel = "thinking"
@@ -251,46 +233,43 @@ class ThinkingBlock(GrowingBlock):
     def foldable(self) -> bool:
         return self.finished
 
-    @property
-    def folded(self) -> bool:
-        return self._folded
-
-    @folded.setter
-    def folded(self, folded: bool) -> None:
-        self._folded = folded
-
     def finish(self) -> None:
         if not self.finished and self._started is not None:
             self.duration = time.monotonic() - self._started
         super().finish()
         self._folded = True
-        self.redraw()
+        self.invalidate()
 
     def guess(self, width: int) -> int:
         return self.gap + 1 if self.folded and not self.hidden else super().guess(width)
 
-    def make_parts(self) -> list[Part]:
+    def make_parts(self) -> list[BlockPart]:
         if self.folded:
-            return [_ThoughtSummary(self)] if self._length else []
+            return [FunctionPart(self._draw_headline)] if self._length else []
         source = self.source.rstrip("\n")
         self._last_line = source.rfind("\n") + 1
-        lines: list[Part] = [_ThoughtPart(line) for line in source.split("\n")] if source else []
-        return [_ThoughtSummary(self), *lines] if self.finished else lines
+        lines: list[BlockPart] = [_ThoughtPart(line) for line in source.split("\n")] if source else []
+        return [FunctionPart(self._draw_headline), *lines] if self.finished else lines
 
-    def advance(self, look: BlockStyles, width: int) -> bool:
+    def advance(self, styles: BlockStyles, width: int) -> bool:
         if not self.parts or self.finished:
-            return super().advance(look, width)
-        self._append_lines(look, width)
+            return super().advance(styles, width)
+        self._append_lines(styles, width)
         return False
 
-    def _append_lines(self, look: BlockStyles, width: int) -> None:
+    def _append_lines(self, styles: BlockStyles, width: int) -> None:
         # Only the last line may have changed.
         last = len(self.parts) - 1
         source = self.source.rstrip("\n")
         self.parts[last:] = [_ThoughtPart(line) for line in source[self._last_line :].split("\n")]
         self._last_line = source.rfind("\n") + 1
         self.heights.truncate(last)
-        self.heights.extend(self._height(part, look, width) for part in self.parts[last:])
+        self.heights.extend(self._height(part, styles, width) for part in self.parts[last:])
+
+    def _draw_headline(self, styles: BlockStyles, width: int) -> list[StyledLine]:
+        cursor = styles["cursor"] if self.selected else Style.null()
+        line = plain_line(self.headline[:width], styles.on_base("thinking") + cursor)
+        return [StyledLine(line.segments, gutter=2, fill=styles.base + cursor)]
 
     @property
     def headline(self) -> str:

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from textual.message import Message
 
-from cinch_tui.transcript.layout import Place, Row, row_key
+from cinch_tui.transcript.layout import LinePosition, ScreenRow, row_key
 from cinch_tui.transcript.search import Search
 from cinch_tui.transcript.virtual_list import SLICE, VirtualList
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.block import Block
-    from cinch_tui.transcript.painting import Marks
+    from cinch_tui.transcript.block import TranscriptBlock
+    from cinch_tui.transcript.painting import Highlight
 
 # Pause between two time slices, in which keys are handled.
-BREATH = 0.001
+PAUSE = 0.001
 
 
-class _Standpoint(Struct, frozen=True):
+class _ScrollPosition(Struct, frozen=True):
     """Scroll position: the end, or a line."""
 
-    block: Block | None
+    block: TranscriptBlock | None
     part: int = 0
     line: int = 0
 
@@ -45,24 +45,24 @@ class SearchableList(VirtualList):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self._search: Search | None = None
-        self._begun_at = _Standpoint(None)
-        self._unfolded: Block | None = None
+        self._start_position = _ScrollPosition(None)
+        self._unfolded: TranscriptBlock | None = None
 
-    def extend(self, blocks: Iterable[Block]) -> None:
+    def extend(self, blocks: Iterable[TranscriptBlock]) -> None:
         added = tuple(blocks)
         super().extend(added)
-        self._look_again(added)
+        self._enqueue(added)
 
-    def prepend(self, blocks: Sequence[Block]) -> None:
+    def prepend(self, blocks: Sequence[TranscriptBlock]) -> None:
         super().prepend(blocks)
-        self._look_again(blocks)
+        self._enqueue(blocks)
 
-    def changed(self, block: Block) -> None:
+    def changed(self, block: TranscriptBlock) -> None:
         super().changed(block)
         if self._search is not None:
-            self._look_again((block,))
+            self._enqueue((block,))
 
-    def drop(self, block: Block) -> None:
+    def drop(self, block: TranscriptBlock) -> None:
         if self._search is not None:
             self._search.forget(block)
         super().drop(block)
@@ -70,17 +70,17 @@ class SearchableList(VirtualList):
     def clear(self) -> None:
         if self._search is not None:
             self._search.empty()
-        self._begun_at, self._unfolded = _Standpoint(None), None
+        self._start_position, self._unfolded = _ScrollPosition(None), None
         super().clear()
 
     def find(self, query: str) -> None:
         """Search from the scroll position at the start of the search; an empty query finds nothing."""
         if self._search is None:
-            self._search = Search(self._page)
-            self._begun_at = self._standpoint()
-        self._fold_again(None)
+            self._search = Search(self._layout)
+            self._start_position = self._scroll_position()
+        self._refold(None)
         self._search.find(query, self._last_seen())
-        self._look()
+        self._start_search()
 
     def find_next(self, step: int) -> None:
         """Select the next (1) or previous (-1) match."""
@@ -96,15 +96,15 @@ class SearchableList(VirtualList):
         if stay:
             self._unfolded = None
         else:
-            self._fold_again(None)
-            self._go_back()
+            self._refold(None)
+            self._restore_position()
         self.refresh()
 
-    def _look_again(self, blocks: Sequence[Block]) -> None:
-        if self._search is not None and self._search.look_again(blocks):
-            self._look()
+    def _enqueue(self, blocks: Sequence[TranscriptBlock]) -> None:
+        if self._search is not None and self._search.enqueue(blocks):
+            self._start_search()
 
-    def _look(self) -> None:
+    def _start_search(self) -> None:
         self.run_worker(self._find_all, group="search", exclusive=True)
 
     async def _find_all(self) -> None:
@@ -112,19 +112,19 @@ class SearchableList(VirtualList):
         search = self._search
         more, shown = True, search is not None and search.current is not None
         while more and search is not None and search is self._search:
-            more = search.look(perf_counter() + SLICE)
+            more = search.search_until(perf_counter() + SLICE)
             if search.current is not None and not shown:
                 shown = True
                 self._show_match()
             elif more or search.current is not None:
-                self._tell(is_done=not more)
+                self._report(is_done=not more)
             else:
-                self._go_back()
-                self._tell(is_done=True)
-            await asyncio.sleep(BREATH)
+                self._restore_position()
+                self._report(is_done=True)
+            await asyncio.sleep(PAUSE)
         self.refresh()
 
-    def _tell(self, *, is_done: bool = True) -> None:
+    def _report(self, *, is_done: bool = True) -> None:
         if self._search is not None:
             self.post_message(self.Found(self._search.position, self._search.total, is_done))
 
@@ -133,61 +133,63 @@ class SearchableList(VirtualList):
         if search is None or search.current is None:
             return
         block = search.current.block
-        self._fold_again(block)
+        self._refold(block)
         place = search.locate()
         if place is None and block.foldable and block.folded:
             self._unfolded = block
             self._fold(block, folded=False)
             place = search.locate()
-        self._bring(place or self._page.place_of(block))
-        self._tell()
+        self._scroll_to_line(place or self._layout.place_of(block))
+        self._report()
         self.refresh()
 
-    def _fold_again(self, block: Block | None) -> None:
+    def _refold(self, block: TranscriptBlock | None) -> None:
         """Fold the block that the search unfolded, unless it is `block`."""
         if self._unfolded is not None and self._unfolded is not block:
             self._fold(self._unfolded, folded=True)
             self._unfolded = None
 
-    def _fold(self, block: Block, *, folded: bool) -> None:
+    def _fold(self, block: TranscriptBlock, *, folded: bool) -> None:
         block.folded = folded
-        self.turned(block)
+        self.fold_changed(block)
         self._absorb(perf_counter() + SLICE)
 
-    def _standpoint(self) -> _Standpoint:
+    def _scroll_position(self) -> _ScrollPosition:
         index, part, line = self._top
-        return _Standpoint(None if self._following or index >= len(self.blocks) else self.blocks[index], part, line)
+        return _ScrollPosition(None if self._following or index >= len(self.blocks) else self.blocks[index], part, line)
 
-    def _go_back(self) -> None:
-        block, part, line = self._begun_at.block, self._begun_at.part, self._begun_at.line
+    def _restore_position(self) -> None:
+        block, part, line = self._start_position.block, self._start_position.part, self._start_position.line
         if block is None or block.index < 0:
             self.follow()
             return
         self._following = False
-        self._top = Place(block.index, part, line)
+        self._top = LinePosition(block.index, part, line)
         self._schedule()
 
     def _last_seen(self) -> int:
         """Return the index of the last block visible when the search began."""
-        block = self._begun_at.block
+        block = self._start_position.block
         if block is None or block.index < 0:
             return len(self.blocks) - 1
-        rows = self._page.rows(Place(block.index, self._begun_at.part, self._begun_at.line), self.size.height)
+        rows = self._layout.rows(
+            LinePosition(block.index, self._start_position.part, self._start_position.line), self.size.height
+        )
         return rows[-1].block.index if rows else len(self.blocks) - 1
 
     @property
-    def _has_marks(self) -> bool:
-        return super()._has_marks or self._search is not None
+    def _has_highlights(self) -> bool:
+        return super()._has_highlights or self._search is not None
 
-    def _marks(self, row: Row) -> list[Marks]:
-        found = self._search.marks(row) if self._search is not None else []
-        return [*found, *super()._marks(row)]
+    def _highlights(self, row: ScreenRow) -> list[Highlight]:
+        found = self._search.highlights(row) if self._search is not None else []
+        return [*found, *super()._highlights(row)]
 
-    def _bring(self, place: Place, above: int | None = None) -> None:
+    def _scroll_to_line(self, place: LinePosition, above: int | None = None) -> None:
         """Scroll to a line unless it is visible, with `above` lines above it."""
         visible = [row.key for row in self._rows]
         if visible and visible[0] <= row_key(self.blocks[place.block], place.part, place.line) <= visible[-1]:
             return
         self._following = False
-        self._top = self._page.above(place, self.size.height // 3 if above is None else above)
+        self._top = self._layout.above(place, self.size.height // 3 if above is None else above)
         self._schedule()

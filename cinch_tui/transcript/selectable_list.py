@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from textual.geometry import Offset
 from textual.selection import Selection
 
-from cinch_tui.transcript.copying import place_of_key, selected_text
-from cinch_tui.transcript.layout import Row, row_key
+from cinch_tui.transcript.layout import ScreenRow, row_key
 from cinch_tui.transcript.searchable_list import SearchableList
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.block import Block
-    from cinch_tui.transcript.layout import Place
+    from cinch_tui.transcript.block import TranscriptBlock
+    from cinch_tui.transcript.layout import LinePosition
 
 
 class SelectableList(SearchableList):
@@ -28,19 +27,19 @@ class SelectableList(SearchableList):
     def is_marking(self) -> bool:
         return self._anchor is not None
 
-    def begin_marking(self, block: Block, key: int | None = None) -> None:
+    def begin_marking(self, block: TranscriptBlock, key: int | None = None) -> None:
         """Start selecting at a line of a block: the line with `key` if visible, else its first visible or first line.
 
         Scroll keys extend the selection from then on.
         """
-        page = self._page
+        page = self._layout
         first = page.place_of(block)
         seen = [row.key for row in self._rows if row.block is block]
         begins = row_key(block, first.part, first.line)
         if seen:
             begins = key if key in seen else max(begins, seen[0])
         self._anchor = self._head = begins
-        self._mark(place_of_key(page, begins))
+        self._mark(page.place_of_key(begins))
 
     def end_marking(self) -> None:
         """Clear the selection, made by key or mouse."""
@@ -51,7 +50,7 @@ class SelectableList(SearchableList):
     def marked_text(self) -> str:
         """Return the original text of the selection, made by key or mouse."""
         selection = self.text_selection
-        return selected_text(self._page, selection) if selection is not None else ""
+        return self._layout.selected_text(selection) if selection is not None else ""
 
     def selection_updated(self, selection: Selection | None) -> None:
         if selection is None:
@@ -59,20 +58,20 @@ class SelectableList(SearchableList):
         super().selection_updated(selection)
 
     def action_scroll_up(self) -> None:
-        self._carry(-1) if self.is_marking else super().action_scroll_up()
+        self._extend_selection(-1) if self.is_marking else super().action_scroll_up()
 
     def action_scroll_down(self) -> None:
-        self._carry(1) if self.is_marking else super().action_scroll_down()
+        self._extend_selection(1) if self.is_marking else super().action_scroll_down()
 
     def action_page_up(self) -> None:
-        self._carry(1 - self.size.height) if self.is_marking else super().action_page_up()
+        self._extend_selection(1 - self.size.height) if self.is_marking else super().action_page_up()
 
     def action_page_down(self) -> None:
-        self._carry(self.size.height - 1) if self.is_marking else super().action_page_down()
+        self._extend_selection(self.size.height - 1) if self.is_marking else super().action_page_down()
 
-    def _carry(self, lines: int) -> None:
-        page = self._page
-        place = place_of_key(page, self._head)
+    def _extend_selection(self, lines: int) -> None:
+        page = self._layout
+        place = page.place_of_key(self._head)
         place = page.below(place, lines) if lines > 0 else page.above(place, -lines)
         if place == page.end:
             place = page.above(page.end, 1)
@@ -81,10 +80,10 @@ class SelectableList(SearchableList):
             self._head = rows[0].key
             self._mark(place)
 
-    def _mark(self, place: Place) -> None:
+    def _mark(self, place: LinePosition) -> None:
         assert self._anchor is not None, "marking has begun"
         low, high = sorted((self._anchor, self._head))
-        rows: list[Row] = self._page.rows(place_of_key(self._page, high), 1)
+        rows: list[ScreenRow] = self._layout.rows(self._layout.place_of_key(high), 1)
         end = len(rows[0].line.text) if rows else 0
         self.screen.selections = {self: Selection(Offset(0, low), Offset(end, high))}
-        self._bring(place, above=1 if self._head == low else self.size.height - 2)
+        self._scroll_to_line(place, above=1 if self._head == low else self.size.height - 2)

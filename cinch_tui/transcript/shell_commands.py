@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cinch_tui.shell_line import ShellLine, UserShell, output_text
-from cinch_tui.transcript.shell_report import LABEL, PRIVATE_LABEL
+from cinch_tui.shell_line import ShellLine, UserShell, output_text, strip_report_head
 from cinch_tui.transcript.tool_block import ToolBlock
-from harness.messages import new_id
+from harness.messages import UserMessage, new_id
 from harness.views import View
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.view import Transcript
     from harness.agent.agent import Agent
+
+LABEL = "You ran"
+PRIVATE_LABEL = "You ran (not shared with the model)"
+
+
+def report_block(message: UserMessage) -> ToolBlock:
+    text = strip_report_head(message.text)
+    block = ToolBlock(message.id, LABEL, text.partition("\n")[0])
+    block.text = text
+    block.status = "done"
+    return block
 
 
 class Shell:

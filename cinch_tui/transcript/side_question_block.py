@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.style import Style
-
 from cinch_tui.rendering.safe_text import expand_tabs
-from cinch_tui.transcript.block import Block, Part, guess_height
-from cinch_tui.transcript.lines import Line, indented, plain_line, wrap_runs
+from cinch_tui.transcript.block import BlockPart, FunctionPart, TranscriptBlock, guess_height
+from cinch_tui.transcript.lines import StyledLine, indented, plain_line, wrap_runs
 from cinch_tui.transcript.markdown_splitter import Splitter
 from harness.terminal_text import escape_controls
 
@@ -18,8 +16,8 @@ if TYPE_CHECKING:
 HEADING = "Aside · not part of the conversation"
 
 
-class SideQuestionBlock(Block):
-    """Behind a bar of its own, under a word on what it is; the answer is Markdown that may still grow."""
+class SideQuestionBlock(TranscriptBlock):
+    """A question and its Markdown answer, which is streamed, behind a bar and below a heading."""
 
     def __init__(self, question: str) -> None:
         super().__init__()
@@ -40,51 +38,35 @@ class SideQuestionBlock(Block):
         self.answer += escape_controls(fragment)
 
     def finish(self, ending: str = "") -> None:
-        """There will be no more; `ending` says why that is worth a word."""
+        """Mark the answer as complete; `ending` is an optional warning below it."""
         self.finished = True
         self.ending = escape_controls(ending)
 
-    def make_parts(self) -> list[Part]:
-        return [_AsidePart(self)]
+    def make_parts(self) -> list[BlockPart]:
+        return [
+            FunctionPart(
+                self._draw, lambda width: 1 + guess_height(self.source, max(1, width - 2)), lambda: self.source
+            )
+        ]
 
-
-class _AsidePart(Part):
-    __slots__ = ("_block",)
-
-    def __init__(self, block: SideQuestionBlock) -> None:
-        super().__init__()
-        self._block = block
-
-    @property
-    def text(self) -> str:
-        return self._block.source
-
-    def draw(self, look: BlockStyles, width: int) -> list[Line]:
-        block, dim = self._block, look.on_base("muted")
+    def _draw(self, styles: BlockStyles, width: int) -> list[StyledLine]:
         inner = max(1, width - 2)
-        asked = wrap_runs([(expand_tabs(block.question), look.on_base("strong"))], inner)
-        lines = [*_heading(dim, inner), *asked, *_answer_lines(block.answer, look, inner)]
-        if block.ending:
-            lines += wrap_runs([(block.ending, look.on_base("warning"))], inner)
-        bar = ("┊ ", look.on_base("running"))
+        question = wrap_runs([(expand_tabs(self.question), styles.on_base("strong"))], inner)
+        heading = plain_line(HEADING[:inner], styles.on_base("muted"))
+        lines = [heading, *question, *_answer_lines(self.answer, styles, inner)]
+        if self.ending:
+            lines += wrap_runs([(self.ending, styles.on_base("warning"))], inner)
+        bar = ("┊ ", styles.on_base("running"))
         return indented(lines, bar, bar)
 
-    def guess(self, width: int) -> int:
-        return 1 + guess_height(self._block.source, max(1, width - 2))
 
-
-def _heading(style: Style, width: int) -> list[Line]:
-    # Not part of the conversation.
-    return [plain_line(HEADING[:width], style)]
-
-
-def _answer_lines(answer: str, look: BlockStyles, width: int) -> list[Line]:
-    # Late: Markdown is not needed before there is some to see.
-    from cinch_tui.transcript.markdown import Page, piece_lines
+def _answer_lines(answer: str, styles: BlockStyles, width: int) -> list[StyledLine]:
+    # Late import: not needed before the first answer.
+    from cinch_tui.transcript.markdown import DrawContext, piece_lines
 
     splitter = Splitter()
     splitter.feed(answer)
-    lines: list[Line] = []
+    lines: list[StyledLine] = []
     for piece in splitter.finish():
-        lines += piece_lines(piece, splitter.references, Page(look, width))
+        lines += piece_lines(piece, splitter.references, DrawContext(styles, width))
     return lines

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from rich.style import Style
 
-from cinch_tui.transcript.block import Block, Part
-from cinch_tui.transcript.lines import Line, indented, plain_line, wrap_runs
+from cinch_tui.transcript.block import BlockPart, FunctionPart, TranscriptBlock
+from cinch_tui.transcript.lines import StyledLine, indented, plain_line, wrap_runs
 from harness.context.citations import sources_text
 from harness.terminal_text import escape_controls
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FEW = 5
 
 
-class SourcesBlock(Block):
+class SourcesBlock(TranscriptBlock):
     """Numbered links; a long list is folded to its first entries."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
@@ -38,56 +38,33 @@ class SourcesBlock(Block):
         return len(self.sources) > FEW
 
     @property
-    def folded(self) -> bool:
-        return self._folded
-
-    @folded.setter
-    def folded(self, folded: bool) -> None:
-        self._folded = folded
-
-    @property
     def shown(self) -> Sequence[Source]:
         return self.sources[:FEW] if self._folded else self.sources
 
     def guess(self, width: int) -> int:
-        return self.heights.total if self._opened_for == width else self.gap + 1 + len(self.shown)
+        return self.heights.total if self._open_width == width else self.gap + 1 + len(self.shown)
 
-    def make_parts(self) -> list[Part]:
-        return [_SourcesPart(self)]
+    def make_parts(self) -> list[BlockPart]:
+        # One part, so that a click on any line without a link toggles the list.
+        return [
+            FunctionPart(self._draw, lambda _: 1 + len(self.shown), lambda: escape_controls(sources_text(self.shown)))
+        ]
 
-
-class _SourcesPart(Part):
-    """The list as one part, so that a click on any line without a link toggles it."""
-
-    __slots__ = ("_block",)
-
-    def __init__(self, block: SourcesBlock) -> None:
-        super().__init__()
-        self._block = block
-
-    @property
-    def text(self) -> str:
-        return escape_controls(sources_text(self._block.shown))
-
-    def draw(self, look: BlockStyles, width: int) -> list[Line]:
-        block = self._block
-        dim = look.on_base("muted")
-        cursor = look["cursor"] if block.selected else Style.null()
-        mark = ("▸ " if block.folded else "▾ ") if block.foldable else ""
-        digits = len(str(max((each.number for each in block.shown), default=0)))
+    def _draw(self, styles: BlockStyles, width: int) -> list[StyledLine]:
+        dim = styles.on_base("muted")
+        cursor = styles["cursor"] if self.selected else Style.null()
+        mark = ("▸ " if self.folded else "▾ ") if self.foldable else ""
+        digits = len(str(max((each.number for each in self.shown), default=0)))
         lines = [plain_line(f"{mark}Sources", dim + cursor)]
-        for source in block.shown:
-            lines.extend(_source_lines(source, digits, look, width))
-        if rest := len(block.sources) - len(block.shown):
+        for source in self.shown:
+            lines.extend(_source_lines(source, digits, styles, width))
+        if rest := len(self.sources) - len(self.shown):
             lines.append(plain_line(f"  … {rest} more", dim))
         return lines
 
-    def guess(self, width: int) -> int:
-        return 1 + len(self._block.shown)
 
-
-def _source_lines(source: Source, digits: int, look: BlockStyles, width: int) -> list[Line]:
-    dim = look.on_base("muted")
+def _source_lines(source: Source, digits: int, styles: BlockStyles, width: int) -> list[StyledLine]:
+    dim = styles.on_base("muted")
     label, host = escape_controls(source.label), escape_controls(source.host)
     linked = dim + Style(underline=True, link=source.link) if source.link else dim
     where = f" – {host}" if host and host not in label else ""

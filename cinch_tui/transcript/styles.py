@@ -52,26 +52,26 @@ def component_class(name: StyleName) -> str:
     return f"transcript--{name}"
 
 
-ImageWay: TypeAlias = Literal["off", "blocks", "kitty"]
+ImageMode: TypeAlias = Literal["off", "blocks", "kitty"]
 
 
-class Ways(Struct, frozen=True):
+class DisplayOptions(Struct, frozen=True):
     """Display options."""
 
     stamps: bool = False
     """Show time stamps."""
     root: str = ""
     """Base directory of file links; empty: none."""
-    images: ImageWay = "off"
+    images: ImageMode = "off"
 
 
 class BlockStyles(Struct, frozen=True):
     """Styles of a theme, and display options. Lines drawn with other ones are outdated."""
 
     base: Style
-    styles: Mapping[StyleName, Style]
+    named: Mapping[StyleName, Style]
     diff: DiffStyles
-    ways: Ways = Ways()
+    options: DisplayOptions = DisplayOptions()
 
     @property
     def code(self) -> CodeStyles:
@@ -79,7 +79,7 @@ class BlockStyles(Struct, frozen=True):
 
     def __getitem__(self, name: StyleName) -> Style:
         """Return the style alone, to be combined with another."""
-        return self.styles.get(name, Style.null())
+        return self.named.get(name, Style.null())
 
     def on_base(self, name: StyleName) -> Style:
         return self.base + self[name]
@@ -90,7 +90,7 @@ class BlockStyles(Struct, frozen=True):
         return cls(Style.null(), {}, DiffStyles())
 
 
-def block_styles(widget: Widget, ways: Ways) -> BlockStyles:
+def block_styles(widget: Widget, ways: DisplayOptions) -> BlockStyles:
     """Return the styles of a widget with the component classes of blocks and diffs."""
     styles: dict[StyleName, Style] = {name: component_style(widget, component_class(name)) for name in STYLE_NAMES}
     return BlockStyles(widget.rich_style, styles, diff_styles(widget), ways)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from rich.segment import Segment
 
-from cinch_tui.transcript.lines import BLANK, Line, Run, wrap_runs
+from cinch_tui.transcript.lines import BLANK, Run, StyledLine, wrap_runs
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -19,13 +19,6 @@ BETWEEN = " │ "
 NARROWEST = 4
 
 
-class Page(Protocol):
-    @property
-    def look(self) -> BlockStyles: ...
-    @property
-    def width(self) -> int: ...
-
-
 class _Frame(Struct, frozen=True):
     widths: Sequence[int]
     alignments: Sequence[str]
@@ -33,31 +26,33 @@ class _Frame(Struct, frozen=True):
     base: Style
 
 
-def table_lines(rows: Sequence[Sequence[list[Run]]], alignments: Sequence[str], page: Page) -> list[Line]:
+def table_lines(
+    rows: Sequence[Sequence[list[Run]]], alignments: Sequence[str], styles: BlockStyles, width: int
+) -> list[StyledLine]:
     """Return the rows, the first one as header, in columns that share the width."""
     if not rows or not rows[0]:
         return []
-    header = page.look["table-header"]
+    header = styles["table-header"]
     styled = [[[(text, style + header) for text, style in cell] for cell in rows[0]], *rows[1:]]
-    if page.width < len(rows[0]) * (NARROWEST + len(BETWEEN)) - len(BETWEEN):
-        return _records(styled, page)
-    widths = _column_widths(styled, page.width)
-    rule = page.look.on_base("rule")
-    frame = _Frame(widths, alignments, rule, page.look.base)
+    if width < len(rows[0]) * (NARROWEST + len(BETWEEN)) - len(BETWEEN):
+        return _records(styled, styles, width)
+    widths = _column_widths(styled, width)
+    rule = styles.on_base("rule")
+    frame = _Frame(widths, alignments, rule, styles.base)
     drawn = [_row_lines(row, frame) for row in styled]
-    under = Line((Segment("─┼─".join("─" * width for width in widths), rule),))
+    under = StyledLine((Segment("─┼─".join("─" * width for width in widths), rule),))
     return [*drawn[0], under, *(line for lines in drawn[1:] for line in lines)]
 
 
-def _records(rows: Sequence[Sequence[list[Run]]], page: Page) -> list[Line]:
+def _records(rows: Sequence[Sequence[list[Run]]], styles: BlockStyles, width: int) -> list[StyledLine]:
     """Draw a table with too many columns row by row, each value after its column name."""
-    between = (": ", page.look.base)
-    rule = Line((Segment("─" * page.width, page.look.on_base("rule")),))
-    lines: list[Line] = []
+    between = (": ", styles.base)
+    rule = StyledLine((Segment("─" * width, styles.on_base("rule")),))
+    lines: list[StyledLine] = []
     for row in rows[1:] or rows:
         lines.append(rule)
         for name, value in zip(rows[0], row, strict=True):
-            lines.extend(wrap_runs([*name, between, *value], page.width))
+            lines.extend(wrap_runs([*name, between, *value], width))
     return [*lines, rule]
 
 
@@ -81,9 +76,9 @@ def _column_widths(rows: Sequence[Sequence[list[Run]]], width: int) -> list[int]
     return natural
 
 
-def _row_lines(row: Sequence[list[Run]], frame: _Frame) -> list[Line]:
+def _row_lines(row: Sequence[list[Run]], frame: _Frame) -> list[StyledLine]:
     cells = [wrap_runs(cell, width) for cell, width in zip(row, frame.widths, strict=True)]
-    lines: list[Line] = []
+    lines: list[StyledLine] = []
     for index in range(max(len(cell) for cell in cells)):
         segments: list[Segment] = []
         for column, (cell, width) in enumerate(zip(cells, frame.widths, strict=True)):
@@ -95,7 +90,7 @@ def _row_lines(row: Sequence[list[Run]], frame: _Frame) -> list[Line]:
                 # No trailing blanks in copied lines.
                 right = ""
             segments.extend((Segment(left, frame.base), *line.segments, Segment(right, frame.base)))
-        lines.append(Line(tuple(segment for segment in segments if segment.text)))
+        lines.append(StyledLine(tuple(segment for segment in segments if segment.text)))
     return lines
 
 

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
-
-from msgspec import Struct
+from typing import Literal, TypeAlias
 
 from harness.views import TerminalView, View
 
-if TYPE_CHECKING:
-    from cinch_tui.transcript.image import Picture
+ToolStatus: TypeAlias = Literal["waiting", "running", "done", "failed", "denied"]
 
 FRESH_LINES = 8
 """Lines of output that the most recent call shows while it is unfolded by default."""
 
-ToolStatus: TypeAlias = Literal["waiting", "running", "done", "failed", "denied"]
 
-
-class ToolCallState(Struct):
+class ToolCallState:
     """A tool call, its progress and its result."""
 
-    label: str
-    """Display name of the tool."""
-    summary: str
-    """Arguments in one line."""
-    status: ToolStatus = "waiting"
-    view: View | None = None
-    """View of the result; partial while the call runs."""
-    text: str = ""
-    """Text of the result, shown when there is no view and for errors."""
-    duration: float | None = None
-    """Seconds; None until the call has finished."""
-    pictures: tuple[Picture, ...] = ()
-    is_markdown: bool = False
-    """True if the text of the view is Markdown to render, not the source of a file."""
+    def __init__(self, label: str, summary: str) -> None:
+        self.label = label
+        """Display name of the tool."""
+        self.summary = summary
+        """Arguments in one line."""
+        self.status: ToolStatus = "waiting"
+        self.view: View | None = None
+        """View of the result; partial while the call runs."""
+        self.text = ""
+        """Text of the result, shown when there is no view and for errors."""
+        self.duration: float | None = None
+        """Seconds; None until the call has finished."""
+        self.is_markdown = False
+        """True if the text of the view is Markdown to render, not the source of a file."""
 
     @property
     def outcome(self) -> ToolStatus:

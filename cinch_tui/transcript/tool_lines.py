@@ -1,21 +1,24 @@
-"""Drawing of tool calls: the header line and the unfolded body."""
+"""Drawing of tool calls: the header line, the unfolded body, and the same body as text."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 
 from cinch_tui.rendering.diff import diff_lines, diff_stat
+from cinch_tui.rendering.diff_rows import Sides, diff_rows
 from cinch_tui.rendering.safe_text import expand_tabs, one_line, plain_output
-from cinch_tui.transcript.code import code_runs, text_runs
 from cinch_tui.transcript.image_block import frame
-from cinch_tui.transcript.lines import Line, Run, chop_runs, indented, plain_line, wrap_runs
+from cinch_tui.transcript.lines import Run, StyledLine, chop_runs, indented, plain_line, text_runs, wrap_runs
 from cinch_tui.transcript.links import linked
+from cinch_tui.transcript.markdown import code_runs
 from cinch_tui.transcript.replies import ReplyBlock, reply_lines
+from cinch_tui.transcript.tool_call_state import FRESH_LINES
 from harness.terminal_text import escape_controls
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
 
@@ -30,35 +33,37 @@ FIRST_LINE = 60
 """Maximum cells of the first output line in a folded call."""
 LEAST_FIRST_LINE = 8
 LONGEST_LOOKED_AT = 2_000
+WIDEST = 400
+"""Longer than a line on the widest screen."""
 GLYPHS: dict[ToolStatus, str] = {"waiting": "○", "running": "◐", "done": "✓", "failed": "✗", "denied": "⊘"}
 # Marks a search result as `path:line:`; other listings contain names.
 _PLACE = re.compile(r":\d+:")
 TODO_MARKS = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]"}
 
 
-def header_line(call: ToolCallState, look: BlockStyles, width: int, *, folded: bool, selected: bool) -> Line:
+def header_line(call: ToolCallState, styles: BlockStyles, width: int, *, folded: bool, selected: bool) -> StyledLine:
     """Return the one-line summary: state, tool, arguments, outcome."""
-    state = look.on_base(call.outcome)
+    state = styles.on_base(call.outcome)
     mark = f"{'▸' if folded else '▾'} {GLYPHS[call.outcome]} "
-    label = fitted(one_line(call.label), width - cell_len(mark))
+    label = truncated(one_line(call.label), width - cell_len(mark))
     room = width - cell_len(mark + label)
     summary = one_line(call.summary)
     # Arguments and outcome share the width if both do not fit.
     limit = max(0, room // 2, room - cell_len(summary) - 1)
     result = _result(first_line(call) if folded else "", metric(call, folded=folded), limit - 2)
-    summary = fitted(summary, room - (cell_len(result) + 2 if result else 0) - 1)
+    summary = truncated(summary, room - (cell_len(result) + 2 if result else 0) - 1)
     runs: list[Run] = [
         (mark, state),
-        (label, look.on_base("label")),
-        (f" {summary}" if summary else "", look.base),
-        (f"  {result}" if result else "", look.on_base("metric")),
+        (label, styles.on_base("label")),
+        (f" {summary}" if summary else "", styles.base),
+        (f"  {result}" if result else "", styles.on_base("metric")),
     ]
-    cursor = look["cursor"] if selected else Style.null()
+    cursor = styles["cursor"] if selected else Style.null()
     segments = tuple(Segment(text, style + cursor) for text, style in runs if text)
-    return Line(segments, gutter=2, fill=look.base + cursor)
+    return StyledLine(segments, gutter=2, fill=styles.base + cursor)
 
 
-def fitted(text: str, cells: int) -> str:
+def truncated(text: str, cells: int) -> str:
     """Truncate `text` to `cells`, with an ellipsis."""
     if cell_len(text) <= cells:
         return text
@@ -69,8 +74,10 @@ def _result(first: str, counts: str, cells: int) -> str:
     """Join the first line of output and the metric; the line is truncated first, or omitted if little of it fits."""
     spare = cells - cell_len(f" · {counts}")
     if not first or counts.startswith(first) or spare < min(LEAST_FIRST_LINE, cell_len(first)):
-        return fitted(counts, cells)
-    return f"{fitted(first, min(spare, FIRST_LINE))} · {counts}" if counts else fitted(first, min(cells, FIRST_LINE))
+        return truncated(counts, cells)
+    return (
+        f"{truncated(first, min(spare, FIRST_LINE))} · {counts}" if counts else truncated(first, min(cells, FIRST_LINE))
+    )
 
 
 def first_line(call: ToolCallState) -> str:
@@ -152,99 +159,99 @@ def count_lines(text: str) -> str:
     return f"{lines:,} {'line' if lines == 1 else 'lines'}" if lines else ""
 
 
-def body_lines(call: ToolCallState, look: BlockStyles, width: int) -> list[Line]:
-    """Return the indented body of a call."""
-    inner = max(8, width - 4)
-    if call.is_markdown and isinstance(call.view, TextView):
-        lines = reply_lines(ReplyBlock(call.view.text), look, inner)
+def body_lines(call: ToolCallState, styles: BlockStyles, width: int, *, is_brief: bool = False) -> list[StyledLine]:
+    """Return the indented body of a call.
+
+    `is_brief` shows only the end of its output, or the start of a listing; changes stay complete.
+    """
+    view, text, inner = call.view, call.text, max(8, width - 4)
+    if is_brief:
+        view, text = view and _brief_view(view), _ending(text)
+    if call.is_markdown and isinstance(view, TextView):
+        lines = reply_lines(ReplyBlock(view.text), styles, inner)
     else:
-        lines = _view_lines(call.view, look, inner) if call.view is not None else []
-    if not lines and call.text.strip():
+        lines = _view_lines(view, styles, inner) if view is not None else []
+    if not lines and text.strip():
         is_prose = call.status in ("failed", "denied")
-        lines = _prose_lines(call.text, look, inner) if is_prose else _text_lines(call.text, "", look, inner)
-    if (
-        call.status == "failed"
-        and call.view is not None
-        and call.text.strip()
-        and not isinstance(call.view, TerminalView)
-    ):
-        lines = [*lines, *wrap_runs([(plain_output(call.text.strip()), look.on_base("failed"))], inner)]
-    edge = ("    ", look.base)
-    return indented(lines or [plain_line(fitted("(no output)", inner), look.on_base("muted"))], edge, edge)
+        lines = _prose_lines(text, styles, inner) if is_prose else _text_lines(text, "", styles, inner)
+    if view is not None and text.strip() and _has_error_text(call):
+        lines = [*lines, *wrap_runs([(plain_output(text.strip()), styles.on_base("failed"))], inner)]
+    edge = ("    ", styles.base)
+    return indented(lines or [plain_line(truncated("(no output)", inner), styles.on_base("muted"))], edge, edge)
 
 
-def _view_lines(view: View, look: BlockStyles, width: int) -> list[Line]:
+def _view_lines(view: View, styles: BlockStyles, width: int) -> list[StyledLine]:
     match view:
         case DiffView():
-            return _diff_lines(view, look, width)
+            return _diff_lines(view, styles, width)
         case TerminalView():
-            return _terminal_lines(view, look, width)
+            return _terminal_lines(view, styles, width)
         case ListingView():
-            return _listing_lines(view, look, width)
+            return _listing_lines(view, styles, width)
         case TodoView():
-            return _todo_lines(view, look, width)
+            return _todo_lines(view, styles, width)
         case ImageView():
             size = f" · {view.width}×{view.height}" if view.width else ""
-            return frame((view.path, f"{view.media_type}{size}"), look, width)
+            return frame((view.path, f"{view.media_type}{size}"), styles, width)
         case TextView(text, language):
-            return _text_lines(text, language, look, width)
+            return _text_lines(text, language, styles, width)
 
 
-def _text_lines(text: str, language: str, look: BlockStyles, width: int) -> list[Line]:
+def _text_lines(text: str, language: str, styles: BlockStyles, width: int) -> list[StyledLine]:
     rows, more = first_lines(plain_output(text).strip("\n"))
     if not language:
-        return [*chop_runs(_output(rows, look), width), *_more(more, look, width)]
-    fill = look.on_base("code-block")
-    lines = chop_runs(code_runs(rows, language, look), width)
-    return [*(Line(line.segments, line.gutter, line.end, fill) for line in lines), *_more(more, look, width)]
+        return [*chop_runs(_output(rows, styles), width), *_more(more, styles, width)]
+    fill = styles.on_base("code-block")
+    lines = chop_runs(code_runs(rows, language, styles), width)
+    return [*(StyledLine(line.segments, line.gutter, line.end, fill) for line in lines), *_more(more, styles, width)]
 
 
-def _prose_lines(text: str, look: BlockStyles, width: int) -> list[Line]:
+def _prose_lines(text: str, styles: BlockStyles, width: int) -> list[StyledLine]:
     """Word-wrap an error message."""
     rows, more = first_lines(plain_output(text).strip("\n"))
-    return [*wrap_runs(_output(rows, look), width), *_more(more, look, width)]
+    return [*wrap_runs(_output(rows, styles), width), *_more(more, styles, width)]
 
 
-def _terminal_lines(view: TerminalView, look: BlockStyles, width: int) -> list[Line]:
-    command = wrap_runs([(f"$ {expand_tabs(escape_controls(view.command))}", look.on_base("command"))], width)
+def _terminal_lines(view: TerminalView, styles: BlockStyles, width: int) -> list[StyledLine]:
+    command = wrap_runs([(f"$ {expand_tabs(escape_controls(view.command))}", styles.on_base("command"))], width)
     rows = plain_output(view.output).rstrip().split("\n") if view.output.strip() else []
     hidden = max(0, len(rows) - LONGEST)
     output = "\n".join(map(expand_tabs, rows[hidden:]))
     lines = [
         *command,
-        *_more(hidden, look, width),
-        *(chop_runs(_output(output, look), width) if rows else []),
+        *_more(hidden, styles, width),
+        *(chop_runs(_output(output, styles), width) if rows else []),
     ]
     ending = view.note or (f"exit {view.exit_code}" if view.exit_code else "")
     if ending:
-        lines.append(plain_line(fitted(ending, width), look.on_base("failed")))
+        lines.append(plain_line(truncated(ending, width), styles.on_base("failed")))
     return lines
 
 
-def _output(text: str, look: BlockStyles) -> list[Run]:
+def _output(text: str, styles: BlockStyles) -> list[Run]:
     # Output often consists of links; underlining all of them would be noise.
-    return linked([(text, look.on_base("muted"))], look.ways.root, Style.null())
+    return linked([(text, styles.on_base("muted"))], styles.options.root, Style.null())
 
 
-def _listing_lines(view: ListingView, look: BlockStyles, width: int) -> list[Line]:
+def _listing_lines(view: ListingView, styles: BlockStyles, width: int) -> list[StyledLine]:
     shown = view.entries[:LONGEST]
     text = "\n".join(expand_tabs(escape_controls(entry).replace("\n", "␊")) for entry in shown)
-    lines = chop_runs(linked([(text, look.base)], look.ways.root, Style.null()), width)
-    return [*(lines if shown else []), *_more(max(view.total, len(view.entries)) - len(shown), look, width)]
+    lines = chop_runs(linked([(text, styles.base)], styles.options.root, Style.null()), width)
+    return [*(lines if shown else []), *_more(max(view.total, len(view.entries)) - len(shown), styles, width)]
 
 
-def _todo_lines(view: TodoView, look: BlockStyles, width: int) -> list[Line]:
-    lines: list[Line] = []
+def _todo_lines(view: TodoView, styles: BlockStyles, width: int) -> list[StyledLine]:
+    lines: list[StyledLine] = []
     for item in view.items:
-        style = look.base if item.status == "in_progress" else look.on_base("muted")
+        style = styles.base if item.status == "in_progress" else styles.on_base("muted")
         text = wrap_runs([(one_line(item.content), style)], width - 4)
         lines.extend(indented(text, (f"{TODO_MARKS[item.status]} ", style), ("    ", style)))
     return lines
 
 
-def _diff_lines(view: DiffView, look: BlockStyles, width: int) -> list[Line]:
-    texts = diff_lines(view, width, look.diff, limit=LONGEST_DIFF)
-    return [Line(tuple(Segment(*run) for run in text_runs(text, look.base))) for text in texts]
+def _diff_lines(view: DiffView, styles: BlockStyles, width: int) -> list[StyledLine]:
+    texts = diff_lines(view, width, styles.diff, limit=LONGEST_DIFF)
+    return [StyledLine(tuple(Segment(*run) for run in text_runs(text, styles.base))) for text in texts]
 
 
 def first_lines(text: str) -> tuple[str, int]:
@@ -252,9 +259,62 @@ def first_lines(text: str) -> tuple[str, int]:
     return "\n".join(rows[:LONGEST]), max(0, len(rows) - LONGEST)
 
 
-def _more(count: int, look: BlockStyles, width: int) -> list[Line]:
+def _more(count: int, styles: BlockStyles, width: int) -> list[StyledLine]:
     return (
-        [plain_line(fitted(f"… {count:,} more {'line' if count == 1 else 'lines'}", width), look.on_base("muted"))]
+        [plain_line(truncated(f"… {count:,} more {'line' if count == 1 else 'lines'}", width), styles.on_base("muted"))]
         if count > 0
         else []
     )
+
+
+def _has_error_text(call: ToolCallState) -> bool:
+    """Return True if the text of the call is an error shown below its view; the view of a command contains it."""
+    return call.status == "failed" and not isinstance(call.view, TerminalView)
+
+
+def body_text(call: ToolCallState) -> str:
+    """Return the text of a call's body, truncated as on the screen."""
+    text = _view_text(call.view) if call.view is not None else ""
+    result = call.text.strip()
+    if not text:
+        return _first(result)
+    return f"{text}\n{plain_output(result)}" if _has_error_text(call) else text
+
+
+def _brief_view(view: View) -> View:
+    match view:
+        case TextView(text):
+            return replace(view, text=_ending(text))
+        case TerminalView(output=output):
+            return replace(view, output=_ending(output))
+        case ListingView(entries=entries):
+            return replace(view, entries=entries[:FRESH_LINES])
+        case _:
+            return view
+
+
+def _ending(text: str) -> str:
+    # Only the end of large output is processed, since it is redrawn many times a second.
+    rows = text[-WIDEST * FRESH_LINES :].rstrip("\n").rsplit("\n", FRESH_LINES)
+    return "\n".join(rows[-FRESH_LINES:])
+
+
+def _view_text(view: View) -> str:
+    match view:
+        case TextView(text):
+            return _first(text)
+        case TerminalView(command, output, _, note):
+            rows = plain_output(output).rstrip().rsplit("\n", LONGEST)
+            return "\n".join((f"$ {command}", *rows[-LONGEST:], *filter(None, (note,))))
+        case DiffView():
+            return "\n".join(row.text for row in diff_rows(Sides.of(view))[:LONGEST])
+        case ListingView(_, entries):
+            return "\n".join(entries[:LONGEST])
+        case TodoView(items):
+            return "\n".join(item.content for item in items)
+        case ImageView(path):
+            return path
+
+
+def _first(text: str) -> str:
+    return first_lines(plain_output(text).strip("\n"))[0]

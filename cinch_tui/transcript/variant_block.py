@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from rich.style import Style
 
 from cinch_tui.rendering.safe_text import one_line
-from cinch_tui.transcript.block import Part
-from cinch_tui.transcript.lines import Line, indented, wrap_runs
+from cinch_tui.transcript.block import BlockPart, FunctionPart, TranscriptBlock
+from cinch_tui.transcript.lines import StyledLine, indented, wrap_runs
 from cinch_tui.transcript.replies import PiecePart, ReplyBlock
 from harness.terminal_text import escape_controls
 
@@ -33,32 +33,22 @@ class VariantBlock(ReplyBlock):
         self.name = one_line(escape_controls(name))
         self.state: BranchState = "running"
         self.note = ""
-        self._folded = False
         self._begun_at = 0
         super().__init__()
 
     @property
-    def searched(self) -> str:
+    def search_text(self) -> str:
         return f"{self.name}\n{self.source}"
 
     @property
     def foldable(self) -> bool:
         return self.finished
 
-    @property
-    def folded(self) -> bool:
-        return self._folded
-
-    @folded.setter
-    def folded(self, folded: bool) -> None:
-        self._folded = folded
-        self.redraw()
-
     def label(self, state: BranchState, note: str = "") -> None:
         """Set the state and a note."""
         self.state = state
         self.note = one_line(escape_controls(note))
-        self.redraw()
+        self.invalidate()
 
     def begin_reply(self) -> None:
         """Mark the start of a reply that `drop_reply` can discard."""
@@ -71,54 +61,41 @@ class VariantBlock(ReplyBlock):
         self.append(kept)
 
     def guess(self, width: int) -> int:
-        if self._opened_for == width:
+        if self._open_width == width:
             return self.heights.total
         return self.gap + 1 if self.folded or not self._length else super().guess(width) + 1
 
-    def make_parts(self) -> list[Part]:
-        label: list[Part] = [_Label(self)]
+    def make_parts(self) -> list[BlockPart]:
+        label: list[BlockPart] = [_Label(self._draw_label, text=lambda: self.name)]
         return label if self.folded else [*label, *super().make_parts()]
 
-    def _settled(self, before: list[Part]) -> list[Part]:
+    def _settled(self, before: list[BlockPart]) -> list[BlockPart]:
         return super()._settled(_below_label(before))
 
-    def _unfinished(self, before: list[Part]) -> PiecePart | None:
+    def _unfinished(self, before: list[BlockPart]) -> PiecePart | None:
         return super()._unfinished(_below_label(before))
 
-    def advance(self, look: BlockStyles, width: int) -> bool:
-        if not self.folded:
-            return super().advance(look, width)
-        self.open(look, width)
-        return False
+    def advance(self, styles: BlockStyles, width: int) -> bool:
+        return TranscriptBlock.advance(self, styles, width) if self.finished else super().advance(styles, width)
+
+    def _draw_label(self, styles: BlockStyles, width: int) -> list[StyledLine]:
+        mark, style = _MARKS[self.state]
+        if self.foldable:
+            mark = f"{'▸' if self.folded else '▾'} {mark}"
+        cursor = styles["cursor"] if self.selected else Style.null()
+        note = f"  {self.note}" if self.note else ""
+        runs = [(self.name, styles.on_base("label") + cursor), (note, styles.on_base("metric") + cursor)]
+        first = wrap_runs(runs, max(1, width - len(mark)))[:1]
+        (line,) = indented(first, (mark, styles.on_base(style) + cursor), ("", styles.base))
+        return [StyledLine(line.segments, line.gutter, line.end, styles.base + cursor)]
 
 
-def _below_label(parts: list[Part]) -> list[Part]:
+def _below_label(parts: list[BlockPart]) -> list[BlockPart]:
     """Return the parts without the label."""
     return [part for part in parts if not isinstance(part, _Label)]
 
 
-class _Label(Part):
-    __slots__ = ("_block",)
+class _Label(FunctionPart):
+    """First part of a variant."""
 
-    def __init__(self, block: VariantBlock) -> None:
-        super().__init__()
-        self._block = block
-
-    @property
-    def text(self) -> str:
-        return self._block.name
-
-    def draw(self, look: BlockStyles, width: int) -> list[Line]:
-        block = self._block
-        mark, style = _MARKS[block.state]
-        if block.foldable:
-            mark = f"{'▸' if block.folded else '▾'} {mark}"
-        cursor = look["cursor"] if block.selected else Style.null()
-        note = f"  {block.note}" if block.note else ""
-        runs = [(block.name, look.on_base("label") + cursor), (note, look.on_base("metric") + cursor)]
-        first = wrap_runs(runs, max(1, width - len(mark)))[:1]
-        (line,) = indented(first, (mark, look.on_base(style) + cursor), ("", look.base))
-        return [Line(line.segments, line.gutter, line.end, look.base + cursor)]
-
-    def guess(self, width: int) -> int:
-        return 1
+    __slots__ = ()

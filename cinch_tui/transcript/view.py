@@ -13,11 +13,10 @@ from textual.message import Message
 from cinch_tui.keybindings.keymap import bindings, bindings_for_key
 from cinch_tui.transcript.banner_list import BanneredSheet
 from cinch_tui.transcript.blocks import UserBlock
-from cinch_tui.transcript.copying import code_of
 from cinch_tui.transcript.key_hints import acting_keys
-from cinch_tui.transcript.layout import Row, row_key
+from cinch_tui.transcript.layout import ScreenRow, row_key
 from cinch_tui.transcript.links import Link, links_in
-from cinch_tui.transcript.painting import Marks
+from cinch_tui.transcript.painting import Highlight
 from cinch_tui.transcript.replies import ReplyBlock
 from cinch_tui.transcript.virtual_list import SLICE
 
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from textual.selection import Selection
     from textual.timer import Timer
 
-    from cinch_tui.transcript.block import Block
-    from cinch_tui.transcript.image import Picture
+    from cinch_tui.transcript.block import TranscriptBlock
+    from cinch_tui.transcript.image import TranscriptImage
     from cinch_tui.transcript.tool_block import ToolBlock
 
 # Seconds after which a finished call is folded.
@@ -54,11 +53,11 @@ class Transcript(BanneredSheet, can_focus=True):
 
         links: list[Link]
 
-    @dataclass(eq=False, repr=False)
-    class PictureOpened(Message):
+    @dataclass
+    class ImageOpened(Message):
         """Open an image in a viewer."""
 
-        picture: Picture
+        image: TranscriptImage
 
     @dataclass(eq=False, repr=False)
     class Grabbed(Message):
@@ -84,7 +83,7 @@ class Transcript(BanneredSheet, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
-        self._selected: Block | None = None
+        self._selected: TranscriptBlock | None = None
         self._found: int | None = None
         self._code_taken = 0
         self._keys_hint = ""
@@ -125,14 +124,14 @@ class Transcript(BanneredSheet, can_focus=True):
         self._fresh.sort(key=lambda each: each[0])
         self._await_folding()
 
-    def _is_read(self, block: Block) -> bool:
+    def _is_read(self, block: TranscriptBlock) -> bool:
         """Return True if the user may be reading it: it is selected, or visible while they select, search or scroll."""
         if block is self._selected:
             return True
-        is_busy = self._has_marks or not self._following
+        is_busy = self._has_highlights or not self._following
         return is_busy and any(row.block is block for row in self._rows)
 
-    def drop(self, block: Block) -> None:
+    def drop(self, block: TranscriptBlock) -> None:
         if self._selected is block:
             self._selected = None
             self._show_keys()
@@ -144,23 +143,23 @@ class Transcript(BanneredSheet, can_focus=True):
         self._fresh.clear()
         super().clear()
 
-    def _ground(self, row: Row) -> Style:
-        ground = super()._ground(row)
-        return ground + self._page.look["cursor"] if self._is_chosen(row) else ground
+    def _row_style(self, row: ScreenRow) -> Style:
+        ground = super()._row_style(row)
+        return ground + self._layout.styles["cursor"] if self._is_chosen(row) else ground
 
-    def _is_chosen(self, row: Row) -> bool:
+    def _is_chosen(self, row: ScreenRow) -> bool:
         """Return True if the line shows the selection; foldable blocks show it on their header line."""
         return row.block is self._selected and not row.block.foldable and bool(row.line.text)
 
     @property
-    def _has_marks(self) -> bool:
-        return super()._has_marks or self._selected is not None
+    def _has_highlights(self) -> bool:
+        return super()._has_highlights or self._selected is not None
 
-    def _marks(self, row: Row) -> list[Marks]:
+    def _highlights(self, row: ScreenRow) -> list[Highlight]:
         # A line that is all gutter belongs to an image, which keeps its colors.
         is_marked = self._is_chosen(row) and row.line.gutter < len(row.line.text)
-        chosen = [Marks(0, len(row.line.text), self._page.look["cursor"])] if is_marked else []
-        return [*chosen, *super()._marks(row)]
+        chosen = [Highlight(0, len(row.line.text), self._layout.styles["cursor"])] if is_marked else []
+        return [*chosen, *super()._highlights(row)]
 
     def on_click(self, event: events.Click) -> None:
         # Textual would select the whole transcript on a double click.
@@ -173,7 +172,7 @@ class Transcript(BanneredSheet, can_focus=True):
             return
         if event.style.link:
             self.post_message(self.LinkOpened(event.style.link))
-        elif row.block.foldable and row.part == self._page.place_of(row.block).part:
+        elif row.block.foldable and row.part == self._layout.place_of(row.block).part:
             self._toggle(row.block)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
@@ -185,7 +184,7 @@ class Transcript(BanneredSheet, can_focus=True):
 
     def action_fold(self) -> None:
         """Toggle the selected block, or the last foldable one."""
-        block = self._selected or self._page.beside(len(self.blocks), -1, _is_foldable)
+        block = self._selected or self._layout.neighbor(len(self.blocks), -1, _is_foldable)
         if block is not None and block.foldable:
             self._toggle(block)
             self._reveal(block)
@@ -206,20 +205,20 @@ class Transcript(BanneredSheet, can_focus=True):
     def action_previous_prompt(self) -> None:
         """Scroll to the prompt before the top line."""
         top = self._top
-        within = top.block < len(self.blocks) and top > self._page.place_of(self.blocks[top.block])
-        self._go_to(self._page.beside(top.block + within, -1, _is_prompt))
+        within = top.block < len(self.blocks) and top > self._layout.place_of(self.blocks[top.block])
+        self._go_to(self._layout.neighbor(top.block + within, -1, _is_prompt))
 
     def action_next_prompt(self) -> None:
         """Scroll to the next prompt below the top line; after the last one, to the end."""
-        block = self._page.beside(self._top.block, 1, _is_prompt)
+        block = self._layout.neighbor(self._top.block, 1, _is_prompt)
         self._go_to(block)
-        if block is None or len(self._page.rows(self._top, self.size.height)) < self.size.height:
+        if block is None or len(self._layout.rows(self._top, self.size.height)) < self.size.height:
             self.follow()
 
-    def _go_to(self, block: Block | None) -> None:
+    def _go_to(self, block: TranscriptBlock | None) -> None:
         if block is not None:
             self._following = False
-            self._top = self._page.place_of(block)
+            self._top = self._layout.place_of(block)
             self._schedule()
 
     def action_above(self) -> None:
@@ -228,24 +227,24 @@ class Transcript(BanneredSheet, can_focus=True):
     def action_below(self) -> None:
         self._step(1, _is_shown)
 
-    def _step(self, by: int, wanted: Callable[[Block], bool]) -> None:
+    def _step(self, by: int, wanted: Callable[[TranscriptBlock], bool]) -> None:
         """Select the next matching block; stop at the last one."""
-        block = self._page.beside(self._beginning(by), by, wanted)
+        block = self._layout.neighbor(self._beginning(by), by, wanted)
         if block is not None:
             self._select(block)
 
     def action_unfold(self) -> None:
         """Toggle the block; open an image block."""
         block = self._selected
-        if block is not None and block.pictures and not block.foldable:
+        if block is not None and block.images and not block.foldable:
             self.action_open()
         else:
             self.action_fold()
 
     def action_open(self) -> None:
         """Open the image of the selected block in a viewer."""
-        if self._selected is not None and self._selected.pictures:
-            self.post_message(self.PictureOpened(self._selected.pictures[0]))
+        if self._selected is not None and self._selected.images:
+            self.post_message(self.ImageOpened(self._selected.images[0]))
 
     def action_copy(self) -> None:
         """Copy the selected lines, or the selected block."""
@@ -260,7 +259,7 @@ class Transcript(BanneredSheet, can_focus=True):
     def action_copy_code(self) -> None:
         """Copy the last code block of the selected block or the last reply; repeated: the one before."""
         block = self._selected or self._last_reply()
-        codes = code_of(block) if block is not None else []
+        codes = block.code if block is not None else []
         if codes:
             self._code_taken += 1
             self.post_message(self.Grabbed(codes[-self._code_taken % len(codes)]))
@@ -276,18 +275,18 @@ class Transcript(BanneredSheet, can_focus=True):
         """Offer the links of the selected block or the last reply."""
         block = self._selected or self._last_reply()
         if block is not None:
-            self.post_message(self.LinksWanted(links_in(self._page.lines_of(block))))
+            self.post_message(self.LinksWanted(links_in(self._layout.lines_of(block))))
 
     def action_stamps(self) -> None:
         """Toggle time stamps."""
-        self.ways = replace(self.ways, stamps=not self.ways.stamps)
+        self.options = replace(self.options, stamps=not self.options.stamps)
 
     def action_leave(self) -> None:
         self._select(None)
         self.post_message(self.Left())
 
-    def _last_reply(self) -> Block | None:
-        return self._page.beside(len(self.blocks), -1, lambda block: isinstance(block, ReplyBlock))
+    def _last_reply(self) -> TranscriptBlock | None:
+        return self._layout.neighbor(len(self.blocks), -1, lambda block: isinstance(block, ReplyBlock))
 
     def on_key(self, event: events.Key) -> None:
         if self.is_marking and "leave" in self._actions_of(event.key):
@@ -350,44 +349,44 @@ class Transcript(BanneredSheet, can_focus=True):
             self._choose(found.block)
             self._found = row_key(found.block, place.part, place.line) if place is not None else None
 
-    def _select(self, block: Block | None) -> None:
+    def _select(self, block: TranscriptBlock | None) -> None:
         self._choose(block)
         if block is not None:
             self._reveal(block)
 
-    def _choose(self, block: Block | None) -> None:
+    def _choose(self, block: TranscriptBlock | None) -> None:
         self._code_taken = 0
         self._found = None
         self.refresh()
         for other, selected in ((self._selected, False), (block, True)):
             if other is not None:
                 other.selected = selected
-                self.turned(other)
+                self.fold_changed(other)
         self._selected = block
         self._show_keys()
 
-    def _toggle(self, block: Block) -> None:
+    def _toggle(self, block: TranscriptBlock) -> None:
         block.folded = not block.folded
-        self.turned(block)
+        self.fold_changed(block)
         if not block.folded and self._following:
             # Stop following if the end no longer fits: an unfolded block is read from its top.
             self._absorb(perf_counter() + SLICE)
             height = self.size.height
-            self._following = len(self._page.rows(self._top, height + 1)) <= height
+            self._following = len(self._layout.rows(self._top, height + 1)) <= height
 
-    def _reveal(self, block: Block) -> None:
+    def _reveal(self, block: TranscriptBlock) -> None:
         """Scroll as little as needed to show the start of a block."""
         self._absorb(perf_counter() + SLICE)
-        self._bring(self._page.place_of(block), above=1)
+        self._scroll_to_line(self._layout.place_of(block), above=1)
 
 
-def _is_foldable(block: Block) -> bool:
+def _is_foldable(block: TranscriptBlock) -> bool:
     return block.foldable
 
 
-def _is_prompt(block: Block) -> bool:
+def _is_prompt(block: TranscriptBlock) -> bool:
     return isinstance(block, UserBlock)
 
 
-def _is_shown(block: Block) -> bool:
+def _is_shown(block: TranscriptBlock) -> bool:
     return bool(block.source.strip())

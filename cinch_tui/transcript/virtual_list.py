@@ -17,19 +17,16 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from cinch_tui.rendering.styles import DIFF_CLASSES
-from cinch_tui.transcript.caret import with_caret
-from cinch_tui.transcript.copying import selected_text
-from cinch_tui.transcript.layout import START, Layout, Row
-from cinch_tui.transcript.painting import Marks, changed_regions, painted
-from cinch_tui.transcript.strips import Strips
-from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, Ways, block_styles, component_class
-from cinch_tui.transcript.timestamps import stamped
+from cinch_tui.transcript.layout import START, Layout, ScreenRow
+from cinch_tui.transcript.painting import Highlight, Strips, changed_regions, paint_line
+from cinch_tui.transcript.row_decorations import stamped, with_caret
+from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, DisplayOptions, block_styles, component_class
 
 if TYPE_CHECKING:
     from textual.selection import Selection
     from textual.timer import Timer
 
-    from cinch_tui.transcript.block import Block, Channel
+    from cinch_tui.transcript.block import Channel, TranscriptBlock
 
 FRAME = 1 / 20
 # Maximum time per frame for new text, in seconds, before keys are handled.
@@ -53,15 +50,15 @@ class VirtualList(ScrollView):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
-        self._page = Layout(BlockStyles.bare())
-        self._look_is_stale = True
-        self._ways = Ways()
+        self._layout = Layout(BlockStyles.bare())
+        self._styles_are_stale = True
+        self._options = DisplayOptions()
         self._hidden: frozenset[Channel] = frozenset()
         self._top = START
         self._following = True
-        self._rows: list[Row] = []
+        self._rows: list[ScreenRow] = []
         self._strips = Strips()
-        self._dirty: dict[Block, bool] = {}
+        self._dirty: dict[TranscriptBlock, bool] = {}
         self._due: Timer | None = None
         self._last_frame = 0.0
         self._pause = FRAME
@@ -71,8 +68,8 @@ class VirtualList(ScrollView):
         self._settled.set()
 
     @property
-    def blocks(self) -> Sequence[Block]:
-        return self._page.blocks
+    def blocks(self) -> Sequence[TranscriptBlock]:
+        return self._layout.blocks
 
     @property
     def following(self) -> bool:
@@ -80,13 +77,13 @@ class VirtualList(ScrollView):
         return self._following
 
     @property
-    def ways(self) -> Ways:
-        return self._ways
+    def options(self) -> DisplayOptions:
+        return self._options
 
-    @ways.setter
-    def ways(self, ways: Ways) -> None:
-        self._ways = ways
-        self._look_is_stale = True
+    @options.setter
+    def options(self, ways: DisplayOptions) -> None:
+        self._options = ways
+        self._styles_are_stale = True
         self._schedule()
 
     @property
@@ -97,39 +94,39 @@ class VirtualList(ScrollView):
     @hidden_channels.setter
     def hidden_channels(self, channels: frozenset[Channel]) -> None:
         self._hidden = channels
-        self._page.hide(channels)
+        self._layout.hide(channels)
         if self._top.block < len(self.blocks) and self.blocks[self._top.block].hidden:
             self._top = self._top._replace(part=0, line=0)
         self._schedule()
 
-    def add(self, block: Block) -> None:
+    def add(self, block: TranscriptBlock) -> None:
         """Append a block."""
         self.extend((block,))
 
-    def extend(self, blocks: Iterable[Block]) -> None:
+    def extend(self, blocks: Iterable[TranscriptBlock]) -> None:
         """Append blocks; they are not drawn before they are visible."""
-        before = self._page.heights.total
-        self._page.extend(self._received(blocks))
-        self._count_unseen(self._page.heights.total - before)
+        before = self._layout.heights.total
+        self._layout.extend(self._received(blocks))
+        self._count_unseen(self._layout.heights.total - before)
         self._schedule()
 
-    def prepend(self, blocks: Sequence[Block]) -> None:
+    def prepend(self, blocks: Sequence[TranscriptBlock]) -> None:
         """Insert blocks at the top; the view keeps its position."""
-        self._top = self._page.prepend(list(self._received(blocks)), self._top)
+        self._top = self._layout.prepend(list(self._received(blocks)), self._top)
         self._schedule()
 
-    def changed(self, block: Block) -> None:
+    def changed(self, block: TranscriptBlock) -> None:
         """Redraw a block soon; repeated calls are merged."""
         if not self._dirty.get(block):
             self._dirty[block] = True
             self._schedule()
 
-    def turned(self, block: Block) -> None:
+    def fold_changed(self, block: TranscriptBlock) -> None:
         """Redraw a folded or unfolded block; its lines do not count as new."""
         self._dirty.setdefault(block, False)
         self._schedule()
 
-    def _received(self, blocks: Iterable[Block]) -> Iterable[Block]:
+    def _received(self, blocks: Iterable[TranscriptBlock]) -> Iterable[TranscriptBlock]:
         """Set visibility and time of new blocks; the time defaults to now."""
         for block in blocks:
             block.hidden = block.channel in self._hidden
@@ -137,13 +134,13 @@ class VirtualList(ScrollView):
                 block.time = time()
             yield block
 
-    def drop(self, block: Block) -> None:
+    def drop(self, block: TranscriptBlock) -> None:
         """Remove a block, if present."""
         index = block.index
         if index < 0:
             return
         self._dirty.pop(block, None)
-        self._page.remove(block)
+        self._layout.remove(block)
         if self._top.block > index:
             self._top = self._top._replace(block=self._top.block - 1)
         elif self._top.block == index:
@@ -152,7 +149,7 @@ class VirtualList(ScrollView):
 
     def clear(self) -> None:
         """Remove all blocks."""
-        self._page.clear()
+        self._layout.clear()
         self._dirty.clear()
         self._top, self._following = START, True
         self._report_unseen(0)
@@ -202,8 +199,8 @@ class VirtualList(ScrollView):
             if block.index < 0:
                 del self._dirty[block]
                 continue
-            before = self._page.heights[block.index]
-            more = self._page.advance(block)
+            before = self._layout.heights[block.index]
+            more = self._layout.advance(block)
             if is_new:
                 self._count_unseen(block.heights.total - before)
             if not more:
@@ -215,22 +212,22 @@ class VirtualList(ScrollView):
         """Adapt the layout to the width and theme, keeping the reading position."""
         # The size of a widget includes its scrollbar.
         width = max(NARROWEST, self.scrollable_content_region.width)
-        if not self._look_is_stale and width == self._page.width:
+        if not self._styles_are_stale and width == self._layout.width:
             return
-        look = self._page.look
+        styles = self._layout.styles
         # Style updates also occur on focus and hover, usually without a visible change.
-        if self._look_is_stale and (fresh := block_styles(self, self._ways)) != look:
-            look = fresh
-        self._look_is_stale = False
-        if look is not self._page.look:
+        if self._styles_are_stale and (fresh := block_styles(self, self._options)) != styles:
+            styles = fresh
+        self._styles_are_stale = False
+        if styles is not self._layout.styles:
             self.refresh()
-        elif width == self._page.width:
+        elif width == self._layout.width:
             return
-        offset = self._page.reading_offset(self._top)
-        if width != self._page.width and self.text_selection is not None:
+        offset = self._layout.reading_offset(self._top)
+        if width != self._layout.width and self.text_selection is not None:
             self.screen.clear_selection()
-        self._page.fit(look, width)
-        self._top = self._page.place_with_offset(self._top, offset)
+        self._layout.fit(styles, width)
+        self._top = self._layout.place_with_offset(self._top, offset)
 
     def _arrange(self) -> None:
         """Determine the visible rows and repaint changed ones."""
@@ -239,29 +236,29 @@ class VirtualList(ScrollView):
             return
         self._fit()
         if self._following:
-            self._top, rows = self._page.end_view(self._top, height)
+            self._top, rows = self._layout.end_view(self._top, height)
         else:
-            rows = self._page.rows(self._top, height)
+            rows = self._layout.rows(self._top, height)
             if len(rows) < height and self._top != START:
-                self._top = self._page.above(self._page.end, height)
-                rows = self._page.rows(self._top, height)
+                self._top = self._layout.above(self._layout.end, height)
+                rows = self._layout.rows(self._top, height)
         self._show(rows)
 
-    def _show(self, rows: list[Row]) -> None:
-        rows = with_caret(stamped(rows, self._page), self._page)
+    def _show(self, rows: list[ScreenRow]) -> None:
+        rows = with_caret(stamped(rows, self._layout), self._layout)
         before, self._rows = self._rows, rows
         self._place_scrollbar()
         self._strips.move(before, rows)
-        if regions := changed_regions(before, rows, self.size.width, with_marks=self._has_marks):
+        if regions := changed_regions(before, rows, self.size.width, with_marks=self._has_highlights):
             super().refresh(*regions)
-        below = max(0, self._page.heights.total - round(self.scroll_y) - self.size.height)
+        below = max(0, self._layout.heights.total - round(self.scroll_y) - self.size.height)
         self._report_unseen(0 if self._following else min(self._unseen, below))
 
     def _place_scrollbar(self) -> None:
         """Update Textual's scroll state without a layout or further repaints."""
         width, height = self.size
-        top = self._page.row_of(self._top)
-        total = max(self._page.heights.total, top + height if self._following else 0)
+        top = self._layout.row_of(self._top)
+        total = max(self._layout.heights.total, top + height if self._following else 0)
         # Textual's stubs do not model reactives accessed through the class.
         self.set_reactive(Widget.virtual_size, Size(width, total))  # pyright: ignore[reportArgumentType]
         if round(self.scroll_y) != top:
@@ -287,7 +284,7 @@ class VirtualList(ScrollView):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Render rows without Textual's handling of borders, tint and opacity, which are not used here."""
-        margin = Segment(" " * self.gutter.left, Style(bgcolor=self._page.look.base.bgcolor))
+        margin = Segment(" " * self.gutter.left, Style(bgcolor=self._layout.styles.base.bgcolor))
         filters, background = self.get_line_filters(), self.background_colors[1]
 
         def paint(y: int) -> Strip:
@@ -305,25 +302,25 @@ class VirtualList(ScrollView):
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def render_line(self, y: int) -> Strip:
-        width, style = self.size.width, self._page.look.base
+        width, style = self.size.width, self._layout.styles.base
         if y < len(self._rows):
             row = self._rows[y]
-            return painted(row.shown, width, self._ground(row), self._marks(row)).apply_offsets(0, row.key)
+            return paint_line(row.shown, width, self._row_style(row), self._highlights(row)).apply_offsets(0, row.key)
         # A selection that ends below the last line includes that line completely.
         after = self._rows[-1].key + 1 if self._rows else 0
         return Strip.blank(width, style).apply_offsets(0, after)
 
-    def _ground(self, row: Row) -> Style:
+    def _row_style(self, row: ScreenRow) -> Style:
         """Return the style of the empty part of a row."""
         del row
-        return self._page.look.base
+        return self._layout.styles.base
 
     @property
-    def _has_marks(self) -> bool:
+    def _has_highlights(self) -> bool:
         """Return True if highlights may be visible."""
         return self.text_selection is not None
 
-    def _marks(self, row: Row) -> list[Marks]:
+    def _highlights(self, row: ScreenRow) -> list[Highlight]:
         selection = self.text_selection
         span = selection.get_span(row.key) if selection is not None else None
         if span is None:
@@ -332,10 +329,10 @@ class VirtualList(ScrollView):
         marked = self.screen.get_component_rich_style("screen--selection")
         # Textual's selection has no text color; the text would get the color of its background.
         style = Style(bgcolor=marked.bgcolor, reverse=marked.reverse)
-        return [Marks(max(span[0], row.line.gutter), end, style)]
+        return [Highlight(max(span[0], row.line.gutter), end, style)]
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        return selected_text(self._page, selection), "\n"
+        return self._layout.selected_text(selection), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
         del selection
@@ -344,7 +341,7 @@ class VirtualList(ScrollView):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Handle scrolling by keys, wheel or scrollbar."""
         del old_value
-        page, height = self._page, self.size.height
+        page, height = self._layout, self.size.height
         wanted = round(new_value)
         delta = wanted - page.row_of(self._top)
         if not delta:
@@ -361,7 +358,7 @@ class VirtualList(ScrollView):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self._look_is_stale = True
+        self._styles_are_stale = True
         self._strips.forget()
         self._schedule()
 

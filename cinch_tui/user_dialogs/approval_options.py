@@ -166,7 +166,7 @@ class PendingCall:
     @property
     def approval(self) -> AllowOnce | AllowHunks:
         """Return the approval of the accepted hunks."""
-        refused = self.review.refused if self.review else {}
+        refused = self.review.rejected if self.review else {}
         if not refused:
             return AllowOnce()
         return AllowHunks(tuple(RejectedHunk(number, refused[number]) for number in sorted(refused)))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from cinch_tui.reports.notices import NoticeLevel
-    from cinch_tui.transcript.block import Block, Channel
+    from cinch_tui.transcript.block import Channel, TranscriptBlock
     from harness.messages import Usage
 
 STYLES = [Path(__file__).parent.parent / "styles" / f"{name}.tcss" for name in ("transcript", "code", "panel")]
@@ -75,7 +75,7 @@ class ChatWidgets(Struct, frozen=True):
         )
         self.status.update_context(context, window)
 
-    def show(self, blocks: list[Block]) -> None:
+    def show(self, blocks: list[TranscriptBlock]) -> None:
         """Show these blocks instead of the current conversation."""
         self.transcript.clear()
         self.transcript.extend(blocks)

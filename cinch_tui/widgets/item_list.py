@@ -20,7 +20,7 @@ from textual.strip import Strip
 
 from cinch_tui.fuzzy_match import match_spans
 from cinch_tui.rendering.styles import component_style
-from cinch_tui.transcript.code import text_runs
+from cinch_tui.transcript.lines import text_runs
 
 DETAIL_SHARE = 0.45
 """Minimum share of the width for details if labels are long."""

@@ -13,11 +13,10 @@ from textual.strip import Strip
 
 from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.rendering.code import CodeLayout, Lines, lexer_for_language
-from cinch_tui.rendering.diff import CHANGES, WHOLE, DiffLayout, Shape, diff_layout
+from cinch_tui.rendering.diff import ALL_LINES, DEFAULT_OPTIONS, DiffLayout, DiffOptions, diff_layout
 from cinch_tui.rendering.review import Review
-from cinch_tui.rendering.side_by_side import SideBySide
 from cinch_tui.rendering.styles import DIFF_CLASSES, code_styles, diff_styles
-from cinch_tui.transcript.code import text_runs
+from cinch_tui.transcript.lines import text_runs
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
 
 _MARKS = {"pending": " ", "in_progress": "~", "completed": "x"}
@@ -29,7 +28,7 @@ class ViewPane(ScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = set(DIFF_CLASSES)
     BINDINGS = bindings("view")
 
-    def __init__(self, view: View, *, shape: Shape = CHANGES, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+    def __init__(self, view: View, *, shape: DiffOptions = DEFAULT_OPTIONS, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self._view = view
         self._shape = shape
@@ -68,12 +67,14 @@ class ViewPane(ScrollView, can_focus=True):
     def toggle_fold(self) -> None:
         """Toggle the unchanged lines of a diff, keeping the line at the top."""
         before, top = self.lines, self.scroll_offset.y
-        anchor = before.numbered.anchor(top) if isinstance(before, DiffLayout | SideBySide) else None
-        self._shape = replace(self._shape, context=CHANGES.context if self._shape.context == WHOLE else WHOLE)
+        anchor = before.anchor(top) if isinstance(before, DiffLayout) else None
+        self._shape = replace(
+            self._shape, context=DEFAULT_OPTIONS.context if self._shape.context == ALL_LINES else ALL_LINES
+        )
         self._lay_out_anew()
         after = self.lines
-        if anchor is not None and isinstance(after, DiffLayout | SideBySide):
-            row = after.numbered.row_of(anchor) - (anchor.row - top)
+        if anchor is not None and isinstance(after, DiffLayout):
+            row = after.row_of(anchor) - (anchor.row - top)
             self.scroll_to(y=max(0, row), animate=False, force=True)
 
     def redraw(self) -> None:
@@ -173,12 +174,12 @@ class ReviewPane(ViewPane):
         """The review is complete or was ended."""
 
     def __init__(self, view: View, review: Review, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
-        super().__init__(view, shape=Shape(review=review), id=id)
+        super().__init__(view, shape=DiffOptions(review=review), id=id)
         self._review = review
 
     def review(self, view: View, review: Review) -> None:
         """Show a view with its review state."""
-        review.is_on = self.has_focus
+        review.is_active = self.has_focus
         self._review = review
         self._shape = replace(self._shape, review=review)
         self.show(view)
@@ -188,12 +189,12 @@ class ReviewPane(ViewPane):
         return (self._review.count > 0 or not needs_hunks) and super().check_action(action, parameters)
 
     def on_focus(self) -> None:
-        self._review.is_on = True
+        self._review.is_active = True
         self._show()
         self.post_message(self.Entered())
 
     def on_blur(self) -> None:
-        self._review.is_on = False
+        self._review.is_active = False
         self.redraw()
         self.post_message(self.Left())
 
@@ -209,15 +210,15 @@ class ReviewPane(ViewPane):
         if take:
             self._review.accept()
         else:
-            self._review.refuse()
-        is_last = self._review.at == self._review.count - 1
+            self._review.reject()
+        is_last = self._review.current == self._review.count - 1
         self._review.go(1)
         self._changed()
         if is_last:
             self.post_message(self.Finished())
 
     def action_explain(self) -> None:
-        self._review.refuse()
+        self._review.reject()
         self._changed()
         self.post_message(self.Explain())
 
@@ -226,7 +227,7 @@ class ReviewPane(ViewPane):
         self._changed()
 
     def action_none(self) -> None:
-        self._review.refuse_all()
+        self._review.reject_all()
         self._changed()
 
     def action_finish(self) -> None:
@@ -240,7 +241,7 @@ class ReviewPane(ViewPane):
         """Redraw, with the current hunk visible."""
         self.redraw()
         lines = self.lines
-        if isinstance(lines, DiffLayout | SideBySide):
-            top = lines.top_of(self._review.at)
+        if isinstance(lines, DiffLayout):
+            top = lines.top_of(self._review.current)
             if not self.scroll_offset.y <= top < self.scroll_offset.y + max(1, self.size.height - ABOVE):
                 self.scroll_to(y=max(0, top - ABOVE), animate=False, force=True)

@@ -92,7 +92,7 @@ async def test_a_subagent_shows_what_it_is_at_in_its_own_call_and_nowhere_else()
 
         (block,) = widgets.transcript.blocks
         assert isinstance(block, ToolBlock)
-        assert metric(block.call) == "turn 1: Search TODO"
+        assert metric(block) == "turn 1: Search TODO"
         assert panel(widgets) == "● delegate_sub_agent it  turn 1: Search TODO"
 
 

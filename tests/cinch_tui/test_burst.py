@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.events import Key, Paste
 
-from cinch_tui.terminal.paste_detection import PasteDetector
-from cinch_tui.terminal.paste_parser import BEGINS, ENDS, PasteParser
+from cinch_tui.terminal.paste_parser import BEGINS, ENDS, PasteDetector, PasteParser
 
 THREE = "first line\rsecond line\rthird line"
 

@@ -6,9 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from textual.app import App
 
-from cinch_tui.terminal.clipboard import Copied, copy, copy_text
+from cinch_tui.terminal.clipboard import CopyResult, copy_text
 
 
 @pytest.fixture
@@ -24,8 +23,8 @@ async def test_without_a_system_clipboard_the_terminal_is_asked_and_reported():
     copied = await copy_text("héllo", asked.append)
 
     assert asked == ["héllo"]
-    assert copied == Copied(5, system=False)
-    assert copied.words == "Copied 5 characters, if the terminal allows it."
+    assert copied == CopyResult(5, system=False)
+    assert copied.message == "Copied 5 characters, if the terminal allows it."
 
 
 @pytest.mark.usefixtures("no_display")
@@ -40,7 +39,7 @@ async def test_what_is_too_long_for_a_terminal_is_put_into_a_file_of_ones_own():
         assert asked == []
         assert file.read_text(encoding="utf-8") == text
         assert file.stat().st_mode & 0o077 == 0
-        assert copied.file in copied.words
+        assert copied.file in copied.message
     finally:
         file.unlink()
 
@@ -62,18 +61,6 @@ async def test_in_tmux_tmux_is_given_the_text(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.usefixtures("no_display")
-async def test_the_app_shows_clipboard_notices_without_reading_markup():
-    app: App[None] = App()
-
-    async with app.run_test() as pilot:
-        await copy(app, "[red]x[/")
-        await pilot.pause()
-
-        assert app.clipboard == "[red]x[/"
-        assert [notice.message[:19] for notice in app._notifications] == ["Copied 8 characters"]
-
-
-@pytest.mark.usefixtures("no_display")
 @pytest.mark.parametrize(
     ("variable", "value", "advice"),
     [
@@ -89,7 +76,7 @@ async def test_a_multiplexer_that_filters_is_reported(
 
     copied = await copy_text("héllo", lambda text: None)
 
-    assert advice in copied.words
+    assert advice in copied.message
 
 
 @pytest.mark.usefixtures("no_display")

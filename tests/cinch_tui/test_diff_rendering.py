@@ -5,7 +5,7 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from cinch_tui.rendering.code import CodeLayout, lexer_for_language
-from cinch_tui.rendering.diff import DiffLayout, diff_lines, diff_stat
+from cinch_tui.rendering.diff import UnifiedDiff, diff_lines, diff_stat
 from cinch_tui.rendering.styles import CodeStyles, DiffStyles
 from harness.views import DiffView
 
@@ -180,7 +180,7 @@ def test_moved_blocks_of_a_long_file_are_found_by_their_unique_lines():
 
 def test_a_line_far_down_a_long_file_is_lexed_alone():
     text = "".join(f"return {number}\n" for number in range(50_000))
-    layout = DiffLayout(DiffView("a.py", None, text), 80, DiffStyles())
+    layout = UnifiedDiff(DiffView("a.py", None, text), 80, DiffStyles())
 
     assert len(layout) == 50_000
     assert layout.line(49_999).plain.rstrip() == "50000 + return 49999"

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from fakes.pictures import png
 
-from cinch_tui.images.dropped_files import dropped_paths, pasted_picture
-from cinch_tui.images.paste_handler import PasteHandler, taken_in, with_pictures
+from cinch_tui.images.pasted_files import PasteContent, attach_named_images, dropped_paths, parse_paste, pasted_image
 from cinch_tui.user_input import UserInput
 
 
@@ -53,9 +52,9 @@ async def test_pipe_that_is_dropped_is_named_and_never_waited_for(root: Path):
     os.mkfifo(root / "pipe.png")
 
     async with asyncio.timeout(10):
-        intake = await taken_in(str(root / "pipe.png"), root)
+        intake = await parse_paste(str(root / "pipe.png"), root)
 
-    assert intake == PasteHandler(("@pipe.png ",))
+    assert intake == PasteContent(("@pipe.png ",))
 
 
 def test_picture_is_read_from_base64_in_any_dress():
@@ -64,32 +63,32 @@ def test_picture_is_read_from_base64_in_any_dress():
     broken = "\n".join(plain[at : at + 76] for at in range(0, len(plain), 76))
 
     for text in (plain, broken, f" data:image/png;base64,{plain}\n", base64.urlsafe_b64encode(data).decode()):
-        assert pasted_picture(text) == data
+        assert pasted_image(text) == data
 
 
 @pytest.mark.parametrize(
     "text", ["iVBORw0KGgo", "word " * 40, "data:text/plain;base64,aGk=", "/9j/ is how JPEG begins" * 4]
 )
 async def test_what_is_no_picture_stays_text(root: Path, text: str):
-    assert await taken_in(text, root) is None
+    assert await parse_paste(text, root) is None
 
 
 async def test_pictures_named_in_a_line_stand_behind_their_paths(root: Path):
-    words, refused = await with_pictures(f"compare '{root}/a b.png' with {root}/c.png, not {root}/it's.txt", root)
+    words, refused = await attach_named_images(f"compare '{root}/a b.png' with {root}/c.png, not {root}/it's.txt", root)
 
     assert words.text == (f"compare '{root}/a b.png' [image 1: a b.png 4×3] with {root}/c.png, not {root}/it's.txt")
     assert ([each.mark for each in words.images], refused) == (["[image 1: a b.png 4×3]"], ())
 
 
 async def test_line_without_a_picture_is_left_as_it_is(root: Path):
-    assert await with_pictures("what's \\ 'new", root) == (UserInput("what's \\ 'new"), ())
+    assert await attach_named_images("what's \\ 'new", root) == (UserInput("what's \\ 'new"), ())
 
 
 async def test_base64_of_what_is_no_picture_stays_text(tmp_path: Path):
     text = "data:image/svg+xml;base64," + base64.b64encode(b"<svg/>").decode()
 
-    intake = await taken_in(text, tmp_path)
+    intake = await parse_paste(text, tmp_path)
 
     assert intake is not None
     assert intake.pieces == (text,)
-    assert intake.refused
+    assert intake.rejected

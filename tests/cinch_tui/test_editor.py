@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from textual.app import SuspendNotSupported
 
-from cinch_tui.terminal.editor import (
-    Composed,
-    Edited,
+from cinch_tui.terminal.external_programs import (
+    EditedText,
     EditorFailed,
-    Empty,
-    Unsaved,
-    compose,
+    EditorResult,
+    EmptyText,
+    UnchangedText,
+    edit_prompt,
     editor_command,
 )
 
@@ -48,9 +48,9 @@ def editor(folder: Path, body: str) -> str:
 async def test_what_was_saved_comes_back_and_the_terminal_is_taken_back(tmp_path: Path, terminal: Terminal):
     command = editor(tmp_path, "file.write_text(file.read_text() + ' and more é\\n')")
 
-    result = await compose("a draft", command, terminal.suspend)
+    result = await edit_prompt("a draft", command, terminal.suspend)
 
-    assert result == Edited("a draft and more é")
+    assert result == EditedText("a draft and more é")
     assert terminal.notes == ["given", "taken"]
 
 
@@ -60,7 +60,7 @@ async def test_the_file_is_private_markdown_and_gone_afterwards(tmp_path: Path, 
         f"pathlib.Path({str(note)!r}).write_text(f'{{file}}\\n{{file.stat().st_mode}}'); (file.parent / 'x~').touch()"
     )
 
-    await compose("draft", editor(tmp_path, body), terminal.suspend)
+    await edit_prompt("draft", editor(tmp_path, body), terminal.suspend)
 
     path, mode = note.read_text().split("\n")
     assert path.endswith(".md")
@@ -69,20 +69,24 @@ async def test_the_file_is_private_markdown_and_gone_afterwards(tmp_path: Path, 
 
 
 async def test_an_empty_file_sends_nothing(tmp_path: Path, terminal: Terminal):
-    assert await compose("draft", editor(tmp_path, "file.write_text(' \\n')"), terminal.suspend) == Empty()
+    assert await edit_prompt("draft", editor(tmp_path, "file.write_text(' \\n')"), terminal.suspend) == EmptyText()
 
 
 @pytest.mark.parametrize(
     ("body", "result"),
-    [("", Unsaved()), ("file.write_text('other')", Edited("other")), ("os.utime(file, (1, 1))", Edited("draft"))],
+    [
+        ("", UnchangedText()),
+        ("file.write_text('other')", EditedText("other")),
+        ("os.utime(file, (1, 1))", EditedText("draft")),
+    ],
 )
-async def test_what_was_never_saved_is_not_sent(tmp_path: Path, terminal: Terminal, body: str, result: Composed):
-    assert await compose("draft", editor(tmp_path, body), terminal.suspend) == result
+async def test_what_was_never_saved_is_not_sent(tmp_path: Path, terminal: Terminal, body: str, result: EditorResult):
+    assert await edit_prompt("draft", editor(tmp_path, body), terminal.suspend) == result
 
 
 async def test_a_failing_editor_says_so_and_keeps_the_newest_text(tmp_path: Path, terminal: Terminal):
-    failed = await compose("draft", editor(tmp_path, "sys.exit(3)"), terminal.suspend)
-    killed = await compose(
+    failed = await edit_prompt("draft", editor(tmp_path, "sys.exit(3)"), terminal.suspend)
+    killed = await edit_prompt(
         "draft", editor(tmp_path, "file.write_text('saved'); os.kill(os.getpid(), signal.SIGKILL)"), terminal.suspend
     )
 
@@ -98,7 +102,7 @@ async def test_a_failing_editor_says_so_and_keeps_the_newest_text(tmp_path: Path
     ("command", "word"), [("no-such-editor -w", "no-such-editor not found"), ('vi "open', "Invalid editor command")]
 )
 async def test_a_command_that_cannot_run_leaves_the_terminal_alone(command: str, word: str, terminal: Terminal):
-    result = await compose("draft", command, terminal.suspend)
+    result = await edit_prompt("draft", command, terminal.suspend)
 
     assert isinstance(result, EditorFailed)
     assert word in result.reason
@@ -112,7 +116,7 @@ async def test_a_terminal_that_cannot_be_given_away_is_reported(tmp_path: Path):
         raise SuspendNotSupported("not here")
         yield
 
-    result = await compose("draft", editor(tmp_path, ""), refuse)
+    result = await edit_prompt("draft", editor(tmp_path, ""), refuse)
 
     assert isinstance(result, EditorFailed)
     assert "not here" in result.reason
@@ -121,7 +125,7 @@ async def test_a_terminal_that_cannot_be_given_away_is_reported(tmp_path: Path):
 async def test_an_interrupt_is_the_editors_alone(tmp_path: Path, terminal: Terminal):
     body = "os.kill(os.getppid(), signal.SIGINT); file.write_text('still here')"
 
-    assert await compose("draft", editor(tmp_path, body), terminal.suspend) == Edited("still here")
+    assert await edit_prompt("draft", editor(tmp_path, body), terminal.suspend) == EditedText("still here")
 
 
 def test_the_setting_comes_before_the_environment_and_the_environment_before_the_usual(

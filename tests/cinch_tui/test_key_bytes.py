@@ -5,13 +5,13 @@ from textual._xterm_parser import XTermParser
 from textual.events import Key as KeyEvent
 
 from cinch_tui.keybindings.keymap import recognize_alt_keys
-from cinch_tui.terminal.legacy_keys import spelled_anew
+from cinch_tui.terminal.key_protocols import translate_legacy_keys
 
 
 def keys_in(sent: str, *, in_konsole: bool = False) -> list[str]:
     recognize_alt_keys()
     parser = XTermParser()
-    events = (*parser.feed(spelled_anew(sent, in_konsole=in_konsole)), *parser.tick())
+    events = (*parser.feed(translate_legacy_keys(sent, in_konsole=in_konsole)), *parser.tick())
     return [event.key for event in events if isinstance(event, KeyEvent)]
 
 
@@ -106,4 +106,4 @@ def test_several_keys_in_one_go_are_all_there():
 
 @pytest.mark.parametrize("text", ["plain", "", "中文 é", "27;3;97~", "\x1b[200~pasted\x1b[201~"])
 def test_all_else_is_left_as_it_is(text: str):
-    assert spelled_anew(text) == text
+    assert translate_legacy_keys(text) == text

@@ -5,7 +5,13 @@ from base64 import b64decode
 
 import pytest
 
-from cinch_tui.terminal.multiplexers import around, clipboard_sequence, emptied, holds_esc_back, wrapped
+from cinch_tui.terminal.multiplexers import (
+    clear_before_exit,
+    clipboard_sequence,
+    delays_escape,
+    multiplexer_of,
+    passthrough,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,13 +26,13 @@ from cinch_tui.terminal.multiplexers import around, clipboard_sequence, emptied,
     ],
 )
 def test_the_multiplexer_is_reported(environ: dict[str, str], inside: str) -> None:
-    assert around(environ) == inside
+    assert multiplexer_of(environ) == inside
 
 
 def test_tmux_hands_on_what_is_wrapped_for_it() -> None:
     sequence = clipboard_sequence("héllo")
 
-    sent = wrapped(sequence, "tmux")
+    sent = passthrough(sequence, "tmux")
 
     assert sent.startswith("\x1bPtmux;")
     assert sent.endswith("\x1b\\")
@@ -37,7 +43,7 @@ def test_for_screen_a_long_text_is_cut_into_what_it_keeps() -> None:
     text = "long " * 1000
     sequence = clipboard_sequence(text)
 
-    strings = re.findall("\x1bP(.*?)\x1b\\\\", wrapped(sequence, "screen"), re.DOTALL)
+    strings = re.findall("\x1bP(.*?)\x1b\\\\", passthrough(sequence, "screen"), re.DOTALL)
 
     assert "".join(strings) == sequence
     assert max(len(string) for string in strings) + 4 <= 768
@@ -45,12 +51,16 @@ def test_for_screen_a_long_text_is_cut_into_what_it_keeps() -> None:
 
 
 def test_without_a_multiplexer_nothing_is_reported_twice() -> None:
-    assert wrapped(clipboard_sequence("x"), "") == ""
+    assert passthrough(clipboard_sequence("x"), "") == ""
 
 
 def test_only_screen_has_its_screen_emptied() -> None:
-    assert emptied({"TERM": "screen", "STY": "1.pts-0.host"}) == "\x1b[H\x1b[J"
-    assert emptied({"TERM": "screen-256color", "TMUX": "/tmp/tmux-0/default,1,0"}) == emptied({"TERM": "xterm"}) == ""
+    assert clear_before_exit({"TERM": "screen", "STY": "1.pts-0.host"}) == "\x1b[H\x1b[J"
+    assert (
+        clear_before_exit({"TERM": "screen-256color", "TMUX": "/tmp/tmux-0/default,1,0"})
+        == clear_before_exit({"TERM": "xterm"})
+        == ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,4 +76,4 @@ def test_only_screen_has_its_screen_emptied() -> None:
     ],
 )
 def test_it_is_known_where_esc_is_held_back_for_the_mouse(environ: dict[str, str], holds: bool) -> None:
-    assert holds_esc_back(environ) is holds
+    assert delays_escape(environ) is holds

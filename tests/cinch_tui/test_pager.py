@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.terminal.pager import page, pager_command
-from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, ThinkingBlock, ToolBlock, UserBlock
-from cinch_tui.transcript.plain_text import whole_text
+from cinch_tui.terminal.external_programs import page, pager_command
+from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, ThinkingBlock, ToolBlock, UserBlock, transcript_text
 from harness.views import TerminalView
 
 
@@ -58,7 +57,9 @@ def test_all_is_reported_folded_or_not_and_nothing_of_it_is_obeyed() -> None:
     thought = ThinkingBlock("Hm.\nSo.")
     thought.finish()
 
-    text = whole_text([UserBlock("Do\nit"), thought, call, ReplyBlock("**Done**"), NoticeBlock("stopped", "warning")])
+    text = transcript_text(
+        [UserBlock("Do\nit"), thought, call, ReplyBlock("**Done**"), NoticeBlock("stopped", "warning")]
+    )
 
     assert text.startswith("> Do\n> it\n\n| Hm.\n| So.\n\n* Bash make (done)\n    $ make\n    red\n")
     assert text.count("    red\n") == 300

@@ -8,7 +8,7 @@ import pytest
 from fakes.pictures import png
 from PIL import Image as Picture
 
-from cinch_tui.images.image_loader import LARGEST, LoadedImage, shot_of
+from cinch_tui.images.image_loader import LARGEST, LoadedImage, load_bytes
 from cinch_tui.images.image_store import MOST, ImageStore
 from harness.errors import CinchError
 from harness.messages import Image
@@ -31,7 +31,7 @@ async def test_picture_that_services_refuse_is_made_smaller(monkeypatch: pytest.
     large = png(2_400, 1_800, noise=True)
     assert len(large) > LARGEST
 
-    shot = await shot_of(large, "large.png")
+    shot = await load_bytes(large, "large.png")
 
     assert (shot.width, shot.height) == (2_000, 1_500)
     assert shot.image.media_type == "image/jpeg"
@@ -39,13 +39,13 @@ async def test_picture_that_services_refuse_is_made_smaller(monkeypatch: pytest.
 
 
 async def test_picture_that_is_too_wide_is_made_smaller():
-    shot = await shot_of(png(8_001, 8), "wide.png")
+    shot = await load_bytes(png(8_001, 8), "wide.png")
 
     assert (shot.width, shot.height) == (2_000, 2)
 
 
 async def test_what_shows_through_a_picture_is_white_when_it_is_made_smaller():
-    shot = await shot_of(saved(Picture.new("RGBA", (8_100, 100), (0, 0, 0, 0)), "PNG"), "clear.png")
+    shot = await load_bytes(saved(Picture.new("RGBA", (8_100, 100), (0, 0, 0, 0)), "PNG"), "clear.png")
 
     assert opened(shot).getpixel((5, 5)) == (255, 255, 255)
 
@@ -54,30 +54,30 @@ async def test_photo_that_lies_on_its_side_is_upright_when_it_is_made_smaller():
     turned = Picture.Exif()
     turned[ORIENTATION] = 6
 
-    shot = await shot_of(saved(Picture.new("RGB", (8_200, 4_100)), "JPEG", exif=turned), "photo.jpg")
+    shot = await load_bytes(saved(Picture.new("RGB", (8_200, 4_100)), "JPEG", exif=turned), "photo.jpg")
 
     assert (shot.width, shot.height) == (1_000, 2_000)
 
 
 async def test_large_picture_that_cannot_be_decoded_is_refused_with_what_services_take():
     with pytest.raises(CinchError, match=r"wide.png is too large \(8001 × 10 pixels, 0.0 MB\).*limits are 8000 pixels"):
-        await shot_of(png(8_001, 10)[:40], "wide.png")
+        await load_bytes(png(8_001, 10)[:40], "wide.png")
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP"])
 async def test_half_a_picture_is_refused(kind: str):
     whole = saved(Picture.effect_noise((200, 200), 50), kind)
 
-    shot = await shot_of(whole, "whole")
+    shot = await load_bytes(whole, "whole")
     with pytest.raises(CinchError, match="half is damaged"):
-        await shot_of(whole[: len(whole) // 2], "half")
+        await load_bytes(whole[: len(whole) // 2], "half")
 
     assert (shot.width, shot.height) == (200, 200)
 
 
 async def test_what_is_no_picture_is_called_by_what_it_is():
     with pytest.raises(CinchError, match=r"doc.png is a PDF document"):
-        await shot_of(b"%PDF-1.7", "doc.png")
+        await load_bytes(b"%PDF-1.7", "doc.png")
 
 
 def test_album_keeps_the_newest_and_finds_only_its_own(tmp_path: Path):

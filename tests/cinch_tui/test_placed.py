@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len, split_graphemes
 
-from cinch_tui.terminal.cursor_placement import place_cursor
+from cinch_tui.terminal.frame_output import place_cursor
 
 COLUMNS, ROWS = 24, 3
 FAMILY, HEART, KEYCAP, FLAG, WAVE = "👩\u200d👩\u200d👧\u200d👦", "❤\ufe0f", "1\ufe0f\u20e3", "🇳🇴", "👋🏽"

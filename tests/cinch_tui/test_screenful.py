@@ -68,16 +68,16 @@ def test_what_is_left_out_stood_there_already(frames: list) -> None:
 
     for lines in frames:
         whole.write(update(lines))
-        spared.write(screenful.sparing(update(lines)))
+        spared.write(screenful.minimize(update(lines)))
 
     assert spared.cells == whole.cells
 
 
 def test_only_the_cells_that_differ_are_written() -> None:
     screenful, terminal = ScreenCells(), Painted()
-    terminal.write(screenful.sparing(update([(1, 12, [Segment("working | 00:01")], [Segment("model")])])))
+    terminal.write(screenful.minimize(update([(1, 12, [Segment("working | 00:01")], [Segment("model")])])))
 
-    terminal.write(screenful.sparing(update([(1, 12, [Segment("working / 00:01")], [Segment("model")])])))
+    terminal.write(screenful.minimize(update([(1, 12, [Segment("working / 00:01")], [Segment("model")])])))
 
     assert terminal.written == "\x1b[2;9H/"
 
@@ -85,9 +85,9 @@ def test_only_the_cells_that_differ_are_written() -> None:
 def test_the_same_again_writes_nothing_even_where_its_offsets_moved() -> None:
     screenful, terminal = ScreenCells(), Painted()
     before, after = (Style(color="red", meta={"offset": (0, line)}) for line in (1, 2))
-    terminal.write(screenful.sparing(update([(0, 5, [Segment("text", before)], [])])))
+    terminal.write(screenful.minimize(update([(0, 5, [Segment("text", before)], [])])))
 
-    terminal.write(screenful.sparing(update([(0, 5, [Segment("text", after)], [])])))
+    terminal.write(screenful.minimize(update([(0, 5, [Segment("text", after)], [])])))
 
     assert terminal.written == ""
 
@@ -95,11 +95,11 @@ def test_the_same_again_writes_nothing_even_where_its_offsets_moved() -> None:
 def test_a_whole_picture_is_written_whole_and_so_is_the_first_change_after_it() -> None:
     screenful, terminal = ScreenCells(), Painted()
     line = update([(0, 5, [Segment("text")], [])])
-    terminal.write(screenful.sparing(line))
+    terminal.write(screenful.minimize(line))
     everything = LayoutUpdate([[Strip.blank(COLUMNS)]] * ROWS, Region(0, 0, COLUMNS, ROWS))
 
-    assert screenful.sparing(everything) is everything
+    assert screenful.minimize(everything) is everything
     terminal.write(everything)
-    terminal.write(screenful.sparing(line))
+    terminal.write(screenful.minimize(line))
 
     assert terminal.screen.display[0].rstrip() == "text"

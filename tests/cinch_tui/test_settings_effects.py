@@ -36,7 +36,7 @@ EFFECTS: list[tuple[str, Value, Callable[[CinchApp], object], object]] = [
     ("ui.motion", "reduced", lambda app: app.animation_level, "none"),
     ("ui.status", ("model",), line, "anthropic/played"),
     ("ui.show_thinking", False, lambda app: app.controller.view.widgets.shows_thinking, False),
-    ("ui.timestamps", True, lambda app: app.controller.view.widgets.transcript.ways.stamps, True),
+    ("ui.timestamps", True, lambda app: app.controller.view.widgets.transcript.options.stamps, True),
     ("ui.status_command", "date", lambda app: app.controller.settings.ui.status_command, "date"),
     (
         "ui.side_by_side_min_columns",

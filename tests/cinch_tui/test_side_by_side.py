@@ -6,15 +6,14 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.style import Style
 
-from cinch_tui.rendering.diff import DiffLayout, Shape, diff_layout
+from cinch_tui.rendering.diff import DiffOptions, SideBySide, UnifiedDiff, diff_layout
 from cinch_tui.rendering.diff_rows import diff_pairs
-from cinch_tui.rendering.side_by_side import SideBySide
 from cinch_tui.rendering.styles import DiffStyles
 from harness.views import DiffView
 from harness.workspace.hunks import Sides
 
 OLD = "".join(f"line {number}\n" for number in range(1, 9))
-SPLIT = Shape(split=True)
+SPLIT = DiffOptions(split=True)
 
 texts = st.lists(st.sampled_from(["a", "b c", "", "  d", "e" * 50, "한글 두 줄" * 4]), max_size=20).map("\n".join)
 
@@ -85,9 +84,9 @@ def test_every_line_has_the_width_and_the_rule_is_in_its_middle(old: str, new: s
     ("view", "width", "kind"),
     [
         (DiffView("a", "x\n", "y\n"), DiffStyles().split_from, SideBySide),
-        (DiffView("a", "x\n", "y\n"), DiffStyles().split_from - 1, DiffLayout),
-        (DiffView("a", None, "y\n"), 300, DiffLayout),
-        (DiffView("a", "x\n", None), 300, DiffLayout),
+        (DiffView("a", "x\n", "y\n"), DiffStyles().split_from - 1, UnifiedDiff),
+        (DiffView("a", None, "y\n"), 300, UnifiedDiff),
+        (DiffView("a", "x\n", None), 300, UnifiedDiff),
     ],
 )
 def test_the_width_decides_and_one_sided_diffs_stay_whole(view: DiffView, width: int, kind: type):

@@ -55,7 +55,7 @@ def test_what_only_begins_like_a_reply_is_typed(chunks: tuple[str, ...]):
 
 
 def test_what_is_held_back_too_long_was_typed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("cinch_tui.terminal.background.PATIENCE", -1.0)
+    monkeypatch.setattr("cinch_tui.terminal.background.REPLY_TIMEOUT_S", -1.0)
     parser = ReplyParser()
     list(parser.feed("\x1b]"))
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from cinch_tui.config.settings import Images
-from cinch_tui.terminal.background import ReplyParser, TerminalPictures
-from cinch_tui.terminal.image_support import first_way, may_be_asked, tmux_hands_on
+from cinch_tui.terminal.background import ReplyParser, TerminalImages
+from cinch_tui.transcript.terminal_images import answers_queries, initial_image_mode, tmux_passes_images
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from cinch_tui.terminal.image_support import first_way, may_be_asked, tmux_hands
     ],
 )
 def test_how_pictures_are_shown_at_first(wanted: Images, colours: str | None, way: str) -> None:
-    assert first_way(wanted, colours) == way
+    assert initial_image_mode(wanted, colours) == way
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_how_pictures_are_shown_at_first(wanted: Images, colours: str | None, wa
     ],
 )
 def test_only_terminals_that_would_not_print_the_question_are_asked(environ: Mapping[str, str], may: bool) -> None:
-    assert may_be_asked(environ) is may
+    assert answers_queries(environ) is may
 
 
 @pytest.mark.parametrize("cut", [0, 2, 3, 9, 11])
@@ -52,7 +52,7 @@ def test_an_answer_is_received_wherever_it_is_cut_and_never_typed(cut: int) -> N
     heard = [*parser.feed("a"), *parser.feed(answer[:cut] or "b"), *parser.feed(answer[cut:]), *parser.feed("c")]
 
     keys = [event.character for event in heard if hasattr(event, "character")]
-    assert sum(isinstance(event, TerminalPictures) for event in heard) == 1
+    assert sum(isinstance(event, TerminalImages) for event in heard) == 1
     assert keys == (["a", "c"] if cut else ["a", "b", "c"])
 
 
@@ -66,7 +66,7 @@ def test_a_kitty_that_has_no_pictures_in_cells_shows_none(version: str, shows: b
 
     heard = [*parser.feed(answer[:cut] or "b"), *parser.feed(answer[cut:]), *parser.feed("c")]
 
-    assert any(isinstance(event, TerminalPictures) for event in heard) is shows
+    assert any(isinstance(event, TerminalImages) for event in heard) is shows
     assert [event.character for event in heard if hasattr(event, "character")] == (["c"] if cut else ["b", "c"])
 
 
@@ -88,4 +88,4 @@ def test_tmux_is_asked_what_it_may_and_what_shows_it(
     tmux.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    assert tmux_hands_on() is hands_on
+    assert tmux_passes_images() is hands_on

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rich.color import ColorSystem
 from rich.style import Style
 
-from cinch_tui.terminal.sgr_optimizer import optimize_sgr
+from cinch_tui.terminal.frame_output import optimize_sgr
 
 COLUMNS, ROWS = 20, 4
 COLOURS = st.sampled_from([None, "default", "red", "bright_blue", "color(200)", "#d7dce5", "#11151c"])

@@ -16,11 +16,11 @@ from cinch_tui.terminal.first_frame import (
     LEAVE,
     cells,
     open_frame,
-    read_picture,
+    read_pending_input,
+    read_saved_screen,
     settings_file,
+    split_typed_text,
     state_folder,
-    typed,
-    typed_before,
 )
 
 pytestmark = pytest.mark.pty
@@ -245,7 +245,7 @@ def test_no_frame_is_shown_without_a_terminal():
     ],
 )
 def test_text_is_distinguished_from_other_keys(pressed: bytes, text: str, rest: bytes):
-    assert typed(pressed) == (text, rest)
+    assert split_typed_text(pressed) == (text, rest)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_keys_typed_before_raw_mode_are_kept_with_a_single_enter(keys: bytes, ke
             echoed += os.read(user, 100)
         tty.setraw(terminal, termios.TCSANOW)
 
-        assert typed_before(terminal) == kept
+        assert read_pending_input(terminal) == kept
     finally:
         os.close(user)
         os.close(terminal)
@@ -297,4 +297,4 @@ def test_damaged_frame_is_ignored(tmp_path: Path, content: bytes):
     path = tmp_path / "picture"
     path.write_bytes(content)
 
-    assert read_picture(str(path)) is None
+    assert read_saved_screen(str(path)) is None

@@ -11,7 +11,7 @@ import pytest
 from fakes.script import Reply
 from PIL import Image
 
-from cinch_tui.transcript.kitty_graphics import MARKS, QUERY
+from cinch_tui.transcript.terminal_images import MARKS, QUERY
 
 pytestmark = pytest.mark.pty
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from cinch_tui.transcript.block import Block
+from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, ThinkingBlock, ToolBlock, UserBlock
 from cinch_tui.transcript.tool_call_state import ToolStatus
 from harness.messages import AssistantMessage, Text, ToolCall, ToolResult, Usage, user
@@ -71,13 +71,13 @@ def call(label: str, summary: str, status: ToolStatus, view: View | None = None,
     return block
 
 
-def talk() -> list[Block]:
+def talk() -> list[TranscriptBlock]:
     """Return a prompt, thinking, and a reply with every Markdown element."""
     thought = ThinkingBlock("The reader wants to know why.\nFirst the loader.")
     return [UserBlock("Why is it slow?\nLook at @src/load.py first."), thought, ReplyBlock(REPLY)]
 
 
-def work() -> list[Block]:
+def work() -> list[TranscriptBlock]:
     """Return tool calls in every state."""
     return [
         UserBlock("Mend the prices, please."),

@@ -6,7 +6,7 @@ from fakes.transcript_stage import Stage
 from textual.app import ComposeResult
 from textual.pilot import Pilot
 
-from cinch_tui.transcript.layout import Row
+from cinch_tui.transcript.layout import ScreenRow
 from cinch_tui.transcript.view import Transcript
 from cinch_tui.widgets.search_bar import SearchBar
 
@@ -61,8 +61,9 @@ def marked(view: Transcript) -> list[str]:
     return found
 
 
-def _marked(view: Transcript, row: Row) -> list[str]:
-    current = view._page.look["match-current"]
+def _marked(view: Transcript, row: ScreenRow) -> list[str]:
+    current = view._layout.styles["match-current"]
     return [
-        f"{'>' if mark.style == current else ''}{row.line.text[mark.start : mark.end]}" for mark in view._marks(row)
+        f"{'>' if mark.style == current else ''}{row.line.text[mark.start : mark.end]}"
+        for mark in view._highlights(row)
     ]

@@ -10,7 +10,7 @@ from textual.binding import BindingType
 
 import cinch_tui
 from cinch_tui.keybindings.keymap import bindings
-from cinch_tui.transcript.block import Block
+from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.blocks import ReplyBlock
 from cinch_tui.transcript.view import Transcript
 
@@ -25,7 +25,7 @@ class Stage(App[None]):
         binding for binding in bindings("chat") if binding.action in ("toggle_fold", "previous_block", "next_block")
     ]
 
-    def __init__(self, *blocks: Block) -> None:
+    def __init__(self, *blocks: TranscriptBlock) -> None:
         super().__init__()
         self.view = Transcript()
         self.view.extend(blocks)
@@ -50,7 +50,7 @@ class Stage(App[None]):
     def on_transcript_links_wanted(self, message: Transcript.LinksWanted) -> None:
         self.heard.append(message)
 
-    def on_transcript_picture_opened(self, message: Transcript.PictureOpened) -> None:
+    def on_transcript_image_opened(self, message: Transcript.ImageOpened) -> None:
         self.heard.append(message)
 
     def on_transcript_unseen(self, message: Transcript.Unseen) -> None:
@@ -79,5 +79,5 @@ def drawn_parts(view: Transcript) -> int:
     return sum(bool(part._lines) for block in view.blocks for part in block.parts)
 
 
-def numbered(count: int) -> list[Block]:
+def numbered(count: int) -> list[TranscriptBlock]:
     return [ReplyBlock(f"**Reply** {number}\n\n- some\n- thing\n\nThe end of {number}.") for number in range(count)]

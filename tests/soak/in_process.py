@@ -21,9 +21,9 @@ from textual.worker import Worker
 
 from cinch_tui.app.app import CinchApp
 from cinch_tui.screens.chat import ChatScreen
-from cinch_tui.transcript.block import Block
+from cinch_tui.transcript.block import TranscriptBlock
 
-KINDS = (asyncio.Task, Timer, Screen, Widget, Worker, Block, threading.Thread)
+KINDS = (asyncio.Task, Timer, Screen, Widget, Worker, TranscriptBlock, threading.Thread)
 ESCAPES = 8
 PARTS = 3
 ALLOWED = 3

@@ -22,7 +22,7 @@ from cinch_tui.widgets.prompt.path_completion import MentionCompletion, PathComp
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
-    from cinch_tui.images.paste_handler import PasteHandler
+    from cinch_tui.images.pasted_files import PasteContent
 
 
 class CompletingField(Vertical):
@@ -182,13 +182,13 @@ class PastingField(CompletingField):
             self._input.put(text)
             return
         # Late import: not needed before the first paint.
-        from cinch_tui.images.paste_handler import taken_in
+        from cinch_tui.images.pasted_files import parse_paste
 
         intake = None
         # An unresponsive network folder must not block keys.
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
-                intake = await taken_in(text, self._mentions.root)
+                intake = await parse_paste(text, self._mentions.root)
         if intake is None:
             self._input.put(text)
         else:
@@ -196,30 +196,30 @@ class PastingField(CompletingField):
 
     async def action_paste(self) -> None:
         """Paste from the system clipboard if available, else from the app's own."""
-        from cinch_tui.images.clipboard import held
-        from cinch_tui.images.paste_handler import shown
+        from cinch_tui.images.pasted_files import load_pasted_image
+        from cinch_tui.terminal.clipboard import read_clipboard
 
         # Textual does not type the return value of its App.
         copied: str = self.app.clipboard  # pyright: ignore[reportUnknownMemberType]
         try:
-            found = await held()
+            found = await read_clipboard()
         except CinchError as error:
             if not copied:
                 self.post_message(self.Complaint(str(error)))
             await self.receive(copied)
             return
-        if found.picture:
-            self._take_in(await shown(found.picture, "clipboard"))
+        if found.image:
+            self._take_in(await load_pasted_image(found.image, "clipboard"))
         elif found.text or copied:
             await self.receive(found.text or copied)
         else:
             self.post_message(self.Complaint("The clipboard is empty."))
 
-    def _take_in(self, intake: PasteHandler) -> None:
+    def _take_in(self, intake: PasteContent) -> None:
         for piece in intake.pieces:
             if isinstance(piece, str):
                 self._input.put(piece)
             else:
                 self._input.attach(piece)
-        for reason in intake.refused:
+        for reason in intake.rejected:
             self.post_message(self.Complaint(reason))

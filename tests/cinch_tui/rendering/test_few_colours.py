@@ -7,7 +7,7 @@ from rich.style import Style
 from textual.color import Color
 
 from cinch_tui.app.themes import load_theme
-from cinch_tui.rendering.few_colours import FewColours, nearest
+from cinch_tui.rendering.color_filters import StyleFilter, nearest, with_256_colors
 
 
 def rgb(number: int) -> tuple[int, int, int]:
@@ -15,7 +15,7 @@ def rgb(number: int) -> tuple[int, int, int]:
 
 
 def painted(style: str) -> Style:
-    (segment,) = FewColours().apply([Segment("x", Style.parse(style))], Color(0, 0, 0))
+    (segment,) = StyleFilter(with_256_colors).apply([Segment("x", Style.parse(style))], Color(0, 0, 0))
     assert segment.style
     return segment.style
 

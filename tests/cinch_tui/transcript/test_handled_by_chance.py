@@ -10,8 +10,8 @@ from PIL import Image as Pillow
 
 from cinch_tui.transcript.blocks import ReplyBlock, ToolBlock, UserBlock
 from cinch_tui.transcript.history_blocks import show_result
-from cinch_tui.transcript.image_list import Gallery
-from cinch_tui.transcript.styles import Ways
+from cinch_tui.transcript.styles import DisplayOptions
+from cinch_tui.transcript.terminal_images import TerminalImageStore
 from harness.messages import Image, Text, ToolResult
 from harness.views import DiffView
 
@@ -50,8 +50,8 @@ async def test_keys_the_mouse_and_sizes_by_chance_while_text_streams_break_nothi
     chance = Random(seed)
     reply = ReplyBlock()
     app = Stage(*numbered(4), call(0), call(1), UserBlock("Go"), reply)
-    app.view.ways = Ways(images=chance.choice(["off", "blocks", "kitty"]))
-    app.view.gallery = Gallery(lambda _: None)
+    app.view.options = DisplayOptions(images=chance.choice(["off", "blocks", "kitty"]))
+    app.view.terminal_images = TerminalImageStore(lambda _: None)
     async with app.run_test(size=(60, 20)) as pilot:
         for step in range(40):
             reply.append(chance.choice(WORDS))

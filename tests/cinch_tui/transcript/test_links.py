@@ -8,8 +8,8 @@ from fakes.transcript_stage import Stage, screen
 
 from cinch_tui.transcript.blocks import ReplyBlock, ToolBlock, UserBlock
 from cinch_tui.transcript.layout import Layout
-from cinch_tui.transcript.links import Link, links_in, place_in_file, safe_url
-from cinch_tui.transcript.styles import BlockStyles, Ways
+from cinch_tui.transcript.links import Link, file_location, links_in, safe_url
+from cinch_tui.transcript.styles import BlockStyles, DisplayOptions
 from cinch_tui.transcript.view import Transcript
 from harness.views import ListingView, TerminalView
 
@@ -26,7 +26,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def links_of(block: ReplyBlock | ToolBlock | UserBlock, root: Path, width: int = 60) -> list[Link]:
-    layout = Layout(BlockStyles(BlockStyles.bare().base, {}, BlockStyles.bare().diff, Ways(root=str(root))))
+    layout = Layout(BlockStyles(BlockStyles.bare().base, {}, BlockStyles.bare().diff, DisplayOptions(root=str(root))))
     layout.width = width
     layout.extend([block])
     return links_in(layout.lines_of(block))
@@ -100,8 +100,8 @@ def test_a_wrapped_address_is_one_link(root: Path) -> None:
 def test_a_link_to_a_file_leads_back_to_it(root: Path) -> None:
     link = links_of(ReplyBlock("`src/app.py:12`"), root)[0]
 
-    assert place_in_file(link.url) == (root / "src" / "app.py", 12)
-    assert place_in_file("https://example.org/a#3") is None
+    assert file_location(link.url) == (root / "src" / "app.py", 12)
+    assert file_location("https://example.org/a#3") is None
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_link_to_a_file_leads_back_to_it(root: Path) -> None:
     ],
 )
 def test_true_destination_is_shown_next_to_a_label_that_names_another(reply: str, shown: str, root: Path) -> None:
-    layout = Layout(BlockStyles(BlockStyles.bare().base, {}, BlockStyles.bare().diff, Ways(root=str(root))))
+    layout = Layout(BlockStyles(BlockStyles.bare().base, {}, BlockStyles.bare().diff, DisplayOptions(root=str(root))))
     layout.width = 120
     block = ReplyBlock(reply)
     layout.extend([block])

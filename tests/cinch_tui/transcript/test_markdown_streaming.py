@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cinch_tui.transcript import markdown_splitter as splitting
 from cinch_tui.transcript.blocks import ReplyBlock
-from cinch_tui.transcript.markdown import Page, element_lines
+from cinch_tui.transcript.markdown import DrawContext, element_lines
 from cinch_tui.transcript.markdown_splitter import parser
 from cinch_tui.transcript.styles import BlockStyles
 
@@ -69,7 +69,7 @@ documents = st.lists(st.sampled_from(LINES), max_size=24).map("\n".join)
 
 
 def at_once(text: str) -> list[str]:
-    return [line.text for line in element_lines(parser().parse(text), Page(LOOK, WIDTH))]
+    return [line.text for line in element_lines(parser().parse(text), DrawContext(LOOK, WIDTH))]
 
 
 def drawn(block: ReplyBlock) -> list[str]:
@@ -108,7 +108,7 @@ def test_any_chunking_gives_the_picture_of_the_whole_text(text: str, places: lis
 @given(documents, st.lists(st.integers(0, 2000), max_size=40))
 def test_code_taken_apart_gives_the_picture_of_the_whole_text(text: str, places: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(splitting, "STRETCH", 2)
+        patch.setattr(splitting, "CHUNK_LINES", 2)
         block = streamed(cut(f"```python\n{text}", places))
 
         assert drawn(block) == at_once(block.source)

@@ -14,8 +14,8 @@ from wcwidth import wcswidth
 
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, ThinkingBlock, ToolBlock, UserBlock
 from cinch_tui.transcript.layout import START, Layout
-from cinch_tui.transcript.lines import Line
-from cinch_tui.transcript.painting import painted
+from cinch_tui.transcript.lines import StyledLine
+from cinch_tui.transcript.painting import paint_line
 from cinch_tui.transcript.styles import BlockStyles
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView
 
@@ -38,7 +38,7 @@ def tool(view: TextView | TerminalView | ListingView | DiffView | None, text: st
     return block
 
 
-def lines_of(text: str, width: int) -> list[Line]:
+def lines_of(text: str, width: int) -> list[StyledLine]:
     layout = Layout(BlockStyles.bare())
     layout.width = width
     thought = ThinkingBlock(text)
@@ -49,7 +49,7 @@ def lines_of(text: str, width: int) -> list[Line]:
     return [row.line for row in layout.rows(START, 2_000)]
 
 
-def change_lines(text: str, width: int) -> list[Line]:
+def change_lines(text: str, width: int) -> list[StyledLine]:
     layout = Layout(BlockStyles.bare())
     layout.width = width
     layout.extend([tool(DiffView("a.py", "a\n", text), text)])
@@ -62,7 +62,7 @@ def test_no_line_is_wider_than_the_screen_nor_obeyed_by_a_terminal(text: str, wi
     for line in (*lines_of(text, width), *change_lines(text, width)):
         assert cell_len(line.text) <= width, line.text
         assert not CONTROLS.search(line.text), line.text
-        assert painted(line, width, Style.null()).cell_length == width
+        assert paint_line(line, width, Style.null()).cell_length == width
 
 
 @settings(max_examples=60, deadline=None)

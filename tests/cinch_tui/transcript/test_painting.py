@@ -8,22 +8,22 @@ from hypothesis import strategies as st
 from rich.segment import Segment
 from rich.style import Style
 
-from cinch_tui.transcript.lines import Line, plain_line
-from cinch_tui.transcript.painting import Marks, difference, painted
+from cinch_tui.transcript.lines import StyledLine, plain_line
+from cinch_tui.transcript.painting import Highlight, difference, paint_line
 
 PLAIN, BOLD = Style(), Style(bold=True)
 
 words = st.lists(st.sampled_from([*"ab 中👍", "e\u0301"]), min_size=1, max_size=6).map("".join)
 lines = st.lists(st.tuples(words, st.sampled_from([PLAIN, BOLD])), max_size=4).map(
-    lambda runs: Line(tuple(Segment(*run) for run in runs))
+    lambda runs: StyledLine(tuple(Segment(*run) for run in runs))
 )
 
 
 @given(lines, lines)
-def test_what_is_outside_of_the_difference_is_the_same(before: Line, after: Line) -> None:
+def test_what_is_outside_of_the_difference_is_the_same(before: StyledLine, after: StyledLine) -> None:
     start, cells = difference(before, after, 60)
 
-    old, new = painted(before, 60, PLAIN), painted(after, 60, PLAIN)
+    old, new = paint_line(before, 60, PLAIN), paint_line(after, 60, PLAIN)
 
     assert cells > 0 or before == after
     assert old.crop(0, start) == new.crop(0, start)
@@ -35,13 +35,13 @@ def test_a_word_more_sends_only_that_word() -> None:
 
 
 def test_another_background_sends_the_whole_row() -> None:
-    assert difference(Line((), fill=BOLD), Line((), fill=PLAIN), 80) == (0, 80)
+    assert difference(StyledLine((), fill=BOLD), StyledLine((), fill=PLAIN), 80) == (0, 80)
 
 
 def test_marked_characters_keep_their_own_style_too() -> None:
-    line = Line((Segment("ab", BOLD), Segment("cd", PLAIN)))
+    line = StyledLine((Segment("ab", BOLD), Segment("cd", PLAIN)))
 
-    strip = painted(line, 5, PLAIN, [Marks(1, 3, Style(reverse=True))])
+    strip = paint_line(line, 5, PLAIN, [Highlight(1, 3, Style(reverse=True))])
 
     assert [(segment.text, segment.style) for segment in strip] == [
         ("a", BOLD),

@@ -11,14 +11,13 @@ from fakes.transcript_stage import Stage, screen
 from PIL import Image as Pillow
 from textual.pilot import Pilot
 
-from cinch_tui.transcript.block import Block
+from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.blocks import ReplyBlock, ToolBlock
-from cinch_tui.transcript.history_blocks import said_blocks, show_result
-from cinch_tui.transcript.image import Cells, Picture, file_of
-from cinch_tui.transcript.image_block import PictureBlock
-from cinch_tui.transcript.image_list import MOST_HELD, Gallery
-from cinch_tui.transcript.kitty_graphics import MARKS
-from cinch_tui.transcript.styles import ImageWay, Ways
+from cinch_tui.transcript.history_blocks import show_result, user_message_blocks
+from cinch_tui.transcript.image import Cells, TranscriptImage, image_file
+from cinch_tui.transcript.image_block import ImageBlock
+from cinch_tui.transcript.styles import DisplayOptions, ImageMode
+from cinch_tui.transcript.terminal_images import MARKS, MAX_STORED, TerminalImageStore
 from cinch_tui.transcript.view import Transcript
 from harness.messages import Image, Text, ToolResult, UserMessage
 from harness.views import ImageView
@@ -32,8 +31,8 @@ def image(width: int = 80, height: int = 64, form: str = "PNG", colour: tuple[in
     return Image(f"image/{form.lower()}", b64encode(out.getvalue()).decode())
 
 
-def shown(given: Image, name: str = "shot") -> PictureBlock:
-    return PictureBlock(Picture.of(given, name))
+def shown(given: Image, name: str = "shot") -> ImageBlock:
+    return ImageBlock(TranscriptImage.of(given, name))
 
 
 async def seen(app: Stage, pilot: Pilot[None], holds: Callable[[], object]) -> None:
@@ -51,16 +50,16 @@ def colours(app: Stage, y: int) -> set[str]:
     [((80, 64), 80, (10, 4)), ((1280, 720), 80, (53, 15)), ((1280, 720), 30, (30, 8)), ((1, 5000), 80, (1, 15))],
 )
 def test_a_picture_keeps_its_shape_and_is_not_blown_up(pixels, width, cells) -> None:
-    assert Picture("", "image/png", "", *pixels).cells(width) == cells
+    assert TranscriptImage("", "image/png", "", *pixels).cells(width) == cells
 
 
 @pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP"])
 async def test_where_the_terminal_has_no_protocol_half_blocks_show_it(form: str) -> None:
     app = Stage(shown(image(form=form)))
-    app.view.ways = Ways(images="blocks")
+    app.view.options = DisplayOptions(images="blocks")
     async with app.run_test(size=SMALL) as pilot:
         block = app.view.blocks[0]
-        await seen(app, pilot, lambda: block.pictures[0].points)
+        await seen(app, pilot, lambda: block.images[0].pixels)
 
         assert any(name.startswith("#c") for name in colours(app, 0))
         assert screen(app.view)[4].strip().startswith(f"shot · image/{form.lower()} · 80×64 · ")
@@ -68,34 +67,34 @@ async def test_where_the_terminal_has_no_protocol_half_blocks_show_it(form: str)
 
 async def test_nothing_moves_when_a_picture_has_been_decoded() -> None:
     app = Stage(shown(image()), ReplyBlock("after"))
-    app.view.ways = Ways(images="blocks")
+    app.view.options = DisplayOptions(images="blocks")
     async with app.run_test(size=SMALL) as pilot:
         rows: set[int] = set()
         await app.view.drained()
         rows |= {y for y, row in enumerate(screen(app.view)) if "after" in row}
-        await seen(app, pilot, lambda: app.view.blocks[0].pictures[0].points)
+        await seen(app, pilot, lambda: app.view.blocks[0].images[0].pixels)
 
         assert rows | {screen(app.view).index("after")} == {6}
 
 
 async def test_what_is_transparent_shows_the_ground() -> None:
     app = Stage(shown(image(colour=(1, 2, 3, 0))))
-    app.view.ways = Ways(images="blocks")
+    app.view.options = DisplayOptions(images="blocks")
     async with app.run_test(size=SMALL) as pilot:
-        await seen(app, pilot, lambda: app.view.blocks[0].pictures[0].points)
+        await seen(app, pilot, lambda: app.view.blocks[0].images[0].pixels)
 
         assert len(colours(app, 0)) == 1
         assert screen(app.view)[0] == ""
 
 
 @pytest.mark.parametrize("way", ["blocks", "kitty"])
-async def test_a_picture_that_cannot_be_decoded_is_a_frame(way: ImageWay) -> None:
+async def test_a_picture_that_cannot_be_decoded_is_a_frame(way: ImageMode) -> None:
     broken = Image("image/png", b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x50\0\0\0\x40junk").decode())
     app = Stage(shown(broken), shown(Image("image/png", "not base64!")))
-    app.view.ways = Ways(images=way)
-    app.view.gallery = Gallery(lambda _: None)
+    app.view.options = DisplayOptions(images=way)
+    app.view.terminal_images = TerminalImageStore(lambda _: None)
     async with app.run_test(size=SMALL) as pilot:
-        await seen(app, pilot, lambda: app.view.blocks[0].pictures[0].is_broken)
+        await seen(app, pilot, lambda: app.view.blocks[0].images[0].is_broken)
 
         assert [row.strip() for row in screen(app.view) if "│" in row][:2] == [
             "│ shot                         │",
@@ -105,7 +104,7 @@ async def test_a_picture_that_cannot_be_decoded_is_a_frame(way: ImageWay) -> Non
 
 async def test_every_row_is_as_wide_as_the_view_with_a_picture_in_cells() -> None:
     app = Stage(shown(image(2000, 900)))
-    app.view.ways = Ways(images="kitty")
+    app.view.options = DisplayOptions(images="kitty")
     async with app.run_test(size=SMALL):
         await app.view.drained()
 
@@ -120,10 +119,10 @@ async def test_a_picture_is_sent_once_placed_anew_and_freed_when_it_is_gone() ->
     reported: list[str] = []
     block = shown(image(800, 160))
     app = Stage(block)
-    app.view.ways = Ways(images="kitty")
-    app.view.gallery = Gallery(reported.append)
+    app.view.options = DisplayOptions(images="kitty")
+    app.view.terminal_images = TerminalImageStore(reported.append)
     async with app.run_test(size=SMALL) as pilot:
-        number = block.picture.number
+        number = block.image.number
         await seen(app, pilot, lambda: any("a=p" in each for each in reported))
         await pilot.resize_terminal(40, 24)
         await seen(app, pilot, lambda: reported[-1].endswith("c=34,r=3\x1b\\"))
@@ -136,9 +135,9 @@ async def test_a_picture_is_sent_once_placed_anew_and_freed_when_it_is_gone() ->
 
 def test_the_oldest_of_many_is_freed() -> None:
     reported: list[str] = []
-    gallery = Gallery(reported.append)
+    gallery = TerminalImageStore(reported.append)
 
-    for number in range(1, MOST_HELD + 3):
+    for number in range(1, MAX_STORED + 3):
         gallery.send(number, b"png", Cells(1, 1))
 
     assert [each for each in reported if "d=I" in each] == [f"\x1b_Ga=d,d=I,q=2,i={number}\x1b\\" for number in (1, 2)]
@@ -146,7 +145,7 @@ def test_the_oldest_of_many_is_freed() -> None:
 
 def test_in_tmux_all_is_wrapped_to_be_handed_on() -> None:
     reported: list[str] = []
-    gallery = Gallery(reported.append)
+    gallery = TerminalImageStore(reported.append)
     gallery.is_in_tmux = True
 
     gallery.send(7, b"png", Cells(1, 1))
@@ -157,7 +156,7 @@ def test_in_tmux_all_is_wrapped_to_be_handed_on() -> None:
 def test_images_are_below_the_text_of_their_prompt() -> None:
     message = UserMessage((Text("Look at [image 1: a b.png 80×64]"), image(), Text(" and"), image(8, 8)))
 
-    said, first, second = said_blocks(message)
+    said, first, second = user_message_blocks(message)
 
     assert said.source == "Look at [image 1: a b.png 80×64] and"
     assert (first.source, second.source) == ("[image: a b.png 80×64]", "[image: picture 8×8]")
@@ -173,16 +172,16 @@ async def test_what_a_tool_showed_stays_open_and_is_opened_by_key(tmp_path: Path
         await pilot.press("shift+left", "o")
 
         message = app.heard[-1]
-        assert isinstance(message, Transcript.PictureOpened)
-        assert message.picture.path == path
+        assert isinstance(message, Transcript.ImageOpened)
+        assert message.image.path == path
         assert not block.folded
         assert block.source == "A picture.\n[image: shot.png 80×64]"
 
 
 def test_a_picture_without_a_file_gets_one_that_others_cannot_read() -> None:
-    picture = Picture.of(image(), "shot")
+    picture = TranscriptImage.of(image(), "shot")
 
-    file = file_of(picture)
+    file = image_file(picture)
 
     with Pillow.open(file) as read:
         assert read.size == (80, 64)
@@ -195,11 +194,11 @@ def test_pictures_in_half_blocks_and_as_a_frame(snap_compare: Callable[..., bool
     two.paste((230, 180, 40), (40, 24, 120, 72))
     out = BytesIO()
     two.save(out, "PNG")
-    blocks: list[Block] = [shown(Image("image/png", b64encode(out.getvalue()).decode()), "flag.png")]
+    blocks: list[TranscriptBlock] = [shown(Image("image/png", b64encode(out.getvalue()).decode()), "flag.png")]
     app = Stage(*blocks, shown(Image("image/tiff", "AAAA"), "scan.tiff"))
-    app.view.ways = Ways(images="blocks")
+    app.view.options = DisplayOptions(images="blocks")
 
     async def decoded(pilot: Pilot[None]) -> None:
-        await seen(app, pilot, lambda: blocks[0].pictures[0].points)
+        await seen(app, pilot, lambda: blocks[0].images[0].pixels)
 
     assert snap_compare(app, terminal_size=(60, 18), run_before=decoded)

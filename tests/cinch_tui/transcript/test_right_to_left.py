@@ -10,7 +10,7 @@ from wcwidth import wcswidth
 
 from cinch_tui.transcript.blocks import ReplyBlock, UserBlock
 from cinch_tui.transcript.layout import START, Layout
-from cinch_tui.transcript.painting import painted
+from cinch_tui.transcript.painting import paint_line
 from cinch_tui.transcript.styles import BlockStyles
 from harness.terminal_text import escape_controls
 
@@ -37,7 +37,7 @@ def test_a_row_is_exactly_as_wide_as_the_view_by_another_measure(text: str, widt
     )
 
     for row in layout.rows(START, 1_000):
-        assert wcswidth(painted(row.line, width, Style.null()).text) == width, row.line.text
+        assert wcswidth(paint_line(row.line, width, Style.null()).text) == width, row.line.text
 
 
 async def test_marks_and_borders_are_in_their_columns_next_to_text_that_is_read_from_the_right() -> None:

@@ -11,9 +11,9 @@ from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from cinch_tui.transcript.block import Block
+from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, ThinkingBlock, ToolBlock, UserBlock
-from cinch_tui.transcript.search_query import SearchQuery
+from cinch_tui.transcript.search import SearchQuery
 from cinch_tui.widgets.search_bar import LONGEST
 from harness.views import DiffView, ListingView, TerminalView, TextView, TodoItem, TodoView, View
 
@@ -173,7 +173,7 @@ async def test_a_match_in_the_line_of_a_folded_call_does_not_open_it() -> None:
     ],
     ids=lambda block: type(getattr(block, "view", block)).__name__,
 )
-async def test_every_kind_of_block_is_searched(block: Block) -> None:
+async def test_every_kind_of_block_is_searched(block: TranscriptBlock) -> None:
     app = SearchStage(*numbered(2), block, *numbered(9))
     async with app.run_test(size=SMALL) as pilot:
         await search(pilot, app, "needle")

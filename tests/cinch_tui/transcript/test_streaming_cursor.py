@@ -3,7 +3,7 @@ from __future__ import annotations
 from fakes.transcript_stage import Stage, numbered, screen
 
 from cinch_tui.transcript.blocks import ReplyBlock, UserBlock
-from cinch_tui.transcript.caret import CARET
+from cinch_tui.transcript.row_decorations import CARET
 
 SMALL = (40, 12)
 

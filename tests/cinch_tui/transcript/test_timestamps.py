@@ -6,10 +6,10 @@ from datetime import datetime
 import pytest
 from fakes.transcript_stage import Stage, screen
 
-from cinch_tui.transcript.block import Block
+from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.blocks import ReplyBlock, ThinkingBlock, ToolBlock, UserBlock
 from cinch_tui.transcript.history_blocks import blocks_of
-from cinch_tui.transcript.styles import Ways
+from cinch_tui.transcript.styles import DisplayOptions
 from harness.messages import AssistantMessage, Text, ToolCall, ToolResult, UserMessage
 
 SMALL = (40, 14)
@@ -22,7 +22,7 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> None:
     time.tzset()
 
 
-def at(moment: str, block: Block) -> Block:
+def at(moment: str, block: TranscriptBlock) -> TranscriptBlock:
     block.time = datetime.fromisoformat(f"{moment}+00:00").timestamp()
     return block
 
@@ -33,7 +33,7 @@ def call() -> ToolBlock:
     return block
 
 
-def talk() -> list[Block]:
+def talk() -> list[TranscriptBlock]:
     return [
         at("2026-11-21 23:58", UserBlock("Do")),
         at("2026-11-21 23:59", call()),
@@ -66,7 +66,7 @@ async def test_times_stand_at_the_right_and_nothing_moves() -> None:
 async def test_no_line_is_wider_than_the_view_with_its_time() -> None:
     app = Stage(*talk(), at("2026-11-22 00:03", UserBlock("中" * 60)))
     async with app.run_test(size=(24, 20)):
-        app.view.ways = Ways(stamps=True)
+        app.view.options = DisplayOptions(stamps=True)
         await app.view.drained()
 
         assert {app.view.render_line(y).cell_length for y in range(20)} == {app.view.size.width}
@@ -96,7 +96,7 @@ async def test_a_label_is_above_a_reply_and_before_its_time(stamps: bool, ends: 
     *others, reply = talk()
     reply.tag = "PLAN"
     app = Stage(*others, reply)
-    app.view.ways = Ways(stamps=stamps)
+    app.view.options = DisplayOptions(stamps=stamps)
     async with app.run_test(size=SMALL):
         await app.view.drained()
 

@@ -11,7 +11,7 @@ from harness.views import TerminalView
 
 
 def header(block: ToolBlock, width: int) -> str:
-    return header_line(block.call, BlockStyles.bare(), width, folded=True, selected=False).text.rstrip()
+    return header_line(block, BlockStyles.bare(), width, folded=True, selected=False).text.rstrip()
 
 
 def ended(status: ToolStatus, summary: str, text: str) -> ToolBlock:
@@ -32,7 +32,7 @@ def test_a_command_that_ended_with_a_status_is_marked_as_failed(code: int | None
 def test_why_there_is_no_result_is_broken_between_words(status: ToolStatus):
     block = ended(status, "a.py", "a.py has not been read in this session. Read it, then change it.")
 
-    lines = [line.text.strip() for line in body_lines(block.call, BlockStyles.bare(), 40)]
+    lines = [line.text.strip() for line in body_lines(block, BlockStyles.bare(), 40)]
 
     assert lines == ["a.py has not been read in this", "session. Read it, then change it."]
 
@@ -57,7 +57,7 @@ def test_folded_call_shows_its_first_line_of_output_before_the_counts():
 
 
 def test_unfolded_call_leaves_its_first_line_to_the_body():
-    line = header_line(finished("one\ntwo\n").call, BlockStyles.bare(), 80, folded=False, selected=False)
+    line = header_line(finished("one\ntwo\n"), BlockStyles.bare(), 80, folded=False, selected=False)
 
     assert line.text.rstrip() == "▾ ✓ Bash make  2 lines · 4.0s"
 
@@ -115,7 +115,7 @@ def test_a_notice_begins_as_a_sentence_unless_with_a_name(reported: str, shown: 
 def test_unfolded_call_shows_its_error_once(status: ToolStatus):
     block = ended(status, "a.py", "use the other file")
 
-    line = header_line(block.call, BlockStyles.bare(), 60, folded=False, selected=False).text
+    line = header_line(block, BlockStyles.bare(), 60, folded=False, selected=False).text
 
     assert "use the other file" in header(block, 60)
     assert "use the other file" not in line

@@ -9,7 +9,6 @@ from textual.pilot import Pilot
 from textual.selection import SELECT_ALL, Selection
 
 from cinch_tui.transcript.blocks import ReplyBlock, ToolBlock, UserBlock
-from cinch_tui.transcript.copying import selected_text
 from cinch_tui.transcript.layout import Layout
 from cinch_tui.transcript.styles import BlockStyles
 from harness.views import TerminalView
@@ -122,7 +121,7 @@ def test_no_selection_whatever_its_ends_raises(y1: int, x1: int, y2: int, x2: in
     selection = Selection.from_offsets(Offset(x1, max(0, y1)), Offset(x2, max(0, y2)))
 
     for chosen in (selection, Selection(selection.start, None), Selection(None, selection.end), SELECT_ALL):
-        assert isinstance(selected_text(laid_out(), chosen), str)
+        assert isinstance(laid_out().selected_text(chosen), str)
 
 
 @pytest.mark.parametrize("count", [0, 3])

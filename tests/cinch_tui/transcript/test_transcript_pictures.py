@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fakes.transcript_stage import Stage
 from textual.pilot import Pilot
 
-from cinch_tui.transcript.block import Block
+from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, ThinkingBlock, ToolBlock, UserBlock
 from cinch_tui.transcript.tool_call_state import ToolStatus
 from harness.views import DiffView, ListingView, TerminalView, TextView, TodoItem, TodoView, View
@@ -27,7 +27,7 @@ async def settled(pilot: Pilot[None]) -> None:
     await pilot.pause()
 
 
-def picture(snap_compare: Callable[..., bool], *blocks: Block) -> bool:
+def picture(snap_compare: Callable[..., bool], *blocks: TranscriptBlock) -> bool:
     return snap_compare(Stage(*blocks), terminal_size=SIZE, run_before=settled)
 
 

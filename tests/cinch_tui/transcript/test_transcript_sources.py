@@ -11,7 +11,7 @@ from textual.selection import SELECT_ALL
 
 from cinch_tui.controller.bridge import Bridge
 from cinch_tui.reports.summaries import TranscriptPart, source
-from cinch_tui.transcript.block import Block
+from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.blocks import ReplyBlock, UserBlock
 from cinch_tui.transcript.history_blocks import blocks_of
 from cinch_tui.transcript.sources_block import SourcesBlock
@@ -140,7 +140,7 @@ async def test_sources_follow_a_reply_that_was_streamed_and_no_discarded_one() -
         ):
             bridge.receive(event)
 
-        shown: list[Block] = [*widgets.transcript.blocks]
+        shown: list[TranscriptBlock] = [*widgets.transcript.blocks]
         assert [type(block) for block in shown] == [ReplyBlock, SourcesBlock]
         assert isinstance(shown[1], SourcesBlock)
         assert [each.number for each in shown[1].sources] == [1, 2]

@@ -329,14 +329,14 @@ async def test_a_focus_that_moves_draws_nothing_anew() -> None:
     app = Stage(*numbered(3))
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()
-        before = app.view.blocks[0].parts[0].lines(app.view._page.look, app.view._page.width)
+        before = app.view.blocks[0].parts[0].lines(app.view._layout.styles, app.view._layout.width)
 
         app.view.blur()
         app.view.notify_style_update()
         await pilot.pause()
         await app.view.drained()
 
-        assert app.view.blocks[0].parts[0].lines(app.view._page.look, app.view._page.width) is before
+        assert app.view.blocks[0].parts[0].lines(app.view._layout.styles, app.view._layout.width) is before
 
 
 async def test_what_arrives_while_hidden_is_there_when_shown() -> None:

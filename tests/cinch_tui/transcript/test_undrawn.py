@@ -5,25 +5,25 @@ import logging
 import pytest
 from fakes.transcript_stage import Stage, screen
 
-from cinch_tui.transcript.block import Block, Part
+from cinch_tui.transcript.block import BlockPart, TranscriptBlock
 from cinch_tui.transcript.blocks import NoticeBlock
-from cinch_tui.transcript.lines import Line
+from cinch_tui.transcript.lines import StyledLine
 from cinch_tui.transcript.styles import BlockStyles
 
 
-class Faulty(Part):
+class Faulty(BlockPart):
     @property
     def text(self) -> str:
         return "what was \x1b[31msaid"
 
-    def draw(self, look: BlockStyles, width: int) -> list[Line]:
+    def draw(self, look: BlockStyles, width: int) -> list[StyledLine]:
         raise ValueError("no such colour")
 
     def guess(self, width: int) -> int:
         return 1
 
 
-class FaultyBlock(Block):
+class FaultyBlock(TranscriptBlock):
     def __init__(self, *, is_made: bool) -> None:
         super().__init__()
         self._is_made = is_made
@@ -32,7 +32,7 @@ class FaultyBlock(Block):
     def source(self) -> str:
         return "what was said"
 
-    def make_parts(self) -> list[Part]:
+    def make_parts(self) -> list[BlockPart]:
         if not self._is_made:
             raise IndexError("no such part")
         return [Faulty()]

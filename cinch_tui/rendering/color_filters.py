@@ -1,11 +1,12 @@
-"""Conversion of true colors for terminals with 256 colors, such as most tmux and screen sessions.
+"""Line filters for terminals with fewer colors or styles: 256 colors, no colors, no italics.
 
 Rich rounds each of red, green and blue to six levels: a bluish gray becomes dark blue, the pale background of an added
-line gray. This conversion picks the perceptually nearest color.
+line gray. The conversion here picks the perceptually nearest color.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import cbrt, dist, hypot
 from typing import NamedTuple
@@ -37,12 +38,17 @@ class Lab(NamedTuple):
         return hypot(self.red, self.yellow)
 
 
-class FewColours(LineFilter):
-    """Line filter that uses the 240 fixed colors; the user may redefine the first sixteen."""
+class StyleFilter(LineFilter):
+    """Line filter that converts every style with one of the functions below."""
+
+    def __init__(self, convert: Callable[[Style], Style]) -> None:
+        super().__init__()
+        self._convert = convert
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         del background
-        return [Segment(text, _dyed(style) if style else style, control) for text, style, control in segments]
+        convert = self._convert
+        return [Segment(text, convert(style) if style else style, control) for text, style, control in segments]
 
 
 @lru_cache(4096)
@@ -53,10 +59,10 @@ def nearest(red: int, green: int, blue: int) -> int:
     wanted = _lab(red, green, blue)
     if wanted.strength >= STRONG_FROM:
         return min(_TABLE, key=lambda number: dist(wanted, _TABLE[number]))
-    return min(_alike(wanted), key=lambda number: _difference(wanted, _TABLE[number]))
+    return min(_candidates(wanted), key=lambda number: _difference(wanted, _TABLE[number]))
 
 
-def _alike(pale: Lab) -> list[int]:
+def _candidates(pale: Lab) -> list[int]:
     """Return the candidates for a pale color.
 
     Pale red and green carry meaning, as in a diff; a hint of blue or yellow only makes a gray cooler or warmer.
@@ -67,16 +73,17 @@ def _alike(pale: Lab) -> list[int]:
 
 
 @lru_cache(4096)
-def _dyed(style: Style) -> Style:
+def with_256_colors(style: Style) -> Style:
+    """Return the style with the 240 fixed colors; the user may redefine the first sixteen."""
     fore, back = _eight_bit(style.color), _eight_bit(style.bgcolor)
     return style + Style(color=fore, bgcolor=back) if fore or back else style
 
 
-def _eight_bit(colour: RichColor | None) -> RichColor | None:
+def _eight_bit(color: RichColor | None) -> RichColor | None:
     """Return the 8-bit color; None if it needs no conversion."""
-    if colour is None or colour.triplet is None:
+    if color is None or color.triplet is None:
         return None
-    return RichColor.from_ansi(nearest(*colour.triplet))
+    return RichColor.from_ansi(nearest(*color.triplet))
 
 
 def _difference(pale: Lab, other: Lab) -> float:
@@ -117,3 +124,23 @@ _NUMBERS = {colour: number for number, colour in (_CUBE | _RAMP).items()}
 _REDS = [number for number, (red, green, blue) in _CUBE.items() if red > green == blue]
 _GREENS = [number for number, (red, green, blue) in _CUBE.items() if green > red == blue]
 _GREYS = [number for number, (red, green, blue) in (_CUBE | _RAMP).items() if red == green == blue]
+
+
+@lru_cache(1024)
+def without_colors(style: Style) -> Style:
+    """Return the style without colors, for NO_COLOR.
+
+    A background becomes reverse video, since it marks the selection.
+    """
+    has_background = style.bgcolor is not None and not style.bgcolor.is_default
+    return style.without_color + _REVERSE if has_background else style.without_color
+
+
+@lru_cache(1024)
+def without_italics(style: Style) -> Style:
+    """Return the style without italics, for GNU screen, which shows them as reverse video."""
+    return style + _UPRIGHT if style.italic else style
+
+
+_REVERSE = Style(reverse=True)
+_UPRIGHT = Style(italic=False)

@@ -1,8 +1,52 @@
-"""Conversion of legacy key sequences to modern ones that Textual parses correctly."""
+"""Keyboard protocols of terminals: modes and legacy sequences.
+
+The modes distinguish more keys than kitty's protocol, which Textual enables. Legacy sequences are converted to ones
+that Textual parses correctly.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+
+# xterm's modifyOtherKeys, for keys without a sequence such as Shift+Enter; tmux forwards it. Other terminals may read
+# it as a style, so a style reset follows.
+_MODIFIED, _UNMODIFIED = "\x1b[>4;1m\x1b[m", "\x1b[>4m\x1b[m"
+# By default xterm sends an accented letter for Alt and a letter; other terminals interpret this mode differently.
+_ALT, _ALT_AS_BEFORE = "\x1b[?1036;1039s\x1b[?1036;1039h", "\x1b[?1036;1039r"
+# st sends the sequence of F1 for Delete unless the keypad is in application mode.
+_KEYPAD, _KEYPAD_AS_USUAL = "\x1b=", "\x1b>"
+
+
+def enabling(environ: Mapping[str, str]) -> str:
+    """Return the sequences that enable distinct keys in this terminal."""
+    return _MODIFIED + (_ALT if _is_xterm(environ) else "") + (_KEYPAD if _is_st(environ) else "")
+
+
+def restoring(environ: Mapping[str, str]) -> str:
+    """Return the sequences that restore the modes, without leaving a style active."""
+    return (_KEYPAD_AS_USUAL if _is_st(environ) else "") + (_ALT_AS_BEFORE if _is_xterm(environ) else "") + _UNMODIFIED
+
+
+def is_in_konsole(environ: Mapping[str, str]) -> bool:
+    """Return True if the keys come from Konsole itself, whose Shift+Enter is another key elsewhere."""
+    return bool(environ.get("KONSOLE_VERSION")) and not _is_inside(environ)
+
+
+def _is_xterm(environ: Mapping[str, str]) -> bool:
+    return (
+        bool(environ.get("XTERM_VERSION")) and environ.get("TERM", "").startswith("xterm") and not _is_inside(environ)
+    )
+
+
+def _is_st(environ: Mapping[str, str]) -> bool:
+    return environ.get("TERM", "").partition("-")[0] == "st"
+
+
+def _is_inside(environ: Mapping[str, str]) -> bool:
+    """Return True inside tmux or GNU screen, which keep the environment of the terminal they were started in."""
+    return bool(environ.get("TMUX") or environ.get("STY"))
+
 
 ESC = "\x1b"
 
@@ -14,7 +58,7 @@ _RXVT = re.compile(
 )
 _SIGNS = {"$": 2, "^": 5, "@": 6}
 _ENDS = {"7": "H", "8": "F"}
-_ALT = 2
+_ALT_MODIFIER = 2
 # Shift+Enter in Konsole; in other terminals, Enter on the keypad.
 _KONSOLE = re.compile(r"(?P<alt>\x1b)?\x1bOM")
 # xterm's modifyOtherKeys, also used by tmux: the modifiers come first. Textual drops Alt in it.
@@ -30,7 +74,7 @@ _SHIFT = 2
 _BACKSPACE = {8: 127}
 
 
-def spelled_anew(text: str, *, in_konsole: bool = False) -> str:
+def translate_legacy_keys(text: str, *, in_konsole: bool = False) -> str:
     """Replace legacy key sequences in terminal input."""
     if ESC not in text:
         return text
@@ -47,7 +91,7 @@ def _with_alt(match: re.Match[str]) -> str:
 
 
 def _from_rxvt(match: re.Match[str]) -> str:
-    alt = _ALT if match["alt"] else 0
+    alt = _ALT_MODIFIER if match["alt"] else 0
     if number := match["number"]:
         modifiers = _SIGNS[match["sign"]] + alt
         return f"\x1b[1;{modifiers}{_ENDS[number]}" if number in _ENDS else f"\x1b[{number};{modifiers}~"

@@ -46,10 +46,10 @@ async def warm(state: State) -> None:
     facts = state.model.info
     look_up: Callable[[], Awaitable[object]] = getattr(facts, "load_in_subprocess", facts.load)
     await look_up()
-    await asyncio.to_thread(_draw_samples)
+    await asyncio.to_thread(draw_samples)
 
 
-def _draw_samples() -> None:
+def draw_samples() -> None:
     """Draw Markdown, code and a tool call, whose imports take some hundred milliseconds."""
     from cinch_tui.transcript.markdown import DrawContext, piece_lines
     from cinch_tui.transcript.markdown_splitter import Piece

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ImageList(SelectableList):
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class ImageSeen(Message, namespace="transcript"):
         """The first image became visible."""
 

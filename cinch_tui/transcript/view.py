@@ -53,7 +53,7 @@ class Transcript(BanneredSheet, can_focus=True):
 
         links: list[Link]
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class ImageOpened(Message):
         """Open an image in a viewer."""
 

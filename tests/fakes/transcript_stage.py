@@ -22,7 +22,9 @@ class Stage(App[None]):
 
     CSS_PATH: ClassVar[list[str | Path]] = [STYLES / "code.tcss", STYLES / "transcript.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [
-        binding for binding in bindings("chat") if binding.action in ("toggle_fold", "previous_block", "next_block")
+        binding
+        for binding in bindings("chat")
+        if binding.action in ("transcript('fold')", "previous_block", "next_block")
     ]
 
     def __init__(self, *blocks: TranscriptBlock) -> None:
@@ -35,8 +37,8 @@ class Stage(App[None]):
     def compose(self) -> ComposeResult:
         yield self.view
 
-    def action_toggle_fold(self) -> None:
-        self.view.action_fold()
+    async def action_transcript(self, name: str) -> None:
+        await self.view.run_action(name)
 
     def action_previous_block(self) -> None:
         self.view.action_previous_block()

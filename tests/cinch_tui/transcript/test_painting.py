@@ -66,8 +66,8 @@ async def main():
     async with app.run_test():
         await app.query_one(Transcript).drained()
         print(sorted({"markdown_it", "pygments", "rich.markdown", "httpx"} & set(sys.modules)))
-        from cinch_tui.transcript.preload import warm_up
-        warm_up()
+        from cinch_tui.app.preload import draw_samples
+        draw_samples()
         before = set(sys.modules)
         view = app.query_one(Transcript)
         view.add(blocks.ReplyBlock("# A\\n\\n- b\\n\\n```python\\nimport os\\n```"))

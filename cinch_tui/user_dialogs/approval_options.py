@@ -231,8 +231,8 @@ class PendingCalls:
             others.append(AnswerOption("h", "review", f"Choose among {review.count} changes", "Choose"))
         if request.is_revisable:
             others.append(AnswerOption("e", "rewrite", "Edit in $EDITOR", "Edit"))
-        is_partial = bool(review and review.refused)
-        allow = f"Allow {review.taken} of {review.count} changes" if review and is_partial else "Allow once"
+        is_partial = bool(review and review.rejected)
+        allow = f"Allow {review.accepted} of {review.count} changes" if review and is_partial else "Allow once"
         answers = answers_to(request, *others, allow=allow, is_partial=is_partial)
         return [*answers, *(self._answers_to_all() if len(self) > 1 else [])]
 

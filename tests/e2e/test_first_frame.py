@@ -42,16 +42,26 @@ def start(terminal, model):
     return start
 
 
+@pytest.fixture(scope="module")
+def saved_frames() -> dict[str, bytes]:
+    """Return the frames saved so far by name; a frame contains neither the folder nor anything of the home."""
+    return {}
+
+
 @pytest.fixture
-def picture(start, own_home) -> Path:
+def picture(start, own_home, saved_frames: dict[str, bytes]) -> Path:
     """Return the frame of an empty screen, saved by an earlier start."""
     folder = own_home / "cinch" / "state" / "first-frame"
-    app = start()
-    app.see("Ask for a change")
-    app.until(lambda: list(folder.glob("[!.]*")), "a picture to be kept")
-    app.kill()
-    (kept,) = folder.glob("[!.]*")
-    return kept
+    if not saved_frames:
+        app = start()
+        app.see("Ask for a change")
+        app.until(lambda: list(folder.glob("[!.]*")), "a picture to be kept")
+        app.kill()
+        saved_frames.update((each.name, each.read_bytes()) for each in folder.glob("[!.]*"))
+    folder.mkdir(parents=True, exist_ok=True)
+    ((name, content),) = saved_frames.items()
+    (folder / name).write_bytes(content)
+    return folder / name
 
 
 def early(app) -> bytes:

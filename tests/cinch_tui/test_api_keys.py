@@ -6,6 +6,8 @@ import pytest
 from fakes.chat import chat, ready, until
 from fakes.model_server import ModelServer, Recorded
 from fakes.script import Failure, Item, Reply
+from textual.events import Paste
+from textual.pilot import Pilot
 from textual.widgets import Static
 
 from cinch_tui.api_keys.key_store import KeyStore
@@ -41,6 +43,11 @@ def server(monkeypatch: pytest.MonkeyPatch):
     with KeyedServer() as running:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", running.url)
         yield running
+
+
+async def paste(pilot: Pilot[object], text: str) -> None:
+    pilot.app.post_message(Paste(text))
+    await pilot.pause()
 
 
 def notices(app: CinchApp) -> str:
@@ -93,12 +100,12 @@ async def test_key_command_masks_checks_stores_and_applies_the_key_at_once(
         await ready(pilot, app)
         await pilot.press(*f"{command} anthropic", "enter")
         await until(pilot, lambda: isinstance(app.screen, KeyEntry) and not app.screen.waiting)
-        await pilot.press(*BAD, "enter")
+        await paste(pilot, BAD)
+        await pilot.press("enter")
         note = app.screen.query_one("KeyField .note", Static)
         await until(pilot, lambda: "Rejected" in str(note.render()))
-        for _ in BAD:
-            await pilot.press("backspace")
-        await pilot.press(*GOOD)
+        await pilot.press("ctrl+u")
+        await paste(pilot, GOOD)
         picture = app.export_screenshot()
         await pilot.press("enter")
         await until(pilot, lambda: "accepted the key" in notices(app))
@@ -121,7 +128,9 @@ async def test_environment_key_wins_over_the_entered_one_unless_it_is_refused(
 
     async with app.run_test(size=(100, 30)) as pilot:
         await ready(pilot, app)
-        await pilot.press(*f"#key anthropic {entered}", "enter")
+        await pilot.press(*"#key anthropic ")
+        await paste(pilot, entered)
+        await pilot.press("enter")
         if environment == GOOD:
             await until(pilot, lambda: "not stored" in notices(app))
         else:
@@ -163,7 +172,8 @@ async def test_key_that_cannot_be_checked_is_stored_only_when_confirmed(
         await ready(pilot, app)
         await pilot.press(*"#key anthropic", "enter")
         await until(pilot, lambda: isinstance(app.screen, KeyEntry) and not app.screen.waiting)
-        await pilot.press(*GOOD, "enter")
+        await paste(pilot, GOOD)
+        await pilot.press("enter")
         note = app.screen.query_one("KeyField .note", Static)
         await until(pilot, lambda: "could not be checked" in str(note.render()))
         before = files_with(GOOD, own_home)
@@ -186,7 +196,7 @@ async def test_prompt_with_a_key_is_asked_about_before_it_is_sent_or_kept(
 
     async with app.run_test(size=(100, 30)) as pilot:
         await ready(pilot, app)
-        await pilot.press(*f"use {GOOD} please")
+        await paste(pilot, f"use {GOOD} please")
         await until(pilot, lambda: list(own_home.rglob("drafts/*.txt")))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, ShortList) and not app.screen.waiting)
@@ -212,7 +222,8 @@ async def test_key_in_a_prompt_can_be_stored_instead_of_sent(
 
     async with app.run_test(size=(100, 30)) as pilot:
         await ready(pilot, app)
-        await pilot.press(*GOOD, "enter")
+        await paste(pilot, GOOD)
+        await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, ShortList) and not app.screen.waiting)
         await pilot.press("down", "enter")
         await until(pilot, lambda: "accepted the key" in notices(app))

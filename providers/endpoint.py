@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import field, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
@@ -79,6 +81,10 @@ class Endpoint(Redacted, frozen=True):
         if self.secret is None or not self.preset.key_header or self.sends_bearer:
             return self.bearer_header
         return {self.preset.key_header: self.secret.value}
+
+    def without_path(self, *paths: str) -> Endpoint:
+        """Return the same endpoint without these ends of its base URL, which other programs include."""
+        return replace(self, base_url=reduce(str.removesuffix, paths, self.base_url))
 
     def with_key(self, key: str) -> Endpoint:
         """Return the same endpoint with a program's own key.

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence, Set
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from harness.deltas import Delta
 from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
+from harness.ports.provider import Request
 from providers.endpoint import Endpoint
 from providers.model_catalog.listing import entries_of, listed
 from providers.model_catalog.metadata import ListedModel
-from providers.net.transport import Transport
+from providers.net.transport import Transport, json_headers
 from providers.preset import nearest
 
 if TYPE_CHECKING:
@@ -70,16 +72,25 @@ def with_suggestions(error: ModelNotFound, known: list[str], model_id: str) -> M
 
 
 class HttpProvider:
-    """Connection handling and model listing; a subclass adds `stream`.
+    """Connection handling, model listing, and requests that are sent again without what the service rejected.
+
+    A subclass sends a request in `_send`, and learns in `_adapts` what to leave out.
 
     Args:
-        transport: Requests to the provider's endpoint.
+        endpoint: Address and key.
+        headers: Headers of every request, with the endpoint's key.
         lists: Paths of the model list; the first that the server has is used.
     """
 
-    def __init__(self, transport: Transport, *lists: str) -> None:
-        self.name = transport.endpoint.preset.name
-        self._transport = transport
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        headers: Callable[[Endpoint], Mapping[str, str]] = json_headers,
+        lists: Sequence[str] = (),
+    ) -> None:
+        self.name = endpoint.preset.name
+        self._transport = Transport(endpoint, headers(endpoint))
+        self._headers = headers
         self._lists = lists
 
     def warm(self) -> None:
@@ -93,40 +104,69 @@ class HttpProvider:
         return [model.id for model in await self.listed()]
 
     async def listed(self) -> list[ListedModel]:
-        return await listed_models(self._transport, *self._lists) if self._lists else []
+        return await listed_models(await self._transport_for(None), *self._lists) if self._lists else []
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Yield the reply; the request is sent again without parts that the service rejects.
+
+        Raises:
+            ProviderError: The request failed, and nothing could be left out, or part of the reply was yielded already.
+        """
+        without: set[str] = set()
+        for attempts_left in range(MAX_ATTEMPTS, -1, -1):
+            has_begun = False
+            try:
+                async with aclosing(await self._send(request, without)) as deltas:
+                    async for delta in deltas:
+                        has_begun = True
+                        yield delta
+                return
+            except RequestRejected as error:
+                if has_begun or not attempts_left or not self._adapts(request, without, error):
+                    raise
+            except ModelNotFound as error:
+                raise await self._with_suggestions(request, error) from error
+
+    async def _transport_for(self, request: Request | None) -> Transport:
+        """Return the transport for a request, which may have its own key, or for a model list."""
+        return self._transport.for_key(request and request.api_key, self._headers)
+
+    async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
+        """Return the deltas of the reply; `without` are features that this request leaves out."""
+        raise NotImplementedError
+
+    def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
+        """Return True if the next attempt leaves out what this one was rejected for."""
+        del request, without, error
+        return False
+
+    async def _with_suggestions(self, request: Request, error: ModelNotFound) -> ModelNotFound:
+        """Return the error with similar names that the server lists."""
+        if not self._lists:
+            return error
+        return await better_named(error, await self._transport_for(request), self._lists[-1], request.spec.model_id)
 
 
-async def with_degradation(
-    ask: Callable[[], AsyncGenerator[Delta]],
-    adapts: Callable[[RequestRejected], bool],
-    suggest: Callable[[ModelNotFound], Awaitable[ModelNotFound]],
-) -> AsyncGenerator[Delta]:
-    """Yield the reply to a request, sent again without parts that the service rejects.
+class RejectedFeatures:
+    """Optional parts of requests that models rejected, and which are left out from then on."""
 
-    Args:
-        ask: Sends the request.
-        adapts: Called with a rejection unless part of the reply was yielded already; returns True if the next `ask`
-            leaves out what the request was rejected for.
-        suggest: Adds the available models to the error for a model that was not found.
+    def __init__(self) -> None:
+        self._of_model: dict[str, set[str]] = {}
 
-    Raises:
-        ProviderError: As `ask`, if nothing can be left out.
-    """
-    attempts = 0
-    while True:
-        has_begun = False
-        try:
-            async with aclosing(ask()) as answer:
-                async for delta in answer:
-                    has_begun = True
-                    yield delta
-            return
-        except RequestRejected as error:
-            if has_begun or attempts == MAX_ATTEMPTS or not adapts(error):
-                raise
-            attempts += 1
-        except ModelNotFound as error:
-            raise await suggest(error) from error
+    def of(self, model_id: str) -> Set[str]:
+        return self._of_model.get(model_id, frozenset())
+
+    def learn(self, model_id: str, error: RequestRejected, patterns: Iterable[tuple[str, str]]) -> bool:
+        """Learn from an error; return True if it is about a feature that was not known to be rejected.
+
+        Args:
+            model_id: The model.
+            error: The rejection.
+            patterns: Pairs of a pattern in the error's text, in lower case, and a feature.
+        """
+        known, text = self._of_model.setdefault(model_id, set()), str(error).lower()
+        new = next((part for pattern, part in patterns if part not in known and re.search(pattern, text)), None)
+        return new is not None and add_new(known, {new})
 
 
 def add_new(known: set[str], more: set[str]) -> bool:

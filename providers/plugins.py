@@ -6,14 +6,13 @@ A package names a `Preset`, a `ProviderPlugin`, or a function that returns one, 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Set
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
 from harness.deltas import Delta
-from harness.errors import ModelNotFound
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from harness.ports.provider import ModelInfo, Request
 from providers.endpoint import Endpoint
@@ -21,7 +20,7 @@ from providers.http_provider import HttpProvider, better_named, model_names
 from providers.net.framing import EventDecoder, Framing, LineDecoder
 from providers.net.http_errors import failure, plain
 from providers.net.stream import ReplyDecoder, deltas
-from providers.net.transport import Transport, json_headers
+from providers.net.transport import Transport
 from providers.preset import Preset, Secret, ThinkingRule
 from providers.service import Opener, Service
 from providers.wire.encoding import safe_name
@@ -88,20 +87,12 @@ class WireService(HttpProvider):
 
     def __init__(self, endpoint: Endpoint, wire: WireFormat) -> None:
         path = endpoint.preset.models_path
-        super().__init__(Transport(endpoint, json_headers(endpoint)), *([path] if path else ()))
+        super().__init__(endpoint, lists=(path,) if path else ())
         self._wire = wire
 
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        transport = self._transport.for_key(request.api_key, json_headers)
-        try:
-            async with aclosing(self._ask(request, transport)) as answer:
-                async for delta in answer:
-                    yield delta
-        except ModelNotFound as error:
-            path = transport.endpoint.preset.models_path
-            raise (await better_named(error, transport, path, request.spec.model_id) if path else error) from error
-
-    def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
+    async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
+        del without
+        transport = await self._transport_for(request)
         path, body = self._wire.format_request(request)
         return deltas(transport, path, body, self._wire.decoder(transport.endpoint), self._wire.framing())
 

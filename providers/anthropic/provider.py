@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
-from functools import partial
+from collections.abc import AsyncGenerator, Set
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -17,14 +16,19 @@ from providers.anthropic.decode import MessageDecoder
 from providers.anthropic.encode import encode
 from providers.anthropic.thinking import ThinkingForm, thinking_form
 from providers.endpoint import Endpoint
-from providers.http_provider import HttpProvider, add_new, better_named, with_degradation
+from providers.http_provider import (
+    HttpProvider,
+    RejectedFeatures,
+    add_new,
+)
 from providers.net.stream import deltas
-from providers.net.transport import Transport
 from providers.wire.caching import AcceptedMarks
 from providers.wire.turns import ids_with_thinking
 
 API_VERSION = "2023-06-01"
 MODELS = "/v1/models?limit=1000"
+THINKING, SCHEMA = "thinking", "schema"
+"""Features that a model or a compatible server may not support."""
 # A thinking model continues a turn whose tool calls another model made.
 MISSING_THINKING = r"expected .{0,3}thinking"
 REFUSED_THINKING = r"thinking.*(signature|different conversation)|signature.*thinking"
@@ -37,61 +41,38 @@ class AnthropicProvider(HttpProvider):
     """Streams replies of Claude models.
 
     Some rejected requests are sent again with less, since they could never succeed: without thinking that the service
-    no
-    longer accepts (the conversation before it changed) or misses, without unsupported thinking parameters, with the
-    output
-    schema in the prompt, or without cache breakpoints that a compatible server does not support.
+    no longer accepts (the conversation before it changed) or misses, without unsupported thinking parameters, with the
+    output schema in the prompt, or without cache breakpoints that a compatible server does not support.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
-        base_url = endpoint.base_url.removesuffix("/v1")
-        super().__init__(Transport(replace(endpoint, base_url=base_url), _headers(endpoint)), MODELS)
+        super().__init__(endpoint.without_path("/v1"), _headers, (MODELS,))
         self._unreadable: set[str] = set()
-        self._without_form: set[str] = set()
-        self._without_schema: set[str] = set()
+        self._rejected = RejectedFeatures()
         self._marks = AcceptedMarks()
 
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        transport, form = self._transport.for_key(request.api_key, _headers), self._form(request)
-
-        def adapts(error: RequestRejected) -> bool:
-            nonlocal form
-            fallback = self._fallback(request, form, str(error).lower())
-            form = fallback or form
-            return fallback is not None
-
-        suggest = partial(better_named, transport=transport, path=MODELS, model_id=request.spec.model_id)
-        async with aclosing(with_degradation(lambda: self._ask(request, transport, form), adapts, suggest)) as answer:
-            async for delta in answer:
-                yield delta
-
-    def _ask(self, request: Request, transport: Transport, form: ThinkingForm) -> AsyncGenerator[Delta]:
-        enforces = request.spec.model_id not in self._without_schema
+    async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
+        transport = await self._transport_for(request)
+        enforces = SCHEMA not in self._rejected.of(request.spec.model_id)
         marked = replace(request, cache=self._marks.apply(request.cache))
-        body = encode(marked, form, self._unreadable, enforces_schema=enforces)
+        body = encode(marked, self._form(request, without), self._unreadable, enforces_schema=enforces)
         return deltas(transport, "/v1/messages", body, MessageDecoder(transport.endpoint))
 
-    def _form(self, request: Request) -> ThinkingForm:
-        return ThinkingForm() if request.spec.model_id in self._without_form else thinking_form(request.spec)
+    def _form(self, request: Request, without: Set[str]) -> ThinkingForm:
+        is_rejected = THINKING in without | self._rejected.of(request.spec.model_id)
+        return ThinkingForm() if is_rejected else thinking_form(request.spec)
 
-    def _fallback(self, request: Request, form: ThinkingForm, refusal: str) -> ThinkingForm | None:
-        """Return the thinking parameters for another attempt; None if it would not help."""
-        model = {request.spec.model_id}
-        if request.output_schema and re.search(REFUSED_SCHEMA, refusal) and add_new(self._without_schema, model):
-            return form
-        if self._marks.learn(request.cache, refusal):
-            return form
-        return self._fallback_form(request, form, refusal)
-
-    def _fallback_form(self, request: Request, form: ThinkingForm, refusal: str) -> ThinkingForm | None:
-        if re.search(MISSING_THINKING, refusal):
-            return ThinkingForm() if form.thinking else None
-        if re.search(REFUSED_THINKING, refusal):
-            ids = ids_with_thinking(request.messages)
-            return form if add_new(self._unreadable, ids) else None
-        if re.search(REFUSED_FORM, refusal) and add_new(self._without_form, {request.spec.model_id}):
-            return ThinkingForm()
-        return None
+    def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
+        model_id, text = request.spec.model_id, str(error).lower()
+        if request.output_schema and self._rejected.learn(model_id, error, ((REFUSED_SCHEMA, SCHEMA),)):
+            return True
+        if self._marks.learn(request.cache, text):
+            return True
+        if re.search(MISSING_THINKING, text):
+            return self._form(request, without).thinking is not None and add_new(without, {THINKING})
+        if re.search(REFUSED_THINKING, text):
+            return add_new(self._unreadable, ids_with_thinking(request.messages))
+        return self._rejected.learn(model_id, error, ((REFUSED_FORM, THINKING),))
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:

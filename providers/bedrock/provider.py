@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing
-from functools import partial
+from collections.abc import AsyncGenerator, Iterator, Set
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -20,7 +18,12 @@ from providers.bedrock.encode import CACHING, LIFETIME, SCHEMA, TEMPERATURE, THI
 from providers.bedrock.frames import FrameDecoder
 from providers.bedrock.traits import traits_of
 from providers.endpoint import Endpoint
-from providers.http_provider import HttpProvider, add_new, with_degradation, with_suggestions
+from providers.http_provider import (
+    HttpProvider,
+    RejectedFeatures,
+    add_new,
+    with_suggestions,
+)
 from providers.model_catalog.listing import entries_of, listed
 from providers.model_catalog.metadata import ListedModel, ModelMetadata
 from providers.net.stream import deltas
@@ -50,9 +53,10 @@ class BedrockProvider(HttpProvider):
     """
 
     def __init__(self, backend: BedrockBackend) -> None:
+        # Headers depend on the request, which they sign.
+        super().__init__(backend.endpoint, lambda _: {})
         self._backend = backend
-        super().__init__(Transport(backend.endpoint, {}))
-        self._without: dict[str, set[str]] = {}
+        self._rejected = RejectedFeatures()
         self._unreadable: set[str] = set()
 
     async def listed(self) -> list[ListedModel]:
@@ -62,57 +66,39 @@ class BedrockProvider(HttpProvider):
         del with_tools
         return traits_of(spec) != traits_of(replace(spec, thinking="off"))
 
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        without_now: set[str] = set()
-        ask, suggest = partial(self._ask, request, without_now), partial(self._better_named, request)
-        async with aclosing(with_degradation(ask, partial(self._adapts, request, without_now), suggest)) as answer:
-            async for delta in answer:
-                yield delta
-
-    async def _ask(self, request: Request, without_now: set[str]) -> AsyncGenerator[Delta]:
+    async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
         model_id = request.spec.model_id
-        body = encode(request, without_now | self._without.get(model_id, set()), self._unreadable)
+        body = encode(request, without | self._rejected.of(model_id), self._unreadable)
         path = self._backend.path_to(model_id)
-        asked = UnsignedRequest("POST", self._backend.endpoint.base_url + path, json_bytes(body))
-        transport = await self._for(asked, request.api_key)
-        async with aclosing(
-            deltas(transport, path, body, ConverseDecoder(transport.endpoint), FrameDecoder())
-        ) as answer:
-            async for delta in answer:
-                yield delta
+        unsigned = UnsignedRequest("POST", self._backend.endpoint.base_url + path, json_bytes(body))
+        transport = await self._authorized(unsigned, request.api_key)
+        return deltas(transport, path, body, ConverseDecoder(transport.endpoint), FrameDecoder())
 
-    async def _for(self, asked: UnsignedRequest, key: str | None) -> Transport:
-        endpoint, headers = await self._backend.authorize(asked, key)
-        return self._transport.with_credentials(endpoint, headers)
+    async def _authorized(self, unsigned: UnsignedRequest, key: str | None) -> Transport:
+        return self._transport.with_credentials(*await self._backend.authorize(unsigned, key))
 
     async def _list_with_key(self, key: str | None) -> list[ListedModel]:
-        return models_in(await self._listed(PROFILES, key), await self._listed(MODELS, key))
+        return models_in(await self._list(PROFILES, key), await self._list(MODELS, key))
 
-    async def _listed(self, what: str, key: str | None) -> JsonValue:
+    async def _list(self, what: str, key: str | None) -> JsonValue:
         url = self._backend.listing(what)
-        return await (await self._for(UnsignedRequest("GET", url), key)).get(url)
+        return await (await self._authorized(UnsignedRequest("GET", url), key)).get(url)
 
-    async def _better_named(self, request: Request, error: ModelNotFound) -> ModelNotFound:
+    async def _with_suggestions(self, request: Request, error: ModelNotFound) -> ModelNotFound:
         try:
             known = await self._list_with_key(request.api_key)
         except ProviderError:
             return error
         return with_suggestions(error, [model.id for model in known], request.spec.model_id)
 
-    def _adapts(self, request: Request, without_now: set[str], error: RequestRejected) -> bool:
-        """Return True if the next request will leave out what this one was rejected for."""
-        refusal = str(error).lower()
-        without = self._without.setdefault(request.spec.model_id, set())
-        if re.search(MISSING_THINKING, refusal):
-            return add_new(without_now, {THINKING})
-        if re.search(REFUSED_SIGNATURE, refusal):
+    def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
+        text = str(error).lower()
+        if re.search(MISSING_THINKING, text):
+            return add_new(without, {THINKING})
+        if re.search(REFUSED_SIGNATURE, text):
             return add_new(self._unreadable, ids_with_thinking(request.messages))
-        if request.output_schema and re.search(REFUSED_SCHEMA, refusal) and SCHEMA not in without:
-            return add_new(without, {SCHEMA})
-        refused = next(
-            (part for pattern, part in REJECTABLE if part not in without and re.search(pattern, refusal)), None
-        )
-        return refused is not None and add_new(without, {refused})
+        schema = ((REFUSED_SCHEMA, SCHEMA),) if request.output_schema else ()
+        return self._rejected.learn(request.spec.model_id, error, (*schema, *REJECTABLE))
 
 
 def models_in(profiles: JsonValue, models: JsonValue) -> list[ListedModel]:

@@ -42,6 +42,8 @@ class Route(Struct, frozen=True):
 
 class Backend(Protocol):
     endpoint: Endpoint
+    list_path: str
+    """Path of the model list."""
 
     async def route(self, key: str | None) -> Route:
         """Return the route for a request, with this key or the backend's own.
@@ -53,13 +55,11 @@ class Backend(Protocol):
 
     def model_name(self, model_id: str) -> str: ...
 
-    def listing(self, route: Route) -> str:
-        """Return the path of the model list."""
-        ...
-
 
 class GeminiApiBackend:
     """The Gemini API, which needs only a key."""
+
+    list_path = "/v1beta/models?pageSize=1000"
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = replace(endpoint, base_url=unversioned(endpoint.base_url))
@@ -70,9 +70,6 @@ class GeminiApiBackend:
 
     def model_name(self, model_id: str) -> str:
         return model_id if "/" in model_id else f"models/{model_id}"
-
-    def listing(self, route: Route) -> str:
-        return f"{route.root}/models?pageSize=1000"
 
 
 def unversioned(base_url: str) -> str:
@@ -90,6 +87,9 @@ def key_header(endpoint: Endpoint) -> dict[str, str]:
 
 class VertexBackend:
     """Google Cloud's service, or a gateway if the base URL was changed."""
+
+    # All projects have the same list.
+    list_path = f"{VERSION}/publishers/google/models?pageSize=200"
 
     def __init__(self, endpoint: Endpoint) -> None:
         """Read the environment; no login takes place yet.
@@ -120,11 +120,6 @@ class VertexBackend:
             return model_id
         publisher, _, name = model_id.removeprefix("models/").rpartition("/")
         return f"publishers/{publisher or 'google'}/models/{name}"
-
-    def listing(self, route: Route) -> str:
-        del route
-        # All projects have the same list.
-        return f"{VERSION}/publishers/google/models?pageSize=200"
 
     def _login_for(self, endpoint: Endpoint) -> Login | None:
         if endpoint.secret is not None or not self._is_googles:

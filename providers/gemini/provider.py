@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
-from functools import partial
+from collections.abc import AsyncGenerator, Set
 from typing import TYPE_CHECKING
 
 from harness.deltas import Delta
@@ -16,19 +14,16 @@ from providers.gemini.backend import Backend, GeminiApiBackend, Route, VertexBac
 from providers.gemini.decode import ContentDecoder
 from providers.gemini.encode import FORMAT, TEMPERATURE, THINKING, UNSIGNED, encode
 from providers.gemini.models import thinking_config
-from providers.http_provider import HttpProvider, better_named, listed_models, with_degradation
-from providers.model_catalog.metadata import ListedModel
+from providers.http_provider import (
+    HttpProvider,
+    RejectedFeatures,
+)
 from providers.net.stream import deltas
 from providers.net.transport import Transport
 
 # Features that models reject, by the text of their error.
-REJECTABLE = (
-    ("thought_signature", UNSIGNED),
-    ("thought signature", UNSIGNED),
-    ("thinking", THINKING),
-    ("temperature", TEMPERATURE),
-)
-REJECTED_SCHEMA = ("response_json_schema", "responsejsonschema", "response mime type", "response_mime_type", "schema")
+REJECTABLE = (("thought[_ ]signature", UNSIGNED), ("thinking", THINKING), ("temperature", TEMPERATURE))
+REJECTED_SCHEMA = "response[_ ]mime[_ ]type|schema"
 
 
 class GeminiProvider(HttpProvider):
@@ -38,48 +33,31 @@ class GeminiProvider(HttpProvider):
     """
 
     def __init__(self, backend: Backend) -> None:
+        super().__init__(backend.endpoint, key_header, (backend.list_path,))
         self._backend = backend
-        super().__init__(Transport(backend.endpoint, key_header(backend.endpoint)))
-        self._without: dict[str, set[str]] = {}
-
-    async def listed(self) -> list[ListedModel]:
-        route = await self._backend.route(None)
-        return await listed_models(self._transport_for(route), self._backend.listing(route))
+        self._rejected = RejectedFeatures()
 
     def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         del with_tools
         return bool(thinking_config(spec))
 
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        route, model_id = await self._backend.route(request.api_key), request.spec.model_id
-        suggest = partial(
-            better_named, transport=self._transport_for(route), path=self._backend.listing(route), model_id=model_id
-        )
-        ask, adapts = partial(self._ask, request, route), partial(self._adapts, request)
-        async with aclosing(with_degradation(ask, adapts, suggest)) as answer:
-            async for delta in answer:
-                yield delta
+    async def _transport_for(self, request: Request | None) -> Transport:
+        return self._transport_on(await self._backend.route(request and request.api_key))
 
-    def _ask(self, request: Request, route: Route) -> AsyncGenerator[Delta]:
-        model_id = request.spec.model_id
-        body = encode(request, self._without.get(model_id, ()))
-        path = route.to_model(self._backend.model_name(model_id))
-        return deltas(self._transport_for(route), path, body, ContentDecoder(route.endpoint))
-
-    def _transport_for(self, route: Route) -> Transport:
+    def _transport_on(self, route: Route) -> Transport:
         return self._transport.with_credentials(route.endpoint, route.headers)
 
-    def _adapts(self, request: Request, error: RequestRejected) -> bool:
-        """Return True if the next request will leave out what this one was rejected for."""
-        refusal = str(error).lower()
-        without = self._without.setdefault(request.spec.model_id, set())
-        refused = next((part for word, part in REJECTABLE if word in refusal), None)
-        if refused is None and request.output_schema and any(word in refusal for word in REJECTED_SCHEMA):
-            refused = FORMAT
-        if refused is None or refused in without:
-            return False
-        without.add(refused)
-        return True
+    async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
+        del without
+        route, model_id = await self._backend.route(request.api_key), request.spec.model_id
+        body = encode(request, self._rejected.of(model_id))
+        path = route.to_model(self._backend.model_name(model_id))
+        return deltas(self._transport_on(route), path, body, ContentDecoder(route.endpoint))
+
+    def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
+        del without
+        schema = ((REJECTED_SCHEMA, FORMAT),) if request.output_schema else ()
+        return self._rejected.learn(request.spec.model_id, error, (*REJECTABLE, *schema))
 
 
 def open_gemini(endpoint: Endpoint) -> GeminiProvider:

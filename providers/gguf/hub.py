@@ -1,8 +1,7 @@
 """Hugging Face Hub, or a compatible one: file lists and downloads.
 
-huggingface_hub is not used: it does not compare downloads with the checksum that the hub states, and cinch shows its
-own
-progress and errors.
+huggingface_hub (2.4) is not used: it does not compare a download with the checksum that the hub states, begins again
+after a lost connection, and brings another HTTP client with its own proxies and certificates.
 """
 
 from __future__ import annotations

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing
-from functools import partial
+from collections.abc import AsyncGenerator, Mapping, Set
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -16,7 +14,10 @@ from harness.deltas import Delta
 from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
 from harness.ports.provider import Provider, Request
 from providers.endpoint import Endpoint
-from providers.http_provider import HttpProvider, better_named, model_names, with_degradation
+from providers.http_provider import (
+    HttpProvider,
+    model_names,
+)
 from providers.model_catalog.listing import window_in
 from providers.model_catalog.metadata import ListedModel, ModelMetadata, ServerMetadataSource
 from providers.net.framing import LineDecoder
@@ -38,8 +39,7 @@ class OllamaProvider(HttpProvider):
     """
 
     def __init__(self, endpoint: Endpoint, environment: Mapping[str, str] | None = None) -> None:
-        base_url = endpoint.base_url.removesuffix(CHAT).removesuffix("/api").removesuffix("/v1")
-        super().__init__(Transport(replace(endpoint, base_url=base_url), _headers(endpoint)), LIST)
+        super().__init__(endpoint.without_path(CHAT, "/api", "/v1"), lists=(LIST,))
         self._environment = os.environ if environment is None else environment
         self._cards: dict[str, ModelCard] = {}
 
@@ -71,31 +71,30 @@ class OllamaProvider(HttpProvider):
         """
         return (await self._card(model_id, self._transport)).metadata
 
-    def stream(self, request: Request) -> AsyncIterator[Delta]:
-        transport, model_id = self._transport.for_key(request.api_key, _headers), request.spec.model_id
-        suggest = partial(_with_pull_hint, transport=transport, model_id=model_id)
-        return with_degradation(partial(self._ask, request, transport), partial(self._adapts, model_id), suggest)
-
-    async def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
-        model_id = request.spec.model_id
+    async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
+        del without
+        transport, model_id = await self._transport_for(request), request.spec.model_id
         card = await self._card(model_id, transport)
         if request.tools and not card.can("tools"):
             raise RequestRejected(_no_tools(model_id))
         body = encode(request, card, self._environment.get("OLLAMA_KEEP_ALIVE", "").strip())
-        decoder = LineReplyDecoder(transport.endpoint, request.tools)
-        async with aclosing(deltas(transport, CHAT, body, decoder, LineDecoder())) as answer:
-            async for delta in answer:
-                yield delta
+        return deltas(transport, CHAT, body, LineReplyDecoder(transport.endpoint, request.tools), LineDecoder())
 
-    def _adapts(self, model_id: str, error: RequestRejected) -> bool:
-        """Return True if the next request will leave out a capability that the server denied."""
-        message, card = str(error), self._cards[model_id]
+    def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
+        del without
+        model_id, message = request.spec.model_id, str(error)
+        card = self._cards[model_id]
         if "does not support thinking" in message and card.can("thinking"):
             self._cards[model_id] = card.without("thinking")
             return True
         if "does not support tools" in message:
             raise RequestRejected(_no_tools(model_id), status=error.status) from error
         return False
+
+    async def _with_suggestions(self, request: Request, error: ModelNotFound) -> ModelNotFound:
+        suggestion = await super()._with_suggestions(request, error)
+        hint = f"to download it: ollama pull {request.spec.model_id}"
+        return ModelNotFound(f"{suggestion}; {hint}", status=error.status)
 
     async def _card(self, model_id: str, transport: Transport) -> ModelCard:
         """Return the card of a model; requested once, since a change of the window would reload the model."""
@@ -132,15 +131,6 @@ async def _loaded_window(model_id: str, transport: Transport) -> int | None:
 
 def _no_tools(model_id: str) -> str:
     return f"Ollama: {model_id} does not support tools; models that do: https://ollama.com/search?c=tools"
-
-
-async def _with_pull_hint(error: ModelNotFound, transport: Transport, model_id: str) -> ModelNotFound:
-    suggestion = await better_named(error, transport, LIST, model_id)
-    return ModelNotFound(f"{suggestion}; to download it: ollama pull {model_id}", status=error.status)
-
-
-def _headers(endpoint: Endpoint) -> dict[str, str]:
-    return {"content-type": "application/json", **endpoint.bearer_header}
 
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
-from functools import partial
+import dataclasses
+from collections.abc import AsyncGenerator, Set
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -13,7 +13,10 @@ from harness.errors import ProviderError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
 from harness.ports.provider import Provider, Request
 from providers.endpoint import Endpoint
-from providers.http_provider import HttpProvider, better_named, lists_of, with_degradation
+from providers.http_provider import (
+    HttpProvider,
+    lists_of,
+)
 from providers.model_catalog.listing import metadata_in, metadata_of_model
 from providers.model_catalog.metadata import ListedModel, ModelMetadata, ServerMetadataSource
 from providers.net.stream import deltas
@@ -31,10 +34,9 @@ class ChatProvider(HttpProvider):
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
-        base_url = endpoint.base_url.removesuffix("/chat/completions")
-        transport = Transport(replace(endpoint, base_url=base_url), json_headers(endpoint))
-        super().__init__(transport, *lists_of(transport.endpoint))
-        self._dialect = dialect_of(self._transport.endpoint)
+        endpoint = endpoint.without_path("/chat/completions")
+        super().__init__(endpoint, lists=lists_of(endpoint))
+        self._dialect = dialect_of(endpoint)
         self._marks = AcceptedMarks()
 
     async def listed(self) -> list[ListedModel]:
@@ -64,39 +66,32 @@ class ChatProvider(HttpProvider):
     def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         return self._dialect.supports_thinking(spec, with_tools=with_tools)
 
-    def stream(self, request: Request) -> AsyncIterator[Delta]:
-        transport = self._transport_for(request)
-        path = transport.endpoint.preset.models_path
-        suggest = partial(better_named, transport=transport, path=path, model_id=request.spec.model_id)
-        return with_degradation(partial(self._ask, request, transport), partial(self._adapts, request), suggest)
-
-    def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
-        marked = replace(request, cache=self._marks.apply(request.cache))
-        body = encode(marked, self._dialect)
+    async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
+        del without
+        transport = await self._transport_for(request)
+        marked = dataclasses.replace(request, cache=self._marks.apply(request.cache))
         is_marked = self._dialect.cache.wants_marks(request.spec.model_id)
         keeps = is_marked and marking(marked, self._dialect).lifetime == "1h"
         decoder = ChatDecoder(transport.endpoint, request.tools, keeps_an_hour=keeps)
-        return deltas(transport, "/chat/completions", body, decoder)
+        return deltas(transport, "/chat/completions", encode(marked, self._dialect), decoder)
 
-    def _adapts(self, request: Request, error: RequestRejected) -> bool:
-        """Return True if the next request will leave out what this one was rejected for."""
-        refusal = str(error)
+    def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
+        del without
         if error.status not in (400, 422):
             return False
         marks = self._dialect.cache.wants_marks(request.spec.model_id)
-        if marks and self._marks.learn(request.cache, refusal.lower()):
+        if marks and self._marks.learn(request.cache, str(error).lower()):
             return True
-        adapted = self._dialect.adapted_to(refusal)
+        adapted = self._dialect.adapted_to(str(error))
         self._dialect = adapted or self._dialect
         return adapted is not None
 
-    def _transport_for(self, request: Request) -> Transport:
-        endpoint = self._transport.endpoint
-        routing = cache_headers(self._dialect.cache, request)
-        if request.api_key is None and not routing:
-            return self._transport
-        endpoint = endpoint if request.api_key is None else endpoint.with_key(request.api_key)
-        return self._transport.with_credentials(endpoint, json_headers(endpoint) | routing)
+    async def _transport_for(self, request: Request | None) -> Transport:
+        transport = await super()._transport_for(request)
+        routing = cache_headers(self._dialect.cache, request) if request else {}
+        if not routing:
+            return transport
+        return transport.with_credentials(transport.endpoint, json_headers(transport.endpoint) | routing)
 
 
 if TYPE_CHECKING:

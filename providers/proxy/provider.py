@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Set
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from harness.deltas import Delta
-from harness.errors import ModelNotFound
 from harness.ports.provider import Provider, Request
 from providers.endpoint import Endpoint
-from providers.http_provider import HttpProvider, better_named
+from providers.http_provider import (
+    HttpProvider,
+)
 from providers.net.stream import deltas
-from providers.net.transport import Transport
 from providers.proxy.decode import ProxyDecoder
 from providers.proxy.encode import encode
 
@@ -29,18 +28,12 @@ class ProxyProvider(HttpProvider):
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
-        base_url = endpoint.base_url.removesuffix(PATH).removesuffix("/v1")
-        super().__init__(Transport(replace(endpoint, base_url=base_url), _headers(endpoint)), MODELS)
+        super().__init__(endpoint.without_path(PATH, "/v1"), _headers, (MODELS,))
 
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        transport = self._transport.for_key(request.api_key, _headers)
-        decoder = ProxyDecoder(transport.endpoint)
-        try:
-            async with aclosing(deltas(transport, PATH, encode(request), decoder)) as answer:
-                async for delta in answer:
-                    yield delta
-        except ModelNotFound as error:
-            raise await better_named(error, transport, MODELS, request.spec.model_id) from error
+    async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
+        del without
+        transport = await self._transport_for(request)
+        return deltas(transport, PATH, encode(request), ProxyDecoder(transport.endpoint))
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:

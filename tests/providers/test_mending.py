@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Set
 
 import pytest
 from fakes.asking import Serve
@@ -11,7 +11,9 @@ from harness.errors import RequestRejected
 from harness.messages import ModelSpec, user
 from harness.ports.provider import Request
 from providers import connect
-from providers.http_provider import MAX_ATTEMPTS, with_degradation
+from providers.endpoint import Endpoint
+from providers.http_provider import MAX_ATTEMPTS, HttpProvider
+from providers.preset import presets
 
 REFUSAL = "temperature is not supported"
 BEGUN = (
@@ -64,18 +66,18 @@ async def test_an_answer_that_has_begun_is_not_begun_again(serve: Serve) -> None
 
 
 async def test_a_service_that_refuses_without_end_is_left_in_the_end() -> None:
-    asked = 0
+    attempts = 0
 
-    async def ask() -> AsyncIterator[Delta]:
-        nonlocal asked
-        asked += 1
-        raise RequestRejected("no", status=400)
-        yield
+    class Refused(HttpProvider):
+        async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
+            nonlocal attempts
+            attempts += 1
+            raise RequestRejected("no", status=400)
 
-    async def named(error: Exception) -> Exception:
-        return error
+        def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
+            return True
 
     with pytest.raises(RequestRejected):
-        _ = [delta async for delta in with_degradation(ask, lambda _: True, named)]
+        _ = [delta async for delta in Refused(Endpoint(presets()["openai"], "http://127.0.0.1:9")).stream(ASKED)]
 
-    assert asked == MAX_ATTEMPTS + 1
+    assert attempts == MAX_ATTEMPTS + 1

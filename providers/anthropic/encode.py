@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
-from harness.messages import (
-    Image,
-    JsonObject,
-    JsonValue,
-    Thinking,
-    ToolCall,
-    ToolResult,
-)
+from harness.messages import Image, JsonObject, JsonValue, Thinking, ToolCall, ToolResult
 from harness.ports.provider import Request
 from providers.anthropic.output_schema import output_format
 from providers.anthropic.thinking import ThinkingForm, output_limit
 from providers.wire.caching import cache_mark, ends_of_turns
-from providers.wire.encoding import (
-    safe_name,
-    schema_prompt,
-    tool_name,
-)
+from providers.wire.encoding import safe_name, schema_prompt, tool_name
 from providers.wire.turns import TurnEncoder
 
 

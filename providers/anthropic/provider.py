@@ -16,11 +16,7 @@ from providers.anthropic.decode import MessageDecoder
 from providers.anthropic.encode import encode
 from providers.anthropic.thinking import ThinkingForm, thinking_form
 from providers.endpoint import Endpoint
-from providers.http_provider import (
-    HttpProvider,
-    RejectedFeatures,
-    add_new,
-)
+from providers.http_provider import HttpProvider, RejectedFeatures, add_new
 from providers.net.stream import deltas
 from providers.wire.caching import AcceptedMarks
 from providers.wire.turns import ids_with_thinking

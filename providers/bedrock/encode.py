@@ -6,26 +6,12 @@ import json
 import re
 from collections.abc import Collection, Iterator, Sequence, Set
 
-from harness.messages import (
-    AssistantMessage,
-    Image,
-    JsonObject,
-    JsonValue,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-)
+from harness.messages import AssistantMessage, Image, JsonObject, JsonValue, Text, Thinking, ToolCall, ToolResult
 from harness.ports.provider import NO_CACHE, CacheStrategy, OutputSchema, Request, ToolSpec
 from providers.anthropic.output_schema import output_format
 from providers.bedrock.traits import Traits, traits_of
 from providers.wire.caching import ends_of_turns
-from providers.wire.encoding import (
-    NO_OUTPUT,
-    safe_name,
-    schema_prompt,
-    tool_name,
-)
+from providers.wire.encoding import NO_OUTPUT, safe_name, schema_prompt, tool_name
 from providers.wire.turns import TurnEncoder
 
 THINKING, CACHING, LIFETIME, SCHEMA, TEMPERATURE = "thinking", "caching", "lifetime", "schema", "temperature"

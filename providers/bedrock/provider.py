@@ -18,12 +18,7 @@ from providers.bedrock.encode import CACHING, LIFETIME, SCHEMA, TEMPERATURE, THI
 from providers.bedrock.frames import FrameDecoder
 from providers.bedrock.traits import traits_of
 from providers.endpoint import Endpoint
-from providers.http_provider import (
-    HttpProvider,
-    RejectedFeatures,
-    add_new,
-    with_suggestions,
-)
+from providers.http_provider import HttpProvider, RejectedFeatures, add_new, with_suggestions
 from providers.model_catalog.listing import entries_of, listed
 from providers.model_catalog.metadata import ListedModel, ModelMetadata
 from providers.net.stream import deltas

@@ -82,13 +82,7 @@ def _ask(request: Request) -> Reply:
         (
             Say(f"{status} A model can also ask you a question:"),
             _steps("completed", "completed", "in_progress"),
-            Call(
-                "ask_user",
-                {
-                    "prompt": "Run the tests again?",
-                    "choices": ["Yes, run them", "No, stop here"],
-                },
-            ),
+            Call("ask_user", {"prompt": "Run the tests again?", "choices": ["Yes, run them", "No, stop here"]}),
         )
     )
 

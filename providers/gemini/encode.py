@@ -18,13 +18,7 @@ from harness.messages import (
 )
 from harness.ports.provider import Request, ToolSpec
 from providers.gemini.models import generation, thinking_config
-from providers.wire.encoding import (
-    NO_OUTPUT,
-    is_same_model,
-    safe_name,
-    system_text,
-    text_of,
-)
+from providers.wire.encoding import NO_OUTPUT, is_same_model, safe_name, system_text, text_of
 from providers.wire.turns import Role, TurnEncoder
 
 THINKING = "thinkingConfig"

@@ -14,10 +14,7 @@ from providers.gemini.backend import Backend, GeminiApiBackend, Route, VertexBac
 from providers.gemini.decode import ContentDecoder
 from providers.gemini.encode import FORMAT, TEMPERATURE, THINKING, UNSIGNED, encode
 from providers.gemini.models import thinking_config
-from providers.http_provider import (
-    HttpProvider,
-    RejectedFeatures,
-)
+from providers.http_provider import HttpProvider, RejectedFeatures
 from providers.net.stream import deltas
 from providers.net.transport import Transport
 

@@ -24,14 +24,7 @@ from harness.messages import (
     UserMessage,
 )
 from harness.ports.provider import Request
-from providers.wire.encoding import (
-    NO_OUTPUT,
-    is_same_model,
-    nine_letters,
-    result_text,
-    system_text,
-    tool_name,
-)
+from providers.wire.encoding import NO_OUTPUT, is_same_model, nine_letters, result_text, system_text, tool_name
 
 UNSEEN = "(an image, which this model cannot see)"
 

@@ -20,14 +20,7 @@ from harness.messages import (
 from harness.ports.provider import Request
 from harness.thinking_level import ThinkingLevel
 from providers.ollama.model_card import ModelCard
-from providers.wire.encoding import (
-    function_tool,
-    is_same_model,
-    result_message_text,
-    safe_name,
-    system_text,
-    tool_name,
-)
+from providers.wire.encoding import function_tool, is_same_model, result_message_text, safe_name, system_text, tool_name
 from providers.wire.image_support import without_images
 from providers.wire.turns import with_result_images
 

@@ -14,10 +14,7 @@ from harness.deltas import Delta
 from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
 from harness.ports.provider import Provider, Request
 from providers.endpoint import Endpoint
-from providers.http_provider import (
-    HttpProvider,
-    model_names,
-)
+from providers.http_provider import HttpProvider, model_names
 from providers.model_catalog.listing import window_in
 from providers.model_catalog.metadata import ListedModel, ModelMetadata, ServerMetadataSource
 from providers.net.framing import LineDecoder

@@ -26,13 +26,7 @@ from providers.openai_chat.dialect import Dialect
 from providers.openai_chat.output_schema import response_format
 from providers.openai_chat.reasoning import REASONING_FIELD
 from providers.wire.caching import cache_fields, cache_mark, ends_of_turns
-from providers.wire.encoding import (
-    function_tool,
-    is_same_model,
-    result_message_text,
-    system_text,
-    tool_name,
-)
+from providers.wire.encoding import function_tool, is_same_model, result_message_text, system_text, tool_name
 from providers.wire.turns import with_result_images
 
 RESULTS_READ = "I have read the results."

@@ -23,11 +23,7 @@ STRICT_KEYWORDS = frozenset(
 
 
 def response_format(answer: OutputSchema) -> JsonObject:
-    schema: JsonObject = {
-        "name": safe_name(answer.name),
-        "schema": answer.schema,
-        "strict": is_strict(answer.schema),
-    }
+    schema: JsonObject = {"name": safe_name(answer.name), "schema": answer.schema, "strict": is_strict(answer.schema)}
     return {"type": "json_schema", "json_schema": schema}
 
 

@@ -13,10 +13,7 @@ from harness.errors import ProviderError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
 from harness.ports.provider import Provider, Request
 from providers.endpoint import Endpoint
-from providers.http_provider import (
-    HttpProvider,
-    lists_of,
-)
+from providers.http_provider import HttpProvider, lists_of
 from providers.model_catalog.listing import metadata_in, metadata_of_model
 from providers.model_catalog.metadata import ListedModel, ModelMetadata, ServerMetadataSource
 from providers.net.stream import deltas

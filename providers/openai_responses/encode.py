@@ -27,15 +27,7 @@ from providers.openai_chat.models import effort_for, reasons
 from providers.openai_chat.output_schema import is_strict
 from providers.preset import CacheRule
 from providers.wire.caching import cache_fields
-from providers.wire.encoding import (
-    NO_OUTPUT,
-    is_same_model,
-    result_text,
-    safe_name,
-    system_text,
-    text_of,
-    tool_name,
-)
+from providers.wire.encoding import NO_OUTPUT, is_same_model, result_text, safe_name, system_text, text_of, tool_name
 
 LEAST_OUTPUT = 16
 ENCRYPTED = "reasoning.encrypted_content"

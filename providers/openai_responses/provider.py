@@ -12,11 +12,7 @@ from harness.errors import RequestRejected
 from harness.messages import ModelSpec
 from harness.ports.provider import Provider, Request
 from providers.endpoint import Endpoint
-from providers.http_provider import (
-    HttpProvider,
-    RejectedFeatures,
-    lists_of,
-)
+from providers.http_provider import HttpProvider, RejectedFeatures, lists_of
 from providers.net.stream import deltas
 from providers.openai_chat.models import reasons
 from providers.openai_responses.decode import ResponseDecoder

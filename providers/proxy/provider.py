@@ -10,9 +10,7 @@ from msgspec.structs import replace
 from harness.deltas import Delta
 from harness.ports.provider import Provider, Request
 from providers.endpoint import Endpoint
-from providers.http_provider import (
-    HttpProvider,
-)
+from providers.http_provider import HttpProvider
 from providers.net.stream import deltas
 from providers.proxy.decode import ProxyDecoder
 from providers.proxy.encode import encode

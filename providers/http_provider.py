@@ -18,6 +18,7 @@ from providers.preset import nearest
 
 if TYPE_CHECKING:
     from providers.model_catalog.metadata import MetadataSource
+    from providers.service import Service
 
 
 TIMEOUT_SECONDS = 5.0
@@ -137,7 +138,6 @@ class HttpProvider:
 
     def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
         """Return True if the next attempt leaves out what this one was rejected for."""
-        del request, without, error
         return False
 
     async def _with_suggestions(self, request: Request, error: ModelNotFound) -> ModelNotFound:
@@ -177,4 +177,4 @@ def add_new(known: set[str], more: set[str]) -> bool:
 
 
 if TYPE_CHECKING:
-    _: type[MetadataSource] = HttpProvider
+    _: tuple[type[Service], type[MetadataSource]] = (HttpProvider, HttpProvider)

@@ -7,7 +7,7 @@ A package names a `Preset`, a `ProviderPlugin`, or a function that returns one, 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Set
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -91,11 +91,6 @@ class WireService(HttpProvider):
         self._wire = wire
 
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
-        del without
         transport = await self._transport_for(request)
         path, body = self._wire.format_request(request)
         return deltas(transport, path, body, self._wire.decoder(transport.endpoint), self._wire.framing())
-
-
-if TYPE_CHECKING:
-    _: type[Service] = WireService

@@ -43,7 +43,6 @@ class EnvironmentCredentials(Redacted, frozen=True):
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     def find(self, preset_name: str, variables: Sequence[str]) -> Secret | None:
-        del preset_name
         for variable in variables:
             if value := self.environment.get(variable, "").strip():
                 return Secret(value, f"environment variable {variable}", variable)
@@ -58,7 +57,6 @@ class GivenKey(Redacted, frozen=True):
     value: str
 
     def find(self, preset_name: str, variables: Sequence[str]) -> Secret | None:
-        del preset_name, variables
         return Secret(self.value, "api_key=")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NotRequired, TypeAlias, TypedDict
+from dataclasses import replace
+from typing import Any, NotRequired, TypeAlias, TypedDict
 
 from msgspec.structs import replace
 
@@ -12,11 +13,8 @@ from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.messages import Citation, StopReason, Usage
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain
+from providers.net.stream import ReplyDecoder
 from providers.wire.citations import Raw, as_object, citation, merged, objects
-
-if TYPE_CHECKING:
-    from providers.net.stream import ReplyDecoder
-
 
 UsageCounts: TypeAlias = "dict[str, int | dict[str, int | None] | str | None]"
 STOP_REASONS: Mapping[str, StopReason] = {
@@ -91,7 +89,7 @@ class StreamEvent(TypedDict):
     error: ErrorBody
 
 
-class MessageDecoder:
+class MessageDecoder(ReplyDecoder):
     """Decodes one reply. Unknown events and blocks of kinds that were not requested are skipped."""
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -221,7 +219,3 @@ def _source(raw: Raw) -> Citation | None:
     """Return the citation of a web page, a search result or a place in a document."""
     title = raw.get("title") or raw.get("document_title") or raw.get("file_id")
     return citation(raw.get("url") or raw.get("source"), title, raw.get("cited_text"))
-
-
-if TYPE_CHECKING:
-    _: type[ReplyDecoder] = MessageDecoder

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Set
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from harness.deltas import Delta
 from harness.errors import RequestRejected
-from harness.ports.provider import Provider, Request
+from harness.ports.provider import Request
 from providers.anthropic.decode import MessageDecoder
 from providers.anthropic.encode import encode
 from providers.anthropic.thinking import ThinkingForm, thinking_form
@@ -78,7 +77,3 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
     if endpoint.sends_bearer:
         return headers | endpoint.bearer_header
     return headers | {"x-api-key": endpoint.secret.value}
-
-
-if TYPE_CHECKING:
-    _: type[Provider] = AnthropicProvider

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, NotRequired, TypedDict
+from dataclasses import replace
+from typing import Any, NoReturn, NotRequired, TypedDict
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,11 +15,9 @@ from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, D
 from harness.messages import Citation, StopReason, Usage
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure
+from providers.net.stream import ReplyDecoder
 from providers.wire.blocks import new_call_id
 from providers.wire.citations import Raw, as_object, citation, merged, objects
-
-if TYPE_CHECKING:
-    from providers.net.stream import ReplyDecoder
 
 STOP_REASONS: Mapping[str, StopReason] = {
     "end_turn": "stop",
@@ -135,7 +134,7 @@ class _Block(Struct):
         return BlockEnd(self.index, self.signature or None, b64encode(self.redacted).decode() or None)
 
 
-class ConverseDecoder:
+class ConverseDecoder(ReplyDecoder):
     """Decodes one reply. Only tool-call blocks have a start event; other blocks start with their first delta.
 
     Token counts arrive after the last event of the reply; the reply is complete without them.
@@ -259,7 +258,3 @@ def _counted(usage: TokenUsage) -> Usage:
         usage.get("cacheWriteInputTokens", 0),
         cache_write_1h=sum(detail["inputTokens"] for detail in usage.get("cacheDetails", ()) if detail["ttl"] == "1h"),
     )
-
-
-if TYPE_CHECKING:
-    _: type[ReplyDecoder] = ConverseDecoder

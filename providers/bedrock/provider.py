@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Iterator, Set
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from harness.deltas import Delta
 from harness.errors import ModelNotFound, ProviderError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
-from harness.ports.provider import Provider, Request
+from harness.ports.provider import Request
 from providers.bedrock.backend import BedrockBackend, UnsignedRequest
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.encode import CACHING, LIFETIME, SCHEMA, TEMPERATURE, THINKING, encode
@@ -57,9 +56,8 @@ class BedrockProvider(HttpProvider):
     async def listed(self) -> list[ListedModel]:
         return await self._list_with_key(None)
 
-    def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
-        del with_tools
-        return traits_of(spec) != traits_of(replace(spec, thinking="off"))
+    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+        return traits_of(spec) != traits_of(dataclasses.replace(spec, thinking="off"))
 
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
         model_id = request.spec.model_id
@@ -129,7 +127,3 @@ def _profile_only(models: JsonValue) -> Iterator[str]:
 
 def open_bedrock(endpoint: Endpoint) -> BedrockProvider:
     return BedrockProvider(BedrockBackend(endpoint))
-
-
-if TYPE_CHECKING:
-    _: type[Provider] = BedrockProvider

@@ -39,7 +39,6 @@ class PlaybackWire:
         self._deck = deck
 
     def client(self, build: Callable[[], httpx.AsyncClient]) -> httpx.AsyncClient:
-        del build
         # Imports httpx, which is loaded by now.
         from providers.cassette.http_hooks import playback_client
 

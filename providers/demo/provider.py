@@ -65,7 +65,6 @@ def replies(*sequence: Reply | str) -> Script:
     waiting = [reply if isinstance(reply, Reply) else Reply((Say(reply),)) for reply in sequence]
 
     def play(request: Request) -> Reply:
-        del request
         return waiting.pop(0) if waiting else Reply((Say("The script is over."),))
 
     return play

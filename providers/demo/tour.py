@@ -26,7 +26,6 @@ def tour(request: Request) -> Reply:
 
 
 def _welcome(request: Request) -> Reply:
-    del request
     return Reply(
         (
             Think("I am a script and do not think. A model's reasoning would appear here."),
@@ -43,7 +42,6 @@ def _welcome(request: Request) -> Reply:
 
 
 def _planned(request: Request) -> Reply:
-    del request
     return Reply(
         (
             Say(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypedDict
+from dataclasses import replace
+from typing import Any, NoReturn, TypedDict
 
 from msgspec.structs import replace
 
@@ -13,11 +14,9 @@ from harness.errors import InvalidReply
 from harness.messages import Citation, StopReason, Usage
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain
+from providers.net.stream import ReplyDecoder
 from providers.wire.blocks import new_call_id
 from providers.wire.citations import Raw, as_object, citation, items, joined, merged, objects
-
-if TYPE_CHECKING:
-    from providers.net.stream import ReplyDecoder
 
 FIELDS = frozenset(("candidates", "promptFeedback", "usageMetadata", "responseId", "modelVersion", "createTime"))
 LENGTH = frozenset(("MAX_TOKENS", "CONTINUATION"))
@@ -108,7 +107,7 @@ class StreamEvent(TypedDict, total=False):
     error: ErrorBody | str
 
 
-class ContentDecoder:
+class ContentDecoder(ReplyDecoder):
     """Decodes one reply. Text and thinking arrive in pieces, calls complete; a signature ends the block it came with.
 
     The end of a text block is held back, since its citations may follow it. Unknown kinds of parts are skipped.
@@ -311,7 +310,3 @@ def _page(chunk: Raw) -> Citation | None:
     url = source.get("uri") or source.get("sourceUri")
     title = source.get("title") or source.get("domain") or source.get("documentName") or source.get("fileSearchStore")
     return citation(url, title, source.get("text"))
-
-
-if TYPE_CHECKING:
-    _: type[ReplyDecoder] = ContentDecoder

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Set
-from typing import TYPE_CHECKING
 
 from harness.deltas import Delta
 from harness.errors import RequestRejected
 from harness.messages import ModelSpec
-from harness.ports.provider import Provider, Request
+from harness.ports.provider import Request
 from providers.endpoint import Endpoint
 from providers.gemini.backend import Backend, GeminiApiBackend, Route, VertexBackend, key_header
 from providers.gemini.decode import ContentDecoder
@@ -34,8 +33,7 @@ class GeminiProvider(HttpProvider):
         self._backend = backend
         self._rejected = RejectedFeatures()
 
-    def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
-        del with_tools
+    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         return bool(thinking_config(spec))
 
     async def _transport_for(self, request: Request | None) -> Transport:
@@ -45,14 +43,12 @@ class GeminiProvider(HttpProvider):
         return self._transport.with_credentials(route.endpoint, route.headers)
 
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
-        del without
         route, model_id = await self._backend.route(request.api_key), request.spec.model_id
         body = encode(request, self._rejected.of(model_id))
         path = route.to_model(self._backend.model_name(model_id))
         return deltas(self._transport_on(route), path, body, ContentDecoder(route.endpoint))
 
     def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
-        del without
         schema = ((REJECTED_SCHEMA, FORMAT),) if request.output_schema else ()
         return self._rejected.learn(request.spec.model_id, error, (*REJECTABLE, *schema))
 
@@ -63,7 +59,3 @@ def open_gemini(endpoint: Endpoint) -> GeminiProvider:
 
 def open_vertex(endpoint: Endpoint) -> GeminiProvider:
     return GeminiProvider(VertexBackend(endpoint))
-
-
-if TYPE_CHECKING:
-    _: type[Provider] = GeminiProvider

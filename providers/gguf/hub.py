@@ -30,7 +30,7 @@ from harness.errors import (
     StreamError,
 )
 from providers.net.http_errors import plain
-from providers.net.inflate import InflateError, inflater
+from providers.net.inflate import InflateError, Inflater
 from providers.net.tls import ssl_context
 
 ADDRESS = "https://huggingface.co"
@@ -232,7 +232,7 @@ def _body(response: httpx.Response) -> bytes:
     """Return the body of a small response, decompressed even if compression was not requested."""
     body = bytearray()
     try:
-        decoder = inflater(response.headers.get("content-encoding", ""))
+        decoder = Inflater(response.headers.get("content-encoding", ""))
         for received in response.iter_raw():
             for piece in decoder.feed(received):
                 body += piece

@@ -62,7 +62,6 @@ class GgufProvider:
 
     def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         """Return False: local models have no thinking levels."""
-        del spec, with_tools
         return False
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from typing import Protocol
 
 PIECE_BYTES = 64 * 1024
 LARGEST_INFLATED = 64 * 1024 * 1024
@@ -15,8 +14,31 @@ ALWAYS_INFLATED = 1024 * 1024
 """Decompressed bytes below which the ratio is not checked: short runs of one byte are harmless."""
 
 
-class Inflater(Protocol):
-    """Decoder of one body, fed with its bytes as they arrive."""
+class InflateError(Exception):
+    """A compressed body is damaged, or larger than is accepted."""
+
+
+class Inflater:
+    """Decoder of one body, fed with its bytes as they arrive; other encodings than gzip and deflate pass through.
+
+    gzip, zlib, and deflate without a header, which some servers send, are recognized by the first bytes.
+
+    Args:
+        content_encoding: `Content-Encoding` header.
+
+    Raises:
+        InflateError: The body is compressed more than once.
+    """
+
+    def __init__(self, content_encoding: str) -> None:
+        encodings = [part.strip() for part in content_encoding.lower().split(",")]
+        encodings = [each for each in encodings if each not in ("", "identity")]
+        if len(encodings) > 1:
+            raise InflateError(f"compressed more than once ({', '.join(encodings)})")
+        self._is_compressed = bool(encodings) and encodings[0] in ("gzip", "x-gzip", "deflate")
+        self._decoder = zlib.decompressobj(zlib.MAX_WBITS | 32)
+        self._is_first = True
+        self._received = self._count = 0
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield the decoded bytes in pieces of bounded size.
@@ -24,35 +46,9 @@ class Inflater(Protocol):
         Raises:
             InflateError: The data is damaged or too large.
         """
-        ...
-
-
-class InflateError(Exception):
-    """A compressed body is damaged, or larger than is accepted."""
-
-
-def inflater(content_encoding: str) -> Inflater:
-    """Return the decoder for a `Content-Encoding` header; unknown encodings are passed through as they are."""
-    encodings = [each for part in content_encoding.lower().split(",") if (each := part.strip()) not in ("", "identity")]
-    if len(encodings) > 1:
-        raise InflateError(f"compressed more than once ({', '.join(encodings)})")
-    return _Zlib() if encodings and encodings[0] in ("gzip", "x-gzip", "deflate") else _Plain()
-
-
-class _Plain:
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        yield data
-
-
-class _Zlib:
-    """gzip, zlib, and deflate without a header, which some servers send; recognized by the first bytes."""
-
-    def __init__(self) -> None:
-        self._decoder = zlib.decompressobj(zlib.MAX_WBITS | 32)
-        self._is_first = True
-        self._received = self._count = 0
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
+        if not self._is_compressed:
+            yield data
+            return
         self._received += len(data)
         is_full = False
         # After a full piece the decoder may hold more output although all input is consumed.

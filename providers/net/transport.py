@@ -16,7 +16,7 @@ from harness.messages import JsonObject, JsonValue
 from providers.endpoint import Endpoint
 from providers.net.connection_errors import connection_error, proxy_error
 from providers.net.http_errors import failure, no_stream
-from providers.net.inflate import inflater
+from providers.net.inflate import Inflater
 from providers.net.pool import Pool
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ async def _chunks(response: httpx.Response) -> AsyncGenerator[bytes]:
 
     async def read() -> None:
         try:
-            decoder = inflater(response.headers.get("content-encoding", ""))
+            decoder = Inflater(response.headers.get("content-encoding", ""))
             async for received in response.aiter_raw():
                 for chunk in decoder.feed(received):
                     waiting.append(chunk)

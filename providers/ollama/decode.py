@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 from harness.deltas import Delta, Done
 from harness.messages import StopReason, Usage
 from harness.ports.provider import ToolSpec
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain
+from providers.net.stream import ReplyDecoder
 from providers.wire.blocks import BlockWriter
 from providers.wire.text_tool_calls import TextToolCalls
-
-if TYPE_CHECKING:
-    from providers.net.stream import ReplyDecoder
 
 STOP_REASONS: Mapping[str, StopReason] = {"stop": "stop", "length": "length"}
 # Errors inside a stream have no status; only their text identifies them.
@@ -47,7 +45,7 @@ class Line(TypedDict, total=False):
     error: str | dict[str, Any] | None
 
 
-class LineReplyDecoder:
+class LineReplyDecoder(ReplyDecoder):
     """Decodes one reply. Thinking, text and complete tool calls come in any order; the last line is `done`."""
 
     def __init__(self, endpoint: Endpoint, tools: Sequence[ToolSpec] = ()) -> None:
@@ -106,7 +104,3 @@ class LineReplyDecoder:
         call_id = call.get("id") or ""
         yield from self._blocks.call(function.get("name") or "", written, "" if call_id in self._ids else call_id)
         self._ids.add(call_id)
-
-
-if TYPE_CHECKING:
-    _: type[ReplyDecoder] = LineReplyDecoder

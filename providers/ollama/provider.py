@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from harness.deltas import Delta
 from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
-from harness.ports.provider import Provider, Request
+from harness.ports.provider import Request
 from providers.endpoint import Endpoint
 from providers.http_provider import HttpProvider, model_names
 from providers.model_catalog.listing import window_in
@@ -69,7 +69,6 @@ class OllamaProvider(HttpProvider):
         return (await self._card(model_id, self._transport)).metadata
 
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
-        del without
         transport, model_id = await self._transport_for(request), request.spec.model_id
         card = await self._card(model_id, transport)
         if request.tools and not card.can("tools"):
@@ -78,7 +77,6 @@ class OllamaProvider(HttpProvider):
         return deltas(transport, CHAT, body, LineReplyDecoder(transport.endpoint, request.tools), LineDecoder())
 
     def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
-        del without
         model_id, message = request.spec.model_id, str(error)
         card = self._cards[model_id]
         if "does not support thinking" in message and card.can("thinking"):
@@ -131,5 +129,4 @@ def _no_tools(model_id: str) -> str:
 
 
 if TYPE_CHECKING:
-    _: type[Provider] = OllamaProvider
-    _source: type[ServerMetadataSource] = OllamaProvider
+    _: type[ServerMetadataSource] = OllamaProvider

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import field
 
 from msgspec import Struct
 
@@ -13,6 +13,7 @@ from harness.messages import Citation, StopReason, Usage
 from harness.ports.provider import ToolSpec
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain, status_inside
+from providers.net.stream import ReplyDecoder
 from providers.openai_chat.reasoning import ReasoningSignature, thinking_in
 from providers.openai_chat.wire_types import CallPart, Chunk, ChunkDelta, ChunkUsage
 from providers.wire.blocks import BlockWriter, new_call_id
@@ -30,10 +31,6 @@ from providers.wire.citations import (
     placed,
 )
 from providers.wire.text_tool_calls import TextToolCalls
-
-if TYPE_CHECKING:
-    from providers.net.stream import ReplyDecoder
-
 
 STOP_REASONS: Mapping[str, StopReason] = {
     "stop": "stop",
@@ -55,7 +52,7 @@ LISTS = frozenset(("citations", "search_results", "web_search"))
 """Fields of a chunk: URLs from Perplexity and xAI, and their details from Perplexity and Z.AI."""
 
 
-class ChatDecoder:
+class ChatDecoder(ReplyDecoder):
     """Decodes one reply: the first choice, since only one is requested.
 
     Args:
@@ -308,7 +305,3 @@ def _in_part(part: Raw) -> Iterator[Citation | None]:
         # Names from tool results.
         for name in items(part.get("reference_ids")):
             yield citation("", f"reference {name}")
-
-
-if TYPE_CHECKING:
-    _: type[ReplyDecoder] = ChatDecoder

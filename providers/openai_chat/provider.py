@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from harness.deltas import Delta
 from harness.errors import ProviderError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
-from harness.ports.provider import Provider, Request
+from harness.ports.provider import Request
 from providers.endpoint import Endpoint
 from providers.http_provider import HttpProvider, lists_of
 from providers.model_catalog.listing import metadata_in, metadata_of_model
@@ -64,7 +64,6 @@ class ChatProvider(HttpProvider):
         return self._dialect.supports_thinking(spec, with_tools=with_tools)
 
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
-        del without
         transport = await self._transport_for(request)
         marked = dataclasses.replace(request, cache=self._marks.apply(request.cache))
         is_marked = self._dialect.cache.wants_marks(request.spec.model_id)
@@ -73,7 +72,6 @@ class ChatProvider(HttpProvider):
         return deltas(transport, "/chat/completions", encode(marked, self._dialect), decoder)
 
     def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
-        del without
         if error.status not in (400, 422):
             return False
         marks = self._dialect.cache.wants_marks(request.spec.model_id)
@@ -92,5 +90,4 @@ class ChatProvider(HttpProvider):
 
 
 if TYPE_CHECKING:
-    _: type[Provider] = ChatProvider
-    _source: type[ServerMetadataSource] = ChatProvider
+    _: type[ServerMetadataSource] = ChatProvider

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Required, TypedDict
+from dataclasses import replace
+from typing import Any, Required, TypedDict
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,11 +14,9 @@ from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, D
 from harness.messages import Citation, StopReason, Usage
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain, status_inside
+from providers.net.stream import ReplyDecoder
 from providers.wire.blocks import new_call_id
 from providers.wire.citations import Raw, annotated, as_object, joined, listed, merged, objects, page, placed
-
-if TYPE_CHECKING:
-    from providers.net.stream import ReplyDecoder
 
 KINDS: Mapping[str, BlockKind] = {"reasoning": "thinking", "message": "text", "function_call": "tool_call"}
 TEXTS = frozenset(
@@ -93,7 +92,7 @@ class _Block(Struct):
     written: bool = False
 
 
-class ResponseDecoder:
+class ResponseDecoder(ReplyDecoder):
     """Decodes one reply; unknown kinds of items are skipped.
 
     The end of a text block is held back, since some services send its citations afterwards.
@@ -244,7 +243,3 @@ def _usage(counts: ResponseUsage) -> Usage:
     cached, stored = details.get("cached_tokens") or 0, details.get("cache_write_tokens") or 0
     read = counts.get("input_tokens") or 0
     return Usage(max(0, read - cached - stored), counts.get("output_tokens") or 0, cached, stored)
-
-
-if TYPE_CHECKING:
-    _: type[ReplyDecoder] = ResponseDecoder

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Set
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from harness.deltas import Delta
 from harness.errors import RequestRejected
 from harness.messages import ModelSpec
-from harness.ports.provider import Provider, Request
+from harness.ports.provider import Request
 from providers.endpoint import Endpoint
 from providers.http_provider import HttpProvider, RejectedFeatures, lists_of
 from providers.net.stream import deltas
@@ -46,20 +45,13 @@ class ResponsesProvider(HttpProvider):
         # Caching fields are only sent to the vendor's own service.
         self._caching = endpoint.preset.cache if endpoint.is_vendors_own else CacheRule()
 
-    def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
-        del with_tools
+    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         return reasons(spec.model_id)
 
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
-        del without
         transport = await self._transport_for(request)
         body = encode(request, self._rejected.of(ANY_MODEL), self._caching)
         return deltas(transport, "/responses", body, ResponseDecoder(transport.endpoint))
 
     def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
-        del request, without
         return error.status in (400, 422) and self._rejected.learn(ANY_MODEL, error, REJECTABLE)
-
-
-if TYPE_CHECKING:
-    _: type[Provider] = ResponsesProvider

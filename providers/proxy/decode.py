@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.errors import (
@@ -25,11 +25,9 @@ from harness.errors import (
 from harness.messages import Citation, Cost, StopReason, Usage
 from providers.endpoint import Endpoint
 from providers.net.http_errors import OVERFLOW, plain
+from providers.net.stream import ReplyDecoder
 from providers.wire.blocks import new_call_id
 from providers.wire.citations import citation, objects, placed
-
-if TYPE_CHECKING:
-    from providers.net.stream import ReplyDecoder
 
 BLOCKS: Mapping[str, BlockKind] = {"text": "text", "thinking": "thinking", "tool_call": "tool_call"}
 STOPS: Mapping[str, StopReason] = {"length": "length", "tool_use": "tool_use"}
@@ -96,7 +94,7 @@ class StreamEvent(TypedDict):
     retry_after: NotRequired[float | None]
 
 
-class ProxyDecoder:
+class ProxyDecoder(ReplyDecoder):
     """Decodes one reply. Blocks that are still open at the end are closed."""
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -197,7 +195,3 @@ def _usage(counts: WireUsage | None, cost: WireCost | None) -> Usage:
         # A proxy without prices sends zeros.
         dollars if dollars.total else None,
     )
-
-
-if TYPE_CHECKING:
-    _: type[ReplyDecoder] = ProxyDecoder

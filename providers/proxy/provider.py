@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Set
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from harness.deltas import Delta
-from harness.ports.provider import Provider, Request
+from harness.ports.provider import Request
 from providers.endpoint import Endpoint
 from providers.http_provider import HttpProvider
 from providers.net.stream import deltas
@@ -29,14 +28,9 @@ class ProxyProvider(HttpProvider):
         super().__init__(endpoint.without_path(PATH, "/v1"), _headers, (MODELS,))
 
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
-        del without
         transport = await self._transport_for(request)
         return deltas(transport, PATH, encode(request), ProxyDecoder(transport.endpoint))
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:
     return {"content-type": "application/json", "accept": "text/event-stream", **endpoint.bearer_header}
-
-
-if TYPE_CHECKING:
-    _: type[Provider] = ProxyProvider

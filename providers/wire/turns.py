@@ -60,7 +60,6 @@ class TurnEncoder(ABC):
 
     def after_results(self, message: ToolResult) -> Iterable[JsonValue]:
         """Return what a tool result cannot contain, placed after all results."""
-        del message
         return ()
 
     def user_blocks(self, content: Iterable[UserContent]) -> Iterator[JsonValue]:

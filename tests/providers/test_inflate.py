@@ -17,7 +17,7 @@ from harness.deltas import BlockDelta
 from harness.errors import ModelOverloaded, ProviderError, StreamError
 from providers import connect, list_models
 from providers.gguf.hub import Hub, HubFile
-from providers.net.inflate import LARGEST_INFLATED, PIECE_BYTES, InflateError, inflater
+from providers.net.inflate import LARGEST_INFLATED, PIECE_BYTES, InflateError, Inflater
 
 MIB = 1024 * 1024
 BOMB = gzip.compress(b"data: " + bytes(128 * MIB), mtime=0)
@@ -85,7 +85,7 @@ def test_pieces_are_small_and_together_the_whole() -> None:
     body = b"".join(bytes([number % 251]) * 5000 for number in range(200))
     compressed = gzip.compress(body)
     for step in (1, 7, 1000, len(compressed)):
-        decoder = inflater("gzip")
+        decoder = Inflater("gzip")
         pieces = [
             piece
             for start in range(0, len(compressed), step)
@@ -96,7 +96,7 @@ def test_pieces_are_small_and_together_the_whole() -> None:
 
 
 def test_a_body_with_little_repetition_is_limited_in_size() -> None:
-    noise, decoder = random.Random(1), inflater("gzip")
+    noise, decoder = random.Random(1), Inflater("gzip")
     compressor = zlib.compressobj(level=1, wbits=zlib.MAX_WBITS | 16)
     count = 0
 
@@ -120,17 +120,17 @@ def test_a_body_with_little_repetition_is_limited_in_size() -> None:
 )
 def test_damaged_compression_is_an_error(body: bytes) -> None:
     with pytest.raises(InflateError, match="damaged"):
-        list(inflater("gzip").feed(body))
+        list(Inflater("gzip").feed(body))
 
 
 def test_a_body_compressed_twice_is_refused() -> None:
     with pytest.raises(InflateError, match=r"more than once \(gzip, gzip\)"):
-        inflater("gzip, gzip")
+        Inflater("gzip, gzip")
 
 
 @pytest.mark.parametrize("encoding", ["", "identity", "br"])
 def test_other_bodies_pass_as_they_are(encoding: str) -> None:
-    assert list(inflater(encoding).feed(b"as it is")) == [b"as it is"]
+    assert list(Inflater(encoding).feed(b"as it is")) == [b"as it is"]
 
 
 async def test_a_list_of_files_that_inflates_without_end_is_given_up(

@@ -57,10 +57,6 @@ class ContentBlock(TypedDict):
     input: NotRequired[dict[str, object]]
 
 
-class StopDetails(TypedDict):
-    explanation: NotRequired[str | None]
-
-
 class EventDelta(TypedDict):
     type: str
     text: str
@@ -69,7 +65,7 @@ class EventDelta(TypedDict):
     signature: str
     citation: NotRequired[dict[str, Any] | None]
     stop_reason: NotRequired[str | None]
-    stop_details: NotRequired[StopDetails | None]
+    stop_details: NotRequired[dict[str, str | None] | None]
 
 
 class MessageHead(TypedDict):

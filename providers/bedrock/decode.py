@@ -49,17 +49,9 @@ class ToolUseStart(TypedDict):
     name: str
 
 
-class BlockHead(TypedDict):
-    toolUse: NotRequired[ToolUseStart]
-
-
 class BlockStartEvent(TypedDict):
-    start: BlockHead
+    start: dict[str, ToolUseStart]
     contentBlockIndex: int
-
-
-class ToolUsePiece(TypedDict):
-    input: str
 
 
 class ReasoningPiece(TypedDict):
@@ -71,21 +63,13 @@ class ReasoningPiece(TypedDict):
 class BlockPiece(TypedDict):
     text: NotRequired[str]
     citation: NotRequired[dict[str, Any]]
-    toolUse: NotRequired[ToolUsePiece]
+    toolUse: NotRequired[dict[str, str]]
     reasoningContent: NotRequired[ReasoningPiece]
 
 
 class BlockDeltaEvent(TypedDict):
     delta: BlockPiece
     contentBlockIndex: int
-
-
-class BlockStopEvent(TypedDict):
-    contentBlockIndex: int
-
-
-class MessageStopEvent(TypedDict):
-    stopReason: str
 
 
 class CacheDetail(TypedDict):
@@ -103,10 +87,6 @@ class TokenUsage(TypedDict):
     cacheDetails: NotRequired[list[CacheDetail]]
 
 
-class MetadataEvent(TypedDict):
-    usage: NotRequired[TokenUsage]
-
-
 class ExceptionEvent(TypedDict):
     message: NotRequired[str | None]
     originalMessage: NotRequired[str | None]
@@ -118,9 +98,9 @@ class StreamEvent(TypedDict, total=False):
 
     contentBlockStart: BlockStartEvent
     contentBlockDelta: BlockDeltaEvent
-    contentBlockStop: BlockStopEvent
-    messageStop: MessageStopEvent
-    metadata: MetadataEvent
+    contentBlockStop: dict[str, int]
+    messageStop: dict[str, str]
+    metadata: dict[str, TokenUsage]
 
 
 class _Block(Struct):

@@ -68,12 +68,8 @@ class Part(TypedDict, total=False):
     functionCall: FunctionCall | None
 
 
-class Content(TypedDict, total=False):
-    parts: list[Part] | None
-
-
 class Candidate(TypedDict, total=False):
-    content: Content | None
+    content: dict[str, list[Part] | None] | None
     finishReason: str | None
     finishMessage: str | None
     groundingMetadata: dict[str, Any] | None

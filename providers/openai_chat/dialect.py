@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Literal
+from dataclasses import replace
 
-from msgspec import Struct, field
-from msgspec.structs import replace
-
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, ModelSpec
 from harness.ports.provider import Request
 from harness.thinking_level import ThinkingLevel
 from providers.endpoint import Endpoint
 from providers.openai_chat.models import EFFORTS, effort_for, gpt_version, reasons
-from providers.preset import CacheRule, ThinkingRule
+from providers.preset import Preset
 from providers.wire.encoding import nine_letters, safe_name
 
 # Errors about an unknown parameter, as opposed to a wrong value.
@@ -28,6 +25,8 @@ _THOUGHTS_UNWANTED = r"messages?\b.{0,99}\breasoning(_content|_details)?\b"
 _OTHER_EFFORT = r"(reasoning|thinking|effort).{0,200}(input should be|must be one of|invalid value|please use|disable)"
 GENERIC = "openai-chat"
 """Preset for any server with Chat Completions."""
+COMMON = Preset("", "", "openai_chat", "")
+"""What most servers support."""
 # Optional fields.
 OPTIONAL = (
     *("stream_options", "tool_stream", "chat_template_kwargs"),
@@ -35,24 +34,13 @@ OPTIONAL = (
 )
 
 
-class Dialect(Struct, frozen=True):
-    """Variant of Chat Completions; the fields are explained in `presets.toml`."""
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Variant of Chat Completions: the preset's, less what the server rejected so far."""
 
-    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    system_role: Literal["system", "developer"] = "system"
-    reasoning: Literal["none", "openai", "openrouter"] = "none"
-    tool_call_content: Literal["null", "empty"] = "null"
-    stream_usage: bool = True
+    preset: Preset = COMMON
     enforces_schema: bool = True
-    thinking: Sequence[ThinkingRule] = ()
-    keeps_thinking: bool = False
     returns_thinking: bool = True
-    tool_ids: Literal["any", "nine"] = "any"
-    reply_after_results: bool = False
-    takes_temperature: bool = True
-    without: Sequence[str] = ()
-    with_tools: JsonObject = {}
-    cache: CacheRule = field(default_factory=CacheRule)
 
     def adapted_to(self, error: str) -> Dialect | None:
         """Return the dialect without what the server just rejected; None if the error is about something else."""
@@ -64,32 +52,36 @@ class Dialect(Struct, frozen=True):
         return self._without_field(error) if re.search(_UNKNOWN, error.lower()) else None
 
     def _without_field(self, error: str) -> Dialect | None:
-        if optional := next((name for name in OPTIONAL if name in error and name not in self.without), ""):
-            return replace(self, without=(*self.without, optional))
+        if optional := next((name for name in OPTIONAL if name in error and name not in self.preset.without), ""):
+            return self._with(without=(*self.preset.without, optional))
         if "max_completion_tokens" in error:
-            is_old = self.max_tokens_field == "max_tokens"
-            return replace(self, max_tokens_field="max_completion_tokens" if is_old else "max_tokens")
+            is_old = self.preset.max_tokens_field == "max_tokens"
+            return self._with(max_tokens_field="max_completion_tokens" if is_old else "max_tokens")
         if self._sets_thinking and re.search("reasoning|thinking", error):
-            return replace(self, reasoning="none", thinking=())
-        if self.system_role == "developer" and ("developer" in error or "role" in error):
-            return replace(self, system_role="system")
+            return self._with(reasoning="none", thinking=())
+        if self.preset.system_role == "developer" and ("developer" in error or "role" in error):
+            return self._with(system_role="system")
         return None
+
+    def _with(self, **changes: object) -> Dialect:
+        # Names and types of the fields are those of `replace`.
+        return replace(self, preset=replace(self.preset, **changes))  # pyright: ignore[reportArgumentType]
 
     @property
     def _sets_thinking(self) -> bool:
-        return self.reasoning != "none" or bool(self.thinking)
+        return self.preset.reasoning != "none" or bool(self.preset.thinking)
 
     def _for_conversation(self, error: str) -> Dialect | None:
         """Return the dialect for what a server requires of the conversation and of thinking; gateways also have such
         models."""
-        if not self.reply_after_results and re.search(_USER_AFTER_RESULT, error):
-            return replace(self, reply_after_results=True)
-        if not self.keeps_thinking and re.search(_THOUGHTS_WANTED, error):
-            return replace(self, keeps_thinking=True)
+        if not self.preset.reply_after_results and re.search(_USER_AFTER_RESULT, error):
+            return self._with(reply_after_results=True)
+        if not self.preset.keeps_thinking and re.search(_THOUGHTS_WANTED, error):
+            return self._with(keeps_thinking=True)
         if self.returns_thinking and re.search(_THOUGHTS_UNWANTED, error) and re.search(_UNKNOWN, error):
-            return replace(self, returns_thinking=False, keeps_thinking=False)
+            return replace(self._with(keeps_thinking=False), returns_thinking=False)
         if self._sets_thinking and re.search(_OTHER_EFFORT, error):
-            return replace(self, reasoning="none", thinking=())
+            return self._with(reasoning="none", thinking=())
         return None
 
     def reasoning_fields(self, request: Request) -> JsonObject:
@@ -98,14 +90,14 @@ class Dialect(Struct, frozen=True):
 
     def _reasoning(self, spec: ModelSpec, *, with_tools: bool) -> JsonObject:
         level, model_id = spec.thinking, spec.model_id
-        match self.reasoning:
+        match self.preset.reasoning:
             case "openai":
                 effort = _openai_effort(model_id, level, with_tools=with_tools)
                 return {"reasoning_effort": effort} if effort else {}
             case "openrouter":
                 return {"reasoning": {"effort": EFFORTS[level]}} if level != "off" else {}
             case "none":
-                rule = next((rule for rule in self.thinking if rule.applies_to(model_id)), None)
+                rule = next((rule for rule in self.preset.thinking if rule.applies_to(model_id)), None)
                 return rule.fields(level) if rule else {}
 
     def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
@@ -115,38 +107,25 @@ class Dialect(Struct, frozen=True):
 
     def supports_temperature(self, model_id: str) -> bool:
         """Return True if the model accepts a temperature."""
-        return self.takes_temperature and (self.reasoning != "openai" or not reasons(model_id))
+        return self.preset.takes_temperature and (self.preset.reasoning != "openai" or not reasons(model_id))
 
     def tool_id(self, call_id: str) -> str:
         """Return a call id in the format of the service, deterministic for each id."""
-        return nine_letters(call_id) if self.tool_ids == "nine" else safe_name(call_id)
+        return nine_letters(call_id) if self.preset.tool_ids == "nine" else safe_name(call_id)
 
 
 def dialect_of(endpoint: Endpoint) -> Dialect:
     """Return the dialect of the endpoint's preset, also behind a gateway.
 
     Only the generic preset uses the most compatible dialect for other servers. A gateway gets no session id, which is
-    for the
-    vendor's own routing.
+    for the vendor's own routing.
     """
     preset = endpoint.preset
-    if not endpoint.is_vendors_own and preset.name == GENERIC:
-        return Dialect(tool_call_content="empty")
-    return Dialect(
-        preset.max_tokens_field,
-        preset.system_role,
-        preset.reasoning,
-        preset.tool_call_content,
-        preset.stream_usage,
-        thinking=preset.thinking,
-        keeps_thinking=preset.keeps_thinking,
-        tool_ids=preset.tool_ids,
-        reply_after_results=preset.reply_after_results,
-        takes_temperature=preset.takes_temperature,
-        without=preset.without,
-        with_tools=preset.with_tools,
-        cache=preset.cache if endpoint.is_vendors_own else replace(preset.cache, key="", header=""),
-    )
+    if endpoint.is_vendors_own:
+        return Dialect(preset)
+    if preset.name == GENERIC:
+        return Dialect(replace(COMMON, tool_call_content="empty"))
+    return Dialect(replace(preset, cache=replace(preset.cache, key="", header="")))
 
 
 def _openai_effort(model_id: str, level: ThinkingLevel, *, with_tools: bool) -> str | None:

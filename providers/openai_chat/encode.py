@@ -35,28 +35,30 @@ RESULTS_READ = "I have read the results."
 def encode(request: Request, dialect: Dialect) -> JsonObject:
     """Return the body of `POST /chat/completions`."""
     messages = list(_messages(request.spec, request.messages, dialect))
-    if dialect.reply_after_results:
+    if dialect.preset.reply_after_results:
         messages = list(_with_replies(messages))
     if system := system_text(request, with_schema=not dialect.enforces_schema):
-        messages.insert(0, {"role": dialect.system_role, "content": system})
-    if dialect.cache.wants_marks(request.spec.model_id):
+        messages.insert(0, {"role": dialect.preset.system_role, "content": system})
+    if dialect.preset.cache.wants_marks(request.spec.model_id):
         _mark_for_cache(messages, marking(request, dialect))
     body: JsonObject = {"model": request.spec.model_id, "messages": [*messages], "stream": True}
-    if dialect.stream_usage:
+    if dialect.preset.stream_usage:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
-        body |= {"tools": [function_tool(tool) for tool in request.tools], **dialect.with_tools}
+        body |= {"tools": [function_tool(tool) for tool in request.tools], **dialect.preset.with_tools}
     if request.output_schema is not None and dialect.enforces_schema:
         body["response_format"] = response_format(request.output_schema)
-    body |= _sampling(request, dialect) | dialect.reasoning_fields(request) | cache_fields(dialect.cache, request)
-    return {name: value for name, value in body.items() if name not in dialect.without}
+    body |= (
+        _sampling(request, dialect) | dialect.reasoning_fields(request) | cache_fields(dialect.preset.cache, request)
+    )
+    return {name: value for name, value in body.items() if name not in dialect.preset.without}
 
 
 def _sampling(request: Request, dialect: Dialect) -> JsonObject:
     fields: JsonObject = {}
     if request.max_tokens is not None:
-        fields[dialect.max_tokens_field] = request.max_tokens
-    if request.temperature is not None and dialect.supports_temperature(request.spec.model_id):
+        fields[dialect.preset.max_tokens_field] = request.max_tokens
+    if request.temperature is not None and dialect.heeds_temperature(request.spec.model_id):
         fields["temperature"] = request.temperature
     return fields
 
@@ -110,12 +112,12 @@ def _reply(spec: ModelSpec, message: AssistantMessage, dialect: Dialect) -> Iter
     reply: JsonObject = {"role": "assistant", "content": text}
     # Blank text is rejected by gateways to other vendors' models.
     if calls and not text.strip():
-        reply["content"] = "" if dialect.tool_call_content == "empty" else None
-    returns_thinking = dialect.returns_thinking and (calls or dialect.keeps_thinking)
+        reply["content"] = "" if dialect.preset.tool_call_content == "empty" else None
+    returns_thinking = dialect.returns_thinking and (calls or dialect.preset.keeps_thinking)
     if returns_thinking and is_same_model(message, spec):
         reply |= _reasoning_fields(message)
     if calls:
-        if dialect.keeps_thinking and spec.thinking != "off":
+        if dialect.preset.keeps_thinking and spec.thinking != "off":
             # A call without its reasoning is rejected, even if another model made it.
             reply.setdefault(REASONING_FIELD, "")
         reply["tool_calls"] = [_call(call, dialect) for call in calls]
@@ -158,7 +160,7 @@ def _call(call: ToolCall, dialect: Dialect) -> JsonObject:
 
 def marking(request: Request, dialect: Dialect) -> CacheStrategy:
     """Return the cache strategy for marks on messages."""
-    lasts = dialect.cache.keeps_longer(request.spec.model_id)
+    lasts = dialect.preset.cache.keeps_longer(request.spec.model_id)
     return request.cache if lasts else replace(request.cache, lifetime="5m")
 
 

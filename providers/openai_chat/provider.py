@@ -66,7 +66,7 @@ class ChatProvider(HttpProvider):
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
         transport = await self._transport_for(request)
         marked = dataclasses.replace(request, cache=self._marks.apply(request.cache))
-        is_marked = self._dialect.cache.wants_marks(request.spec.model_id)
+        is_marked = self._dialect.preset.cache.wants_marks(request.spec.model_id)
         keeps = is_marked and marking(marked, self._dialect).lifetime == "1h"
         decoder = ChatDecoder(transport.endpoint, request.tools, keeps_an_hour=keeps)
         return deltas(transport, "/chat/completions", encode(marked, self._dialect), decoder)
@@ -74,7 +74,7 @@ class ChatProvider(HttpProvider):
     def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
         if error.status not in (400, 422):
             return False
-        marks = self._dialect.cache.wants_marks(request.spec.model_id)
+        marks = self._dialect.preset.cache.wants_marks(request.spec.model_id)
         if marks and self._marks.learn(request.cache, str(error).lower()):
             return True
         adapted = self._dialect.adapted_to(str(error))
@@ -83,7 +83,7 @@ class ChatProvider(HttpProvider):
 
     async def _transport_for(self, request: Request | None) -> Transport:
         transport = await super()._transport_for(request)
-        routing = cache_headers(self._dialect.cache, request) if request else {}
+        routing = cache_headers(self._dialect.preset.cache, request) if request else {}
         if not routing:
             return transport
         return transport.with_credentials(transport.endpoint, json_headers(transport.endpoint) | routing)

@@ -28,17 +28,12 @@ class ChunkDelta(TypedDict, total=False):
     executed_tools: list[dict[str, Any]] | None
 
 
-class PromptDetails(TypedDict, total=False):
-    cached_tokens: int | None
-    cache_write_tokens: int | None
-
-
 class ChunkUsage(TypedDict, total=False):
     prompt_tokens: int | None
     completion_tokens: int | None
     prompt_cache_hit_tokens: int | None
     cached_tokens: int | None
-    prompt_tokens_details: PromptDetails | None
+    prompt_tokens_details: dict[str, int | None] | None
 
 
 class ChunkChoice(TypedDict, total=False):

@@ -36,19 +36,10 @@ STATUS: Mapping[str, int] = {
 INCOMPLETE: Mapping[str, StopReason] = {"max_output_tokens": "length", "max_messages": "length"}
 
 
-class TokenDetails(TypedDict, total=False):
-    cached_tokens: int | None
-    cache_write_tokens: int | None
-
-
 class ResponseUsage(TypedDict, total=False):
     input_tokens: int | None
     output_tokens: int | None
-    input_tokens_details: TokenDetails | None
-
-
-class IncompleteDetails(TypedDict, total=False):
-    reason: str | None
+    input_tokens_details: dict[str, int | None] | None
 
 
 class OutputItem(TypedDict, total=False):
@@ -68,7 +59,7 @@ class OutputItem(TypedDict, total=False):
 class ResponseBody(TypedDict, total=False):
     id: str | None
     usage: ResponseUsage | None
-    incomplete_details: IncompleteDetails | None
+    incomplete_details: dict[str, str | None] | None
     error: dict[str, Any] | None
     citations: list[str] | None
 

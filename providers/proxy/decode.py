@@ -54,22 +54,6 @@ PATTERNS: Mapping[str, str] = {
 }
 
 
-class WireUsage(TypedDict, total=False):
-    input: int
-    output: int
-    cache_read: int
-    cache_write: int
-    total: int
-
-
-class WireCost(TypedDict, total=False):
-    input: float
-    output: float
-    cache_read: float
-    cache_write: float
-    total: float
-
-
 class StreamEvent(TypedDict):
     """One event: `start`, `<block>_start`, `<block>_delta`, `<block>_end`, `done` or `error`.
 
@@ -83,8 +67,8 @@ class StreamEvent(TypedDict):
     name: str
     signature: NotRequired[str | None]
     stop_reason: str
-    usage: NotRequired[WireUsage | None]
-    cost: NotRequired[WireCost | None]
+    usage: NotRequired[dict[str, int] | None]
+    cost: NotRequired[dict[str, float] | None]
     error_message: str
     # Extensions: encrypted thinking, citations, and the kind of an error.
     redacted: NotRequired[str | None]
@@ -179,7 +163,7 @@ def _done(event: StreamEvent) -> Done:
     return Done(STOPS.get(reason, "stop"), usage, response)
 
 
-def _usage(counts: WireUsage | None, cost: WireCost | None) -> Usage:
+def _usage(counts: dict[str, int] | None, cost: dict[str, float] | None) -> Usage:
     tokens, paid = counts or {}, cost or {}
     dollars = Cost(
         paid.get("input") or 0.0,

@@ -182,7 +182,7 @@ def test_limits_and_temperature_are_named_as_the_server_names_them() -> None:
 def test_another_server_behind_the_generic_preset_gets_the_common_dialect() -> None:
     spoken = dialect_of(Endpoint(presets()["openai-chat"], "http://127.0.0.1:9/v1"))
 
-    assert spoken == Dialect(tool_call_content="empty")
+    assert spoken == Dialect(replace(COMMON.preset, tool_call_content="empty"))
 
 
 def test_ids_longer_than_the_service_takes_are_shortened_alike() -> None:

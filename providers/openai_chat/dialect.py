@@ -26,7 +26,7 @@ _OTHER_EFFORT = r"(reasoning|thinking|effort).{0,200}(input should be|must be on
 GENERIC = "openai-chat"
 """Preset for any server with Chat Completions."""
 COMMON = Preset("", "", "openai_chat", "")
-"""What most servers support."""
+"""Preset of a server without known features."""
 # Optional fields.
 OPTIONAL = (
     *("stream_options", "tool_stream", "chat_template_kwargs"),

@@ -167,6 +167,13 @@ class Preset(Struct, frozen=True):
         """Return the error text for a key that was not found."""
         return f"no key for {self.label}: {self.key_remedy}"
 
+    def missing_login(self, login: str, extra: str) -> str:
+        """Return the error text for a key that was not found where a login could replace it."""
+        return (
+            f"no key for {self.label}: nothing in {' or '.join(self.variables)}; to use your {login} instead, "
+            f"install the extra: pip install 'cinch-tui[{extra}]'"
+        )
+
     def enforces_schema(self, model_id: str) -> bool:
         """Return True if the service can enforce an output schema for this model."""
         return bool(self.native_schema) and re.match(self.native_schema, model_id) is not None

@@ -190,11 +190,9 @@ class MessageDecoder(ReplyDecoder):
         them."""
         updates = counts or {}
         self._counts.update({name: value for name, value in updates.items() if isinstance(value, int)})
-        match updates.get("cache_creation"):
-            case {"ephemeral_1h_input_tokens": int(tokens)}:
-                self._counts[HOUR_CACHE_TOKENS] = tokens
-            case _:
-                pass
+        tokens = as_object(updates.get("cache_creation")).get(HOUR_CACHE_TOKENS)
+        if isinstance(tokens, int):
+            self._counts[HOUR_CACHE_TOKENS] = tokens
 
     def _usage(self) -> Usage:
         counts = self._counts

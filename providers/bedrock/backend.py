@@ -46,7 +46,7 @@ class BedrockBackend:
         self.endpoint = replace(endpoint, base_url=base_url)
         self._is_amazons = re.search(AMAZONS_HOST, urlsplit(base_url).hostname or "") is not None
         if endpoint.secret is None and self._is_amazons and not can_sign():
-            raise ConfigError(_no_credentials(endpoint))
+            raise ConfigError(endpoint.preset.missing_login("AWS credentials", "bedrock"))
         self._signer = Signer(region, looks_again=self._is_amazons) if can_sign() else None
 
     def path_to(self, model_id: str) -> str:
@@ -75,14 +75,6 @@ class BedrockBackend:
         if self._is_amazons:
             raise AuthenticationFailed(f"no AWS credentials found; {LOGIN_HINT}")
         return endpoint, headers
-
-
-def _no_credentials(endpoint: Endpoint) -> str:
-    looked = " or ".join(endpoint.preset.variables)
-    return (
-        f"no key for {endpoint.preset.label}: nothing in {looked}; to use your AWS credentials instead, "
-        "install the extra: pip install 'cinch-tui[bedrock]'"
-    )
 
 
 def _host(region: str) -> str:

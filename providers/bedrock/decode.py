@@ -6,7 +6,7 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -85,12 +85,6 @@ class TokenUsage(TypedDict):
     cacheReadInputTokens: NotRequired[int]
     cacheWriteInputTokens: NotRequired[int]
     cacheDetails: NotRequired[list[CacheDetail]]
-
-
-class ExceptionEvent(TypedDict):
-    message: NotRequired[str | None]
-    originalMessage: NotRequired[str | None]
-    originalStatusCode: NotRequired[int]
 
 
 class StreamEvent(TypedDict, total=False):
@@ -191,14 +185,12 @@ class ConverseDecoder(ReplyDecoder):
         yield from _deltas(self._open[place], piece)
 
     def _check_for_error(self, event: StreamEvent) -> None:
-        for name, error in event.items():
-            if isinstance(error, dict) and (name.endswith("Exception") or name == "error"):
-                # All error events have the same fields; the type above names only some of the events.
-                self._fail(name, ExceptionEvent(**error))  # pyright: ignore[reportUnknownArgumentType, reportArgumentType]
-
-    def _fail(self, name: str, error: ExceptionEvent) -> NoReturn:
-        message = error.get("message") or error.get("originalMessage") or name
-        raise failure(self._endpoint, STATUS_OF_EXCEPTION.get(name, 500), json.dumps({"message": message}), {})
+        for name, value in event.items():
+            error = as_object(value)
+            if error and (name.endswith("Exception") or name == "error"):
+                message = error.get("message") or error.get("originalMessage") or name
+                body = json.dumps({"message": message})
+                raise failure(self._endpoint, STATUS_OF_EXCEPTION.get(name, 500), body, {})
 
 
 def _kind_of(piece: BlockPiece) -> BlockKind | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Iterator, Set
+from collections.abc import AsyncGenerator, Set
 
 from msgspec.structs import replace
 
@@ -22,6 +22,7 @@ from providers.model_catalog.listing import entries_of, listed
 from providers.model_catalog.metadata import ListedModel, ModelMetadata
 from providers.net.stream import deltas
 from providers.net.transport import Transport, json_bytes
+from providers.wire.citations import as_object, objects
 from providers.wire.turns import ids_with_thinking
 
 # Features that models reject, by the text of their error.
@@ -97,32 +98,19 @@ class BedrockProvider(HttpProvider):
 def models_in(profiles: JsonValue, models: JsonValue) -> list[ListedModel]:
     """Return the usable models: the profiles, then the models that can be invoked without one."""
     known = {model.id: model.metadata for model in listed(models)}
+    summaries = objects(as_object(profiles).get("inferenceProfileSummaries"))
+    names = [name for summary in summaries if isinstance(name := summary.get("inferenceProfileId"), str)]
     # A profile's name is the model's with a region prefix.
-    profiles_listed = [
-        ListedModel(name, known.get(name.partition(".")[2], ModelMetadata())) for name in _profile_ids(profiles)
-    ]
-    profile_only = set(_profile_only(models))
-    return [*profiles_listed, *(ListedModel(name, each) for name, each in known.items() if name not in profile_only)]
+    invoked = [ListedModel(name, known.get(name.partition(".")[2], ModelMetadata())) for name in names]
+    return [*invoked, *(ListedModel(name, each) for name, each in known.items() if name not in _profile_only(models))]
 
 
-def _profile_ids(profiles: JsonValue) -> Iterator[str]:
-    entries = profiles.get("inferenceProfileSummaries") if isinstance(profiles, dict) else None
-    for entry in entries if isinstance(entries, list) else ():
-        match entry:
-            case {"inferenceProfileId": str(name)}:
-                yield name
-            case _:
-                pass
-
-
-def _profile_only(models: JsonValue) -> Iterator[str]:
-    """Yield the models that state how they can be invoked, but not on demand."""
-    for entry in entries_of(models):
-        match entry:
-            case {"modelId": str(name), "inferenceTypesSupported": list() as types} if "ON_DEMAND" not in types:
-                yield name
-            case _:
-                pass
+def _profile_only(models: JsonValue) -> set[str]:
+    """Return the models that state how they can be invoked, but not on demand."""
+    stated = {
+        str(entry.get("modelId")): entry.get("inferenceTypesSupported") for entry in objects([*entries_of(models)])
+    }
+    return {name for name, types in stated.items() if isinstance(types, list) and "ON_DEMAND" not in types}
 
 
 def open_bedrock(endpoint: Endpoint) -> BedrockProvider:

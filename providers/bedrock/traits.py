@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from harness.messages import JsonObject, ModelSpec
 from harness.thinking_level import ThinkingLevel
-from providers.anthropic.thinking import output_limit, thinking_form
+from providers.anthropic.thinking import ThinkingForm, output_limit, thinking_form
 
 CLAUDE = r"anthropic\.claude"
 # These neither think nor cache, and have lower output limits.
@@ -68,9 +68,7 @@ def _claude(spec: ModelSpec, *, thinks: bool) -> Traits:
     if re.search(OLD_CLAUDE, spec.model_id):
         return Traits(results_show=True)
     limit, is_lasting = output_limit(spec.model_id), re.search(LASTING_CLAUDE, spec.model_id) is not None
-    if not thinks:
-        return Traits(output_limit=limit, caches=True, caches_tools=True, caches_an_hour=is_lasting, results_show=True)
-    form = thinking_form(spec)
+    form = thinking_form(spec) if thinks else ThinkingForm()
     fields: JsonObject = {}
     if form.thinking:
         fields["thinking"] = form.thinking

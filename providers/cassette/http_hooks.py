@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import ParamSpec
 
 import httpx
 
-from harness.messages import JsonValue
 from providers.cassette.file import LEFT, WHOLE, Exchange
-from providers.cassette.recorder import Recorder, ResponseRecorder
+from providers.cassette.recorder import Recorder, ResponseRecorder, parsed_body
 from providers.cassette.replay_queue import ReplayQueue
 
 EXCHANGE = "cinch_exchange"
@@ -94,7 +92,7 @@ class _Playback(httpx.AsyncBaseTransport):
         self._deck = deck
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        exchange = self._deck.take(request.method, str(request.url), _body(await request.aread()))
+        exchange = self._deck.take(request.method, str(request.url), parsed_body(await request.aread()))
         if exchange.status is None:
             kind = FAILURES.get(exchange.ending, httpx.ConnectError)
             raise kind("the recording ended before a response", request=request)
@@ -112,11 +110,3 @@ class _Played(httpx.AsyncByteStream):
             yield chunk
         if self._exchange.ending != WHOLE:
             raise FAILURES.get(self._exchange.ending, httpx.ReadError)("the recorded response ends here")
-
-
-def _body(content: bytes) -> JsonValue:
-    try:
-        body: JsonValue = json.loads(content)
-    except ValueError:
-        return content.decode(errors="replace")
-    return body

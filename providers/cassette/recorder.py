@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -13,6 +12,7 @@ from msgspec import Struct
 from harness.messages import JsonValue, new_id
 from providers.cassette.file import CassetteFile, chunk_record
 from providers.cassette.secrets import Secrets, SecretStream, redacted_headers
+from providers.net.inflate import InflateError, Inflater
 
 if TYPE_CHECKING:
     import httpx
@@ -54,7 +54,7 @@ class Recorder:
                 "method": request.method,
                 "url": url,
                 "headers": redacted_headers(request.headers),
-                "body": _parsed(self._secrets.redacted(request.content)),
+                "body": parsed_body(self._secrets.redacted(request.content)),
             },
             self._secrets,
         )
@@ -88,12 +88,18 @@ class ResponseRecorder:
         self._tape = tape
         self._secrets = secrets
         self._stream = SecretStream(secrets)
-        self._decompress = _decompressor(encoding)
+        # Secrets in compressed bytes are not found: what was not requested and is not readable is not recorded.
+        self._inflater = Inflater(encoding) if encoding in ("identity", "gzip", "deflate") else None
         self._began = time.monotonic()
         self._is_over = False
 
     def chunk(self, chunk: bytes) -> None:
-        if plain := self._decompress(chunk):
+        try:
+            plain = b"".join(self._inflater.feed(chunk)) if self._inflater else b""
+        except InflateError:
+            self._inflater = None
+            return
+        if plain:
             self._write(self._stream.feed(time.monotonic() - self._began, plain))
 
     def end(self, how: str) -> None:
@@ -109,27 +115,10 @@ class ResponseRecorder:
             self._tape.write(chunk_record(self._id, after, chunk), self._secrets)
 
 
-def _parsed(content: bytes) -> JsonValue:
+def parsed_body(content: bytes) -> JsonValue:
+    """Return the body of a request as JSON if it is, otherwise as text."""
     try:
         parsed: JsonValue = json.loads(content)
     except (ValueError, RecursionError):
         return content.decode(errors="replace")
     return parsed
-
-
-def _decompressor(encoding: str) -> Callable[[bytes], bytes]:
-    """Return a function that decompresses chunks, since secrets in compressed bytes are not found."""
-    if encoding == "identity":
-        return lambda chunk: chunk
-    if encoding not in ("gzip", "deflate"):
-        # Not requested and not readable: record nothing rather than a secret.
-        return lambda chunk: b""
-    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-
-    def unpack(chunk: bytes) -> bytes:
-        try:
-            return unpacker.decompress(chunk)
-        except zlib.error:
-            return b""
-
-    return unpack

@@ -125,11 +125,7 @@ class VertexBackend:
         if endpoint.secret is not None or not self._is_googles:
             return None
         if not can_log_in():
-            looked = " or ".join(endpoint.preset.variables)
-            raise ConfigError(
-                f"no key for {endpoint.preset.label}: nothing in {looked}; to use your Google Cloud login instead, "
-                "install the extra: pip install 'cinch-tui[vertex]'"
-            )
+            raise ConfigError(endpoint.preset.missing_login("Google Cloud login", "vertex"))
         return Login()
 
     def _route_for(self, endpoint: Endpoint) -> Route:

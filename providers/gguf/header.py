@@ -65,14 +65,18 @@ def read_header(path: Path) -> Header:
         raise RequestRejected(f"{path} is not a valid GGUF file; use another, or pull it again") from error
 
 
-def missing_part(path: Path) -> Path | None:
-    """Return the first missing part of a model in several files."""
-    found = PART.search(path.name)
+def parts_of(name: str) -> list[str]:
+    """Return the file names of a model, in order; only this one unless it is a part of several."""
+    found = PART.search(name)
     if found is None:
-        return None
-    stem = path.name[: found.start()]
-    parts = (path.with_name(f"{stem}-{number:05}-of-{found[2]}.gguf") for number in range(1, int(found[2]) + 1))
-    return next((part for part in parts if not part.is_file()), None)
+        return [name]
+    numbers = range(1, int(found[2]) + 1)
+    return [f"{name[: found.start()]}-{number:05}-of-{found[2]}{name[-len('.gguf') :]}" for number in numbers]
+
+
+def missing_part(path: Path) -> Path | None:
+    """Return the first missing file of a model."""
+    return next((part for part in map(path.with_name, parts_of(path.name)) if not part.is_file()), None)
 
 
 class _Reader:

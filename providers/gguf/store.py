@@ -11,7 +11,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from harness.errors import ConfigError
-from providers.gguf.header import PART, missing_part
+from harness.lazy_dataclass import dataclass
+from providers.gguf.header import missing_part, parts_of
 
 HUBS = ("hf.co/", "huggingface.co/", "https://hf.co/", "https://huggingface.co/")
 SUFFIX = ".gguf"
@@ -71,7 +72,7 @@ def choose(files: Sequence[str], name: HubName) -> list[str]:
         if not found:
             near = get_close_matches(name.file, models, 3, cutoff=0.3) or models[:3]
             raise ConfigError(f"{name.repository} has no {name.file}; did you mean {' or '.join(near)}?")
-        return _whole(found[0], models)
+        return _available_parts(found[0], models)
     kinds = {kind.upper(): file for file in reversed(models) if (kind := quantisation_of(file))}
     wanted = name.quantisation.upper()
     if wanted and wanted not in kinds:
@@ -83,7 +84,11 @@ def choose(files: Sequence[str], name: HubName) -> list[str]:
         *(kind for kind in sorted(kinds) if "4" in kind),
     )
     kind = wanted or next(iter(usual), "")
-    return _whole(kinds[kind] if kind else models[0], models)
+    return _available_parts(kinds[kind] if kind else models[0], models)
+
+
+def _available_parts(file: str, files: Sequence[str]) -> list[str]:
+    return [part for part in parts_of(file) if part in files]
 
 
 def quantisation_of(file: str) -> str:
@@ -93,17 +98,8 @@ def quantisation_of(file: str) -> str:
     return found[-1] if found else ""
 
 
-def _whole(file: str, files: Sequence[str]) -> list[str]:
-    found = PART.search(file)
-    if found is None:
-        return [file]
-    stem = file[: found.start()]
-    return [
-        each for each in files if (part := PART.search(each)) and each[: part.start()] == stem and part[2] == found[2]
-    ]
-
-
-class Pulled(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Pulled:
     """A pulled model."""
 
     name: str
@@ -158,13 +154,10 @@ def pulled_models(folder: Path) -> list[Pulled]:
     """Return all pulled models, sorted by name."""
     found: list[Pulled] = []
     for path in sorted(folder.glob(f"*/*/**/*{SUFFIX}")):
-        part = PART.search(path.name)
-        if part is None:
-            found.append(Pulled(path.relative_to(folder).as_posix(), path, path.stat().st_size))
-        elif int(part[1]) == 1:
-            stem = path.name[: part.start()]
-            parts = path.parent.glob(f"{stem}-*-of-{part[2]}{SUFFIX}")
-            found.append(Pulled(path.relative_to(folder).as_posix(), path, sum(each.stat().st_size for each in parts)))
+        parts = [path.with_name(name) for name in parts_of(path.name)]
+        if path == parts[0]:
+            size = sum(part.stat().st_size for part in parts if part.is_file())
+            found.append(Pulled(path.relative_to(folder).as_posix(), path, size))
     return found
 
 

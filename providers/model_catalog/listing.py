@@ -101,15 +101,9 @@ def listed(answer: JsonValue) -> list[ListedModel]:
 
 def entries_of(answer: JsonValue) -> Sequence[JsonValue]:
     """Return the entries of a model list; empty if the response is not one."""
-    if isinstance(answer, list):
-        return answer
-    for name in ENTRIES:
-        match answer:
-            case {**fields} if isinstance(entries := fields.get(name), list):
-                return entries
-            case _:
-                pass
-    return ()
+    if isinstance(answer, dict):
+        answer = next((entries for name in ENTRIES if isinstance(entries := answer.get(name), list)), None)
+    return answer if isinstance(answer, list) else ()
 
 
 def name_of(entry: JsonValue) -> str:
@@ -182,18 +176,13 @@ def _is_available_chat_model(entry: JsonObject, name: str) -> bool:
 
 
 def _created(entry: JsonObject) -> float:
-    match entry.get("created") or entry.get("created_at"):
-        case bool():
+    created = entry.get("created") or entry.get("created_at")
+    if isinstance(created, str):
+        try:
+            return datetime.fromisoformat(created).timestamp()
+        except ValueError:
             return 0
-        case int() | float() as seconds:
-            return seconds
-        case str(text):
-            try:
-                return datetime.fromisoformat(text).timestamp()
-            except ValueError:
-                return 0
-        case _:
-            return 0
+    return created if isinstance(created, int | float) and not isinstance(created, bool) else 0
 
 
 def _window(about: JsonObject) -> int | None:

@@ -56,12 +56,8 @@ class ReasoningSignature:
         """Join pieces of one text; other details are kept as they are."""
         last = self._details[-1] if self._details else {}
         key = "summary" if detail.get("type") == "reasoning.summary" else "text"
-        same = (last.get("type"), last.get("index"), last.get("id")) == (
-            detail.get("type"),
-            detail.get("index"),
-            detail.get("id"),
-        )
-        if not same or not isinstance(last.get(key), str):
+        is_same = all(last.get(name) == detail.get(name) for name in ("type", "index", "id"))
+        if not is_same or not isinstance(last.get(key), str):
             self._details.append(dict(detail))
             return
         joined = last[key] + (detail.get(key) or "")

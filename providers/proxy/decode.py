@@ -165,12 +165,7 @@ def _done(event: StreamEvent) -> Done:
 
 def _usage(counts: dict[str, int] | None, cost: dict[str, float] | None) -> Usage:
     tokens, paid = counts or {}, cost or {}
-    dollars = Cost(
-        paid.get("input") or 0.0,
-        paid.get("output") or 0.0,
-        paid.get("cache_read") or 0.0,
-        paid.get("cache_write") or 0.0,
-    )
+    dollars = Cost(*(paid.get(name) or 0.0 for name in ("input", "output", "cache_read", "cache_write")))
     return Usage(
         tokens.get("input") or 0,
         tokens.get("output") or 0,

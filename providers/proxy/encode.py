@@ -48,26 +48,14 @@ def encode(request: Request) -> JsonObject:
     return body
 
 
-def usage_of(usage: Usage) -> JsonObject:
-    """Return token counts, for messages and for the end of a stream."""
+def _counts(counts: Usage | Cost, total: float) -> JsonObject:
+    """Return token counts, or dollars; a cost of zero means unknown."""
     return {
-        "input": usage.input,
-        "output": usage.output,
-        "cache_read": usage.cache_read,
-        "cache_write": usage.cache_write,
-        "total": usage.context,
-    }
-
-
-def cost_of(cost: Cost | None) -> JsonObject:
-    """Return the cost in dollars; all zero means unknown."""
-    known = cost or Cost()
-    return {
-        "input": known.input,
-        "output": known.output,
-        "cache_read": known.cache_read,
-        "cache_write": known.cache_write,
-        "total": known.total,
+        "input": counts.input,
+        "output": counts.output,
+        "cache_read": counts.cache_read,
+        "cache_write": counts.cache_write,
+        "total": total,
     }
 
 
@@ -91,13 +79,14 @@ def _message(message: ModelMessage) -> JsonObject:
                 "details": None,
             }
         case AssistantMessage():
+            cost = message.usage.cost or Cost()
             return {
                 "role": "assistant",
                 "content": [_block(block) for block in message.content],
                 "provider": message.provider,
                 "model_id": message.model,
-                "usage": usage_of(message.usage),
-                "cost": cost_of(message.usage.cost),
+                "usage": _counts(message.usage, message.usage.context),
+                "cost": _counts(cost, cost.total),
                 "stop_reason": message.stop_reason,
                 "error_message": message.error,
                 "timestamp": int(message.time),

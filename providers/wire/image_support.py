@@ -28,7 +28,12 @@ NO_IMAGE_SUPPORT = (
 
 def without_images(messages: Sequence[ModelMessage]) -> tuple[ModelMessage, ...]:
     """Return the messages with placeholders for images, including tool results."""
-    return tuple(_replace_images(message) if has_images((message,)) else message for message in messages)
+    return tuple(
+        replace(message, content=tuple(map(_placeholder, message.content)))
+        if not isinstance(message, AssistantMessage) and has_images((message,))
+        else message
+        for message in messages
+    )
 
 
 def has_images(messages: Sequence[ModelMessage]) -> bool:
@@ -92,12 +97,6 @@ class ImageFallback(WrappedService):
         if request.on_notice is not None and name not in self._notified:
             self._notified.add(name)
             request.on_notice(f"{name} does not support images: they are replaced by placeholders.")
-
-
-def _replace_images(message: ModelMessage) -> ModelMessage:
-    if isinstance(message, AssistantMessage):
-        return message
-    return replace(message, content=tuple(map(_placeholder, message.content)))
 
 
 def _placeholder(block: UserContent) -> UserContent:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit, urlunsplit

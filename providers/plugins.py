@@ -12,7 +12,6 @@ from typing import Protocol
 from msgspec import Struct
 
 from harness.deltas import Delta
-from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from harness.ports.provider import ModelInfo, Request
 from providers.endpoint import Endpoint

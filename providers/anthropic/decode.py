@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NotRequired, TypeAlias, TypedDict
 
 from msgspec.structs import replace

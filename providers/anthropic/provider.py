@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Set
-from dataclasses import replace
 
 from msgspec.structs import replace
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NotRequired, TypedDict
 
 from msgspec import Struct

@@ -58,7 +58,7 @@ class BedrockProvider(HttpProvider):
         return await self._list_with_key(None)
 
     def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
-        return traits_of(spec) != traits_of(dataclasses.replace(spec, thinking="off"))
+        return traits_of(spec) != traits_of(replace(spec, thinking="off"))
 
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
         model_id = request.spec.model_id

@@ -11,7 +11,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from harness.errors import ConfigError
-from harness.lazy_dataclass import dataclass
 from providers.gguf.header import missing_part, parts_of
 
 HUBS = ("hf.co/", "huggingface.co/", "https://hf.co/", "https://huggingface.co/")
@@ -98,8 +97,7 @@ def quantisation_of(file: str) -> str:
     return found[-1] if found else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Pulled:
+class Pulled(Struct, frozen=True):
     """A pulled model."""
 
     name: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
-from harness.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from harness.messages import JsonObject, ModelSpec
 from harness.ports.provider import Request
 from harness.thinking_level import ThinkingLevel
@@ -34,8 +35,7 @@ OPTIONAL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """Variant of Chat Completions: the preset's, less what the server rejected so far."""
 
     preset: Preset = COMMON

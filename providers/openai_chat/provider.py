@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import AsyncGenerator, Set
 from typing import TYPE_CHECKING
 
@@ -65,7 +64,7 @@ class ChatProvider(HttpProvider):
 
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
         transport = await self._transport_for(request)
-        marked = dataclasses.replace(request, cache=self._marks.apply(request.cache))
+        marked = replace(request, cache=self._marks.apply(request.cache))
         is_marked = self._dialect.preset.cache.wants_marks(request.spec.model_id)
         keeps = is_marked and marking(marked, self._dialect).lifetime == "1h"
         decoder = ChatDecoder(transport.endpoint, request.tools, keeps_an_hour=keeps)

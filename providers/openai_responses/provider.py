@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Set
 
-from msgspec.structs import replace
-
 from harness.deltas import Delta
 from harness.errors import RequestRejected
 from harness.messages import ModelSpec

@@ -96,7 +96,6 @@ class MessageDecoder(ReplyDecoder):
         self._open: dict[int, BlockEnd] = {}
         self._cited: dict[int, list[Raw]] = {}
         self._is_complete = False
-        self.is_over = False
 
     @property
     def is_complete(self) -> bool:

@@ -9,7 +9,7 @@ from harness.ports.provider import Request
 from providers.anthropic.output_schema import output_format
 from providers.anthropic.thinking import ThinkingForm, output_limit
 from providers.wire.caching import cache_mark, ends_of_turns
-from providers.wire.encoding import safe_name, schema_prompt, tool_name
+from providers.wire.encoding import limit_with_thinking, safe_name, schema_prompt, tool_name
 from providers.wire.turns import TurnEncoder
 
 
@@ -30,9 +30,10 @@ def encode(
     turns: list[JsonObject] = [{"role": role, "content": content} for role, content in encoder.turns()]
     if request.cache.messages:
         _mark_for_cache(turns, cache_mark(request.cache))
+    limit = request.max_tokens or output_limit(request.spec.model_id)
     body: JsonObject = {
         "model": request.spec.model_id,
-        "max_tokens": _max_tokens(request, form),
+        "max_tokens": limit_with_thinking(limit, form.budget),
         "messages": [*turns],
         "stream": True,
     }
@@ -69,11 +70,6 @@ def _output_config(form: ThinkingForm, answer: JsonObject | None) -> JsonObject:
     return config
 
 
-def _max_tokens(request: Request, form: ThinkingForm) -> int:
-    wanted = request.max_tokens or output_limit(request.spec.model_id)
-    return wanted if wanted > form.budget else wanted + form.budget
-
-
 def _tools(request: Request) -> list[JsonValue]:
     encoded: list[JsonObject] = [
         # The service requires the type, which schemas from elsewhere may omit.
@@ -87,11 +83,8 @@ def _tools(request: Request) -> list[JsonValue]:
 
 def _mark_for_cache(turns: Sequence[JsonObject], mark: JsonObject) -> None:
     for turn in ends_of_turns(turns):
-        match turn["content"]:
-            case [*_, dict() as last]:
-                last["cache_control"] = mark
-            case _:
-                pass
+        if isinstance(content := turn["content"], list) and isinstance(last := content[-1], dict):
+            last["cache_control"] = mark
 
 
 class _TurnEncoder(TurnEncoder):

@@ -69,9 +69,9 @@ class BedrockBackend:
             return endpoint, headers | endpoint.bearer_header
         signed = await self._signer.sign(asked, headers)
         if signed is not None:
-            secret = Secret(signed.key_id, "your AWS credentials")
-            token = signed.headers.get("x-amz-security-token", "")
-            return replace(endpoint, secret=secret, session_token=token), signed.headers
+            signed_headers, key_id = signed
+            secret, token = Secret(key_id, "your AWS credentials"), signed_headers.get("x-amz-security-token", "")
+            return replace(endpoint, secret=secret, session_token=token), signed_headers
         if self._is_amazons:
             raise AuthenticationFailed(f"no AWS credentials found; {LOGIN_HINT}")
         return endpoint, headers
@@ -136,13 +136,6 @@ class UnsignedRequest(Struct, frozen=True):
     content: bytes = b""
 
 
-class Signed(Struct, frozen=True):
-    """Headers of a signed request, and the public id of the credentials."""
-
-    headers: Mapping[str, str]
-    key_id: str
-
-
 def can_sign() -> bool:
     """Return True if botocore is installed, without importing it."""
     return importlib.util.find_spec("botocore") is not None
@@ -163,8 +156,8 @@ class Signer:
         self._has_looked = False
         self._credentials: Credentials | None = None
 
-    async def sign(self, asked: UnsignedRequest, headers: Mapping[str, str]) -> Signed | None:
-        """Return the headers with a signature; None if there are no credentials.
+    async def sign(self, asked: UnsignedRequest, headers: Mapping[str, str]) -> tuple[Mapping[str, str], str] | None:
+        """Return the headers with a signature, and the id of the credentials; None if there are none.
 
         Raises:
             AuthenticationFailed: The credentials have expired, or a profile does not exist.
@@ -173,7 +166,7 @@ class Signer:
         # Finding and renewing credentials may read files, run programs and send requests.
         return await asyncio.to_thread(self._signed, asked, headers)
 
-    def _signed(self, asked: UnsignedRequest, headers: Mapping[str, str]) -> Signed | None:
+    def _signed(self, asked: UnsignedRequest, headers: Mapping[str, str]) -> tuple[Mapping[str, str], str] | None:
         # Optional, and slow to import.
         exceptions = import_module("botocore.exceptions")
         try:
@@ -183,7 +176,13 @@ class Signer:
             raise NetworkError(f"could not request AWS credentials: {plain(str(error))}") from error
         except (exceptions.BotoCoreError, exceptions.ClientError) as error:
             raise AuthenticationFailed(f"the AWS credentials are invalid; {LOGIN_HINT}: {plain(str(error))}") from error
-        return None if frozen is None else self._with(frozen, asked, headers)
+        if frozen is None:
+            return None
+        request = import_module("botocore.awsrequest").AWSRequest(asked.method, asked.url, dict(headers), asked.content)
+        import_module("botocore.auth").SigV4Auth(frozen, SERVICE, self._region).add_auth(request)
+        # botocore has no types.
+        signed = cast("SignedRequest", request)
+        return {name.lower(): value for name, value in signed.headers.items()}, frozen.access_key
 
     def _frozen(self) -> FrozenCredentials | None:
         if not self._has_looked:
@@ -192,10 +191,3 @@ class Signer:
             self._credentials = session.get_credentials()
             self._has_looked = self._credentials is not None or not self._looks_again
         return self._credentials.get_frozen_credentials() if self._credentials else None
-
-    def _with(self, frozen: FrozenCredentials, asked: UnsignedRequest, headers: Mapping[str, str]) -> Signed:
-        request = import_module("botocore.awsrequest").AWSRequest(asked.method, asked.url, dict(headers), asked.content)
-        import_module("botocore.auth").SigV4Auth(frozen, SERVICE, self._region).add_auth(request)
-        # As above.
-        signed = cast("SignedRequest", request)
-        return Signed({name.lower(): value for name, value in signed.headers.items()}, frozen.access_key)

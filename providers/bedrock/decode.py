@@ -120,7 +120,6 @@ class ConverseDecoder(ReplyDecoder):
         self._begun = 0
         self._stop = ""
         self._usage = Usage()
-        self.is_over = False
 
     @property
     def is_complete(self) -> bool:

@@ -11,7 +11,7 @@ from harness.ports.provider import NO_CACHE, CacheStrategy, OutputSchema, Reques
 from providers.anthropic.output_schema import output_format
 from providers.bedrock.traits import Traits, traits_of
 from providers.wire.caching import ends_of_turns
-from providers.wire.encoding import NO_OUTPUT, safe_name, schema_prompt, tool_name
+from providers.wire.encoding import NO_OUTPUT, limit_with_thinking, safe_name, schema_prompt, tool_name
 from providers.wire.turns import TurnEncoder
 
 THINKING, CACHING, LIFETIME, SCHEMA, TEMPERATURE = "thinking", "caching", "lifetime", "schema", "temperature"
@@ -85,7 +85,7 @@ def _inference(request: Request, traits: Traits, *, takes_temperature: bool) -> 
     config: JsonObject = {}
     limit = request.max_tokens or traits.output_limit
     if limit is not None and traits.takes_limit:
-        config["maxTokens"] = limit if limit > traits.budget else limit + traits.budget
+        config["maxTokens"] = limit_with_thinking(limit, traits.budget)
     if request.temperature is not None and traits.takes_temperature and takes_temperature:
         # The service's limit; other vendors allow up to 2.
         config["temperature"] = min(1.0, request.temperature)
@@ -99,11 +99,8 @@ def _point(cache: CacheStrategy, traits: Traits, without: Collection[str]) -> Js
 
 def _mark_for_cache(turns: Sequence[JsonObject], point: JsonObject) -> None:
     for turn in ends_of_turns(turns):
-        match turn["content"]:
-            case list() as content:
-                content.append(point)
-            case _:
-                pass
+        if isinstance(content := turn["content"], list):
+            content.append(point)
 
 
 class _TurnEncoder(TurnEncoder):

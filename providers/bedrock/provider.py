@@ -18,7 +18,7 @@ from providers.bedrock.frames import FrameDecoder
 from providers.bedrock.traits import traits_of
 from providers.endpoint import Endpoint
 from providers.http_provider import HttpProvider, RejectedFeatures, add_new, with_suggestions
-from providers.model_catalog.listing import entries_of, listed
+from providers.model_catalog.listing import entries_of, listed, name_of
 from providers.model_catalog.metadata import ListedModel, ModelMetadata
 from providers.net.stream import deltas
 from providers.net.transport import Transport, json_bytes
@@ -102,15 +102,14 @@ def models_in(profiles: JsonValue, models: JsonValue) -> list[ListedModel]:
     names = [name for summary in summaries if isinstance(name := summary.get("inferenceProfileId"), str)]
     # A profile's name is the model's with a region prefix.
     invoked = [ListedModel(name, known.get(name.partition(".")[2], ModelMetadata())) for name in names]
-    return [*invoked, *(ListedModel(name, each) for name, each in known.items() if name not in _profile_only(models))]
+    profile_only = {name_of(entry) for entry in entries_of(models) if not _is_on_demand(entry)}
+    return [*invoked, *(ListedModel(name, each) for name, each in known.items() if name not in profile_only)]
 
 
-def _profile_only(models: JsonValue) -> set[str]:
-    """Return the models that state how they can be invoked, but not on demand."""
-    stated = {
-        str(entry.get("modelId")): entry.get("inferenceTypesSupported") for entry in objects([*entries_of(models)])
-    }
-    return {name for name, types in stated.items() if isinstance(types, list) and "ON_DEMAND" not in types}
+def _is_on_demand(entry: JsonValue) -> bool:
+    """Return True unless a model states how it can be invoked, and not on demand."""
+    types = as_object(entry).get("inferenceTypesSupported")
+    return not isinstance(types, list) or "ON_DEMAND" in types
 
 
 def open_bedrock(endpoint: Endpoint) -> BedrockProvider:

@@ -104,22 +104,17 @@ class DemoProvider:
     def _play(self, index: int, part: Think | Say | Call) -> Iterator[Delta]:
         match part:
             case Think(text, signature):
-                yield BlockStart(index, "thinking")
-                yield from self._fragments(index, text)
-                yield BlockEnd(index, signature)
+                start, end = BlockStart(index, "thinking"), BlockEnd(index, signature)
             case Say(text):
-                yield BlockStart(index, "text")
-                yield from self._fragments(index, text)
-                yield BlockEnd(index)
+                start, end = BlockStart(index, "text"), BlockEnd(index)
             case Call(name, arguments, call_id, raw):
                 self._calls += 1
-                yield BlockStart(index, "tool_call", call_id or f"call_{self._calls}", name)
-                yield from self._fragments(index, json.dumps(arguments) if raw is None else raw)
-                yield BlockEnd(index)
-
-    def _fragments(self, index: int, text: str) -> Iterator[Delta]:
-        for start in range(0, len(text), self._chunk):
-            yield BlockDelta(index, text[start : start + self._chunk])
+                text = json.dumps(arguments) if raw is None else raw
+                start, end = BlockStart(index, "tool_call", call_id or f"call_{self._calls}", name), BlockEnd(index)
+        yield start
+        for at in range(0, len(text), self._chunk):
+            yield BlockDelta(index, text[at : at + self._chunk])
+        yield end
 
 
 def _stop_reason(reply: Reply) -> StopReason:

@@ -121,7 +121,6 @@ class ContentDecoder(ReplyDecoder):
         self._blocked: PromptFeedback = {}
         self._usage: UsageMetadata = {}
         self._response_id = ""
-        self.is_over = False
 
     @property
     def is_complete(self) -> bool:

@@ -18,7 +18,7 @@ from harness.messages import (
 )
 from harness.ports.provider import Request, ToolSpec
 from providers.gemini.models import generation, thinking_config
-from providers.wire.encoding import NO_OUTPUT, is_same_model, safe_name, system_text, text_of
+from providers.wire.encoding import NO_OUTPUT, is_same_model, limit_with_thinking, safe_name, system_text, text_of
 from providers.wire.turns import Role, TurnEncoder
 
 THINKING = "thinkingConfig"
@@ -60,7 +60,7 @@ def _config(request: Request, without: Collection[str]) -> JsonObject:
     thinking = {} if THINKING in without else thinking_config(request.spec)
     if request.max_tokens is not None:
         budget = thinking.get("thinkingBudget")
-        config["maxOutputTokens"] = _output_limit(request.max_tokens, budget if isinstance(budget, int) else 0)
+        config["maxOutputTokens"] = limit_with_thinking(request.max_tokens, budget if isinstance(budget, int) else 0)
     if request.temperature is not None and TEMPERATURE not in without:
         config[TEMPERATURE] = request.temperature
     if thinking:
@@ -69,11 +69,6 @@ def _config(request: Request, without: Collection[str]) -> JsonObject:
         config["responseMimeType"] = "application/json"
         config[FORMAT] = request.output_schema.schema
     return config
-
-
-def _output_limit(wanted: int, budget: int) -> int:
-    """Return the limit of a reply, which includes its thinking tokens."""
-    return wanted if wanted > budget else wanted + budget
 
 
 class _TurnEncoder(TurnEncoder):

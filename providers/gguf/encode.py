@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -62,17 +63,11 @@ def encode(request: Request, variant: TemplateVariant = TEMPLATE_VARIANTS[0]) ->
 
 def _joined(messages: Iterable[JsonObject]) -> Iterator[JsonObject]:
     """Join consecutive user messages: many templates insist on alternating turns."""
-    texts: list[str] = []
-    for message in messages:
-        if message["role"] == "user":
-            texts.append(str(message["content"]))
-            continue
-        if texts:
-            yield {"role": "user", "content": "\n\n".join(texts)}
-            texts = []
-        yield message
-    if texts:
-        yield {"role": "user", "content": "\n\n".join(texts)}
+    for is_user, group in groupby(messages, key=lambda message: message["role"] == "user"):
+        if is_user:
+            yield {"role": "user", "content": "\n\n".join(str(message["content"]) for message in group)}
+        else:
+            yield from group
 
 
 def _messages(spec: ModelSpec, messages: Sequence[ModelMessage], variant: TemplateVariant) -> Iterator[JsonObject]:

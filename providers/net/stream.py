@@ -27,7 +27,7 @@ EVENTLESS_SECONDS = 900.0
 class ReplyDecoder(Protocol):
     """Turns the events of one reply into deltas. Events are third-party JSON, hence `Any`."""
 
-    is_over: bool
+    is_over: bool = False
     """True after the last event; also set from outside for end markers that all services share."""
 
     @property

@@ -56,7 +56,6 @@ class LineReplyDecoder(ReplyDecoder):
         self._reason = ""
         self._blocks = BlockWriter()
         self._ids: set[str] = set()
-        self.is_over = False
 
     @property
     def is_complete(self) -> bool:

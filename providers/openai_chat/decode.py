@@ -72,7 +72,6 @@ class ChatDecoder(ReplyDecoder):
         self._reasoning = ReasoningSignature()
         self._sources = CitationCollector()
         self._calls = CallAssembler(self._blocks.new_index)
-        self.is_over = False
 
     @property
     def is_complete(self) -> bool:

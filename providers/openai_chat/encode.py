@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from msgspec.structs import replace
 
@@ -23,10 +24,17 @@ from harness.messages import (
 )
 from harness.ports.provider import CacheStrategy, Request
 from providers.openai_chat.dialect import Dialect
-from providers.openai_chat.output_schema import response_format
+from providers.openai_chat.output_schema import named_schema
 from providers.openai_chat.reasoning import REASONING_FIELD
 from providers.wire.caching import cache_fields, cache_mark, ends_of_turns
-from providers.wire.encoding import function_tool, is_same_model, result_message_text, system_text, tool_name
+from providers.wire.encoding import (
+    function_tool,
+    is_same_model,
+    parsed_json,
+    result_message_text,
+    system_text,
+    tool_name,
+)
 from providers.wire.turns import with_result_images
 
 RESULTS_READ = "I have read the results."
@@ -47,7 +55,7 @@ def encode(request: Request, dialect: Dialect) -> JsonObject:
     if request.tools:
         body |= {"tools": [function_tool(tool) for tool in request.tools], **dialect.preset.with_tools}
     if request.output_schema is not None and dialect.enforces_schema:
-        body["response_format"] = response_format(request.output_schema)
+        body["response_format"] = {"type": "json_schema", "json_schema": named_schema(request.output_schema)}
     body |= (
         _sampling(request, dialect) | dialect.reasoning_fields(request) | cache_fields(dialect.preset.cache, request)
     )
@@ -97,12 +105,10 @@ def _simplest(parts: Sequence[JsonObject]) -> JsonValue:
 
 def _with_replies(messages: Iterable[JsonObject]) -> Iterator[JsonObject]:
     """Insert a reply between tool results and the next user message, for services that require it."""
-    previous: JsonValue = None
-    for message in messages:
-        if (previous, message["role"]) == ("tool", "user"):
+    for previous, message in pairwise([{}, *messages]):
+        if (previous.get("role"), message["role"]) == ("tool", "user"):
             yield {"role": "assistant", "content": RESULTS_READ}
         yield message
-        previous = message["role"]
 
 
 def _reply(spec: ModelSpec, message: AssistantMessage, dialect: Dialect) -> Iterator[JsonObject]:
@@ -130,7 +136,7 @@ def _reasoning_fields(message: AssistantMessage) -> JsonObject:
     for block in message.content:
         if not isinstance(block, Thinking) or not block.signature:
             continue
-        match _parsed(block.signature):
+        match parsed_json(block.signature):
             case str(field):
                 fields[field] = f"{fields.get(field, '')}{block.text}"
             case [*details]:
@@ -143,13 +149,6 @@ def _reasoning_fields(message: AssistantMessage) -> JsonObject:
             case _:
                 pass
     return fields
-
-
-def _parsed(signature: str) -> JsonValue:
-    try:
-        return json.loads(signature)
-    except ValueError:
-        return None
 
 
 def _call(call: ToolCall, dialect: Dialect) -> JsonObject:

@@ -22,9 +22,9 @@ STRICT_KEYWORDS = frozenset(
 )
 
 
-def response_format(answer: OutputSchema) -> JsonObject:
-    schema: JsonObject = {"name": safe_name(answer.name), "schema": answer.schema, "strict": is_strict(answer.schema)}
-    return {"type": "json_schema", "json_schema": schema}
+def named_schema(output: OutputSchema) -> JsonObject:
+    """Return a schema with its name, as both of OpenAI's APIs take it."""
+    return {"name": safe_name(output.name), "schema": output.schema, "strict": is_strict(output.schema)}
 
 
 def is_strict(schema: JsonObject) -> bool:

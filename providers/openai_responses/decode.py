@@ -98,7 +98,6 @@ class ResponseDecoder(ReplyDecoder):
         self._ending = ""
         self._refusal = ""
         self._calls = False
-        self.is_over = False
 
     @property
     def is_complete(self) -> bool:

@@ -24,10 +24,19 @@ from harness.messages import (
 )
 from harness.ports.provider import Request, ToolSpec
 from providers.openai_chat.models import effort_for, reasons
-from providers.openai_chat.output_schema import is_strict
+from providers.openai_chat.output_schema import named_schema
 from providers.preset import CacheRule
 from providers.wire.caching import cache_fields
-from providers.wire.encoding import NO_OUTPUT, is_same_model, result_text, safe_name, system_text, text_of, tool_name
+from providers.wire.encoding import (
+    NO_OUTPUT,
+    is_same_model,
+    parsed_json,
+    result_text,
+    safe_name,
+    system_text,
+    text_of,
+    tool_name,
+)
 
 LEAST_OUTPUT = 16
 ENCRYPTED = "reasoning.encrypted_content"
@@ -56,13 +65,7 @@ def encode(request: Request, without: Collection[str] = (), caching: CacheRule =
         body["reasoning"] = {"effort": effort_for(spec.model_id, spec.thinking), "summary": "auto"}
         body["include"] = [ENCRYPTED]
     if request.output_schema is not None:
-        schema: JsonObject = {
-            "type": "json_schema",
-            "name": safe_name(request.output_schema.name),
-            "schema": request.output_schema.schema,
-            "strict": is_strict(request.output_schema.schema),
-        }
-        body[FORMAT] = {"format": schema}
+        body[FORMAT] = {"format": {"type": "json_schema", **named_schema(request.output_schema)}}
     return {name: value for name, value in body.items() if value not in ("", []) and name not in without}
 
 
@@ -132,8 +135,5 @@ def _reply(message: AssistantMessage, *, keeps_reasoning: bool) -> Iterator[Json
 
 def _reasoning_item(signature: str | None) -> JsonObject | None:
     """Return the reasoning item stored by `decode`, if there is one."""
-    try:
-        item: JsonValue = json.loads(signature or "")
-    except ValueError:
-        return None
+    item = parsed_json(signature or "")
     return item if isinstance(item, dict) and item.get("type") == "reasoning" else None

@@ -85,7 +85,6 @@ class ProxyDecoder(ReplyDecoder):
         self._endpoint = endpoint
         self._open: dict[int, BlockKind] = {}
         self._done: Done | None = None
-        self.is_over = False
 
     @property
     def is_complete(self) -> bool:

@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Iterable
 
-from harness.messages import AssistantMessage, JsonObject, ModelSpec, Text, ToolResult, UserContent
+from harness.messages import AssistantMessage, JsonObject, JsonValue, ModelSpec, Text, ToolResult, UserContent
 from harness.ports.provider import OutputSchema, Request, ToolSpec
 
 NO_OUTPUT = "(no output)"
@@ -56,6 +56,19 @@ def result_message_text(message: ToolResult) -> str:
     """Return a tool result as text, never blank."""
     text = text_of(message.content)
     return result_text(text if text.strip() else NO_OUTPUT, is_error=message.is_error)
+
+
+def parsed_json(text: str) -> JsonValue:
+    """Return the value of JSON text; None if it is invalid."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def limit_with_thinking(limit: int, budget: int) -> int:
+    """Return the limit of a reply, which includes its thinking tokens."""
+    return limit if limit > budget else limit + budget
 
 
 def safe_name(name: str) -> str:

@@ -70,10 +70,8 @@ def connect(name: str, **options: Unpack[ConnectOptions]) -> Model:
     cassette.
 
     Nothing is sent and no HTTP client is built. A missing key raises `AuthenticationFailed` at the first request,
-    because
-    `AgentOptions.get_api_key` may supply it; if `credentials` are given, it is an error here. The keyword arguments
-    are those
-    of `ConnectOptions`.
+    because `AgentOptions.get_api_key` may supply it; if `credentials` are given, it is an error here. The keyword
+    arguments are those of `ConnectOptions`.
 
     Raises:
         ConfigError: Unknown preset, missing model name or cassette, or no key in `credentials`; the text says what to

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import reduce
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 from msgspec.structs import replace
@@ -21,12 +21,11 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 SHORTEST_KEY = 8
 
 
-class Wire(Protocol):
-    """Stands between a provider and the network: records or replays exchanges."""
+Wire: TypeAlias = "Callable[[Callable[[], httpx.AsyncClient]], httpx.AsyncClient]"
+"""Stands between a provider and the network, to record or replay exchanges.
 
-    def client(self, build: Callable[[], httpx.AsyncClient]) -> httpx.AsyncClient:
-        """Return the client to use; `build` creates the usual one."""
-        ...
+It returns the client to use; its argument creates the usual one.
+"""
 
 
 class Endpoint(Redacted, frozen=True):
@@ -100,8 +99,7 @@ class Endpoint(Redacted, frozen=True):
         """Return the text without the key, which services tend to quote, some of them encoded as JSON or as a URL.
 
         Only for complete texts: the beginning of a key that was cut off stays. Placeholders for local servers, such as
-        `none` or
-        `x`, are not secret and may be part of any word.
+        `none` or `x`, are not secret and may be part of any word.
         """
         for value in (self.secret.value if self.secret else "", self.session_token):
             if len(value) >= SHORTEST_KEY:

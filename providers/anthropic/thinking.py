@@ -1,8 +1,7 @@
 """Thinking parameters of the Claude models, which changed between versions.
 
-Up to 4.5 they take a token budget; from 4.6 on they adapt to an effort level. From 5 on they think unless disabled,
-and the
-largest cannot be disabled. An unknown model belongs to a compatible server, which supports the first form.
+Up to 4.5 they take a token budget; from 4.6 on they adapt to an effort level. From 5 on they think unless disabled, and
+the largest cannot be disabled. An unknown model belongs to a compatible server, which supports the first form.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from harness.ports.provider import Model, ModelInfo, ModelInfoSource, Price, Pro
 from harness.thinking_level import ThinkingLevel
 from providers.cassette.file import Exchange, read_exchanges
 from providers.cassette.replay_queue import ReplayQueue
-from providers.cassette.wires import PlaybackWire
+from providers.cassette.wires import playback_wire
 from providers.endpoint import Endpoint
 from providers.installed import preset_for
 from providers.model_catalog.prices import PricedModelInfo
@@ -53,7 +53,7 @@ class ReplayProvider:
     def _service(self, exchange: Exchange) -> Provider:
         at = (exchange.preset, exchange.base_url)
         if at not in self._services:
-            endpoint = Endpoint(preset_for(exchange.preset), exchange.base_url, NO_KEY, PlaybackWire(self.queue))
+            endpoint = Endpoint(preset_for(exchange.preset), exchange.base_url, NO_KEY, playback_wire(self.queue))
             self._services[at] = self._build(endpoint)
         return self._services[at]
 

@@ -19,33 +19,7 @@ if TYPE_CHECKING:
     from providers.endpoint import Endpoint, Wire
 
 
-class RecordingWire:
-    """Records all exchanges of the usual client."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
-
-    def client(self, build: Callable[[], httpx.AsyncClient]) -> httpx.AsyncClient:
-        # Imports httpx, which is loaded by now.
-        from providers.cassette.http_hooks import listen
-
-        return listen(build(), self._recorder)
-
-
-class PlaybackWire:
-    """Answers from a cassette; the network is not used."""
-
-    def __init__(self, deck: ReplayQueue) -> None:
-        self._deck = deck
-
-    def client(self, build: Callable[[], httpx.AsyncClient]) -> httpx.AsyncClient:
-        # Imports httpx, which is loaded by now.
-        from providers.cassette.http_hooks import playback_client
-
-        return playback_client(self._deck)
-
-
-def recording_wire(endpoint: Endpoint, model_id: str, path: Path) -> RecordingWire:
+def recording_wire(endpoint: Endpoint, model_id: str, path: Path) -> Wire:
     """Return a wire that appends the exchanges with an endpoint to the cassette at `path`.
 
     Raises:
@@ -57,8 +31,24 @@ def recording_wire(endpoint: Endpoint, model_id: str, path: Path) -> RecordingWi
     secrets = Secrets(secrets_in(os.environ, variables))
     if endpoint.secret is not None:
         secrets.learn(endpoint.secret.value)
-    return RecordingWire(Recorder(tape, Origin(endpoint.preset.name, model_id, endpoint.base_url), secrets))
+    recorder = Recorder(tape, Origin(endpoint.preset.name, model_id, endpoint.base_url), secrets)
+
+    def record(build: Callable[[], httpx.AsyncClient]) -> httpx.AsyncClient:
+        # Imports httpx, which is loaded by now.
+        from providers.cassette.http_hooks import listen
+
+        return listen(build(), recorder)
+
+    return record
 
 
-if TYPE_CHECKING:
-    _: tuple[type[Wire], type[Wire]] = (RecordingWire, PlaybackWire)
+def playback_wire(queue: ReplayQueue) -> Wire:
+    """Return a wire that answers from a cassette; the network is not used."""
+
+    def replay(build: Callable[[], httpx.AsyncClient]) -> httpx.AsyncClient:
+        # Imports httpx, which is loaded by now.
+        from providers.cassette.http_hooks import playback_client
+
+        return playback_client(queue)
+
+    return replay

@@ -2,8 +2,7 @@
 
 Not thread-safe. Evaluated tokens stay in memory, so that the next request evaluates only what is new. The bindings' own
 class is not used: while loading it redirects the terminal's file descriptors, which would break the screen, and it
-cannot
-be stopped while it evaluates a prompt.
+cannot be stopped while it evaluates a prompt.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class Hub:
         url = f"{self.address}/api/models/{quote(repository)}/tree/main?recursive=true"
         found: list[HubFile] = []
         while url:
-            with self._request(repository, url) as response:
+            with self.open(repository, url) as response:
                 found.extend(_files_in(response.url.host, _body(response)))
                 url = response.links.get("next", {}).get("url", "")
         return found
@@ -114,17 +114,10 @@ class Hub:
             raise ConfigError(f"{part} cannot be written: {error.strerror}; the partial download is kept") from error
 
     @contextmanager
-    def stream(self, repository: str, file: HubFile, begin: int) -> Generator[httpx.Response]:
-        """Open a file from byte `begin` on, if the hub supports ranges."""
-        url = f"{self.address}/{quote(repository)}/resolve/main/{quote(file.path)}"
-        with self._request(repository, url, {"range": f"bytes={begin}-"} if begin else {}) as response:
-            yield response
-
-    @contextmanager
-    def _request(
-        self, repository: str, url: str, headers: Mapping[str, str] | None = None
-    ) -> Generator[httpx.Response]:
+    def open(self, repository: str, url: str, begin: int = 0) -> Generator[httpx.Response]:
+        """Open a response; from byte `begin` on, if the hub supports ranges."""
         try:
+            headers = {"range": f"bytes={begin}-"} if begin else {}
             with self._client.stream("GET", url, headers=headers) as response:
                 if response.status_code >= 400:
                     raise self._error(repository, response)
@@ -183,7 +176,8 @@ class _Download:
         on_progress(self._size)
 
     def _continue(self, on_progress: OnProgress) -> None:
-        with self._hub.stream(self._repository, self._file, self._size) as response:
+        url = f"{self._hub.address}/{quote(self._repository)}/resolve/main/{quote(self._file.path)}"
+        with self._hub.open(self._repository, url, self._size) as response:
             if self._size and response.status_code != PARTIAL:
                 self._start_over()
             with self._part.open("ab") as part:

@@ -87,7 +87,8 @@ def choose(files: Sequence[str], name: HubName) -> list[str]:
 
 
 def _available_parts(file: str, files: Sequence[str]) -> list[str]:
-    return [part for part in parts_of(file) if part in files]
+    # A file whose number is beyond the total is alone.
+    return [part for part in parts_of(file) if part in files] or [file]
 
 
 def quantisation_of(file: str) -> str:

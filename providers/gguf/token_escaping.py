@@ -1,8 +1,7 @@
 """Escaping of control tokens in message text, which only the template may write, such as the end of a turn.
 
 Read as that token, a line of a file or a web page could continue as if the user or the model had written it. Escaped,
-it is
-read as its characters.
+it is read as its characters.
 """
 
 from __future__ import annotations

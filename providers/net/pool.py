@@ -116,7 +116,7 @@ class Pool:
     def _build(self) -> httpx.AsyncClient:
         _import_httpx()
         wire = self._endpoint.wire
-        return self._new_client() if wire is None else wire.client(self._new_client)
+        return self._new_client() if wire is None else wire(self._new_client)
 
     def _new_client(self) -> httpx.AsyncClient:
         import httpx

@@ -1,8 +1,7 @@
 """Proxy for an address: from environment variables, or from the system settings.
 
 Not left to httpx, which misinterprets networks in NO_PROXY, fails on variables that it does not use, and quotes an
-invalid
-one with its password.
+invalid one with its password.
 """
 
 from __future__ import annotations

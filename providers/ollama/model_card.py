@@ -1,9 +1,8 @@
 """Description of a model by an Ollama server, and the context window to request.
 
 By default many servers use a window of 4,096 tokens and silently drop what does not fit, which is too little for an
-agent.
-So a window is requested, large enough to work in and small enough for most machines, unless the user chose one: in
-`OLLAMA_CONTEXT_LENGTH`, in the Modelfile, or by loading the model with a larger one.
+agent. So a window is requested, large enough to work in and small enough for most machines, unless the user chose one:
+in `OLLAMA_CONTEXT_LENGTH`, in the Modelfile, or by loading the model with a larger one.
 """
 
 from __future__ import annotations

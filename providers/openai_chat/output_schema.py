@@ -1,8 +1,7 @@
 """Output schema for Chat Completions; pure.
 
 Only a schema that follows certain rules is enforced ("strict"), and one that breaks them would be rejected as strict;
-it is
-sent as a hint instead.
+it is sent as a hint instead.
 """
 
 from __future__ import annotations

@@ -37,8 +37,7 @@ def ends_of_turns(messages: Sequence[JsonObject]) -> list[JsonObject]:
     """Return the messages to mark: those that end the last two turns of the user.
 
     A service looks for cached prefixes only some twenty blocks before a mark, and one turn with many calls has more.
-    The last
-    mark of a request is therefore the last but one of the next, which is found without searching.
+    The last mark of a request is therefore the last but one of the next, which is found without searching.
     """
     following = [*(str(message["role"]) for message in messages[1:]), ""]
     # Without messages there is nothing to pair.

@@ -48,7 +48,7 @@ def encode(request: Request) -> JsonObject:
     return body
 
 
-def _counts(counts: Usage | Cost, total: float) -> JsonObject:
+def counts_of(counts: Usage | Cost, total: float) -> JsonObject:
     """Return token counts, or dollars; a cost of zero means unknown."""
     return {
         "input": counts.input,
@@ -85,8 +85,8 @@ def _message(message: ModelMessage) -> JsonObject:
                 "content": [_block(block) for block in message.content],
                 "provider": message.provider,
                 "model_id": message.model,
-                "usage": _counts(message.usage, message.usage.context),
-                "cost": _counts(cost, cost.total),
+                "usage": counts_of(message.usage, message.usage.context),
+                "cost": counts_of(cost, cost.total),
                 "stop_reason": message.stop_reason,
                 "error_message": message.error,
                 "timestamp": int(message.time),

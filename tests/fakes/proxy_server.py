@@ -27,7 +27,7 @@ from harness.messages import (
 )
 from harness.ports.provider import Provider, Request, ToolSpec
 from providers.proxy.decode import ERRORS
-from providers.proxy.encode import cost_of, usage_of
+from providers.proxy.encode import counts_of
 
 
 class ProxyServer:
@@ -105,7 +105,8 @@ def _event(delta: Delta, kinds: dict[int, str]) -> dict[str, Any]:
             kept = {"signature": signature, "redacted": redacted}
             return {"type": f"{kinds[index]}_end", "content_index": index, **kept}
         case Done(stop, usage, response_id, error):
-            reported = {"usage": usage_of(usage), "cost": cost_of(usage.cost)}
+            cost = usage.cost or Cost()
+            reported = {"usage": counts_of(usage, usage.context), "cost": counts_of(cost, cost.total)}
             if stop == "error":
                 failed = {"type": "error", "stop_reason": stop, "error_message": error}
                 return {**failed, "error_kind": "content_filtered", **reported}

@@ -30,7 +30,7 @@ BROKEN = {
     "nameless": ("", "has no attribute 'nameless'"),
     "wrong": ("wrong = {}\n", "expected a Preset or a ProviderPlugin, not dict"),
     "raises": ("def raises(): raise KeyError('x')\n", "KeyError"),
-    "lacks": ("from providers.plugins import Preset\nlacks = Preset('lacks')\n", "Missing required argument 'label'"),
+    "lacks": ("from providers.plugins import Preset\nlacks = Preset('lacks')\n", "Missing required argument"),
     "other": (preset_code("another") + "other = another\n", "is named 'other' but its preset 'another'"),
     "speech": (preset_code("speech").replace("openai_chat", "elvish"), "no code for the protocol 'elvish'"),
     "ours": (OWN.format(name="ours", more="", open="print").replace("own", "gemini"), "use another protocol name"),

@@ -57,7 +57,7 @@ class BedrockProvider(HttpProvider):
     async def listed(self) -> list[ListedModel]:
         return await self._list_with_key(None)
 
-    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+    def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         return traits_of(spec) != traits_of(replace(spec, thinking="off"))
 
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:

@@ -33,7 +33,7 @@ class GeminiProvider(HttpProvider):
         self._backend = backend
         self._rejected = RejectedFeatures()
 
-    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+    def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         return bool(thinking_config(spec))
 
     async def _transport_for(self, request: Request | None) -> Transport:

@@ -66,7 +66,7 @@ def _sampling(request: Request, dialect: Dialect) -> JsonObject:
     fields: JsonObject = {}
     if request.max_tokens is not None:
         fields[dialect.preset.max_tokens_field] = request.max_tokens
-    if request.temperature is not None and dialect.heeds_temperature(request.spec.model_id):
+    if request.temperature is not None and dialect.supports_temperature(request.spec.model_id):
         fields["temperature"] = request.temperature
     return fields
 

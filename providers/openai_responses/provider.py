@@ -43,7 +43,7 @@ class ResponsesProvider(HttpProvider):
         # Caching fields are only sent to the vendor's own service.
         self._caching = endpoint.preset.cache if endpoint.is_vendors_own else CacheRule()
 
-    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+    def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         return reasons(spec.model_id)
 
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:

@@ -38,7 +38,7 @@ def key_seconds(mentions: MentionCompletion, query: str) -> list[float]:
     for end in range(1, len(query) + 1):
         before = f"see @{query[:end]}"
         spent.append(seconds_of(lambda before=before: mentions.complete(before, one_line=True)))
-    while mentions.goes_on:
+    while mentions.has_more:
         spent.append(seconds_of(lambda: mentions.complete(f"see @{query}", one_line=True)))
     return spent
 

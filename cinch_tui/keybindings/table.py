@@ -114,12 +114,17 @@ def key_scopes() -> list[list[Key]]:
     return [[key for key in KEYS if key.owner in place] + ([] if "app" in place else everywhere) for place in places]
 
 
+def _digits(owner: str, description: str) -> tuple[Key, ...]:
+    """Return the keys 1 to 9, each of which picks an item."""
+    return tuple(Key(f"{owner}.pick_{at}", f"{at}", description, call=f"pick({at - 1})") for at in range(1, 10))
+
+
 KEYS: tuple[Key, ...] = (
     Key("prompt.submit", "enter", "send; during a run: steer; empty: deliver queued messages now", required=True),
     Key("prompt.follow_up", "alt+enter", "send as a follow-up when the run ends"),
     Key("prompt.newline", "shift+enter,ctrl+j", "new line (also \\ and Enter)"),
-    Key("prompt.older", "up", "earlier prompt, from the first line"),
-    Key("prompt.newer", "down", "later prompt, from the last line"),
+    Key("prompt.older", "up", "earlier prompt, from the first line", call="walk(-1)"),
+    Key("prompt.newer", "down", "later prompt, from the last line", call="walk(1)"),
     Key("prompt.earlier", "ctrl+p", "as ↑; in an empty prompt, all commands"),
     Key("prompt.later", "ctrl+n", "as ↓"),
     Key("prompt.search_history", "ctrl+r", "search earlier prompts; again: an older one"),
@@ -134,11 +139,11 @@ KEYS: tuple[Key, ...] = (
     Key("line.down", "down", "a line down", call="cursor_down"),
     Key("line.start", "home,ctrl+a", "to the start of the line", call="cursor_line_start"),
     Key("line.end", "end,ctrl+e", "to the end of the line", call="cursor_line_end"),
-    Key("line.letter_left", "ctrl+b", "one character left"),
+    Key("line.letter_left", "ctrl+b", "one character left", call="cursor_left"),
     Key("line.letter_right", "ctrl+f", "one character right"),
     Key("line.word_left", "alt+b,alt+left,ctrl+left", "a word back"),
     Key("line.word_right", "alt+f,alt+right,ctrl+right", "a word forward"),
-    Key("line.erase_letter", "ctrl+h", "delete the character before the cursor"),
+    Key("line.erase_letter", "ctrl+h", "delete the character before the cursor", call="delete_left"),
     Key("line.kill_blank_word_back", "ctrl+w", "cut back to the previous blank"),
     Key("line.kill_word_back", "alt+backspace,ctrl+backspace", "cut the word before the cursor"),
     Key("line.kill_word", "alt+d,alt+delete,ctrl+delete", "cut the word after the cursor"),
@@ -221,12 +226,7 @@ KEYS: tuple[Key, ...] = (
     Key("tools.leave", "escape", "back to the prompt", required=True),
     Key("queue.up", "up,k", "the message above", call="move(-1)"),
     Key("queue.down", "down,j", "the message below", call="move(1)"),
-    Key(
-        "queue.edit",
-        "enter,e",
-        "edit it in the prompt; Enter puts it back",
-        call="ask('edit')",
-    ),
+    Key("queue.edit", "enter,e", "edit it in the prompt; Enter puts it back", call="ask('edit')"),
     Key("queue.remove", "d,delete,backspace", "remove it; ↑ in the prompt recalls it", call="ask('remove')"),
     Key("queue.earlier", "shift+up,K", "move it up", call="ask('earlier')"),
     Key("queue.later", "shift+down,J", "move it down", call="ask('later')"),
@@ -279,10 +279,7 @@ KEYS: tuple[Key, ...] = (
     Key("approval.end", "ctrl+end", "to the end", call="scroll(1000000)", priority=True),
     Key("question.up", "k", "the choice above (also ↑)", call="mark(-1)"),
     Key("question.down", "j", "the choice below (also ↓)", call="mark(1)"),
-    *(
-        Key(f"question.pick_{number}", f"{number}", "the choice of that number", call=f"pick({number - 1})")
-        for number in range(1, 10)
-    ),
+    *_digits("question", "the choice of that number"),
     Key("question.tick", "space", "select or deselect the choice, if several are allowed"),
     Key("question.next", "tab,right", "the next question, if there are several", call="go(1)"),
     Key("question.previous", "shift+tab,left", "the previous question", call="go(-1)"),
@@ -318,10 +315,7 @@ KEYS: tuple[Key, ...] = (
     Key("changes.put_back_marked", "w", "revert the skipped changes"),
     Key("confirmation.no", "n,escape", "no", required=True),
     Key("confirmation.yes", "y", "yes"),
-    *(
-        Key(f"short_list.pick_{number}", f"{number}", "the answer of that number", call=f"pick({number - 1})")
-        for number in range(1, 10)
-    ),
+    *_digits("short_list", "the answer of that number"),
     Key("short_list.cancel", "escape", "close without an answer", required=True),
     Key("changes.split", "v", "toggle side-by-side view"),
     Key("changes.unfold", "u", "show or hide unchanged lines"),
@@ -360,10 +354,7 @@ KEYS: tuple[Key, ...] = (
     Key("help.up", "k", "a line up (also ↑)", call="scroll(-1)"),
     Key("help.page_down", "space", "page down (also PgDn)", call="page(1)"),
     Key("welcome.back", "escape", "a step back; in the first step: quit", required=True),
-    *(
-        Key(f"welcome.pick_{number}", f"{number}", "the choice of that number", call=f"pick({number - 1})")
-        for number in range(1, 10)
-    ),
+    *_digits("welcome", "the choice of that number"),
     Key("list.move", "up,down,home,end,pageup,pagedown", "to another answer"),
     Key("list.choose", "enter", "choose the highlighted answer"),
     Key("answers.cursor_up", "up", "the previous answer"),

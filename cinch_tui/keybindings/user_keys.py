@@ -42,7 +42,7 @@ def resolve_user_keys(wishes: Mapping[str, KeySetting]) -> UserKeys:
             own.problems.append(f"{wish.place}: {error}")
     while found := next(_conflicts(own), None):
         loser, other, key = found
-        own.problems.append(f"{wishes[loser.id].place}: {_told(loser, other, key)}")
+        own.problems.append(f"{wishes[loser.id].place}: {_conflict_message(loser, other, key)}")
         del own.keys[loser.id]
     return own
 
@@ -67,12 +67,12 @@ def _read(name: str, text: str, known: Mapping[str, Key]) -> str:
         wished = [read_key(each) for each in text.split(",")]
     except ValueError as error:
         raise ValueError(f"keys: {error}, {stays}") from error
-    if typed := _in_the_way_of_typing(key, wished):
+    if typed := _key_needed_for_typing(key, wished):
         raise ValueError(f"keys: {keys_label(typed)} inserts text there, {stays}")
     return ",".join(dict.fromkeys(wished))
 
 
-def _in_the_way_of_typing(key: Key, wished: Iterable[str]) -> str:
+def _key_needed_for_typing(key: Key, wished: Iterable[str]) -> str:
     """Return a key that would make typing impossible, if there is one."""
     typed = [each for each in wished if is_printable(each)]
     if key.owner in TYPED_IN or key.priority:
@@ -100,7 +100,7 @@ def _keys(keys: str) -> set[str]:
     return set(keys.split(",")) - {""}
 
 
-def _told(loser: Key, other: Key, key: str) -> str:
+def _conflict_message(loser: Key, other: Key, key: str) -> str:
     free = "" if other.owner in FIXED else f'; give {other.id} another key, or "none", to free it'
     return (
         f"keys: {loser.id} ({loser.description}) cannot be {keys_label(key)}, which is {other.id} "

@@ -54,12 +54,12 @@ class Notification(Struct, frozen=True):
         return cls(_plain(f"cinch – {project}"), _plain(text))
 
 
-def written(kinds: Sequence[CallKind], call: Notification, environ: Mapping[str, str]) -> str:
+def terminal_output(kinds: Sequence[CallKind], notification: Notification, environ: Mapping[str, str]) -> str:
     """Return the output for the terminal."""
     if "off" in kinds:
         return ""
     wanted: list[CallKind] = [known_kind(environ) if kind == "auto" else kind for kind in kinds]
-    parts = [_through(_sequence(kind, call), environ) for kind in dict.fromkeys(wanted) if kind != "bell"]
+    parts = [_through(_sequence(kind, notification), environ) for kind in dict.fromkeys(wanted) if kind != "bell"]
     # A multiplexer may drop sequences it does not know.
     rings = "bell" in wanted or ("auto" in kinds and _is_wrapped(environ))
     return "".join(parts) + (BELL if rings else "")
@@ -79,29 +79,29 @@ def known_kind(environ: Mapping[str, str]) -> CallKind:
     return by_variable or by_term or "bell"
 
 
-def desktop_command(call: Notification, platform: str = sys.platform) -> tuple[list[str], dict[str, str]]:
+def desktop_command(notification: Notification, platform: str = sys.platform) -> tuple[list[str], dict[str, str]]:
     """Return the command that shows a desktop notification, and its additional environment."""
     match platform:
         case "darwin":
-            return ["osascript", "-e", _APPLE, call.title, call.text], {}
+            return ["osascript", "-e", _APPLE, notification.title, notification.text], {}
         case "win32":
-            told = {"CINCH_CALL_TITLE": call.title, "CINCH_CALL_TEXT": call.text}
-            return ["powershell", "-NoProfile", "-Command", _WINDOWS], told
+            variables = {"CINCH_CALL_TITLE": notification.title, "CINCH_CALL_TEXT": notification.text}
+            return ["powershell", "-NoProfile", "-Command", _WINDOWS], variables
         case _:
-            return ["notify-send", "--app-name=cinch", "--", call.title, call.text], {}
+            return ["notify-send", "--app-name=cinch", "--", notification.title, notification.text], {}
 
 
-def show_on_desktop(call: Notification) -> None:
+def show_on_desktop(notification: Notification) -> None:
     """Start the desktop program without waiting; do nothing if it is missing."""
     # Late import: only needed if configured.
     import subprocess
     from contextlib import suppress
 
-    command, told = desktop_command(call)
+    command, variables = desktop_command(notification)
     with suppress(OSError):
         subprocess.Popen(
             command,
-            env={**os.environ, **told},
+            env={**os.environ, **variables},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -109,15 +109,15 @@ def show_on_desktop(call: Notification) -> None:
         )
 
 
-def _sequence(kind: CallKind, call: Notification) -> str:
+def _sequence(kind: CallKind, notification: Notification) -> str:
     match kind:
         case "osc9":
-            return f"\x1b]9;{call.title}: {call.text}{BELL}"
+            return f"\x1b]9;{notification.title}: {notification.text}{BELL}"
         case "osc777":
-            return f"\x1b]777;notify;{call.title};{call.text}{BELL}"
+            return f"\x1b]777;notify;{notification.title};{notification.text}{BELL}"
         case "osc99":
-            title = f"\x1b]99;i=cinch:o=unfocused:d=0;{call.title}{BELL}"
-            return f"{title}\x1b]99;i=cinch:o=unfocused:p=body;{call.text}{BELL}"
+            title = f"\x1b]99;i=cinch:o=unfocused:d=0;{notification.title}{BELL}"
+            return f"{title}\x1b]99;i=cinch:o=unfocused:p=body;{notification.text}{BELL}"
         case _:
             return ""
 
@@ -138,5 +138,5 @@ def _is_wrapped(environ: Mapping[str, str]) -> bool:
 
 def _plain(text: str) -> str:
     """Reduce to one short line; semicolons separate fields."""
-    words = " ".join(escape_controls(text).replace(";", ",").split())
-    return "".join(letter for letter in words if letter.isprintable())[:LONGEST]
+    line = " ".join(escape_controls(text).replace(";", ",").split())
+    return "".join(letter for letter in line if letter.isprintable())[:LONGEST]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from cinch_tui.notifications.channels import Notification, show_on_desktop, written
+from cinch_tui.notifications.channels import Notification, show_on_desktop, terminal_output
 from harness.events import (
     AgentEnd,
     AgentStart,
@@ -58,12 +58,12 @@ class Notifications:
             case AgentEnd():
                 self._ended(event)
             case _:
-                self._hear_of_question(event)
+                self._track_question(event)
 
-    def _hear_of_question(self, event: Event) -> None:
+    def _track_question(self, event: Event) -> None:
         match event:
             case SubagentEvent(event=inner):
-                self._hear_of_question(inner)
+                self._track_question(inner)
             case ToolApprovalRequested(call=call):
                 self._waits(call.id, APPROVE)
             case QuestionAsked(call_id=call_id):
@@ -77,14 +77,14 @@ class Notifications:
             case _:
                 pass
 
-    def _waits(self, name: str, words: str) -> None:
+    def _waits(self, name: str, text: str) -> None:
         """Notify for the first pending request only."""
         is_first = not self._waiting
-        self._waiting[name] = words
+        self._waiting[name] = text
         if not is_first:
             return
         if self._presence.is_away:
-            self._call(words)
+            self._call(text)
         elif self._presence.is_looking is None:
             # Without focus reports, the user counts as away if they do not answer in time.
             self._look_later()
@@ -125,7 +125,7 @@ def notification_handler(
 
     def notify(text: str) -> None:
         notification = Notification.about(options.cwd.name, text)
-        if sequence := written(ui.notify, notification, options.environ):
+        if sequence := terminal_output(ui.notify, notification, options.environ):
             write(sequence)
         if "desktop" in ui.notify and "off" not in ui.notify:
             show_on_desktop(notification)

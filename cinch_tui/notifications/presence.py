@@ -33,7 +33,7 @@ class Presence:
         return self._clock() - self._typed_at < COMPOSING
 
     @property
-    def is_at_the_keys(self) -> bool:
+    def is_pressing_keys(self) -> bool:
         return self._clock() - self._typed_at < AT_THE_KEYS
 
     @property

@@ -171,7 +171,7 @@ class PanelManager:
         self._panel = PANEL_CLASSES[name](context)
         if self._area is None:
             self._area = PanelArea()
-            self._controller.view.widgets.stage.mount(self._area)
+            self._controller.view.widgets.transcript_area.mount(self._area)
         self.refresh()
 
     def _show_above(self) -> None:

@@ -198,12 +198,6 @@ class ApprovalScreen(DockedDialog[Approval]):
         }
         return offered.get(action, True) and super().check_action(action, parameters)
 
-    @on(AnswerBar.Chosen)
-    async def take_chosen(self, event: AnswerBar.Chosen) -> None:
-        # Ignore an answer chosen before another call was shown.
-        if event.version == self.query_one("#answers", AnswerBar).version:
-            await self.run_action(event.action)
-
     @on(ViewPane.Moved)
     def show_unseen(self) -> None:
         """Record that the end of the call was visible, or show how many lines are not."""

@@ -32,12 +32,7 @@ _EMPTY: dict[Base, tuple[str, str]] = {
 }
 WIDTHS: list[tuple[int, str]] | None = [(0, "-narrow"), (110, "-wide")]
 _OTHER_BASE: dict[Base, str] = {"session": "git", "git": "session start"}
-_PANE_HINT = (
-    "review.leave skip",
-    "review.take keep",
-    "changes.put_back_marked revert skipped",
-    "changes.back back",
-)
+_PANE_HINT = ("review.leave skip", "review.take keep", "changes.put_back_marked revert skipped", "changes.back back")
 
 
 class ChangesScreen(Dialog[None]):
@@ -162,10 +157,10 @@ class ChangesScreen(Dialog[None]):
         at = self.query_one("#files", OptionList).highlighted
         return self._changes[at] if at is not None and at < len(self._changes) else None
 
-    def _look_at(self, change: FileChange | None, words: str) -> None:
+    def _look_at(self, change: FileChange | None, problem: str) -> None:
         view = change.view if change else None
         self._review = Review(len(hunks_of(view)) if view else 0)
-        self.query_one(ReviewPane).review(view or TextView(_why_no_diff(change) if change else words), self._review)
+        self.query_one(ReviewPane).review(view or TextView(_why_no_diff(change) if change else problem), self._review)
 
     @work(group="put-back", exclusive=True)
     async def _put_back(self, change: FileChange, refused: Sequence[int]) -> None:

@@ -148,21 +148,21 @@ class ChatScreen(ConversationScreen):
     @on(Prompt.Submitted)
     def _submitted(self, message: Prompt.Submitted) -> None:
         if self._widgets is None:
-            self._early.append(message.words)
+            self._early.append(message.user_input)
         else:
-            self.take(message.words)
+            self.take(message.user_input)
 
     @on(Prompt.FollowUp)
     def _followed_up(self, message: Prompt.FollowUp) -> None:
         if self._widgets is None:
-            self._early.append(message.words)
-        elif self._controller.is_running and self._is_prompt(message.words.text):
-            self._guard(message.words, self._controller.sender.follow_up)
+            self._early.append(message.user_input)
+        elif self._controller.is_running and self._is_prompt(message.user_input.text):
+            self._guard(message.user_input, self._controller.sender.follow_up)
         else:
-            self.take(message.words)
+            self.take(message.user_input)
 
-    @on(Prompt.TakeBack)
-    def _take_back(self, message: Prompt.TakeBack) -> None:
+    @on(Prompt.RecallQueued)
+    def _take_back(self, message: Prompt.RecallQueued) -> None:
         del message
         self._controller.sender.queue.take_back()
 
@@ -173,10 +173,10 @@ class ChatScreen(ConversationScreen):
 
     @on(Prompt.Revised)
     def _edit_finished(self, message: Prompt.Revised) -> None:
-        self._guard(message.words, self._controller.sender.queue.finish_edit)
+        self._guard(message.user_input, self._controller.sender.queue.finish_edit)
 
-    @on(Prompt.LeftAsItWas)
-    def _edit_cancelled(self, message: Prompt.LeftAsItWas) -> None:
+    @on(Prompt.RevisionCancelled)
+    def _edit_cancelled(self, message: Prompt.RevisionCancelled) -> None:
         del message
         self._controller.sender.queue.cancel_edit()
 
@@ -186,8 +186,8 @@ class ChatScreen(ConversationScreen):
     def action_queue(self) -> None:
         self.widgets.queue.enter()
 
-    @on(Prompt.Complaint)
-    def _warn(self, message: Prompt.Complaint) -> None:
+    @on(Prompt.PasteRejected)
+    def _warn(self, message: Prompt.PasteRejected) -> None:
         from cinch_tui.transcript.blocks import as_sentence
 
         self.notify(as_sentence(message.text), severity="warning", timeout=WARNING_SECONDS, markup=False)
@@ -213,43 +213,43 @@ class ChatScreen(ConversationScreen):
 
         # The user wants to see the effect of their input.
         self.widgets.transcript.follow()
-        words = as_user_input(user_input)
-        rest, keys = take_keys(words.text)
+        user_input = as_user_input(user_input)
+        rest, keys = take_keys(user_input.text)
         for key in keys:
             self._keep_key(key.provider, key.secret)
         if rest.strip() or not keys:
-            self._guard(words.with_text(rest), self._execute)
+            self._guard(user_input.with_text(rest), self._execute)
 
-    def _guard(self, words: UserInput, send: Callable[[UserInput], None]) -> None:
+    def _guard(self, user_input: UserInput, send: Callable[[UserInput], None]) -> None:
         """Send the input, or ask first if it contains an API key."""
         # Preloaded, see `cinch_tui.app.preload`.
         from harness.agent.guardrails import find_secrets
 
-        if find_secrets(words.text):
-            self._ask_about_keys(words, send)
+        if find_secrets(user_input.text):
+            self._ask_about_keys(user_input, send)
         else:
-            send(words)
+            send(user_input)
 
     @work(group="command")
-    async def _ask_about_keys(self, words: UserInput, send: Callable[[UserInput], None]) -> None:
+    async def _ask_about_keys(self, user_input: UserInput, send: Callable[[UserInput], None]) -> None:
         from cinch_tui.api_keys.leak_check import ask_about_keys
 
         await self._controller.until_ready()
         from cinch_tui.commands.keys import keep_key
 
-        decision = await ask_about_keys(self._host, partial(keep_key, self._host), words.text)
+        decision = await ask_about_keys(self._host, partial(keep_key, self._host), user_input.text)
         if decision.send:
-            send(words)
+            send(user_input)
         elif decision.text:
-            self.prompt.restore(words.with_text(decision.text))
+            self.prompt.restore(user_input.with_text(decision.text))
 
-    def _execute(self, words: UserInput) -> None:
+    def _execute(self, user_input: UserInput) -> None:
         from cinch_tui.commands.registry import Invocation, UnknownCommand
         from cinch_tui.shell_line import shell_line
 
-        line, command = shell_line(words.text), self._commands().parse(words.text)
-        if words.images and (line or isinstance(command, Invocation)):
-            self.prompt.restore(words)
+        line, command = shell_line(user_input.text), self._commands().parse(user_input.text)
+        if user_input.images and (line or isinstance(command, Invocation)):
+            self.prompt.restore(user_input)
             self.widgets.notice("Commands do not accept images; the prompt was restored.", "warning")
             return
         if line:
@@ -257,11 +257,11 @@ class ChatScreen(ConversationScreen):
             return
         match command:
             case Invocation() as invocation:
-                self._command(invocation, words)
+                self._command(invocation, user_input)
             case UnknownCommand() as miss:
-                self._suggest(words, miss)
+                self._suggest(user_input, miss)
             case None:
-                self._send(words.with_text(self._commands().literal(words.text)))
+                self._send(user_input.with_text(self._commands().literal(user_input.text)))
 
     @work(group="command")
     async def _keep_key(self, provider: str, secret: str) -> None:
@@ -271,9 +271,9 @@ class ChatScreen(ConversationScreen):
         await keep_key(self._host, provider, secret)
 
     @work(group="command")
-    async def _command(self, invocation: Invocation, words: UserInput) -> None:
+    async def _command(self, invocation: Invocation, user_input: UserInput) -> None:
         if not await self._commands().run(invocation, self._host):
-            self.prompt.restore(words)
+            self.prompt.restore(user_input)
 
     @work(group="shell")
     async def _run_shell(self, line: ShellLine) -> None:
@@ -288,7 +288,7 @@ class ChatScreen(ConversationScreen):
             self.prompt.own_commands -= 1
 
     @work(group="command")
-    async def _suggest(self, words: UserInput, miss: UnknownCommand) -> None:
+    async def _suggest(self, user_input: UserInput, miss: UnknownCommand) -> None:
         from cinch_tui.transcript.blocks import as_sentence
 
         choices = [(name, "run this command") for name in miss.suggestions]
@@ -297,9 +297,9 @@ class ChatScreen(ConversationScreen):
         title = as_sentence(f"{miss.reason}; what did you mean?")
         chosen = await self._host.pick(title, [*choices, (AS_IT_IS, "to the model")])
         if chosen in (None, TO_THE_PROMPT):
-            self.prompt.restore(words)
+            self.prompt.restore(user_input)
         elif chosen == AS_IT_IS:
-            self._send(words)
+            self._send(user_input)
         elif chosen:
             self.take(chosen)
 
@@ -307,23 +307,23 @@ class ChatScreen(ConversationScreen):
         """Send a prompt, or a steering message during a run; ask first if it contains an API key."""
         self._guard(as_user_input(user_input), self._send)
 
-    def _send(self, words: UserInput) -> None:
+    def _send(self, user_input: UserInput) -> None:
         if self._shell:
             self._shell.hand_over()
         if self._controller.is_running:
-            self._controller.sender.steer(words)
+            self._controller.sender.steer(user_input)
         else:
-            self._run(words)
+            self._run(user_input)
 
     def continue_run(self) -> None:
         """Ask the model again without a new message."""
         self._run(None)
 
     @work(group="run")
-    async def _run(self, words: UserInput | None) -> None:
+    async def _run(self, user_input: UserInput | None) -> None:
         self.prompt.run_is_on = True
         try:
-            await self._controller.sender.run(words)
+            await self._controller.sender.run(user_input)
         finally:
             self.prompt.run_is_on = False
 

@@ -48,10 +48,6 @@ class Confirmation(Dialog[bool]):
     def action_no(self) -> None:
         self.answer(result=False)
 
-    @on(AnswerBar.Chosen)
-    def take_chosen(self, event: AnswerBar.Chosen) -> None:
-        self.answer(result=event.action == "yes")
-
 
 class ShortList(Dialog[str | None]):
     """Answers with the name of the choice, or None on Esc.

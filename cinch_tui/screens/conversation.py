@@ -81,7 +81,7 @@ class ConversationScreen(FrameLimitedScreen):
 
     @property
     def is_awaited(self) -> bool:
-        return self._controller.presence.is_at_the_keys
+        return self._controller.presence.is_pressing_keys
 
     def on_screen_resume(self) -> None:
         """Restore the focus, which Textual drops if the terminal was unfocused when a dialog opened."""
@@ -105,10 +105,10 @@ class ConversationScreen(FrameLimitedScreen):
     def _covered(self, message: Covered) -> None:
         """Keep the end of the conversation above a docked dialog, which covers the prompt and its neighbours."""
         # The bottom of the stage does not help: its margin moves it, and a resize may not have reached it yet.
-        below = [each for each in self.children if each.display and each is not self.widgets.stage]
+        below = [each for each in self.children if each.display and each is not self.widgets.transcript_area]
         rows = sum(each.outer_size.height for each in below)
         most = self.size.height - rows - MIN_ROWS
-        self.widgets.stage.styles.margin = (0, 0, max(0, min(message.rows - rows, most)), 0)
+        self.widgets.transcript_area.styles.margin = (0, 0, max(0, min(message.rows - rows, most)), 0)
 
     @on(ScrollConversation)
     def _scroll_conversation(self, message: ScrollConversation) -> None:
@@ -221,7 +221,7 @@ class ConversationScreen(FrameLimitedScreen):
     def on_transcript_found(self, message: Transcript.Found) -> None:
         from cinch_tui.widgets.search_bar import SearchBar
 
-        self.query_one(SearchBar).tell(message.number, message.total, is_done=message.is_done)
+        self.query_one(SearchBar).show_result(message.number, message.total, is_done=message.is_done)
 
     def on_search_bar_wanted(self, message: SearchBar.Wanted) -> None:
         self.widgets.transcript.find(message.query)

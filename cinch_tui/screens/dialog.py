@@ -189,6 +189,12 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
             else:
                 answers.action_cursor_down()
 
+    @on(AnswerBar.Chosen)
+    async def take_chosen(self, event: AnswerBar.Chosen) -> None:
+        # Ignore an answer chosen before the answers were replaced.
+        if event.version == self.query_one(AnswerBar).version:
+            await self.run_action(event.action)
+
     def action_scroll(self, lines: int) -> None:
         self.query_one(self.SCROLLED).scroll_relative(y=lines, animate=False)
 

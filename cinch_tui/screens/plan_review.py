@@ -99,10 +99,6 @@ class PlanScreen(DockedDialog[PlanDecision]):
         else:
             self.answer(PlanDecision(accepted=False))
 
-    @on(AnswerBar.Chosen)
-    async def take_chosen(self, event: AnswerBar.Chosen) -> None:
-        await self.run_action(event.action)
-
     @on(Input.Submitted, "#feedback")
     def refuse(self, event: Input.Submitted) -> None:
         feedback = event.value.strip()

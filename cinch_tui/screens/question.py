@@ -41,7 +41,7 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
 
     def __init__(self, questions: Sequence[Question], *, grace: float = GRACE) -> None:
         super().__init__(grace=grace)
-        self._sheet = AnswerForm(questions)
+        self._form = AnswerForm(questions)
         self._timeout = shortest_timeout(questions)
         self._deadline = 0.0
 
@@ -66,12 +66,12 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
     @property
     def unsent_text(self) -> str:
         self._keep_draft()
-        return "\n".join(text for each in self._sheet.blanks for text in each.written)
+        return "\n".join(text for each in self._form.blanks for text in each.written)
 
     @property
     def unused_text(self) -> str:
         self._keep_draft()
-        return "\n".join(text for each in self._sheet.blanks for text in each.discarded_texts)
+        return "\n".join(text for each in self._form.blanks for text in each.discarded_texts)
 
     def focus_first(self) -> None:
         self.query_one("#text" if self.writing else "#choices").focus()
@@ -85,10 +85,10 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
 
     def _is_offered(self, action: str, parameters: tuple[object, ...]) -> bool:
         if action == "go":
-            return self._sheet.is_form
+            return self._form.is_form
         if action not in ("edit", "write", "pick", "mark", "tick"):
             return True
-        question = None if self._sheet.is_at_end else self._sheet.blank.question
+        question = None if self._form.is_at_end else self._form.blank.question
         if question is None or not question.choices:
             return action == "mark" and question is None
         index = parameters[0] if parameters and isinstance(parameters[0], int) else 0
@@ -103,14 +103,14 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
     def action_go(self, step: int) -> None:
         """Switch to another question or the review; drafts are kept."""
         self._keep_draft()
-        self._sheet.go(step)
+        self._form.go(step)
         self._show()
 
     def action_pick(self, index: int) -> None:
-        if self._sheet.blank.question.multi_select:
+        if self._form.blank.question.multi_select:
             self._tick(index)
         else:
-            self._sheet.blank.take(index)
+            self._form.blank.take(index)
             self._go_on()
 
     def action_tick(self) -> None:
@@ -125,35 +125,35 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
         if index is None:
             self.action_write()
         else:
-            self._write("edit", self._sheet.blank.edited_text(index))
+            self._write("edit", self._form.blank.edited_text(index))
 
     def action_write(self) -> None:
-        self._write("free", self._sheet.blank.draft)
+        self._write("free", self._form.blank.draft)
 
     def action_back(self) -> None:
-        if self._sheet.is_at_end:
+        if self._form.is_at_end:
             self.action_go(-1)
-        elif self.writing and self._sheet.blank.question.choices:
+        elif self.writing and self._form.blank.question.choices:
             self._keep_draft()
             self._stop_writing()
         else:
             self._keep_draft()
-            self._sheet.blank.answer = Answer("skipped")
+            self._form.blank.answer = Answer("skipped")
             self._go_on()
 
     def time_out(self) -> None:
         """Answer with what was chosen so far; a draft goes to the prompt."""
-        self.answer(self._sheet.answers(Answer("timed_out")))
+        self.answer(self._form.answers(Answer("timed_out")))
 
     @on(OptionList.OptionSelected, "#choices")
     def take_choice(self, event: OptionList.OptionSelected) -> None:
         if self.waiting:
             return
-        if self._sheet.is_at_end:
-            self._sheet.accept_implied()
-            self.answer(self._sheet.answers(Answer("skipped")))
+        if self._form.is_at_end:
+            self._form.accept_implied()
+            self.answer(self._form.answers(Answer("skipped")))
             return
-        blank, index = self._sheet.blank, event.option_index
+        blank, index = self._form.blank, event.option_index
         if index >= len(blank.question.choices):
             self.action_write()
         elif blank.question.multi_select:
@@ -169,7 +169,7 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
 
     @on(Input.Submitted, "#text")
     def take_text(self, event: Input.Submitted) -> None:
-        text, blank = event.value.strip(), self._sheet.blank
+        text, blank = event.value.strip(), self._form.blank
         if self.writing == "edit":
             self._take_edit(blank, text)
         elif text:
@@ -192,41 +192,41 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
             self._go_on()
 
     def _go_on(self) -> None:
-        if not self._sheet.is_form or self._sheet.is_skipped:
-            self.answer(self._sheet.answers(Answer("skipped")))
+        if not self._form.is_form or self._form.is_skipped:
+            self.answer(self._form.answers(Answer("skipped")))
             return
-        self._sheet.go_to_unanswered()
+        self._form.go_to_unanswered()
         self._show()
 
     def _tick(self, index: int) -> None:
-        self._sheet.blank.toggle(index)
+        self._form.blank.toggle(index)
         self._fill(index)
 
     def _show(self) -> None:
         """Show the current question, or the review of all answers."""
-        sheet = self._sheet
-        self.set_class(sheet.is_form, "-form")
-        self.query_one("#tabs", Static).update(_tabs(sheet))
-        asked = _review(sheet) if sheet.is_at_end else _asked(sheet.blank.question)
+        form = self._form
+        self.set_class(form.is_form, "-form")
+        self.query_one("#tabs", Static).update(_tabs(form))
+        asked = _review(form) if form.is_at_end else _asked(form.blank.question)
         self.query_one("#asked", Static).update(Content(escape_controls(asked)))
         self.query_one("#prompt").scroll_home(animate=False)
         self._note("")
-        taken = None if sheet.is_at_end or sheet.blank.answer is None else sheet.blank.answer.index
+        taken = None if form.is_at_end or form.blank.answer is None else form.blank.answer.index
         self._fill(taken or 0)
-        if sheet.is_at_end or sheet.blank.question.choices:
+        if form.is_at_end or form.blank.question.choices:
             self.writing = ""
         else:
-            self._write("free", sheet.blank.draft)
+            self._write("free", form.blank.draft)
         self._show_hint()
         if not self.waiting:
             self.focus_first()
 
     def _show_hint(self) -> None:
-        self.query_one("#hint", Static).update(_hint(self._sheet, self.writing))
+        self.query_one("#hint", Static).update(_hint(self._form, self.writing))
 
     def _fill(self, highlighted: int) -> None:
         choices = self.query_one("#choices", OptionList)
-        options = [Option("Send these answers")] if self._sheet.is_at_end else _options(self._sheet.blank)
+        options = [Option("Send these answers")] if self._form.is_at_end else _options(self._form.blank)
         choices.clear_options()
         choices.add_options(options)
         choices.highlighted = highlighted if options else None
@@ -234,12 +234,12 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
 
     def _highlighted(self) -> int | None:
         index = self.query_one("#choices", OptionList).highlighted
-        return index if index is not None and index < len(self._sheet.blank.question.choices) else None
+        return index if index is not None and index < len(self._form.blank.question.choices) else None
 
     def _keep_draft(self) -> None:
         if not self.writing:
             return
-        blank, text = self._sheet.blank, self.query_one("#text", Input).value
+        blank, text = self._form.blank, self.query_one("#text", Input).value
         index = self._highlighted()
         if self.writing == "free":
             blank.draft = text
@@ -275,14 +275,14 @@ def _asked(question: Question) -> str:
     return f"{one_line(question.asker)} asks: {question.prompt}" if question.asker else question.prompt
 
 
-def _review(sheet: AnswerForm) -> str:
-    return "\n".join(f"{one_line(each.title)}: {one_line(each.summary)}" for each in sheet.blanks)
+def _review(form: AnswerForm) -> str:
+    return "\n".join(f"{one_line(each.title)}: {one_line(each.summary)}" for each in form.blanks)
 
 
-def _tabs(sheet: AnswerForm) -> Content:
-    titles = [f" {number} {_title(each)}{_mark(each)} " for number, each in enumerate(sheet.blanks, 1)]
+def _tabs(form: AnswerForm) -> Content:
+    titles = [f" {number} {_title(each)}{_mark(each)} " for number, each in enumerate(form.blanks, 1)]
     parts = [
-        Content.styled(title, "reverse" if at == sheet.index else "") for at, title in enumerate([*titles, " Send "])
+        Content.styled(title, "reverse" if at == form.index else "") for at, title in enumerate([*titles, " Send "])
     ]
     return Content(" ").join(parts)
 
@@ -318,16 +318,16 @@ def _described(blank: QuestionState, index: int, choice: Choice) -> Content:
     return label.append_text(f"  {escape_controls(choice.description)}", "dim") if choice.description else label
 
 
-def _hint(sheet: AnswerForm, writing: Writing) -> str:
+def _hint(form: AnswerForm, writing: Writing) -> str:
     # In a text field they move the cursor.
     arrows = "" if writing or {"question.next", "question.previous"} & user_keys().keys() else "or ← → "
-    others = f"question.next {arrows}other questions" if sheet.is_form else ""
-    if sheet.is_at_end:
+    others = f"question.next {arrows}other questions" if form.is_form else ""
+    if form.is_at_end:
         return hint("Enter sends", others, "question.back goes back")
-    question = sheet.blank.question
+    question = form.blank.question
     if writing:
         back = "question.back goes back" if question.choices else "question.back skips"
-        return hint(f"Enter {'continues' if sheet.is_form else 'sends'}", others, back)
+        return hint(f"Enter {'continues' if form.is_form else 'sends'}", others, back)
     take = "question.tick or a digit toggles, Enter continues" if question.multi_select else "↑ ↓ and Enter, or a digit"
     edit = "question.edit edits" if question.editable else ""
     write = "question.write writes another answer" if question.free_text else ""

@@ -72,11 +72,11 @@ SERVICES = (
     (OTHER, "Another provider", "search all of them"),
     ("openai-chat", "OpenAI-compatible", "any service with /chat/completions: URL and key"),
 )
-_STARTS = (
+_STARTS: tuple[tuple[Step | TakeTour | Leave, str, str], ...] = (
     ("service", "Paste an API key", "Anthropic, OpenAI, Gemini, OpenRouter and others"),
     ("local", "Use a model on this machine", "Ollama, LM Studio, llama.cpp, vLLM"),
-    ("tour", "Take the tour", "a scripted model shows every part on a scratch copy; nothing to set up"),
-    ("leave", "Quit", ""),
+    (TakeTour(), "Take the tour", "a scripted model shows every part on a scratch copy; nothing to set up"),
+    (Leave(), "Quit", ""),
 )
 _ASKS: dict[Step, str] = {
     "start": "How do you want to start?",
@@ -181,7 +181,11 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
     def _choose(self, place: int) -> None:
         match self.step:
             case "start":
-                self._begin(_STARTS[place][0])
+                start = _STARTS[place][0]
+                if isinstance(start, str):
+                    self.step = start
+                else:
+                    self.answer(start)
             case "service":
                 if SERVICES[place][0] == OTHER:
                     self._search_services()
@@ -208,17 +212,6 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
         if name:
             base_url = offered[name].base_url
             self._take_service(name, wants_address=not base_url or "RESOURCE" in base_url)
-
-    def _begin(self, start: str) -> None:
-        match start:
-            case "tour":
-                self.answer(TakeTour())
-            case "leave":
-                self.answer(Leave())
-            case "local":
-                self.step = "local"
-            case _:
-                self.step = "service"
 
     @work(exclusive=True, group="servers")
     async def _look_for_servers(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
@@ -41,13 +42,12 @@ class AnswerBar(Widget, can_focus=True):
     """
     BINDINGS = bindings("answers")
 
+    @dataclass(eq=False, repr=False)
     class Chosen(Message):
         """An answer was chosen with Enter or a click."""
 
-        def __init__(self, action: str, version: int) -> None:
-            super().__init__()
-            self.action = action
-            self.version = version
+        action: str
+        version: int
 
     def __init__(self, answers: Iterable[Answer], *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)

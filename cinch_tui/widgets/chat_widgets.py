@@ -35,7 +35,7 @@ _REMINDERS: frozenset[Channel] = frozenset(("reminder",))
 class ChatWidgets(Struct, frozen=True):
     """Widgets above the prompt, and the status bar."""
 
-    stage: Stage
+    transcript_area: TranscriptArea
     transcript: Transcript
     tool_panel: ToolPanel
     todo_panel: TodoPanel
@@ -45,12 +45,12 @@ class ChatWidgets(Struct, frozen=True):
     @classmethod
     def above(cls, status: StatusBar) -> Self:
         transcript = Transcript()
-        return cls(Stage(transcript), transcript, ToolPanel(), TodoPanel(), QueueLine(), status)
+        return cls(TranscriptArea(transcript), transcript, ToolPanel(), TodoPanel(), QueueLine(), status)
 
     @property
     def above_prompt(self) -> list[Widget]:
         """Return the widgets above the prompt from top to bottom."""
-        return [self.stage, self.todo_panel, self.tool_panel, self.queue]
+        return [self.transcript_area, self.todo_panel, self.tool_panel, self.queue]
 
     def notice(self, text: str, level: NoticeLevel = "info") -> NoticeBlock:
         block = NoticeBlock(text, level)
@@ -101,7 +101,7 @@ class ChatWidgets(Struct, frozen=True):
 
     def _hide(self, channels: frozenset[Channel]) -> None:
         self.transcript.hidden_channels = channels
-        self.set_status(hides=bool(channels & _THINKING))
+        self.set_status(thinking_hidden=bool(channels & _THINKING))
 
 
 WIDE = 120
@@ -109,7 +109,7 @@ SHORT = 9
 TINY = 4
 
 
-class Stage(Container):
+class TranscriptArea(Container):
     """Arranges both side by side from `WIDE` columns on, else on top of each other.
 
     Below the transcript, an unfocused panel shrinks to one line if there are fewer than `SHORT` rows, and is hidden

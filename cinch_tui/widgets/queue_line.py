@@ -31,7 +31,7 @@ HINT = (
 NEXT = "next"
 DELIVERY = "prompt.submit or chat.abort sends it now"
 
-Wish: TypeAlias = Literal["edit", "remove", "earlier", "later", "switch"]
+QueueAction: TypeAlias = Literal["edit", "remove", "earlier", "later", "switch"]
 
 
 class WaitingRow(Struct, frozen=True):
@@ -65,7 +65,7 @@ class QueueLine(PanelKeys, can_focus=True):
     class Asked(Message):
         """Perform an action on a message."""
 
-        wish: Wish
+        wish: QueueAction
         id: str
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class QueueLine(PanelKeys, can_focus=True):
         start = -1 if by > 0 else len(self.rows)
         self.choose(self.rows[max(0, min((start if place is None else place) + by, last))].id)
 
-    def action_ask(self, wish: Wish) -> None:
+    def action_ask(self, wish: QueueAction) -> None:
         place = self._place
         if place is None:
             return

@@ -94,15 +94,15 @@ class SearchBar(Horizontal):
     def close(self) -> None:
         self.is_open = False
 
-    def tell(self, number: int, total: int, *, is_done: bool) -> None:
+    def show_result(self, number: int, total: int, *, is_done: bool) -> None:
         """Show the number of the current match and the total."""
         if not self._input.value.strip():
-            words = ""
+            text = ""
         elif total:
-            words = f"{number:,} of {total:,}"
+            text = f"{number:,} of {total:,}"
         else:
-            words = "no matches" if is_done else ""
-        self._found.update(words if is_done else f"{words} …")
+            text = "no matches" if is_done else ""
+        self._found.update(text if is_done else f"{text} …")
 
     def on_resize(self) -> None:
         self._keys.display = self.size.width >= 60

@@ -76,7 +76,7 @@ class Status(Struct, frozen=True):
     turn: int = 0
     """Number of the current turn; 0 before the first one."""
     plan: bool = False
-    hides: bool = False
+    thinking_hidden: bool = False
     """Thinking is hidden."""
     approval: str = "smart"
     allowed: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ class Status(Struct, frozen=True):
     branch: str = ""
 
 
-class Part(Struct, frozen=True):
+class StatusPart(Struct, frozen=True):
     """A piece of the bar. On a narrow terminal `short` replaces its text, then unimportant parts are dropped."""
 
     text: str
@@ -198,57 +198,57 @@ class StatusBar(Horizontal):
         self._gauge.update(used, window if "context" in self._arrangement.items else 0)
 
 
-def parts_of(status: Status, elapsed: float | None) -> list[Part]:
+def parts_of(status: Status, elapsed: float | None) -> list[StatusPart]:
     """Return all parts. Without elapsed time, a word indicates a run."""
-    parts = [Part(f"[{status.state.upper()}]", status.state, 100, "state")]
+    parts = [StatusPart(f"[{status.state.upper()}]", status.state, 100, "state")]
     if status.state == "running":
         parts.extend(_progress(status, elapsed))
     if status.plan:
-        parts.append(Part("PLAN", "plan", 90, "plan"))
+        parts.append(StatusPart("PLAN", "plan", 90, "plan"))
     if status.approval != "smart":
-        parts.append(Part(f"approve:{status.approval}", "approval", 80, "approval"))
+        parts.append(StatusPart(f"approve:{status.approval}", "approval", 80, "approval"))
     if status.allowed:
         count = len(status.allowed)
         first = f"allowed: {one_line(status.allowed[0])}{f' +{count - 1}' if count > 1 else ''}"
-        parts.append(Part(first, "approval", 72, "approval", short=f"allowed: {count}"))
-    if status.hides:
-        parts.append(Part("thinking hidden", "note", 60, "note"))
+        parts.append(StatusPart(first, "approval", 72, "approval", short=f"allowed: {count}"))
+    if status.thinking_hidden:
+        parts.append(StatusPart("thinking hidden", "note", 60, "note"))
     if status.queued:
-        parts.append(Part(f"{status.queued} queued", "note", 70, "queue"))
+        parts.append(StatusPart(f"{status.queued} queued", "note", 70, "queue"))
     if status.note:
-        parts.append(Part(escape_controls(status.note), "note", 65, "note"))
+        parts.append(StatusPart(escape_controls(status.note), "note", 65, "note"))
     return parts + _figures(status)
 
 
-def _progress(status: Status, elapsed: float | None) -> list[Part]:
+def _progress(status: Status, elapsed: float | None) -> list[StatusPart]:
     frame = SPINNER[int((elapsed or 0) / FRAME_SECONDS) % len(SPINNER)]
     sign = "working" if elapsed is None else f"{frame} {format_elapsed(elapsed)}"
-    turn = [Part(f"turn {status.turn}", "figure", 35, "state")] if status.turn else []
-    return [Part(sign, "running", 75, "state"), *turn]
+    turn = [StatusPart(f"turn {status.turn}", "figure", 35, "state")] if status.turn else []
+    return [StatusPart(sign, "running", 75, "state"), *turn]
 
 
-def _figures(status: Status) -> list[Part]:
-    parts: list[Part] = []
+def _figures(status: Status) -> list[StatusPart]:
+    parts: list[StatusPart] = []
     if status.model:
         model = escape_controls(status.model)
-        parts.append(Part(model, "model", 50, "model", short=model.rpartition("/")[2]))
+        parts.append(StatusPart(model, "model", 50, "model", short=model.rpartition("/")[2]))
     if status.tokens_in or status.tokens_out:
         counts = f"↓{format_count(status.tokens_in)} ↑{format_count(status.tokens_out)}"
-        parts.append(Part(counts, "figure", 30, "tokens"))
-        parts.append(Part(format_cost(status.cost), "figure", 40, "cost"))
+        parts.append(StatusPart(counts, "figure", 30, "tokens"))
+        parts.append(StatusPart(format_cost(status.cost), "figure", 40, "cost"))
     if status.branch:
-        parts.append(Part(f"⎇ {escape_controls(status.branch)}", "figure", 10, "branch"))
+        parts.append(StatusPart(f"⎇ {escape_controls(status.branch)}", "figure", 10, "branch"))
     if status.command_line:
-        parts.append(Part(one_line(status.command_line), "figure", 20, "command"))
+        parts.append(StatusPart(one_line(status.command_line), "figure", 20, "command"))
     return parts
 
 
-def arranged(parts: list[Part], items: tuple[StatusItem, ...]) -> list[Part]:
+def arranged(parts: list[StatusPart], items: tuple[StatusItem, ...]) -> list[StatusPart]:
     """Return the configured parts in their order."""
     return [part for item in dict.fromkeys(items) for part in parts if part.item == item]
 
 
-def fit(parts: list[Part], width: int) -> list[Part]:
+def fit(parts: list[StatusPart], width: int) -> list[StatusPart]:
     """Return the parts that fit: shorten texts first, then drop the least important."""
     shown = list(parts)
     for part in sorted(parts, key=lambda part: part.importance):
@@ -261,7 +261,7 @@ def fit(parts: list[Part], width: int) -> list[Part]:
     return shown
 
 
-def _width(parts: list[Part]) -> int:
+def _width(parts: list[StatusPart]) -> int:
     return sum(Content(part.text).cell_length for part in parts) + len(GAP) * (len(parts) - 1)
 
 

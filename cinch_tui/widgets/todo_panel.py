@@ -44,9 +44,9 @@ class TodoPanel(Widget):
         lines = [self._line(item) for item in shown]
         done = sum(item.status == "completed" for item in items)
         count = self.get_visual_style("todo-panel--count", partial=True)
-        told = f"  {done}/{len(items)}"
-        line = lines[0].truncate(self.size.width - len(told), ellipsis=True, pad=True)
-        lines[0] = Content.assemble(line, (told, count))
+        progress = f"  {done}/{len(items)}"
+        line = lines[0].truncate(self.size.width - len(progress), ellipsis=True, pad=True)
+        lines[0] = Content.assemble(line, (progress, count))
         return Content("\n").join(lines)
 
     def _line(self, item: TodoItem) -> Content:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
@@ -26,6 +26,13 @@ TICK_SECONDS = 0.5
 RETIRE_SECONDS = 0.5
 FADE_SECONDS = 10.0
 _ROOM_FOR_HINT = 50
+KEYS = (
+    "↑ ↓ choose",
+    "tools.cancel cancels",
+    "tools.background runs in the background",
+    "tools.show shows it",
+    "tools.leave back",
+)
 
 CallState: TypeAlias = Literal["running", "done", "failed"]
 
@@ -125,12 +132,16 @@ class ToolPanel(PanelKeys, can_focus=True):
     def tick(self) -> None:
         """Update elapsed times and remove faded calls."""
         now = self._clock()
-        faded = [call_id for call_id, call in self._calls.items() if self._has_faded(call, now)]
+        faded = {
+            call_id
+            for call_id, call in self._calls.items()
+            if call.state != "running" and now - call.finished >= self._fade_seconds
+        }
         for call_id in faded:
             del self._calls[call_id]
         if faded:
             self._changed()
-        elif _any_running(self._calls.values()):
+        elif any(call.state == "running" for call in self._calls.values()):
             self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -161,7 +172,7 @@ class ToolPanel(PanelKeys, can_focus=True):
 
     def _keys_line(self, *, counts: bool) -> Content:
         count = f"{len(self._calls)} calls · " if counts else ""
-        keys = Content.assemble((f"  {count}{_keys()}", self._look("hint")))
+        keys = Content.assemble((f"  {count}{hint(*KEYS)}", self._look("hint")))
         return keys.truncate(self.size.width, ellipsis=True)
 
     def on_focus(self) -> None:
@@ -253,23 +264,6 @@ class ToolPanel(PanelKeys, can_focus=True):
         # Layout only if the number of rows changed.
         before, self._rows = self._rows, len(self._calls)
         self.refresh(layout=self._rows != before)
-
-    def _has_faded(self, call: LiveCall, now: float) -> bool:
-        return call.state != "running" and now - call.finished >= self._fade_seconds
-
-
-def _any_running(calls: Iterable[LiveCall]) -> bool:
-    return any(call.state == "running" for call in calls)
-
-
-def _keys() -> str:
-    return hint(
-        "↑ ↓ choose",
-        "tools.cancel cancels",
-        "tools.background runs in the background",
-        "tools.show shows it",
-        "tools.leave back",
-    )
 
 
 def _one_line(text: str) -> str:

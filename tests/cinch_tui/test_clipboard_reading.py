@@ -94,7 +94,7 @@ async def test_without_a_program_what_was_copied_here_is_pasted(programs: Path, 
         await pilot.press("alt+v")
 
         assert app.input.text == "copied here"
-        assert [type(message) for message in app.received] == [Prompt.Complaint]
+        assert [type(message) for message in app.received] == [Prompt.PasteRejected]
 
 
 async def test_clipboard_that_does_not_answer_is_given_up_and_nothing_is_left(

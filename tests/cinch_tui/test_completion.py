@@ -170,11 +170,11 @@ def repository(tmp_path: Path) -> Path:
 async def test_mentions_offer_what_was_listed(repository: Path):
     mentions = MentionCompletion(repository)
     assert mentions.is_stale
-    assert mentions.complete("see @a", one_line=True) is None
+    assert mentions.complete("see @a") is None
 
     await mentions.load()
 
-    completion = mentions.complete("see @a.p", one_line=False)
+    completion = mentions.complete("see @a.p")
     assert completion == Completion(5, "a.p", (Candidate("src/deep/a.py", then=" "),))
     assert not mentions.is_stale
 

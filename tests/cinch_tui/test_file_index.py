@@ -11,7 +11,7 @@ from fakes.hostile_repository import HostileRepository, bare_layout
 from fakes.prompt_app import PromptApp, type_text
 
 from cinch_tui.widgets.prompt.path_completion import MentionCompletion
-from cinch_tui.widgets.prompt.project_files import FileIndex, FileSearch, list_paths, paths_at_work
+from cinch_tui.widgets.prompt.project_files import FileIndex, FileSearch, list_paths, recent_paths
 
 PATHS = ("Makefile", "readme.md", "src/", "src/main.py", "src/model/maker.py", "tests/test_main.py", "ünïcode/ä.py")
 
@@ -19,12 +19,12 @@ PATHS = ("Makefile", "readme.md", "src/", "src/main.py", "src/model/maker.py", "
 def found(query: str, *favoured: str, paths: tuple[str, ...] = PATHS) -> list[str]:
     search = FileSearch(FileIndex(paths), query)
     while not search.is_done:
-        search.go_on(1)
+        search.run(1)
     return search.best(favoured)
 
 
 def offered(mentions: MentionCompletion, before: str) -> list[str]:
-    completion = mentions.complete(before, one_line=True)
+    completion = mentions.complete(before)
     return [candidate.text for candidate in completion.candidates] if completion else []
 
 
@@ -57,10 +57,10 @@ def test_search_stops_when_its_time_is_up_and_continues_later():
     paths = [f"folder/{number}/file.py" for number in range(200_000)]
     search = FileSearch(FileIndex([*paths, "last/needle.py"]), "needle")
 
-    search.go_on(0)
+    search.run(0)
     at_first = (search.is_done, search.best(()))
     while not search.is_done:
-        search.go_on(0.001)
+        search.run(0.001)
 
     assert at_first == (False, [])
     assert search.best(()) == ["last/needle.py"]
@@ -88,7 +88,7 @@ async def test_files_and_folders_are_listed_near_ones_first_and_no_more_than_ask
 
 
 async def test_what_is_changed_or_new_is_at_work(project: Path):
-    assert (await paths_at_work(project))[:2] == ["changed.py", "new.py"]
+    assert (await recent_paths(project))[:2] == ["changed.py", "new.py"]
 
 
 async def test_what_is_at_work_and_what_was_used_is_offered_first(project: Path):
@@ -153,7 +153,7 @@ async def test_listing_files_at_work_runs_no_program_that_the_repository_configu
     attack.repository(**{key: str(attack.program)})
     (attack.root / ".gitattributes").write_text("* diff=evil filter=evil\n")
 
-    assert "f.py" in await paths_at_work(attack.root)
+    assert "f.py" in await recent_paths(attack.root)
     assert not attack.has_run
 
 
@@ -161,7 +161,7 @@ async def test_listing_files_at_work_uses_no_folder_that_looks_like_a_bare_repos
     attack = HostileRepository(tmp_path)
     bare_layout(attack.root, f"fsmonitor = {attack.program}\n")
 
-    assert await paths_at_work(attack.root) == []
+    assert await recent_paths(attack.root) == []
     assert not attack.has_run
 
 

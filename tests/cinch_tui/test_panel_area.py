@@ -6,7 +6,7 @@ from textual.pilot import Pilot
 
 from cinch_tui.transcript.replies import ReplyBlock
 from cinch_tui.transcript.view import Transcript
-from cinch_tui.widgets.chat_widgets import Stage
+from cinch_tui.widgets.chat_widgets import TranscriptArea
 from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.panel_area import PanelArea
 
@@ -97,7 +97,7 @@ async def test_the_end_is_followed_unless_one_has_gone_up():
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
 def test_panel_picture(snap_compare, theme: str, size: tuple[int, int]):
     transcript, area = Transcript(), PanelArea()
-    stage = Stage(transcript, area)
+    stage = TranscriptArea(transcript, area)
     app = WidgetApp(stage, styles=STYLES, theme=theme)
     app.AUTO_FOCUS = ""
 

@@ -43,7 +43,7 @@ async def test_alt_enter_posts_a_follow_up(tmp_path: Path):
 
         [message] = app.received
         assert isinstance(message, Prompt.FollowUp)
-        assert message.words.text == "then"
+        assert message.user_input.text == "then"
 
 
 @pytest.mark.parametrize("key", ["shift+enter", "ctrl+j"])
@@ -288,7 +288,7 @@ async def test_up_in_an_empty_prompt_asks_for_what_waits_before_the_history(tmp_
         await pilot.press("enter")
         app.prompt.something_waits = True
         await pilot.press("up")
-        asked, text = sum(isinstance(message, Prompt.TakeBack) for message in app.received), app.prompt.text
+        asked, text = sum(isinstance(message, Prompt.RecallQueued) for message in app.received), app.prompt.text
         app.prompt.something_waits = False
         await pilot.press("up")
 

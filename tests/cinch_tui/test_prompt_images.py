@@ -27,11 +27,11 @@ def shot(tmp_path: Path) -> Path:
 
 
 def said(app: PromptApp) -> list[UserInput]:
-    return [message.words for message in app.received if isinstance(message, Prompt.Submitted)]
+    return [message.user_input for message in app.received if isinstance(message, Prompt.Submitted)]
 
 
 def complaints(app: PromptApp) -> list[str]:
-    return [message.text for message in app.received if isinstance(message, Prompt.Complaint)]
+    return [message.text for message in app.received if isinstance(message, Prompt.PasteRejected)]
 
 
 async def test_dropped_picture_is_where_it_was_dropped_and_is_sent_there(tmp_path: Path, shot: Path):
@@ -177,7 +177,7 @@ async def test_image_that_is_given_back_gets_another_mark_where_its_own_is_for_a
             other.post_message(Paste(str(shot)))
             await until(again, lambda: "image" in other.input.text)
             other.prompt.restore(returned)
-            words = other.prompt.words
+            words = other.prompt.user_input
 
     assert words.text == f"{MARK} \n[image 2: shot.png 1280×720] "
     assert [each.image == IMAGE for each in words.images] == [True, False]

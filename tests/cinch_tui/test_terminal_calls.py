@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cinch_tui.config.settings import CallKind
-from cinch_tui.notifications.channels import Notification, desktop_command, known_kind, written
+from cinch_tui.notifications.channels import Notification, desktop_command, known_kind, terminal_output
 
 CALL = Notification.about("shop", "needs approval")
 NINE = "\x1b]9;cinch – shop: needs approval\x07"
@@ -52,14 +52,14 @@ def test_a_terminal_is_called_by_what_it_is_known_to_understand(environ: dict[st
 def test_what_is_written_follows_the_settings_and_the_terminal(
     kinds: tuple[CallKind, ...], environ: dict[str, str], sequence: str
 ):
-    assert written(kinds, CALL, environ) == sequence
+    assert terminal_output(kinds, CALL, environ) == sequence
 
 
 def test_no_name_of_a_project_can_end_a_sequence_or_begin_another():
     call = Notification.about("a;b\x07\x1b]52;c;QQ==\x07\x9d\n" + "x" * 200, "waits\x1b\\")
 
     for kinds in (("osc9",), ("osc777",), ("osc99",)):
-        sequence = written(kinds, call, {})
+        sequence = terminal_output(kinds, call, {})
         inside = sequence.replace("\x1b]", "").replace("\x07", "")
         assert inside.isprintable()
         assert sequence.count("\x07") == sequence.count("\x1b") == (2 if kinds == ("osc99",) else 1)

@@ -52,14 +52,14 @@ class PromptApp(WidgetApp):
     @on(Prompt.Submitted)
     @on(Prompt.FollowUp)
     @on(Prompt.EditorRequested)
-    @on(Prompt.TakeBack)
-    @on(Prompt.Complaint)
+    @on(Prompt.RecallQueued)
+    @on(Prompt.PasteRejected)
     def keep_it(self, message: Message) -> None:
         self.keep(message)
 
     @property
     def sent(self) -> list[str]:
-        return [message.words.text for message in self.received if isinstance(message, Prompt.Submitted)]
+        return [message.user_input.text for message in self.received if isinstance(message, Prompt.Submitted)]
 
     @property
     def input(self) -> PromptInput:

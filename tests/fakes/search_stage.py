@@ -25,7 +25,7 @@ class SearchStage(Stage):
         return str(self.bar.query_one("#found").visual)
 
     def on_transcript_found(self, message: Transcript.Found) -> None:
-        self.bar.tell(message.number, message.total, is_done=message.is_done)
+        self.bar.show_result(message.number, message.total, is_done=message.is_done)
 
     def on_search_bar_wanted(self, message: SearchBar.Wanted) -> None:
         self.view.find(message.query)

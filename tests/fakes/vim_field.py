@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cinch_tui.widgets.prompt.line_edits import Change
+from cinch_tui.widgets.prompt.line_edits import TextEdit
 from cinch_tui.widgets.prompt.vim.state_machine import Vim
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class PlainField:
         self._before: list[tuple[str, int]] = []
         self._after: list[tuple[str, int]] = []
 
-    def whole(self, start: int, end: int) -> tuple[int, int]:
+    def extend_span(self, start: int, end: int) -> tuple[int, int]:
         return start, end
 
     def go(self, index: int) -> None:
@@ -30,7 +30,7 @@ class PlainField:
     def mark(self, start: int, end: int) -> None:
         self.marked = self.text[start:end]
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: TextEdit) -> None:
         assert 0 <= change.start <= change.end <= len(self.text)
         self._before.append((self.text, self.index))
         self._after.clear()
@@ -58,6 +58,6 @@ def press(vim: Vim, field: PlainField, keys: str) -> list[str]:
     for key in keys.replace("^R", "®"):
         outcome = vim.key({"␛": "escape", "®": "ctrl+r"}.get(key, key))
         if outcome == "left" and key not in "␛®":
-            field.apply(Change(field.index, field.index, key, field.index + 1))
+            field.apply(TextEdit(field.index, field.index, key, field.index + 1))
         outcomes.append(outcome)
     return outcomes

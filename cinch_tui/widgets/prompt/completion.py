@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -29,7 +29,7 @@ class Candidate(Struct, frozen=True):
     description: str = ""
     then: str = ""
     """Text inserted after it."""
-    is_whole: bool = True
+    is_complete: bool = True
     """Nothing needs to follow."""
     shown: str = ""
     """Label in the list, if it differs from the text."""
@@ -47,7 +47,7 @@ class Completion(Struct, frozen=True):
     typed: str
     """Text from there to the cursor."""
     candidates: tuple[Candidate, ...]
-    insists: bool = True
+    accepts_on_enter: bool = True
     """Enter accepts a candidate; otherwise it submits the typed text."""
 
     def expects(self, candidate: Candidate) -> bool:
@@ -55,17 +55,8 @@ class Completion(Struct, frozen=True):
 
         False for a match of scattered letters, since the text may be a prompt.
         """
-        is_part = self.insists and bool(self.typed) and _names_part(self.typed, candidate)
-        return is_part and not (candidate.is_whole and candidate.text == self.typed)
-
-
-class CompletionSource(Protocol):
-    def complete(self, before: str, *, one_line: bool) -> Completion | None:
-        """Return candidates for the line up to the cursor; None if the source does not apply.
-
-        Called at every key, so it must answer from memory.
-        """
-        ...
+        is_part = self.accepts_on_enter and bool(self.typed) and _names_part(self.typed, candidate)
+        return is_part and not (candidate.is_complete and candidate.text == self.typed)
 
 
 class CommandCompletion:
@@ -76,6 +67,7 @@ class CommandCompletion:
         self._host = host
 
     def complete(self, before: str, *, one_line: bool) -> Completion | None:
+        """Return candidates for the line up to the cursor; None if it is no command. Called at every key."""
         if not one_line or before[:1] not in {*SIGILS}:
             return None
         word, space, argument = before.partition(" ")
@@ -121,11 +113,7 @@ def _names_part(typed: str, candidate: Candidate) -> bool:
 def _candidate(command: Command, name: str) -> Candidate:
     parameters = command.usage.removeprefix(command.name)
     description = f"{parameters.strip()}  {command.summary}".strip()
-    return Candidate(name, description, then=" " if parameters else "", is_whole="<" not in parameters)
-
-
-if TYPE_CHECKING:
-    _: type[CompletionSource] = CommandCompletion
+    return Candidate(name, description, then=" " if parameters else "", is_complete="<" not in parameters)
 
 
 def best(typed: str, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:

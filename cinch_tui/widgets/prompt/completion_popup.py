@@ -19,10 +19,7 @@ _ROWS_FOR_OTHERS = 6
 
 
 class CompletionPopup(Widget):
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "completion-popup--description",
-        "completion-popup--highlighted",
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"completion-popup--description", "completion-popup--highlighted"}
 
     is_open = var(default=False, toggle_class="-open")
 

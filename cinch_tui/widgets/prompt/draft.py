@@ -60,20 +60,20 @@ class Draft:
             logger.warning("the draft cannot be read: %s", error)
 
     def _read(self, path: Path) -> UserInput:
-        words = UserInput(path.read_text(encoding="utf-8"))
+        user_input = UserInput(path.read_text(encoding="utf-8"))
         pictures = path.with_suffix(_PICTURES)
         if not pictures.exists():
-            return words
+            return user_input
         # Marks contain no line break, and names no space.
         named = dict(line.split(" ", 1)[::-1] for line in pictures.read_text(encoding="utf-8").splitlines())
-        return UserInput(words.text, self._album.find_all(named)).with_text(words.text)
+        return UserInput(user_input.text, self._album.find_all(named)).with_text(user_input.text)
 
-    def write(self, words: UserInput) -> None:
+    def write(self, user_input: UserInput) -> None:
         """Replace the saved draft. API keys are left out."""
         from cinch_tui.api_keys.leak_check import without_keys  # not before the first paint
         from cinch_tui.config.private_file import write_private
 
-        kept = words.with_text(without_keys(words.text))
+        kept = user_input.with_text(without_keys(user_input.text))
         if self._file is None or kept == self._written or len(kept.text) > MAX_CHARACTERS:
             return
         pictures = self._file.with_suffix(_PICTURES)
@@ -127,7 +127,7 @@ class DraftKeeper(Widget):
     class Found(Message):
         """An unsent draft from an earlier start."""
 
-        words: UserInput
+        user_input: UserInput
 
     def __init__(self, draft: Draft, read: Callable[[], UserInput]) -> None:
         super().__init__()
@@ -158,10 +158,10 @@ class DraftKeeper(Widget):
     @work(group="draft")
     async def _open(self) -> None:
         async with self._one_at_a_time:
-            words = await asyncio.to_thread(self._draft.open)
+            user_input = await asyncio.to_thread(self._draft.open)
             self._is_open = True
-        if words.text:
-            self.post_message(self.Found(words))
+        if user_input.text:
+            self.post_message(self.Found(user_input))
         else:
             self.changed()
 

@@ -18,19 +18,25 @@ from cinch_tui.user_input import UserInput, UserInputLike, as_user_input
 from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, Completion, scattered
 
 MAX_ENTRIES = 5_000
+MAX_WRITTEN_CHARACTERS = 20_000
+FOUND_HINT = ("history", "prompt.submit takes", "prompt.search_history older", "prompt.close_popup back")
+NO_MATCH_HINT = ("history: no matches", "prompt.close_popup back")
+_MAX_QUERY = 60
+_BEFORE_MATCH = 24
+_MAX_SHOWN = 400
+_MAX_SEARCHED = 2_000
+
+logger = logging.getLogger(__name__)
 
 
-class Entry(Struct, frozen=True):
+class HistoryEntry(Struct, frozen=True):
     """A prompt; `pictures` maps image marks in the text to names in the image store."""
 
     text: str
     pictures: Mapping[str, str] = {}
 
 
-logger = logging.getLogger(__name__)
-
-
-def read_entries(path: Path) -> list[Entry]:
+def read_entries(path: Path) -> list[HistoryEntry]:
     """Return the saved entries, oldest first; at most `MAX_ENTRIES`."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -54,7 +60,7 @@ def size_of(path: Path) -> int:
         return 0
 
 
-def append_entry(path: Path, entry: Entry) -> None:
+def append_entry(path: Path, entry: HistoryEntry) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -73,14 +79,14 @@ def _ends_clean(path: Path) -> bool:
         return file.read(1) == b"\n"
 
 
-def _encode(entry: Entry) -> str:
+def _encode(entry: HistoryEntry) -> str:
     record: dict[str, object] = {"text": entry.text}
     if entry.pictures:
         record["pictures"] = dict(entry.pictures)
     return json.dumps(record) + "\n"
 
 
-def _decode(line: str) -> Entry | None:
+def _decode(line: str) -> HistoryEntry | None:
     """Return the entry of a line; None if it is invalid."""
     try:
         record = json.loads(line)
@@ -92,10 +98,9 @@ def _decode(line: str) -> Entry | None:
     if not isinstance(text, str) or not text:
         return None
     named = cast("dict[object, object]", pictures) if isinstance(pictures, dict) else {}
-    return Entry(text, {mark: name for mark, name in named.items() if isinstance(mark, str) and isinstance(name, str)})
-
-
-MAX_WRITTEN_CHARACTERS = 20_000
+    return HistoryEntry(
+        text, {mark: name for mark, name in named.items() if isinstance(mark, str) and isinstance(name, str)}
+    )
 
 
 class PromptHistory:
@@ -117,29 +122,29 @@ class PromptHistory:
         self._edits: dict[int, UserInput] = {}
         self._position: int | None = None
 
-    def add(self, said: UserInputLike) -> None:
+    def add(self, user_input: UserInputLike) -> None:
         """Add a sent prompt and reset the position."""
         # Late import: not needed before the first paint.
         from cinch_tui.api_keys.leak_check import without_keys
 
         self._edits.clear()
         self._position = None
-        words = as_user_input(said)
-        text = without_keys(words.text).strip("\n")
-        entries = self._entries()
-        pictures = self._album.keep_all(words.images) if self._album and words.images else {}
+        user_input = as_user_input(user_input)
+        text = without_keys(user_input.text).strip("\n")
+        entries = self._load()
+        pictures = self._album.keep_all(user_input.images) if self._album and user_input.images else {}
         if not text.strip() or (entries[-1:] == [text] and self._pictures.get(text, {}) == pictures):
             return
         entries.append(text)
         self._own.append(text)
         self._pictures[text] = pictures
         if self._path is not None and len(text) <= MAX_WRITTEN_CHARACTERS:
-            append_entry(self._path, Entry(text, pictures))
+            append_entry(self._path, HistoryEntry(text, pictures))
             self._read_to = size_of(self._path)
 
     @property
     def entries(self) -> Sequence[str]:
-        return self._entries()
+        return self._load()
 
     def go_to(self, index: int, draft: UserInput) -> UserInput:
         """Go to an index of the last `entries`; the draft stays reachable with Down. Return the entry."""
@@ -157,7 +162,7 @@ class PromptHistory:
         return self._walk(current, +1)
 
     def _walk(self, current: UserInput, step: int) -> UserInput | None:
-        entries = self._entries()
+        entries = self._load()
         position = len(entries) if self._position is None else self._position
         target = position + step
         if not 0 <= target <= len(entries):
@@ -172,8 +177,7 @@ class PromptHistory:
         pictures = self._pictures.get(text)
         return UserInput(text, self._album.find_all(pictures)) if pictures and self._album else UserInput(text)
 
-    def _entries(self) -> list[str]:
-
+    def _load(self) -> list[str]:
         # Keep the entries stable while the user moves through them.
         if self._path is None or self._position is not None or size_of(self._path) == self._read_to:
             return self._loaded
@@ -185,14 +189,6 @@ class PromptHistory:
         return self._loaded
 
 
-FOUND_HINT = ("history", "prompt.submit takes", "prompt.search_history older", "prompt.close_popup back")
-NO_MATCH_HINT = ("history: no matches", "prompt.close_popup back")
-_LONGEST_QUERY = 60
-_BEFORE_MATCH = 24
-_LONGEST_SHOWN = 400
-_LONGEST_SEARCHED = 2_000
-
-
 class HistorySearch:
     """A search; `draft` is the prompt text, with placeholders, when it began."""
 
@@ -202,7 +198,7 @@ class HistorySearch:
         self._indices = newest
         order = sorted(newest.items(), key=lambda pair: -pair[1])
         # Casefolded once, not per key; only the start of long texts is searched.
-        self._entries = [(entry[:_LONGEST_SEARCHED].casefold(), entry) for entry, _ in order]
+        self._entries = [(entry[:_MAX_SEARCHED].casefold(), entry) for entry, _ in order]
 
     def index_of(self, entry: str) -> int:
         """Return the last index of the entry."""
@@ -221,7 +217,7 @@ class HistorySearch:
 
 def is_query(draft: str) -> bool:
     """Return True if the prompt text may serve as query: one short line."""
-    return len(draft) <= _LONGEST_QUERY and "\n" not in draft
+    return len(draft) <= _MAX_QUERY and "\n" not in draft
 
 
 def _has(words: Sequence[str], text: str) -> bool:
@@ -237,4 +233,4 @@ def _shown(entry: str, words: Sequence[str]) -> str:
     line = " ⏎ ".join(part.strip() for part in entry.splitlines())
     place = min((at for word in words if (at := line.casefold().find(word)) >= 0), default=0)
     start = place - _BEFORE_MATCH if place > 2 * _BEFORE_MATCH else 0
-    return f"{'…' if start else ''}{line[start : start + _LONGEST_SHOWN]}"
+    return f"{'…' if start else ''}{line[start : start + _MAX_SHOWN]}"

@@ -11,6 +11,7 @@ from textual.actions import SkipAction
 from textual.binding import Binding
 from textual.geometry import Size
 from textual.message import Message
+from textual.reactive import var
 from textual.widget import Widget
 
 from cinch_tui.keybindings.keymap import bindings_for_key
@@ -44,6 +45,11 @@ class PromptInput(LineInput):
     would be sent without its last letters. Here each key is handled before the next.
     """
 
+    hint = var("")
+    """Hint in the frame."""
+    keys_elsewhere = var("")
+    """Keys of the focused widget, shown instead of the hint."""
+
     def __init__(self, run_key: Callable[[str], Awaitable[bool]], receive: Callable[[str], Awaitable[None]]) -> None:
         """`receive` is called with pasted text."""
         super().__init__()
@@ -53,8 +59,6 @@ class PromptInput(LineInput):
         self._run_key = run_key
         self._receive = receive
         self._pastes = Pastes()
-        self._hint = ""
-        self._keys_elsewhere = ""
         self._vim: VimKeys | None = None
 
     @dataclass(eq=False, repr=False)
@@ -73,41 +77,22 @@ class PromptInput(LineInput):
         from cinch_tui.widgets.prompt.vim.vim_keys import VimKeys
 
         self._vim = VimKeys(self) if wanted else None
-        self._tell()
+        self._show_hint()
 
-    @property
-    def hint(self) -> str:
-        """Return the hint in the frame."""
-        return self._hint
-
-    @hint.setter
-    def hint(self, hint: str) -> None:
-        self._hint = hint
-        self._tell()
-
-    @property
-    def keys_elsewhere(self) -> str:
-        """Return the keys of the focused widget, shown instead of the hint."""
-        return self._keys_elsewhere
-
-    @keys_elsewhere.setter
-    def keys_elsewhere(self, keys: str) -> None:
-        self._keys_elsewhere = keys
-        self._tell()
-
-    def _tell(self) -> None:
+    def _show_hint(self) -> None:
         mode = self._vim.shown if self._vim else ""
-        hint = " · ".join(word for word in (mode, self._hint) if word)
-        self.border_subtitle = self._keys_elsewhere or hint
+        self.border_subtitle = self.keys_elsewhere or " · ".join(filter(None, (mode, self.hint)))
+
+    watch_hint = watch_keys_elsewhere = _show_hint
 
     @property
-    def words(self) -> UserInput:
+    def user_input(self) -> UserInput:
         """Return the text with pastes expanded, and its images."""
-        return self._pastes.words(self.text)
+        return self._pastes.input_of(self.text)
 
-    def said(self, text: str) -> UserInput:
+    def expand_text(self, text: str) -> UserInput:
         """Expand a text that was in the prompt."""
-        return self._pastes.words(text)
+        return self._pastes.input_of(text)
 
     @property
     def before_cursor(self) -> str:
@@ -122,12 +107,12 @@ class PromptInput(LineInput):
     @property
     def pasted(self) -> tuple[str, ...]:
         """Return the pastes whose placeholders are in the text."""
-        return self._pastes.held_in(self.text)
+        return self._pastes.pastes_in(self.text)
 
-    def show(self, said: UserInputLike, pasted: Sequence[str] = ()) -> None:
+    def show(self, user_input: UserInputLike, pasted: Sequence[str] = ()) -> None:
         """Replace the text, with the cursor at the end and placeholders for `pasted`."""
-        words = as_user_input(said)
-        text = self._pastes.adopt(words.with_text(typeable(words.text)))
+        user_input = as_user_input(user_input)
+        text = self._pastes.adopt(user_input.with_text(typeable(user_input.text)))
         for each in pasted:
             # The history strips trailing newlines.
             part = each if each in text else each.rstrip("\n")
@@ -154,10 +139,10 @@ class PromptInput(LineInput):
         self._pastes.clear()
         if self._vim:
             self._vim.begin()
-            self._tell()
+            self._show_hint()
 
-    def whole(self, start: int, end: int) -> tuple[int, int]:
-        return self._pastes.whole(self.text, start, end)
+    def extend_span(self, start: int, end: int) -> tuple[int, int]:
+        return self._pastes.extend_span(self.text, start, end)
 
     def break_line(self) -> None:
         self._replace_selection("\n")
@@ -202,7 +187,7 @@ class PromptInput(LineInput):
         if event.key == "escape" and vim.inserts and await self._run_key("escape"):
             return True
         outcome = vim.press(event)
-        self._tell()
+        self._show_hint()
         if outcome in ("older", "newer"):
             self.post_message(self.Beyond(-1 if outcome == "older" else 1))
         return outcome != "left"

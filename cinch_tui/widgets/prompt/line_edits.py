@@ -11,7 +11,7 @@ _WORD = re.compile(r"\w+")
 _BLANK_WORD = re.compile(r"\S+")
 
 
-class Change(Struct, frozen=True):
+class TextEdit(Struct, frozen=True):
     """Replace `start` to `end` by `text`, and move the cursor to `cursor`."""
 
     start: int
@@ -50,29 +50,35 @@ def line_end(text: str, at: int) -> int:
     return end if end > at else at + 1
 
 
-def swapped_letters(text: str, at: int) -> Change | None:
+def swapped_letters(text: str, at: int) -> TextEdit | None:
     """Swap the letter before the cursor with the one under it; at the end of a line the last two."""
     if at == len(text) or text[at] == "\n":
         at -= 1
     if at < 1 or "\n" in text[at - 1 : at + 1]:
         return None
-    return Change(at - 1, at + 1, text[at] + text[at - 1], at + 1)
+    return TextEdit(at - 1, at + 1, text[at] + text[at - 1], at + 1)
 
 
-def swapped_words(text: str, at: int) -> Change | None:
+def swapped_words(text: str, at: int) -> TextEdit | None:
     """Swap the word before the cursor with the one at or after it; after the last word the last two."""
     words = [match.span() for match in _WORD.finditer(text)]
     second = next((index for index, (_, end) in enumerate(words) if end > at), len(words) - 1)
     if second < 1:
         return None
     (start, first_end), (second_start, end) = words[second - 1], words[second]
-    return Change(start, end, text[second_start:end] + text[first_end:second_start] + text[start:first_end], end)
+    return TextEdit(start, end, text[second_start:end] + text[first_end:second_start] + text[start:first_end], end)
 
 
-def recased_word(text: str, at: int, case: Callable[[str], str]) -> Change:
+def recased_word(text: str, at: int, case: Callable[[str], str]) -> TextEdit:
     """Change the case from the cursor to the end of the word, and move behind it."""
     end = word_end(text, at)
-    return Change(at, end, case(text[at:end]), end)
+    return TextEdit(at, end, case(text[at:end]), end)
+
+
+def capitalized(word: str) -> str:
+    """Capitalize the first letter, after leading punctuation."""
+    start = next((index for index, letter in enumerate(word) if letter.isalnum()), 0)
+    return word[:start] + word[start : start + 1].upper() + word[start + 1 :].lower()
 
 
 def _last_start(pattern: re.Pattern[str], text: str, at: int) -> int:

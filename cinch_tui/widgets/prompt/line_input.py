@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partialmethod
 from typing import Literal, TypeAlias
 
 from textual.actions import SkipAction
@@ -11,8 +12,9 @@ from textual.widgets import TextArea
 
 from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.widgets.prompt.line_edits import (
-    Change,
+    TextEdit,
     blank_word_start,
+    capitalized,
     line_end,
     line_start,
     recased_word,
@@ -21,6 +23,8 @@ from cinch_tui.widgets.prompt.line_edits import (
     word_end,
     word_start,
 )
+
+MAX_KILLS = 60
 
 Place: TypeAlias = Callable[[str, int], int]
 """Maps a text and a position to the target position."""
@@ -34,7 +38,7 @@ class LineInput(TextArea, inherit_bindings=False):
 
     def __init__(self) -> None:
         super().__init__(highlight_cursor_line=False, tab_behavior="focus")
-        self._kills = KillRing()
+        self._kills: deque[str] = deque(maxlen=MAX_KILLS)
         self._command: _Command = ""
         self._last_command: _Command = ""
         self._yanked = (0, 0)
@@ -47,14 +51,14 @@ class LineInput(TextArea, inherit_bindings=False):
     def begin_command(self) -> None:
         self._last_command, self._command = self._command, ""
 
-    def whole(self, start: int, end: int) -> tuple[int, int]:
+    def extend_span(self, start: int, end: int) -> tuple[int, int]:
         """Extend the span to units that must not be split."""
         return start, end
 
-    def go(self, index: int, *, select: bool = False) -> None:
-        self.move_cursor(self.location_of(index), select=select)
+    def go(self, index: int) -> None:
+        self.move_cursor(self.location_of(index))
 
-    def apply(self, change: Change | None) -> None:
+    def apply(self, change: TextEdit | None) -> None:
         """Change the text as one undo step."""
         if change is None:
             return
@@ -64,28 +68,18 @@ class LineInput(TextArea, inherit_bindings=False):
         self.history.checkpoint()
         self.go(change.cursor)
 
-    def kill(self, start: int, end: int, *, is_backward: bool) -> str:
-        """Cut the span, or the selection, into the kill ring."""
-        if not self.selection.is_empty:
-            start, end = sorted(map(self._index, self.selection))
-        start, end = self.whole(start, end)
-        killed = self.text[start:end]
-        if killed:
-            self._keep(killed, is_backward=is_backward)
-            self.apply(Change(start, end, "", start))
-        self._command = "kill"
-        return killed
-
-    def _keep(self, killed: str, *, is_backward: bool) -> None:
-        if self._last_command == "kill":
-            self._kills.join(killed, before=is_backward)
-        else:
-            self._kills.keep(killed)
-
     def _kill_to(self, place: Place) -> None:
+        """Cut to the place, or the selection, into the kill ring."""
         here = self.index
         there = place(self.text, here)
-        self.kill(min(here, there), max(here, there), is_backward=there < here)
+        ends = (here, there) if self.selection.is_empty else map(self._index, self.selection)
+        start, end = self.extend_span(*sorted(ends))
+        if killed := self.text[start:end]:
+            # Consecutive kills form one text.
+            latest = self._kills.pop() if self._last_command == "kill" and self._kills else ""
+            self._kills.append(killed + latest if there < here else latest + killed)
+            self.apply(TextEdit(start, end, "", start))
+        self._command = "kill"
 
     def _index(self, location: tuple[int, int]) -> int:
         row, column = location
@@ -96,50 +90,37 @@ class LineInput(TextArea, inherit_bindings=False):
         before = self.text[:index]
         return before.count("\n"), index - (before.rfind("\n") + 1)
 
-    def action_kill_word(self) -> None:
-        self._kill_to(word_end)
-
-    def action_kill_word_back(self) -> None:
-        self._kill_to(word_start)
-
-    def action_kill_blank_word_back(self) -> None:
-        self._kill_to(blank_word_start)
-
-    def action_kill_line(self) -> None:
-        self._kill_to(line_end)
-
-    def action_kill_line_back(self) -> None:
-        self._kill_to(line_start)
+    action_kill_word = partialmethod(_kill_to, word_end)
+    action_kill_word_back = partialmethod(_kill_to, word_start)
+    action_kill_blank_word_back = partialmethod(_kill_to, blank_word_start)
+    action_kill_line = partialmethod(_kill_to, line_end)
+    action_kill_line_back = partialmethod(_kill_to, line_start)
 
     def action_yank(self) -> None:
         here = self.index
-        self._put_yanked(here, here, self._kills.latest)
+        self._put_yanked(here, here)
 
     def action_yank_other(self) -> None:
         if self._last_command == "yank":
-            self._put_yanked(*self._yanked, self._kills.turn())
+            self._kills.rotate(1)
+            self._put_yanked(*self._yanked)
 
-    def _put_yanked(self, start: int, end: int, text: str) -> None:
-        self.apply(Change(start, end, text, start + len(text)))
+    def _put_yanked(self, start: int, end: int) -> None:
+        text = self._kills[-1] if self._kills else ""
+        self.apply(TextEdit(start, end, text, start + len(text)))
         self._yanked = (start, start + len(text))
         self._command = "yank"
 
-    def action_word_right(self) -> None:
-        self.go(word_end(self.text, self.index))
+    def _go_to(self, place: Place) -> None:
+        self.go(place(self.text, self.index))
 
-    def action_word_left(self) -> None:
-        self.go(word_start(self.text, self.index))
+    action_word_right = partialmethod(_go_to, word_end)
+    action_word_left = partialmethod(_go_to, word_start)
 
     def action_letter_right(self) -> None:
         if self.cursor_at_end_of_text:
             raise SkipAction
         self.action_cursor_right()
-
-    def action_letter_left(self) -> None:
-        self.action_cursor_left()
-
-    def action_erase_letter(self) -> None:
-        self.action_delete_left()
 
     def action_swap_letters(self) -> None:
         self.apply(swapped_letters(self.text, self.index))
@@ -147,48 +128,9 @@ class LineInput(TextArea, inherit_bindings=False):
     def action_swap_words(self) -> None:
         self.apply(swapped_words(self.text, self.index))
 
-    def action_upper_word(self) -> None:
-        self.apply(recased_word(self.text, self.index, str.upper))
+    def _recase(self, case: Callable[[str], str]) -> None:
+        self.apply(recased_word(self.text, self.index, case))
 
-    def action_lower_word(self) -> None:
-        self.apply(recased_word(self.text, self.index, str.lower))
-
-    def action_capital_word(self) -> None:
-        self.apply(recased_word(self.text, self.index, _capital))
-
-    def action_undo(self) -> None:
-        self.undo()
-
-    def action_redo(self) -> None:
-        self.redo()
-
-
-def _capital(word: str) -> str:
-    """Capitalize the first letter, after leading punctuation."""
-    start = next((index for index, letter in enumerate(word) if letter.isalnum()), 0)
-    return word[:start] + word[start : start + 1].upper() + word[start + 1 :].lower()
-
-
-MAX_KILLS = 60
-
-
-class KillRing:
-    def __init__(self) -> None:
-        self._kills: deque[str] = deque(maxlen=MAX_KILLS)
-
-    def keep(self, text: str) -> None:
-        self._kills.append(text)
-
-    def join(self, text: str, *, before: bool) -> None:
-        """Extend the latest text: consecutive kills form one text."""
-        latest = self._kills.pop() if self._kills else ""
-        self._kills.append(text + latest if before else latest + text)
-
-    @property
-    def latest(self) -> str:
-        return self._kills[-1] if self._kills else ""
-
-    def turn(self) -> str:
-        """Rotate the ring; return the new latest text."""
-        self._kills.rotate(1)
-        return self.latest
+    action_upper_word = partialmethod(_recase, str.upper)
+    action_lower_word = partialmethod(_recase, str.lower)
+    action_capital_word = partialmethod(_recase, capitalized)

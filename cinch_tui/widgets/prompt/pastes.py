@@ -54,17 +54,17 @@ class Pastes:
         self._images[mark] = shot.image
         return mark
 
-    def adopt(self, words: UserInput) -> str:
+    def adopt(self, user_input: UserInput) -> str:
         """Register the images of a new prompt text and return the text."""
-        self._images.update({each.mark: each.image for each in words.images})
-        self._last_image = max(self._last_image, *(int(found[1]) for found in MARK.finditer(words.text)), 0)
-        return words.text
+        self._images.update({each.mark: each.image for each in user_input.images})
+        self._last_image = max(self._last_image, *(int(found[1]) for found in MARK.finditer(user_input.text)), 0)
+        return user_input.text
 
-    def words(self, text: str) -> UserInput:
+    def input_of(self, text: str) -> UserInput:
         """Expand the pastes of a text and collect the images of its marks."""
-        said = self.expand(text)
+        expanded = self.expand(text)
         marks = dict.fromkeys(found[0] for found in MARK.finditer(text) if found[0] in self._images)
-        return UserInput(said, tuple(Attachment(mark, self._images[mark]) for mark in marks))
+        return UserInput(expanded, tuple(Attachment(mark, self._images[mark]) for mark in marks))
 
     def collapse(self, text: str) -> str:
         """Return a placeholder for the text, numbered if one of this size exists."""
@@ -93,7 +93,7 @@ class Pastes:
         """Replace placeholders by their pastes."""
         return _PLACEHOLDER.sub(lambda match: self._kept.get(match[0], match[0]), text)
 
-    def held_in(self, text: str) -> tuple[str, ...]:
+    def pastes_in(self, text: str) -> tuple[str, ...]:
         """Return the pastes whose placeholders are in the text."""
         return tuple(self._kept[each[0]] for each in _PLACEHOLDER.finditer(text) if each[0] in self._kept)
 
@@ -105,7 +105,7 @@ class Pastes:
         """Return the end of the placeholder that starts at this column, if any."""
         return next((end for start, end in self._spans(line) if start == column), None)
 
-    def whole(self, text: str, start: int, end: int) -> tuple[int, int]:
+    def extend_span(self, text: str, start: int, end: int) -> tuple[int, int]:
         """Extend the span to placeholders that it would split."""
         for first, last in self._spans(text):
             if first < end and start < last:

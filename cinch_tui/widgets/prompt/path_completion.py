@@ -8,10 +8,9 @@ import re
 import time
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, Completion, CompletionSource
-from cinch_tui.widgets.prompt.project_files import FileIndex, FileSearch, list_paths, paths_at_work
+from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, Completion
+from cinch_tui.widgets.prompt.project_files import FileIndex, FileSearch, list_paths, recent_paths
 
 _MOST_LOOKED_AT = 20_000
 # Blanks inside a path are escaped with a backslash, as in a shell.
@@ -23,9 +22,8 @@ class PathCompletion:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def complete(self, before: str, *, one_line: bool) -> Completion | None:
+    def complete(self, before: str) -> Completion | None:
         """Complete the last word of a command that starts with `!`."""
-        del one_line
         found = _LAST_WORD.search(before, len(before) - len(before.lstrip("!")))
         typed = found[0] if found else ""
         folder, _, name = typed.rpartition("/")
@@ -33,11 +31,7 @@ class PathCompletion:
         names = [_SPECIAL.sub(r"\\\1", each) for each in names_in(self._root, inside, _bare(name))]
         lead = typed[: len(typed) - len(name)]
         candidates = tuple(Candidate(lead + each, then="" if each.endswith("/") else " ") for each in names)
-        return Completion(len(before) - len(typed), typed, candidates, insists=False) if candidates else None
-
-
-if TYPE_CHECKING:
-    _: type[CompletionSource] = PathCompletion
+        return Completion(len(before) - len(typed), typed, candidates, accepts_on_enter=False) if candidates else None
 
 
 def names_in(root: Path, folder: str, begun: str) -> list[str]:
@@ -87,7 +81,7 @@ class MentionCompletion:
         return time.monotonic() > self._fresh_until
 
     @property
-    def goes_on(self) -> bool:
+    def has_more(self) -> bool:
         """Return True if the last search is unfinished: ask again."""
         return self._search is not None and not self._search.is_done
 
@@ -95,8 +89,7 @@ class MentionCompletion:
     def is_asked(before: str) -> bool:
         return _MENTION.search(before) is not None
 
-    def complete(self, before: str, *, one_line: bool) -> Completion | None:
-        del one_line
+    def complete(self, before: str) -> Completion | None:
         match = _MENTION.search(before)
         if match is None:
             return None
@@ -106,7 +99,7 @@ class MentionCompletion:
         is_folder = wanted.endswith("/")
         found = tuple(_candidate(path) for path in paths if not (is_folder and path == wanted))
         # The folder itself may be meant, so Enter does not insist on its content.
-        return Completion(match.start("path"), wanted, found, insists=not is_folder) if found else None
+        return Completion(match.start("path"), wanted, found, accepts_on_enter=not is_folder) if found else None
 
     def used(self, text: str) -> None:
         """Record an accepted candidate; it is offered first from now on."""
@@ -116,7 +109,7 @@ class MentionCompletion:
     async def load(self) -> None:
         began = time.monotonic()
         self._fresh_until = began + FRESH_SECONDS * _FRESH_FOR
-        self._at_work = await paths_at_work(self.root)
+        self._at_work = await recent_paths(self.root)
         paths = await list_paths(self.root)
         self._index = await asyncio.to_thread(FileIndex, paths)
         self._search = None
@@ -130,17 +123,13 @@ class MentionCompletion:
             return list(dict.fromkeys((*favoured[: MAX_CANDIDATES // 2], *near)))[:MAX_CANDIDATES]
         if self._search is None or self._search.query != wanted:
             self._search = FileSearch(self._index, wanted)
-        self._search.go_on(_A_KEY)
+        self._search.run(_A_KEY)
         return self._search.best(favoured)
 
     def _outside(self, wanted: str) -> list[str]:
         self._search = None
         folder, _, name = wanted.rpartition("/")
         return [f"{folder}/{each}" for each in names_in(self.root, f"{folder}/", name)]
-
-
-if TYPE_CHECKING:
-    _: type[CompletionSource] = MentionCompletion
 
 
 def _candidate(path: str) -> Candidate:

@@ -57,7 +57,7 @@ async def list_paths(root: Path, most: int = MAX_PATHS) -> list[str]:
     return [path for depth in sorted(by_depth) for path in by_depth[depth]]
 
 
-async def paths_at_work(root: Path) -> list[str]:
+async def recent_paths(root: Path) -> list[str]:
     """Return uncommitted and new files, and those of the last commits."""
     git = shutil.which("git")
     if git is None:
@@ -154,7 +154,7 @@ class FileSearch:
         self._hits: list[str] = []
         self._letters: re.Pattern[bytes] | None = None
 
-    def go_on(self, seconds: float) -> None:
+    def run(self, seconds: float) -> None:
         """Continue the search for about `seconds`."""
         deadline = time.perf_counter() + seconds
         while not self.is_done and time.perf_counter() < deadline:

@@ -16,12 +16,12 @@ from textual.widgets import TextArea
 
 from cinch_tui.keybindings.keymap import bindings, hint, recognize_alt_keys
 from cinch_tui.user_input import UserInput, UserInputLike, as_user_input, join_inputs
-from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
+from cinch_tui.widgets.prompt.completion import CommandCompletion, Completion
 from cinch_tui.widgets.prompt.draft import Draft, DraftKeeper
 from cinch_tui.widgets.prompt.history import FOUND_HINT, NO_MATCH_HINT, HistorySearch, PromptHistory, is_query
 from cinch_tui.widgets.prompt.input import PromptInput
 from cinch_tui.widgets.prompt.path_completion import MentionCompletion
-from cinch_tui.widgets.prompt.prompt_field import PastingField
+from cinch_tui.widgets.prompt.prompt_field import PromptField
 
 IDLE_HINT = ("Ask for a change", "/ commands", "@ files", "chat.help help")
 COMMAND_HINT = ("chat.abort stops your command", *IDLE_HINT)
@@ -38,7 +38,7 @@ STEERING_HINT = ("prompt.submit sends it now", *QUEUE_HINT[1:3], "chat.interrupt
 REVISION_HINT = ("queued message", "prompt.submit saves", "prompt.close_popup cancels")
 
 
-class Prompt(PastingField):
+class Prompt(PromptField):
     """Posts the text and clears itself; a screen that cannot accept it calls `restore`.
 
     `typed_at` is the time of the last change of the current text, on the monotonic clock: dialogs should not take the
@@ -59,13 +59,13 @@ class Prompt(PastingField):
     class Submitted(Message):
         """Enter: the complete text with pastes and images."""
 
-        words: UserInput
+        user_input: UserInput
 
     @dataclass(eq=False, repr=False)
     class FollowUp(Message):
         """Alt+Enter: send after the run."""
 
-        words: UserInput
+        user_input: UserInput
 
     class SendNow(Message):
         """Enter in an empty prompt while a steering message is queued."""
@@ -78,17 +78,17 @@ class Prompt(PastingField):
     class Revised(Message):
         """The edited queued message is ready."""
 
-        words: UserInput
+        user_input: UserInput
 
-    class LeftAsItWas(Message):
+    class RevisionCancelled(Message):
         """Editing a queued message was cancelled."""
 
-    class TakeBack(Message):
+    class RecallQueued(Message):
         """Up in an empty prompt: move queued messages back to the prompt."""
 
     def __init__(
         self,
-        commands: CompletionSource,
+        commands: CommandCompletion,
         mentions: MentionCompletion,
         history: PromptHistory,
         draft: Draft | None = None,
@@ -131,13 +131,13 @@ class Prompt(PastingField):
         return self._input
 
     @property
-    def words(self) -> UserInput:
+    def user_input(self) -> UserInput:
         """Return what would be sent now."""
-        return self._input.said(self._search.draft) if self._search else self._input.words
+        return self._input.expand_text(self._search.draft) if self._search else self._input.user_input
 
     @property
     def text(self) -> str:
-        return self.words.text
+        return self.user_input.text
 
     @text.setter
     def text(self, text: str) -> None:
@@ -147,29 +147,29 @@ class Prompt(PastingField):
     def take(self) -> UserInput:
         """Return the text and clear the prompt, without adding it to the history."""
         self._leave_search()
-        words = self._input.words
+        user_input = self._input.user_input
         self._shown = ""
         self._input.forget()
         self._input.hint = ""
         self._close()
-        return words
+        return user_input
 
-    def restore(self, said: UserInputLike) -> None:
+    def restore(self, user_input: UserInputLike) -> None:
         """Put back posted text, before anything typed since."""
-        since = self.words
+        since = self.user_input
         self._leave_search()
-        self._show(join_inputs([as_user_input(said), since]) if since.text else said)
+        self._show(join_inputs([as_user_input(user_input), since]) if since.text else user_input)
 
-    def revise(self, words: UserInput) -> None:
+    def revise(self, user_input: UserInput) -> None:
         """Edit a queued message in the prompt; the current text is restored afterwards."""
         self._leave_search()
         if self._aside is None:
-            self._aside = self.words
-        self._show(words)
+            self._aside = self.user_input
+        self._show(user_input)
         self._input.hint = hint(*REVISION_HINT)
         self.focus()
 
-    def _end_revision(self, outcome: Revised | LeftAsItWas) -> None:
+    def _end_revision(self, outcome: Revised | RevisionCancelled) -> None:
         aside, self._aside = self._aside, None
         self.take()
         if aside is not None and aside.text:
@@ -177,7 +177,7 @@ class Prompt(PastingField):
         self.post_message(outcome)
 
     def _unsent(self) -> UserInput:
-        return join_inputs([self.words, self._aside]) if self._aside and self._aside.text else self.words
+        return join_inputs([self.user_input, self._aside]) if self._aside and self._aside.text else self.user_input
 
     def insert(self, text: str) -> None:
         """Insert text at the cursor and focus the prompt."""
@@ -222,11 +222,16 @@ class Prompt(PastingField):
         self._leave_search()
         await super().action_paste()
 
-    def action_older(self) -> None:
-        self._walk(-1)
-
-    def action_newer(self) -> None:
-        self._walk(+1)
+    def action_walk(self, step: int) -> None:
+        if self._popup.is_open or self._search:
+            self._popup.move(step)
+            return
+        if step < 0 and self.something_waits and not self.text:
+            self.post_message(self.RecallQueued())
+            return
+        user_input = self._history.older(self.user_input) if step < 0 else self._history.newer(self.user_input)
+        if user_input is not None:
+            self._show(user_input)
 
     def action_earlier(self) -> None:
         if not self._input.text:
@@ -240,7 +245,7 @@ class Prompt(PastingField):
         try:
             move()
         except SkipAction:
-            self._walk(step)
+            self.action_walk(step)
 
     def action_search_history(self) -> None:
         if self._search:
@@ -265,7 +270,7 @@ class Prompt(PastingField):
         if self._search:
             self._leave_search()
         elif self._aside is not None and not self._popup.is_open:
-            self._end_revision(self.LeftAsItWas())
+            self._end_revision(self.RevisionCancelled())
         else:
             super().action_close_popup()
 
@@ -284,12 +289,12 @@ class Prompt(PastingField):
     @on(PromptInput.Beyond)
     def _left_text(self, message: PromptInput.Beyond) -> None:
         message.stop()
-        self._walk(message.step)
+        self.action_walk(message.step)
 
     @on(DraftKeeper.Found)
     def _draft_found(self, message: DraftKeeper.Found) -> None:
         message.stop()
-        self.restore(message.words)
+        self.restore(message.user_input)
         self._input.hint = DRAFT_HINT
 
     @on(TextArea.SelectionChanged)
@@ -299,18 +304,18 @@ class Prompt(PastingField):
             self._keep_up()
 
     def _post(self, message: type[Submitted] | type[FollowUp]) -> None:
-        words = self.words
+        user_input = self.user_input
         if self._aside is not None:
-            self._end_revision(self.Revised(words))
+            self._end_revision(self.Revised(user_input))
             return
-        if not words.text.strip():
+        if not user_input.text.strip():
             if self.steering_waits and message is self.Submitted:
                 self.post_message(self.SendNow())
             return
-        self._pasted[words.text.strip("\n")] = self._input.pasted
-        self._history.add(words)
+        self._pasted[user_input.text.strip("\n")] = self._input.pasted
+        self._history.add(user_input)
         self.take()
-        self.post_message(message(words))
+        self.post_message(message(user_input))
 
     def _completion(self) -> Completion | None:
         if not self._search:
@@ -333,16 +338,5 @@ class Prompt(PastingField):
             return False
         self._leave_search()
         if candidate:
-            self._show(self._history.go_to(search.index_of(candidate.text), self.words))
+            self._show(self._history.go_to(search.index_of(candidate.text), self.user_input))
         return True
-
-    def _walk(self, step: int) -> None:
-        if self._popup.is_open or self._search:
-            self._popup.move(step)
-            return
-        if step < 0 and self.something_waits and not self.text:
-            self.post_message(self.TakeBack())
-            return
-        words = self._history.older(self.words) if step < 0 else self._history.newer(self.words)
-        if words is not None:
-            self._show(words)

@@ -15,7 +15,7 @@ from textual.reactive import var
 
 from cinch_tui.keybindings.keymap import bindings_for_key
 from cinch_tui.user_input import UserInputLike, as_user_input
-from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
+from cinch_tui.widgets.prompt.completion import CommandCompletion, Completion
 from cinch_tui.widgets.prompt.completion_popup import CompletionPopup
 from cinch_tui.widgets.prompt.input import PromptInput, run_first
 from cinch_tui.widgets.prompt.path_completion import MentionCompletion, PathCompletion
@@ -25,13 +25,23 @@ if TYPE_CHECKING:
     from cinch_tui.images.pasted_files import PasteContent
 
 
-class CompletingField(Vertical):
+PASTE_TIMEOUT = 3.0
+"""Maximum seconds to examine a paste."""
+
+
+class PromptField(Vertical):
     """Runs its own bindings for keys that the text area does not use."""
 
     is_shell = var(default=False, toggle_class="-shell")
     """The text is a shell command of the user."""
 
-    def __init__(self, commands: CompletionSource, mentions: MentionCompletion) -> None:
+    @dataclass(eq=False, repr=False)
+    class PasteRejected(Message):
+        """The paste, or a part of it, could not be accepted as it was."""
+
+        text: str
+
+    def __init__(self, commands: CommandCompletion, mentions: MentionCompletion) -> None:
         super().__init__()
         self._pasted: dict[str, tuple[str, ...]] = {}
         """Pastes contained in prompts of this session, by prompt text."""
@@ -67,13 +77,9 @@ class CompletingField(Vertical):
             raise SkipAction
         self._dismiss(self._popup.completion)
 
-    async def receive(self, text: str) -> None:
-        """Insert pasted text."""
-        self._input.put(text)
-
-    def _show(self, said: UserInputLike) -> None:
+    def _show(self, user_input: UserInputLike) -> None:
         """Set the text without marking it as typed, with placeholders for pastes."""
-        self._input.show(said, self._pasted.get(as_user_input(said).text.strip("\n"), ()))
+        self._input.show(user_input, self._pasted.get(as_user_input(user_input).text.strip("\n"), ()))
         self._shown = self._input.text
         self._close()
 
@@ -104,7 +110,7 @@ class CompletingField(Vertical):
 
     def _offer_more(self) -> None:
         # Do not reset the selection while the user moves through the list.
-        if not self._popup.has_moved and self._mentions.goes_on:
+        if not self._popup.has_moved and self._mentions.has_more:
             self._offer()
 
     @work(exclusive=True, group="mentions")
@@ -113,7 +119,7 @@ class CompletingField(Vertical):
         self._offer()
 
     def _complete_path(self) -> None:
-        completion = self._paths.complete(self._input.before_cursor, one_line=True)
+        completion = self._paths.complete(self._input.before_cursor)
         if completion is None:
             return
         if len(completion.candidates) == 1:
@@ -126,17 +132,16 @@ class CompletingField(Vertical):
     def _completion(self) -> Completion | None:
         field = self._input
         if self.is_shell:
-            return self._paths.complete(field.before_cursor, one_line=True) if self._popup.is_open else None
+            return self._paths.complete(field.before_cursor) if self._popup.is_open else None
         if field.text == self._shown or field.selected_text or not field.is_at_end_of_word:
             return None
         before = field.before_cursor
         if self._mentions.is_asked(before) and self._mentions.is_stale:
             self._load_mentions()
-        one_line = field.document.line_count == 1
-        completion = self._commands.complete(before, one_line=one_line)
+        completion = self._commands.complete(before, one_line=field.document.line_count == 1)
         if completion is None:
-            completion = self._mentions.complete(before, one_line=one_line)
-            if self._mentions.goes_on:
+            completion = self._mentions.complete(before)
+            if self._mentions.has_more:
                 self.call_later(self._offer_more)
         return completion
 
@@ -164,18 +169,6 @@ class CompletingField(Vertical):
     def _place_of(self, completion: Completion | None) -> tuple[int, int] | None:
         return (self._input.cursor_location[0], completion.start) if completion else None
 
-
-PATIENCE = 3.0
-"""Maximum seconds to examine a paste."""
-
-
-class PastingField(CompletingField):
-    @dataclass(eq=False, repr=False)
-    class Complaint(Message):
-        """The paste could not be accepted as it was."""
-
-        text: str
-
     async def receive(self, text: str) -> None:
         """Insert a paste: as an image if it is one or names one, else as text."""
         if self._input.text.startswith("!"):
@@ -187,7 +180,7 @@ class PastingField(CompletingField):
         intake = None
         # An unresponsive network folder must not block keys.
         with suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(PASTE_TIMEOUT):
                 intake = await parse_paste(text, self._mentions.root)
         if intake is None:
             self._input.put(text)
@@ -205,7 +198,7 @@ class PastingField(CompletingField):
             found = await read_clipboard()
         except CinchError as error:
             if not copied:
-                self.post_message(self.Complaint(str(error)))
+                self.post_message(self.PasteRejected(str(error)))
             await self.receive(copied)
             return
         if found.image:
@@ -213,7 +206,7 @@ class PastingField(CompletingField):
         elif found.text or copied:
             await self.receive(found.text or copied)
         else:
-            self.post_message(self.Complaint("The clipboard is empty."))
+            self.post_message(self.PasteRejected("The clipboard is empty."))
 
     def _take_in(self, intake: PasteContent) -> None:
         for piece in intake.pieces:
@@ -222,4 +215,4 @@ class PastingField(CompletingField):
             else:
                 self._input.attach(piece)
         for reason in intake.rejected:
-            self.post_message(self.Complaint(reason))
+            self.post_message(self.PasteRejected(reason))

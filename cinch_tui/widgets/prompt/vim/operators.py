@@ -7,7 +7,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from cinch_tui.widgets.prompt.line_edits import Change
+from cinch_tui.widgets.prompt.line_edits import TextEdit
 from cinch_tui.widgets.prompt.vim.motions import KINDS, first_letter, line_end, line_start, resting
 
 OPERATORS = "dcy"
@@ -17,22 +17,22 @@ _ACTIONS = {*"xXDCYsSr~pPJu.oOaAiIvV", "redo"}
 _VISUAL_ACTIONS = {*"dcyxsr~pPJuUovV"}
 
 
-class MoreIsNeeded(Exception):
+class IncompleteCommand(Exception):
     """The keys are the start of a command."""
 
 
-class NoCommand(Exception):
+class InvalidCommand(Exception):
     """The keys are not a command."""
 
 
-class Command(Struct, frozen=True):
+class VimCommand(Struct, frozen=True):
     """A parsed command. A count of 0 was not given."""
 
     action: str = ""
     operator: str = ""
     motion: str = ""
     """With its letter, as `fx`; equal to the operator for whole lines, as `dd`."""
-    thing: str = ""
+    text_object: str = ""
     """Text object, as `iw`."""
     letter: str = ""
     count: int = 0
@@ -48,7 +48,7 @@ class _Keys:
 
     def next(self) -> str:
         if not self._keys:
-            raise MoreIsNeeded
+            raise IncompleteCommand
         return self._keys.pop(0)
 
     def number(self) -> int:
@@ -59,7 +59,7 @@ class _Keys:
         return min(int(digits or 0), 9_999)
 
 
-def read_command(keys: Sequence[str], *, visual: bool) -> Command:
+def read_command(keys: Sequence[str], *, visual: bool) -> VimCommand:
     """Raises:
     MoreIsNeeded, NoCommand
     """
@@ -67,24 +67,24 @@ def read_command(keys: Sequence[str], *, visual: bool) -> Command:
     count = waiting.number()
     key = waiting.next()
     if visual and key in "ia":
-        return Command(thing=_thing(key, waiting), count=count)
+        return VimCommand(text_object=_text_object(key, waiting), count=count)
     if not visual and key in OPERATORS:
         return _operation(key, count, waiting)
     if key in (_VISUAL_ACTIONS if visual else _ACTIONS):
         letter = waiting.next() if key == "r" else ""
-        return Command(action=key, letter=letter, count=count)
-    return Command(motion=_motion(key, waiting), count=count)
+        return VimCommand(action=key, letter=letter, count=count)
+    return VimCommand(motion=_motion(key, waiting), count=count)
 
 
-def _operation(operator: str, count: int, waiting: _Keys) -> Command:
+def _operation(operator: str, count: int, waiting: _Keys) -> VimCommand:
     inner = waiting.number()
     count = max(1, count) * max(1, inner) if count or inner else 0
     key = waiting.next()
     if key == operator:
-        return Command(operator=operator, motion=operator, count=count)
+        return VimCommand(operator=operator, motion=operator, count=count)
     if key in "ia":
-        return Command(operator=operator, thing=_thing(key, waiting), count=count)
-    return Command(operator=operator, motion=_motion(key, waiting), count=count)
+        return VimCommand(operator=operator, text_object=_text_object(key, waiting), count=count)
+    return VimCommand(operator=operator, motion=_motion(key, waiting), count=count)
 
 
 def _motion(key: str, waiting: _Keys) -> str:
@@ -93,14 +93,14 @@ def _motion(key: str, waiting: _Keys) -> str:
     if key in _TO_LETTER:
         return key + waiting.next()
     if key not in _MOTIONS:
-        raise NoCommand
+        raise InvalidCommand
     return key
 
 
-def _thing(key: str, waiting: _Keys) -> str:
+def _text_object(key: str, waiting: _Keys) -> str:
     kind = waiting.next()
     if kind not in KINDS:
-        raise NoCommand
+        raise InvalidCommand
     return key + kind
 
 
@@ -115,7 +115,7 @@ class Field(Protocol):
         """Return the cursor position in characters."""
         ...
 
-    def whole(self, start: int, end: int) -> tuple[int, int]:
+    def extend_span(self, start: int, end: int) -> tuple[int, int]:
         """Extend the span to units that must not be split."""
         ...
 
@@ -123,7 +123,7 @@ class Field(Protocol):
 
     def mark(self, start: int, end: int) -> None: ...
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: TextEdit) -> None:
         """Change the text as one undo step."""
         ...
 
@@ -132,7 +132,7 @@ class Field(Protocol):
     def redo(self) -> None: ...
 
 
-class Span(Struct, frozen=True):
+class TextSpan(Struct, frozen=True):
     """A range of text; `lines`: whole lines without the last newline."""
 
     start: int
@@ -140,7 +140,7 @@ class Span(Struct, frozen=True):
     lines: bool = False
 
 
-class Hand:
+class Operators:
     """Executes commands. Methods that return a bool return True to enter insert mode."""
 
     def __init__(self, field: Field) -> None:
@@ -149,9 +149,9 @@ class Hand:
         self._kept_lines = False
         self._actions: dict[str, Callable[[int], bool]] = {
             "x": lambda count: self.operate("d", self._letters(count)),
-            "X": lambda count: self.operate("d", Span(max(self._line_start, self._at - count), self._at)),
-            "D": lambda _: self.operate("d", Span(self._at, self._line_end)),
-            "C": lambda _: self.operate("c", Span(self._at, self._line_end)),
+            "X": lambda count: self.operate("d", TextSpan(max(self._line_start, self._at - count), self._at)),
+            "D": lambda _: self.operate("d", TextSpan(self._at, self._line_end)),
+            "C": lambda _: self.operate("c", TextSpan(self._at, self._line_end)),
             "Y": lambda count: self.operate("y", self._lines(count)),
             "s": lambda count: self.operate("c", self._letters(count)),
             "S": lambda count: self.operate("c", self._lines(count)),
@@ -169,12 +169,12 @@ class Hand:
             "I": lambda _: self._write_at(first_letter(self._field.text, self._at)),
         }
 
-    def act(self, command: Command) -> bool:
+    def act(self, command: VimCommand) -> bool:
         if command.action == "r":
             return self._replace(self._letters(command.times), command)
         return self._actions[command.action](command.times)
 
-    def operate(self, operator: str, span: Span) -> bool:
+    def operate(self, operator: str, span: TextSpan) -> bool:
         span = self._whole(span)
         self._keep(span)
         if operator == "y":
@@ -182,12 +182,12 @@ class Hand:
                 self._field.go(span.start)
             return False
         if operator == "c":
-            self._field.apply(Change(span.start, span.end, "", span.start))
+            self._field.apply(TextEdit(span.start, span.end, "", span.start))
             return True
         self._delete(span)
         return False
 
-    def change_marked(self, command: Command, span: Span) -> bool:
+    def change_marked(self, command: VimCommand, span: TextSpan) -> bool:
         match command.action:
             case "d" | "x":
                 return self.operate("d", span)
@@ -204,7 +204,7 @@ class Hand:
             case _:
                 span = self._whole(span)
                 text = self._recased(span, {"u": str.lower, "U": str.upper, "~": str.swapcase}[command.action])
-                self._field.apply(Change(span.start, span.end, text, span.start))
+                self._field.apply(TextEdit(span.start, span.end, text, span.start))
                 return False
 
     @property
@@ -219,42 +219,42 @@ class Hand:
     def _line_end(self) -> int:
         return line_end(self._field.text, self._at)
 
-    def _letters(self, count: int) -> Span:
+    def _letters(self, count: int) -> TextSpan:
         end = self._at
         for _ in range(count):
-            end = min(self._field.whole(end, end + 1)[1], self._line_end)
-        return Span(self._at, end)
+            end = min(self._field.extend_span(end, end + 1)[1], self._line_end)
+        return TextSpan(self._at, end)
 
-    def _whole(self, span: Span) -> Span:
+    def _whole(self, span: TextSpan) -> TextSpan:
         """Extend the span to units that must not be split."""
-        return Span(*self._field.whole(span.start, span.end), span.lines) if span.start < span.end else span
+        return TextSpan(*self._field.extend_span(span.start, span.end), span.lines) if span.start < span.end else span
 
-    def _recased(self, span: Span, case: Callable[[str], str]) -> str:
+    def _recased(self, span: TextSpan, case: Callable[[str], str]) -> str:
         """Change the case, except for placeholders."""
-        text, said, at = self._field.text, "", span.start
+        text, recased, at = self._field.text, "", span.start
         while at < span.end:
-            _, end = self._field.whole(at, at + 1)
-            said += case(text[at:end]) if end == at + 1 else text[at:end]
+            _, end = self._field.extend_span(at, at + 1)
+            recased += case(text[at:end]) if end == at + 1 else text[at:end]
             at = end
-        return said
+        return recased
 
-    def _lines(self, count: int) -> Span:
+    def _lines(self, count: int) -> TextSpan:
         end = self._at
         for _ in range(count):
             end = min(line_end(self._field.text, end) + 1, len(self._field.text) + 1)
-        return Span(self._line_start, end - 1, lines=True)
+        return TextSpan(self._line_start, end - 1, lines=True)
 
-    def _keep(self, span: Span) -> None:
+    def _keep(self, span: TextSpan) -> None:
         text = self._field.text[span.start : span.end]
         if text or span.lines:
             self._kept, self._kept_lines = text, span.lines
 
-    def _delete(self, span: Span) -> None:
+    def _delete(self, span: TextSpan) -> None:
         start, end, text = span.start, span.end, self._field.text
         if span.lines:
             # Remove a newline with the lines: the one behind, or the one before the last line.
             start, end = (start, end + 1) if end < len(text) else (max(0, start - 1), end)
-        self._field.apply(Change(start, end, "", start))
+        self._field.apply(TextEdit(start, end, "", start))
         rest = self._field.text
         here = min(span.start, len(rest))
         self._field.go(first_letter(rest, min(here, len(rest))) if span.lines else resting(rest, here))
@@ -262,14 +262,14 @@ class Hand:
     def _swap_case(self, count: int) -> bool:
         span = self._letters(count)
         text = self._recased(span, str.swapcase)
-        self._field.apply(Change(span.start, span.end, text, resting(self._field.text, span.end)))
+        self._field.apply(TextEdit(span.start, span.end, text, resting(self._field.text, span.end)))
         return False
 
-    def _replace(self, span: Span, command: Command, *, whole: bool = False) -> bool:
+    def _replace(self, span: TextSpan, command: VimCommand, *, whole: bool = False) -> bool:
         old = self._field.text[span.start : span.end]
         if whole or len(old) == command.times:
             new = "".join(letter if letter == "\n" else command.letter for letter in old)
-            self._field.apply(Change(span.start, span.end, new, span.start if whole else span.end - 1))
+            self._field.apply(TextEdit(span.start, span.end, new, span.start if whole else span.end - 1))
         return False
 
     def _put(self, count: int, *, behind: bool) -> bool:
@@ -278,21 +278,21 @@ class Hand:
             several = "\n".join([text] * count)
             place = self._line_end if behind else self._line_start
             added = f"\n{several}" if behind else f"{several}\n"
-            self._field.apply(Change(place, place, added, place + behind))
+            self._field.apply(TextEdit(place, place, added, place + behind))
             self._field.go(first_letter(self._field.text, place + behind))
         elif text:
             here = self._letters(1)
             place = here.end if behind else here.start
-            self._field.apply(Change(place, place, text * count, place + len(text) * count - 1))
+            self._field.apply(TextEdit(place, place, text * count, place + len(text) * count - 1))
         return False
 
-    def _put_over(self, span: Span) -> bool:
+    def _put_over(self, span: TextSpan) -> bool:
         span = self._whole(span)
         text, is_lines = self._kept, self._kept_lines
         self._keep(span)
         if is_lines and not span.lines:
             text = f"\n{text}\n"
-        self._field.apply(Change(span.start, span.end, text, span.start))
+        self._field.apply(TextEdit(span.start, span.end, text, span.start))
         return False
 
     def _join(self, count: int) -> bool:
@@ -302,7 +302,7 @@ class Hand:
                 break
             stop = end + 1 + len(text[end + 1 :]) - len(text[end + 1 :].lstrip(" \t"))
             blank = "" if text[stop : stop + 1] in ("", "\n", ")") or text[end - 1 : end].isspace() else " "
-            self._field.apply(Change(end, stop, blank, end))
+            self._field.apply(TextEdit(end, stop, blank, end))
         return False
 
     def _again(self, do: Callable[[], None], count: int) -> bool:
@@ -312,7 +312,7 @@ class Hand:
         return False
 
     def _open(self, place: int, added: str, by: int) -> bool:
-        self._field.apply(Change(place, place, added, place + by))
+        self._field.apply(TextEdit(place, place, added, place + by))
         return True
 
     def _write_at(self, place: int) -> bool:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from cinch_tui.widgets.prompt.line_edits import Change
+from cinch_tui.widgets.prompt.line_edits import TextEdit
 from cinch_tui.widgets.prompt.vim.motions import (
     STEPS,
     Motion,
@@ -23,7 +23,15 @@ from cinch_tui.widgets.prompt.vim.motions import (
     to_line,
     vertical,
 )
-from cinch_tui.widgets.prompt.vim.operators import Command, Field, Hand, MoreIsNeeded, NoCommand, Span, read_command
+from cinch_tui.widgets.prompt.vim.operators import (
+    Field,
+    IncompleteCommand,
+    InvalidCommand,
+    Operators,
+    TextSpan,
+    VimCommand,
+    read_command,
+)
 
 Mode: TypeAlias = Literal["insert", "normal", "visual", "visual line"]
 Outcome: TypeAlias = Literal["taken", "left", "older", "newer"]
@@ -38,11 +46,11 @@ class Vim:
     def __init__(self, field: Field) -> None:
         self.mode: Mode = "insert"
         self._field = field
-        self._hand = Hand(field)
+        self._operators = Operators(field)
         self._keys: list[str] = []
         self._find = ("", "")
         self._column: int | None = None
-        self._last: Command | None = None
+        self._last: VimCommand | None = None
         self._inserted = ""
         self._before_insert = ("", 0)
         self._anchor = self._at = 0
@@ -70,13 +78,13 @@ class Vim:
         self._keys.append(name)
         try:
             command = read_command(self._keys, visual=self.mode != "normal")
-        except MoreIsNeeded:
+        except IncompleteCommand:
             return "taken"
-        except NoCommand:
+        except InvalidCommand:
             self._keys.clear()
             return "taken"
         self._keys.clear()
-        return self._obey(command) if self.mode == "normal" else self._visual(command)
+        return self._execute(command) if self.mode == "normal" else self._visual(command)
 
     def _escape(self) -> Outcome:
         has_done = bool(self._keys) or self.mode != "normal"
@@ -87,7 +95,7 @@ class Vim:
 
     # In normal mode
 
-    def _obey(self, command: Command) -> Outcome:
+    def _execute(self, command: VimCommand) -> Outcome:
         if command.action == ".":
             self._repeat(command.count)
             return "taken"
@@ -98,15 +106,15 @@ class Vim:
         self._column = None
         if command.operator:
             span = self._span(command)
-            if span and self._hand.operate(command.operator, span):
+            if span and self._operators.operate(command.operator, span):
                 self._insert()
         elif command.action in ("v", "V"):
             self._begin_visual(command.action)
-        elif self._hand.act(command):
+        elif self._operators.act(command):
             self._insert()
         return "taken"
 
-    def _move(self, command: Command) -> Outcome:
+    def _move(self, command: VimCommand) -> Outcome:
         motion = self._motion(command, self._field.index)
         if command.motion not in ("j", "k"):
             self._column = None
@@ -120,15 +128,15 @@ class Vim:
         if self._last is None:
             return
         inserted = self._inserted
-        self._obey(replace(self._last, count=count) if count else self._last)
+        self._execute(replace(self._last, count=count) if count else self._last)
         if self.mode == "insert":
             at = self._field.index
-            self._field.apply(Change(at, at, inserted, at + len(inserted)))
+            self._field.apply(TextEdit(at, at, inserted, at + len(inserted)))
             self._leave_insert()
 
     # Motions
 
-    def _motion(self, command: Command, at: int) -> Motion | None:
+    def _motion(self, command: VimCommand, at: int) -> Motion | None:
         name, text = command.motion, self._field.text
         if name in STEPS:
             step, kind = STEPS[name]
@@ -177,14 +185,14 @@ class Vim:
             at += beside
         return to_letter(text, at, how, letter, count)
 
-    def _span(self, command: Command) -> Span | None:
+    def _span(self, command: VimCommand) -> TextSpan | None:
         text, at = self._field.text, self._field.index
-        if command.thing:
-            found = span_of(text, at, command.thing[1], around=command.thing[0] == "a")
-            return Span(*found, lines=command.thing[1] == "p") if found else None
+        if command.text_object:
+            found = span_of(text, at, command.text_object[1], around=command.text_object[0] == "a")
+            return TextSpan(*found, lines=command.text_object[1] == "p") if found else None
         if command.motion == command.operator:
             last = vertical(text, at, command.times - 1) or Motion(len(text))
-            return Span(line_start(text, at), line_end(text, last.to), lines=True)
+            return TextSpan(line_start(text, at), line_end(text, last.to), lines=True)
         if command.motion in ("w", "W"):
             return self._words(command)
         motion = self._motion(command, at)
@@ -193,20 +201,20 @@ class Vim:
             return None
         start, end = sorted((at, motion.to))
         if motion.kind == "lines":
-            return Span(line_start(text, start), line_end(text, end), lines=True)
-        return Span(start, end + (motion.kind == "inclusive"))
+            return TextSpan(line_start(text, start), line_end(text, end), lines=True)
+        return TextSpan(start, end + (motion.kind == "inclusive"))
 
-    def _words(self, command: Command) -> Span:
+    def _words(self, command: VimCommand) -> TextSpan:
         """An operator on words keeps the newline; `c` also keeps trailing blanks."""
         text, at = self._field.text, self._field.index
         if command.operator == "c" and text[at : at + 1].strip():
             ends = self._motion(replace(command, motion="e" if command.motion == "w" else "E"), at - 1)
-            return Span(at, ends.to + 1 if ends else at)
+            return TextSpan(at, ends.to + 1 if ends else at)
         motion = self._motion(command, at)
         end = motion.to if motion else at
         if "\n" in text[at:end].rstrip(" \t") and not text[at:end].split("\n", 1)[1].strip():
             end = line_end(text, at)
-        return Span(at, end)
+        return TextSpan(at, end)
 
     # Marking
 
@@ -219,9 +227,9 @@ class Vim:
         self.mode = "normal"
         self._field.go(resting(self._field.text, self._at))
 
-    def _visual(self, command: Command) -> Outcome:
-        if command.thing:
-            found = span_of(self._field.text, self._at, command.thing[1], around=command.thing[0] == "a")
+    def _visual(self, command: VimCommand) -> Outcome:
+        if command.text_object:
+            found = span_of(self._field.text, self._at, command.text_object[1], around=command.text_object[0] == "a")
             if found:
                 self._anchor, self._at = found[0], max(found[0], found[1] - 1)
         elif command.motion:
@@ -249,19 +257,19 @@ class Vim:
             self.mode = wanted
             self._mark()
 
-    def _change_marked(self, command: Command) -> None:
+    def _change_marked(self, command: VimCommand) -> None:
         span = self._marked()
         self.mode = "normal"
         self._field.go(span.start)
-        if self._hand.change_marked(command, span):
+        if self._operators.change_marked(command, span):
             self._insert()
 
-    def _marked(self) -> Span:
+    def _marked(self) -> TextSpan:
         text = self._field.text
         start, end = sorted((self._anchor, self._at))
         if self.mode == "visual line":
-            return Span(line_start(text, start), line_end(text, end), lines=True)
-        return Span(start, min(end + 1, len(text)))
+            return TextSpan(line_start(text, start), line_end(text, end), lines=True)
+        return TextSpan(start, min(end + 1, len(text)))
 
     def _mark(self) -> None:
         span = self._marked()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.widgets.text_area import Selection
 
 from cinch_tui.keybindings.table import KEYS
-from cinch_tui.widgets.prompt.line_edits import Change
+from cinch_tui.widgets.prompt.line_edits import TextEdit
 from cinch_tui.widgets.prompt.vim.motions import resting
 from cinch_tui.widgets.prompt.vim.state_machine import Outcome, Vim
 
@@ -66,23 +66,25 @@ class InputField:
     def index(self) -> int:
         return self._line.index
 
-    def whole(self, start: int, end: int) -> tuple[int, int]:
-        return self._line.whole(start, end)
+    def extend_span(self, start: int, end: int) -> tuple[int, int]:
+        return self._line.extend_span(start, end)
 
     def go(self, index: int) -> None:
-        start, end = self._line.whole(index, index + 1)
+        start, end = self._line.extend_span(index, index + 1)
         # Skip the unit in the direction of the step.
         to = (end if self.index < index else start) if start < index < end else index
         self._line.go(to)
 
     def mark(self, start: int, end: int) -> None:
-        start, end = self._line.whole(start, end)
+        start, end = self._line.extend_span(start, end)
         self._line.selection = Selection(self._line.location_of(start), self._line.location_of(end))
 
-    def apply(self, change: Change) -> None:
-        start, end = self._line.whole(change.start, change.end) if change.start < change.end else (change.start,) * 2
+    def apply(self, change: TextEdit) -> None:
+        start, end = (
+            self._line.extend_span(change.start, change.end) if change.start < change.end else (change.start,) * 2
+        )
         cursor = change.cursor if (start, end) == (change.start, change.end) else start
-        self._line.apply(Change(start, end, change.text, cursor))
+        self._line.apply(TextEdit(start, end, change.text, cursor))
 
     def undo(self) -> None:
         self._line.undo()

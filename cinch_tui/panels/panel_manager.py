@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -230,23 +229,14 @@ def _changes_counts(event: Event) -> bool:
 def recall_panels(file: Path) -> PanelLayout:
     """Return the saved layout, or the default if it cannot be read."""
     try:
-        data: object = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return msgspec.json.decode(file.read_bytes(), type=PanelLayout)
+    except (OSError, msgspec.DecodeError):
         return PanelLayout()
-    if not isinstance(data, Mapping):
-        return PanelLayout()
-    # The file may have been edited: validate each field.
-    kept = cast("Mapping[str, object]", data)
-    beside, closed = kept.get("beside"), kept.get("closed")
-    names = cast("list[object]", closed) if isinstance(closed, list) else []
-    return PanelLayout(
-        beside if isinstance(beside, str) else "", tuple(name for name in names if isinstance(name, str))
-    )
 
 
 def remember_panels(file: Path, layout: PanelLayout) -> None:
     """Save the layout; a failure is logged."""
     try:
-        write_private(file, json.dumps({"beside": layout.beside, "closed": list(layout.closed)}) + "\n")
+        write_private(file, msgspec.json.encode(layout).decode() + "\n")
     except OSError as error:
         logger.warning("the choice of panels cannot be kept: %s", error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partialmethod
 from pathlib import PurePath
 
 from msgspec.structs import replace
@@ -47,6 +48,7 @@ _WRITING_HINT = ("Enter sends", "approval.back goes back")
 _WRITING_HINT_OF_ONE = ("Enter saves", "approval.back goes back")
 _WHY_NOT = "reason for denying: Enter sends, {back} goes back"
 _WHY_SKIP = "reason for skipping change {number}: Enter saves, {back} goes back"
+_SOMETIMES = ("session", "always", "exactly", "allow_all", "allow_tool", "deny_all", "review", "rewrite")
 
 
 class ApprovalScreen(DockedDialog[Approval]):
@@ -113,17 +115,18 @@ class ApprovalScreen(DockedDialog[Approval]):
     def watch_explaining(self) -> None:
         self.show_keys()
 
+    def _allow(self, approval: ApprovalDecision) -> None:
+        """Allow the visible call if its end was visible."""
+        self.show_unseen()
+        if self._calls.shown.is_seen:
+            self._decide(approval)
+
+    action_session = partialmethod(_allow, AllowForSession())
+    action_always = partialmethod(_allow, AllowAlways())
+    action_exactly = partialmethod(_allow, AllowAlways(exact=True))
+
     def action_once(self) -> None:
         self._allow(self._calls.shown.approval)
-
-    def action_session(self) -> None:
-        self._allow(AllowForSession())
-
-    def action_always(self) -> None:
-        self._allow(AllowAlways())
-
-    def action_exactly(self) -> None:
-        self._allow(AllowAlways(exact=True))
 
     def action_deny(self) -> None:
         self._decide(Denied())
@@ -166,7 +169,7 @@ class ApprovalScreen(DockedDialog[Approval]):
         elif self.reviewing:
             self._leave_review()
         else:
-            self._decide(Denied())
+            self.action_deny()
 
     def action_explain(self) -> None:
         self._ask_reason(_WHY_NOT)
@@ -266,12 +269,6 @@ class ApprovalScreen(DockedDialog[Approval]):
         """Answer the visible call."""
         self.answer(self._calls.approval_of(approval))
 
-    def _allow(self, approval: ApprovalDecision) -> None:
-        """Allow the visible call if its end was visible."""
-        self.show_unseen()
-        if self._calls.shown.is_seen:
-            self._decide(approval)
-
     def _allow_together(self, tool: str) -> None:
         """Allow several calls at once if each was shown."""
         self.show_unseen()
@@ -337,9 +334,6 @@ class ApprovalScreen(DockedDialog[Approval]):
             Answer(each.action, label_of(f"approval.{each.action}"), each.text, each.short)
             for each in self._calls.answers()
         ]
-
-
-_SOMETIMES = ("session", "always", "exactly", "allow_all", "allow_tool", "deny_all", "review", "rewrite")
 
 
 def _proposal(view: View) -> tuple[str, str]:

@@ -162,13 +162,11 @@ class ChatScreen(ConversationScreen):
             self.take(message.user_input)
 
     @on(Prompt.RecallQueued)
-    def _take_back(self, message: Prompt.RecallQueued) -> None:
-        del message
+    def _take_back(self) -> None:
         self._controller.sender.queue.take_back()
 
     @on(Prompt.SendNow)
-    def _send_now(self, message: Prompt.SendNow) -> None:
-        del message
+    def _send_now(self) -> None:
         self._controller.send_now()
 
     @on(Prompt.Revised)
@@ -176,8 +174,7 @@ class ChatScreen(ConversationScreen):
         self._guard(message.user_input, self._controller.sender.queue.finish_edit)
 
     @on(Prompt.RevisionCancelled)
-    def _edit_cancelled(self, message: Prompt.RevisionCancelled) -> None:
-        del message
+    def _edit_cancelled(self) -> None:
         self._controller.sender.queue.cancel_edit()
 
     def on_queue_line_asked(self, message: QueueLine.Asked) -> None:
@@ -194,13 +191,11 @@ class ChatScreen(ConversationScreen):
 
     @on(Prompt.EditorRequested)
     @work(group="command")
-    async def _editor_requested(self, message: Prompt.EditorRequested) -> None:
-        del message
+    async def _editor_requested(self) -> None:
         await self._host.open_editor()
 
     @on(Interrupted)
-    def _interrupted(self, message: Interrupted) -> None:
-        del message
+    def _interrupted(self) -> None:
         self.action_interrupt()
 
     def _is_prompt(self, text: str) -> bool:

@@ -214,8 +214,7 @@ class ConversationScreen(FrameLimitedScreen):
     def on_transcript_typed(self, message: Transcript.Typed) -> None:
         self.prompt.insert(message.text)
 
-    def on_transcript_left(self, message: Transcript.Left) -> None:
-        del message
+    def on_transcript_left(self) -> None:
         self.prompt.focus()
 
     def on_transcript_found(self, message: Transcript.Found) -> None:

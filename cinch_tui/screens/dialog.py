@@ -11,7 +11,7 @@ from typing import ClassVar, Generic, TypeVar
 from textual import on
 from textual.app import App, ComposeResult
 from textual.containers import Vertical
-from textual.events import Key, MouseScrollDown, MouseScrollUp, Paste, Resize
+from textual.events import Key, MouseScrollDown, MouseScrollUp, Paste
 from textual.message import Message
 from textual.reactive import var
 from textual.screen import ModalScreen, Screen
@@ -48,8 +48,7 @@ class DialogFrame(Vertical):
     class Resized(Message):
         """The size changed."""
 
-    def on_resize(self, event: Resize) -> None:
-        del event
+    def on_resize(self) -> None:
         self.post_message(self.Resized())
 
 

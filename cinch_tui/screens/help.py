@@ -37,6 +37,9 @@ _PRESSED = (
     (("chat.toggle_plan",), "plan mode on or off: read-only until you accept a plan"),
     (("chat.leave",), "twice in an empty prompt: quit"),
 )
+WIDTH = 36
+MIN_TRANSCRIPT_WIDTH = 84
+"""Minimum width of the transcript; on narrower terminals help is a full screen."""
 
 
 class Section(Struct, frozen=True):
@@ -148,11 +151,6 @@ def _essentials() -> Iterator[tuple[str, str]]:
             yield label, description
 
 
-WIDTH = 36
-LEAST_BESIDE = 84
-"""Minimum width of the transcript; on narrower terminals help is a full screen."""
-
-
 class HelpPanel(VerticalScroll, can_focus=False):
     """Commands and keys; the prompt stays focused.
 
@@ -182,7 +180,7 @@ def toggle_help(screen: Screen[object]) -> bool:
     if shown := screen.query(HelpPanel):
         shown.remove()
         return True
-    if screen.size.width < WIDTH + LEAST_BESIDE:
+    if screen.size.width < WIDTH + MIN_TRANSCRIPT_WIDTH:
         return False
     screen.mount(HelpPanel())
     return True

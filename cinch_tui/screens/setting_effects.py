@@ -59,7 +59,7 @@ class SettingEffects:
 
         ui = settings.ui
         self._app.animation_level = "full" if ui.motion == "full" else "none"
-        self._view.widgets.status.rearrange(Arrangement(ui.status, moves=ui.motion == "full"))
+        self._view.widgets.status.arrangement = Arrangement(ui.status, moves=ui.motion == "full")
 
     def _status_command(self, settings: Settings) -> None:
         """Remove the output of the previous command; the new one runs after the next turn."""

@@ -31,6 +31,19 @@ _HINT = (
     "settings.back closes",
 )
 _FIELD_HINT = ("Enter saves", "settings.back cancels")
+_GROUPS = {
+    "model": "Model",
+    "providers": "Providers",
+    "limits": "Run limits",
+    "retry": "Retries",
+    "prompt_cache": "Prompt cache",
+    "tools": "Tools",
+    "approval": "Approval",
+    "plan": "Plan mode",
+    "steering": "Messages during a run",
+    "subagents": "Subagents",
+    "ui": "Interface",
+}
 
 
 class SettingsActions(Struct, frozen=True):
@@ -266,21 +279,6 @@ class SettingsScreen(Dialog[None]):
         message = self.query_one("#message", Static)
         message.set_class(failed, "-failed")
         message.update("\n".join(map(one_line, text.splitlines())))
-
-
-_GROUPS = {
-    "model": "Model",
-    "providers": "Providers",
-    "limits": "Run limits",
-    "retry": "Retries",
-    "prompt_cache": "Prompt cache",
-    "tools": "Tools",
-    "approval": "Approval",
-    "plan": "Plan mode",
-    "steering": "Messages during a run",
-    "subagents": "Subagents",
-    "ui": "Interface",
-}
 
 
 def lines_of(states: Sequence[SettingState], query: str) -> list[SettingState | str]:

@@ -30,6 +30,9 @@ STYLES = [Path(__file__).parent.parent / "styles" / f"{name}.tcss" for name in (
 
 _THINKING: frozenset[Channel] = frozenset(("thinking",))
 _REMINDERS: frozenset[Channel] = frozenset(("reminder",))
+WIDE = 120
+SHORT = 9
+TINY = 4
 
 
 class ChatWidgets(Struct, frozen=True):
@@ -102,11 +105,6 @@ class ChatWidgets(Struct, frozen=True):
     def _hide(self, channels: frozenset[Channel]) -> None:
         self.transcript.hidden_channels = channels
         self.set_status(thinking_hidden=bool(channels & _THINKING))
-
-
-WIDE = 120
-SHORT = 9
-TINY = 4
 
 
 class TranscriptArea(Container):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias, get_args
 
 from msgspec import Struct
@@ -28,6 +29,10 @@ HIGH_ABOVE = 85
 
 Fill: TypeAlias = Literal["low", "medium", "high"]
 FILLS: tuple[Fill, ...] = ("low", "medium", "high")
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+FRAME_SECONDS = 0.25
+GAP = "  "
+AgentState: TypeAlias = Literal["idle", "running", "error", "aborted"]
 
 
 def fill_of(percent: int) -> Fill:
@@ -60,13 +65,6 @@ class ContextGauge(Widget):
             ("░" * (CELLS - filled), self.get_visual_style("context-gauge--empty", partial=True)),
             f"{min(999, self.percent):>4}%",
         )
-
-
-SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-FRAME_SECONDS = 0.25
-GAP = "  "
-
-AgentState: TypeAlias = Literal["idle", "running", "error", "aborted"]
 
 
 class Status(Struct, frozen=True):
@@ -124,11 +122,11 @@ class StatusLine(Widget):
     }
 
     status: reactive[Status] = reactive(Status())
+    arrangement: reactive[Arrangement] = reactive(Arrangement())
 
-    def __init__(self, clock: Callable[[], float], arrangement: Arrangement) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
         self._clock = clock
-        self._arrangement = arrangement
         self._started = 0.0
         # No timer while the agent is idle: an idle app must not wake up.
         self._ticker: Timer | None = None
@@ -142,13 +140,11 @@ class StatusLine(Widget):
             self._started = self._clock()
         self._tick()
 
-    def rearrange(self, arrangement: Arrangement) -> None:
-        self._arrangement = arrangement
+    def watch_arrangement(self) -> None:
         self._tick()
-        self.refresh()
 
     def _tick(self) -> None:
-        moves = self._arrangement.moves and self.status.state == "running"
+        moves = self.arrangement.moves and self.status.state == "running"
         if moves and self._ticker is None:
             self._ticker = self.set_interval(FRAME_SECONDS, self.refresh)
         elif not moves and self._ticker is not None:
@@ -157,8 +153,8 @@ class StatusLine(Widget):
 
     def render(self) -> Content:
         elapsed = self._clock() - self._started
-        parts = parts_of(self.status, elapsed if self._arrangement.moves else None)
-        shown = fit(arranged(parts, self._arrangement.items), self.size.width)
+        parts = parts_of(self.status, elapsed if self.arrangement.moves else None)
+        shown = fit(arranged(parts, self.arrangement.items), self.size.width)
         pieces = ((part.text, self.get_visual_style(f"status-line--{part.look}", partial=True)) for part in shown)
         return Content(GAP).join([Content.assemble(piece) for piece in pieces])
 
@@ -167,18 +163,19 @@ class StatusBar(Horizontal):
     """Replace `status` as a whole: `bar.status = replace(bar.status, plan=True)`. `update_context` sets the gauge."""
 
     status: reactive[Status] = reactive(Status())
+    arrangement: reactive[Arrangement] = reactive(Arrangement())
+    """Items of the bar; the gauge follows at its next update."""
 
+    @dataclass(eq=False, repr=False)
     class Changed(Message):
         """The agent state changed."""
 
-        def __init__(self, state: AgentState) -> None:
-            super().__init__()
-            self.state: AgentState = state
+        state: AgentState
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, arrangement: Arrangement | None = None) -> None:
         super().__init__()
-        self._arrangement = arrangement or Arrangement()
-        self._line = StatusLine(clock, self._arrangement)
+        self.set_reactive(StatusBar.arrangement, arrangement or Arrangement())
+        self._line = StatusLine(clock)
         self._gauge = ContextGauge()
 
     def watch_status(self, before: Status, status: Status) -> None:
@@ -186,16 +183,11 @@ class StatusBar(Horizontal):
             self.post_message(self.Changed(status.state))
 
     def compose(self) -> ComposeResult:
-        yield self._line.data_bind(StatusBar.status)
+        yield self._line.data_bind(StatusBar.status, StatusBar.arrangement)
         yield self._gauge
 
-    def rearrange(self, arrangement: Arrangement) -> None:
-        """Show other items; the gauge follows at its next update."""
-        self._arrangement = arrangement
-        self._line.rearrange(arrangement)
-
     def update_context(self, used: int, window: int) -> None:
-        self._gauge.update(used, window if "context" in self._arrangement.items else 0)
+        self._gauge.update(used, window if "context" in self.arrangement.items else 0)
 
 
 def parts_of(status: Status, elapsed: float | None) -> list[StatusPart]:

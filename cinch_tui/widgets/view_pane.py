@@ -20,6 +20,8 @@ from cinch_tui.transcript.lines import text_runs
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
 
 _MARKS = {"pending": " ", "in_progress": "~", "completed": "x"}
+ABOVE = 2
+"""Lines kept visible above the current hunk."""
 
 
 class ViewPane(ScrollView, can_focus=True):
@@ -147,10 +149,6 @@ def as_text(view: TextView | TerminalView | ListingView | TodoView | ImageView) 
             return f"{path} · {media_type}{size}", ""
         case _:
             assert_never(view)
-
-
-ABOVE = 2
-"""Lines kept visible above the current hunk."""
 
 
 class ReviewPane(ViewPane):

@@ -28,6 +28,8 @@ _MAX_PLACES = 64
 _PICTURES = ".pictures"
 
 logger = logging.getLogger(__name__)
+SAVE_DELAY = 0.5
+"""Seconds after a change until it is saved; typing within it may be lost in a crash."""
 
 
 class Draft:
@@ -114,10 +116,6 @@ class Draft:
         return False
 
 
-SECONDS = 0.5
-"""Delay in seconds; typing within it may be lost in a crash."""
-
-
 class DraftKeeper(Widget):
     """Invisible widget. `read` returns the current prompt."""
 
@@ -153,7 +151,7 @@ class DraftKeeper(Widget):
         if not self._read().text:
             self._write()
         elif self._planned is None:
-            self._planned = self.set_timer(SECONDS, self._write)
+            self._planned = self.set_timer(SAVE_DELAY, self._write)
 
     @work(group="draft")
     async def _open(self) -> None:

@@ -8,8 +8,8 @@ import os
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import cast
 
+import msgspec
 from msgspec import Struct
 
 from cinch_tui.config.private_file import write_private
@@ -89,18 +89,10 @@ def _encode(entry: HistoryEntry) -> str:
 def _decode(line: str) -> HistoryEntry | None:
     """Return the entry of a line; None if it is invalid."""
     try:
-        record = json.loads(line)
-    except ValueError:
+        entry = msgspec.json.decode(line, type=HistoryEntry)
+    except msgspec.DecodeError:
         return None
-    # JSON values are untyped; each level is checked.
-    fields = cast("dict[object, object]", record) if isinstance(record, dict) else {}
-    text, pictures = fields.get("text"), fields.get("pictures")
-    if not isinstance(text, str) or not text:
-        return None
-    named = cast("dict[object, object]", pictures) if isinstance(pictures, dict) else {}
-    return HistoryEntry(
-        text, {mark: name for mark, name in named.items() if isinstance(mark, str) and isinstance(name, str)}
-    )
+    return entry if entry.text else None
 
 
 class PromptHistory:

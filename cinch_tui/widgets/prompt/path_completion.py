@@ -16,6 +16,14 @@ _MOST_LOOKED_AT = 20_000
 # Blanks inside a path are escaped with a backslash, as in a shell.
 _LAST_WORD = re.compile(r"(?:\\.|[^\s\\;|&<>()'\"=])*$")
 _SPECIAL = re.compile(r"""([\s\\;|&<>()'"$`*?#!\[\]{}])""")
+FRESH_SECONDS = 10.0
+# Slow listings are refreshed less often.
+_FRESH_FOR = 30
+_A_KEY = 0.015
+"""Maximum seconds of search per key; the search continues afterwards."""
+_MAX_USED = 50
+_MENTION = re.compile(r"""(?:^|[\s(\[{,;:=\'`])@(?P<path>"[^"]*|[^\s@"]*)$""")
+_OUTSIDE = ("/", "~/", "../", "./")
 
 
 class PathCompletion:
@@ -52,17 +60,6 @@ def names_in(root: Path, folder: str, begun: str) -> list[str]:
 
 def _bare(word: str) -> str:
     return re.sub(r"\\(.)", r"\1", word)
-
-
-FRESH_SECONDS = 10.0
-# Slow listings are refreshed less often.
-_FRESH_FOR = 30
-_A_KEY = 0.015
-"""Maximum seconds of search per key; the search continues afterwards."""
-_MAX_USED = 50
-
-_MENTION = re.compile(r"""(?:^|[\s(\[{,;:=\'`])@(?P<path>"[^"]*|[^\s@"]*)$""")
-_OUTSIDE = ("/", "~/", "../", "./")
 
 
 class MentionCompletion:

@@ -32,6 +32,9 @@ _AT_WORK = (
 )
 
 logger = logging.getLogger(__name__)
+_PIECE = 1 << 17
+# Short queries match everything; ranking all paths of a large project would delay every key.
+_MAX_HITS = 2_000
 
 
 async def list_paths(root: Path, most: int = MAX_PATHS) -> list[str]:
@@ -120,11 +123,6 @@ async def _names(
 def _ripgrep() -> str | None:
     # The ripgrep wheel installs it next to Python, which may not be on the PATH.
     return shutil.which("rg") or shutil.which("rg", path=sysconfig.get_path("scripts"))
-
-
-_PIECE = 1 << 17
-# Short queries match everything; ranking all paths of a large project would delay every key.
-_MAX_HITS = 2_000
 
 
 class FileIndex:

@@ -13,6 +13,10 @@ Kind: TypeAlias = Literal["exclusive", "inclusive", "lines"]
 _WORD = re.compile(r"\w+|[^\w\s]+|(?<=\n)(?=\n)")
 _BLANK_WORD = re.compile(r"\S+|(?<=\n)(?=\n)")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
+_BRACKETS = {key: pair for pair, keys in (("()", "()b"), ("[]", "[]"), ("{}", "{}B"), ("<>", "<>")) for key in keys}
+_WORD_OR_BLANKS = re.compile(r"\w+|[^\w\s]+|[^\S\n]+")
+_NONBLANKS_OR_BLANKS = re.compile(r"\S+|[^\S\n]+")
+KINDS = {"w", "W", "p", '"', "'", "`", *_BRACKETS}
 
 
 class Motion(Struct, frozen=True):
@@ -130,12 +134,6 @@ STEPS: dict[str, tuple[Step, Kind]] = {
     "}": (_paragraph, "exclusive"),
 }
 """Motions repeated by the count."""
-
-
-_BRACKETS = {key: pair for pair, keys in (("()", "()b"), ("[]", "[]"), ("{}", "{}B"), ("<>", "<>")) for key in keys}
-_WORD_OR_BLANKS = re.compile(r"\w+|[^\w\s]+|[^\S\n]+")
-_NONBLANKS_OR_BLANKS = re.compile(r"\S+|[^\S\n]+")
-KINDS = {"w", "W", "p", '"', "'", "`", *_BRACKETS}
 
 
 def span_of(text: str, at: int, kind: str, *, around: bool) -> tuple[int, int] | None:

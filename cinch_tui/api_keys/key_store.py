@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import DecodeError, ValidationError
 from msgspec.json import decode
 
-from cinch_tui.config.paths import Paths
-from cinch_tui.config.private_file import write_private
+from cinch_tui.config.paths import Paths, write_private
 from harness.errors import ConfigError
 from providers.installed import find_preset
 from providers.preset import EnvironmentCredentials, Secret

@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 from cinch_tui import __version__
-from cinch_tui.config.private_file import write_private
+from cinch_tui.config.paths import write_private
 from harness.terminal_text import strip_escapes
 
 MAX_REASON_CHARS = 300

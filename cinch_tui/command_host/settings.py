@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.app import SuspendNotSupported
 
 from cinch_tui.app.themes import pick_theme
-from cinch_tui.config.private_file import write_private
+from cinch_tui.config.paths import write_private
 from cinch_tui.config.store import SettingStore, example_text
 from cinch_tui.models.model_catalog import ModelCatalog, pick_model, used_in
 from cinch_tui.reports.summaries import agent_settings

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.config.file import flatten, read_config_file
 from cinch_tui.config.names import former_names
-from cinch_tui.config.private_file import write_private
+from cinch_tui.config.paths import write_private
 from cinch_tui.config.settings import Value
 from harness.errors import ConfigError
 

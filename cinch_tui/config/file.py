@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import DecodeError, Struct
 from msgspec.json import decode
 
-from cinch_tui.config.private_file import write_private
+from cinch_tui.config.paths import write_private
 from harness.errors import ConfigError, NotAFile
 from harness.workspace.disk import read_small_text
 

@@ -1,4 +1,4 @@
-"""Folders of configuration, data, state and cache."""
+"""Folders of configuration, data, state and cache, and writing files there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from harness.workspace.disk import is_there
+from harness.workspace.disk import is_there, write_atomically
 
 APP = "cinch"
 PROJECT_FOLDER = ".cinch"
@@ -83,3 +83,13 @@ def _may_be_file(path: Path) -> bool:
         return path.is_file()
     except PermissionError:
         return True
+
+
+def write_private(path: Path, content: str | bytes) -> None:
+    """Replace a file atomically, mode 0600; create its folder, mode 0700, if it is missing.
+
+    Raises:
+        OSError: the file could not be written; the previous content is untouched.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_atomically(path, content.encode() if isinstance(content, str) else content)

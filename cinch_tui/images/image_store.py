@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinch_tui.config.private_file import write_private_bytes
+from cinch_tui.config.paths import write_private
 from cinch_tui.user_input import Attachment
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class ImageStore:
             if path.exists():
                 path.touch()
             else:
-                write_private_bytes(path, base64.b64decode(image.data))
+                write_private(path, base64.b64decode(image.data))
                 self._thin_out()
         except (OSError, binascii.Error) as error:
             logger.warning("the picture cannot be kept: %s", error)

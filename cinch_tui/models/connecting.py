@@ -12,7 +12,7 @@ from msgspec import DecodeError, Struct
 from msgspec.json import decode, encode
 
 import providers
-from cinch_tui.config.private_file import write_private
+from cinch_tui.config.paths import write_private
 from cinch_tui.reports.formatting import app_hints
 from harness.errors import ConfigError
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from cinch_tui.config.private_file import write_private
+from cinch_tui.config.paths import write_private
 from cinch_tui.keybindings.keymap import hint
 from cinch_tui.panels.panel import PANELS, PanelContext, PanelSpec, find_panel
 from cinch_tui.panels.sub_agents import SubAgents

@@ -16,7 +16,7 @@ from pathlib import Path
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
-from cinch_tui.config.private_file import write_private
+from cinch_tui.config.paths import write_private
 
 QUERY = "\x1b]11;?\x1b\\\x1b[?2031h"
 """Query the background color and subscribe to changes of the color scheme."""

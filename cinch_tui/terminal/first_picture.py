@@ -14,7 +14,7 @@ from textual.color import Color
 from textual.strip import Strip
 
 from cinch_tui.app.start_banner import FOLDER_ROW
-from cinch_tui.config.private_file import write_private
+from cinch_tui.config.paths import write_private
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.terminal.first_frame import SavedScreen, saved_screen_file, state_folder
 

@@ -73,7 +73,7 @@ class Draft:
     def write(self, user_input: UserInput) -> None:
         """Replace the saved draft. API keys are left out."""
         from cinch_tui.api_keys.leak_check import without_keys  # not before the first paint
-        from cinch_tui.config.private_file import write_private
+        from cinch_tui.config.paths import write_private
 
         kept = user_input.with_text(without_keys(user_input.text))
         if self._file is None or kept == self._written or len(kept.text) > MAX_CHARACTERS:

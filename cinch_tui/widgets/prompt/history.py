@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from cinch_tui.config.private_file import write_private
+from cinch_tui.config.paths import write_private
 from cinch_tui.images.image_store import ImageStore
 from cinch_tui.user_input import UserInput, UserInputLike, as_user_input
 from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, Completion, scattered

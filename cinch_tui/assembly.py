@@ -22,7 +22,7 @@ from cinch_tui.models.connecting import connect, load_choice
 from harness.agent.agent import Agent
 from harness.approval.policy import EXECUTE, MODES, PLAN
 from harness.approval.rules import Grants
-from harness.context.normalise import normalise
+from harness.context.normalize import normalize
 from harness.errors import ConfigError, SessionLocked
 from harness.execution.spill import forget_old_spills
 from harness.instructions.loading import build_system_prompt, describe_environment, load_instructions, quoted
@@ -204,7 +204,7 @@ async def assemble(
 
 def repaired_messages(loaded: LoadedSession) -> list[Message]:
     """Return the messages of a session, repaired once instead of before every request."""
-    return list(normalise(loaded.messages))
+    return list(normalize(loaded.messages))
 
 
 def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | None = None) -> Model:

@@ -71,7 +71,7 @@ def apply_edits(file: FileText, edits: Sequence[Edit]) -> AppliedEdits | Rejecte
 def _place(file: FileText, edit: Edit, name: str) -> TextMatches | RejectedEdits:
     if not edit.old:
         return _whole(file, edit, name)
-    edit = replace(edit, new=file.normalised(edit.new))
+    edit = replace(edit, new=file.normalized(edit.new))
     if edit.old == edit.new:
         return RejectedEdits(f"{name} and its new text are identical, so there is nothing to change.")
     found = find(file, edit.old, edit.new)

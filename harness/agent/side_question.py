@@ -16,7 +16,7 @@ from harness.agent.limits import with_price
 from harness.agent.model_call import request_of
 from harness.agent.reply import ReplyBuilder
 from harness.concurrency import raise_if_cancelled
-from harness.context.normalise import Normaliser
+from harness.context.normalize import Normalizer
 from harness.context.policy import fit, last_reply_failed
 from harness.context.tokens import estimate_overhead
 from harness.deltas import BlockDelta
@@ -103,7 +103,7 @@ async def _shown(agent: AgentBase, messages: Sequence[Message], overhead: int) -
     if budgets:
         messages = fit(messages, min(budgets) - overhead, options.window).messages
     kept = [converted for each in messages if (converted := options.convert_to_llm(each)) is not None]
-    return Normaliser().normalise(kept)
+    return Normalizer().normalize(kept)
 
 
 async def _answer(agent: AgentBase, request: Request, on_text: Callable[[str], None]) -> AssistantMessage:

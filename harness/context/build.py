@@ -8,7 +8,7 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from harness.context.history import History
-from harness.context.normalise import Normaliser
+from harness.context.normalize import Normalizer
 from harness.context.policy import ContextPolicy, FittedContext, fit, last_reply_failed
 from harness.context.tokens import estimate_message, estimate_overhead
 from harness.events import CompactionEnd, CompactionStart
@@ -35,7 +35,7 @@ class ContextProgress(Struct):
     left_out: tuple[int, bool] = (0, False)
     """Number of messages that the last context left out, and True if others were truncated."""
 
-    normaliser: Normaliser = field(default_factory=Normaliser)
+    normalizer: Normalizer = field(default_factory=Normalizer)
 
 
 class ContextOptions(Protocol):
@@ -125,8 +125,8 @@ def _converted(run: ContextSource, messages: Sequence[Message]) -> tuple[ModelMe
     convert = run.options.convert_to_llm
     # Normalization drops custom messages as well, so that a long conversation is not walked twice.
     if convert is to_llm:
-        return run.context.normaliser.normalise(messages)
-    return run.context.normaliser.normalise(
+        return run.context.normalizer.normalize(messages)
+    return run.context.normalizer.normalize(
         [converted for each in messages if (converted := convert(each)) is not None]
     )
 

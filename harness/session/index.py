@@ -71,11 +71,11 @@ def list_sessions(data_dir: Path, cwd: Path | None, *, limit: int | None = None)
     A `limit` restricts the list to the most recently modified files.
     """
     paths = sorted(_paths(data_dir, cwd), key=_modified, reverse=True)[:limit]
-    found = [summary for path in paths if (summary := summarise(path))]
+    found = [summary for path in paths if (summary := summarize(path))]
     return sorted(found, key=lambda summary: summary.updated, reverse=True)
 
 
-def summarise(path: Path) -> SessionSummary | None:
+def summarize(path: Path) -> SessionSummary | None:
     """Return the summary of a session file; None if it contains no conversation or cannot be read."""
     try:
         stat = path.stat()

@@ -14,7 +14,7 @@ from typing import overload
 from msgspec import Struct
 
 from harness.codec import decode
-from harness.context.normalise import missing_result
+from harness.context.normalize import missing_result
 from harness.errors import SessionError, SessionMissing, SessionTooNew
 from harness.messages import AssistantMessage, JsonObject, ModelMessage, ModelSpec, ToolResult, Usage
 from harness.session.line_index import Line, LineIndex, conversation, read_line, scan

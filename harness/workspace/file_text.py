@@ -71,7 +71,7 @@ class FileText(Struct, frozen=True):
         offsets = _Offsets(self)
         done = 0
         for splice in sorted(splices, key=lambda each: (each.start, each.end)):
-            text = self.normalised(splice.text)
+            text = self.normalized(splice.text)
             raw_pieces += (self.raw[offsets[done] : offsets[splice.start]], self._written(text, offsets[splice.start]))
             text_pieces += (self.text[done : splice.start], text)
             done = splice.end
@@ -81,7 +81,7 @@ class FileText(Struct, frozen=True):
 
     def rewritten(self, content: str) -> FileText:
         """Return this file with other content; the common beginning and end are unchanged."""
-        text = self.normalised(content.removeprefix("\ufeff") if self.bom else content)
+        text = self.normalized(content.removeprefix("\ufeff") if self.bom else content)
         return self.spliced([difference(self.text, text)])
 
     def exact_spans(self, wanted: str) -> list[tuple[int, int]]:
@@ -90,7 +90,7 @@ class FileText(Struct, frozen=True):
         starts = occurrences(self.raw, wanted)
         return [(at - bisect_left(pairs, at), (end := at + len(wanted)) - bisect_left(pairs, end)) for at in starts]
 
-    def normalised(self, content: str) -> str:
+    def normalized(self, content: str) -> str:
         """Content from elsewhere, with line feeds as in `text`."""
         text = content.replace("\r\n", "\n")
         return text.replace("\r", "\n") if self.newline == "\r" else text

@@ -10,7 +10,7 @@ from fakes.whims import Stage, WhimHooks
 
 from harness.approval.policy import EXECUTE, PLAN
 from harness.codec import decode, encode
-from harness.context.normalise import normalise
+from harness.context.normalize import normalize
 from harness.events import (
     AgentEnd,
     AgentStart,
@@ -318,7 +318,7 @@ def _check_history(stage: Stage) -> None:
     ended = [event.message for event in stage.events if isinstance(event, MessageEnd)]
     assert ended == reported
     said = tuple(each for each in stage.agent.history if not isinstance(each, AssistantMessage) or each.content)
-    ids = [message.id for message in normalise(said)]
+    ids = [message.id for message in normalize(said)]
     assert ids == [message.id for message in said if message.id in ids]
     results = [message.call_id for message in said if isinstance(message, ToolResult)]
     calls = [call.id for message in said if isinstance(message, AssistantMessage) for call in message.tool_calls]

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.context.normalise import normalise
+from harness.context.normalize import normalize
 from harness.context.policy import MIN_BUDGET, NO_IMAGE, ContextPolicy, FittedContext, fit
 from harness.context.tokens import estimate_message
 from harness.messages import (
@@ -149,7 +149,7 @@ def test_replies_are_shown_unchanged(messages, budget, window):
 def test_shown_context_needs_no_repair_except_for_empty_messages(messages, budget, window):
     shown = fit(messages, budget, window).messages
 
-    healed = normalise(shown)
+    healed = normalize(shown)
 
     assert [each for each in healed if isinstance(each, ToolResult)] == [
         each for each in shown if isinstance(each, ToolResult)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.context.normalise import NO_RESULT, Normaliser, normalise
+from harness.context.normalize import NO_RESULT, Normalizer, normalize
 from harness.messages import (
     AssistantMessage,
     CustomMessage,
@@ -40,7 +40,7 @@ def shape(messages: tuple[Message, ...]) -> list[str]:
 def test_valid_history_is_unchanged():
     history = tour()
 
-    healed = normalise(history)
+    healed = normalize(history)
 
     assert all(one is other for one, other in zip(healed, history, strict=True))
 
@@ -48,7 +48,7 @@ def test_valid_history_is_unchanged():
 def test_call_without_a_result_gets_one():
     history = [user("go"), reply(call("a"), call("b")), result("b", "fine"), user("next")]
 
-    healed = normalise(history)
+    healed = normalize(history)
 
     assert shape(healed) == ["user go", "reply a,b", f"a: {NO_RESULT}", "b: fine", "user next"]
     assert healed[2].is_error
@@ -56,25 +56,25 @@ def test_call_without_a_result_gets_one():
 
 
 def test_call_at_the_end_gets_a_result():
-    assert shape(normalise([user("go"), reply(call("a"))])) == ["user go", "reply a", f"a: {NO_RESULT}"]
+    assert shape(normalize([user("go"), reply(call("a"))])) == ["user go", "reply a", f"a: {NO_RESULT}"]
 
 
 def test_results_are_moved_to_their_calls_in_call_order():
     history = [user("go"), reply(call("a"), call("b")), user("stop"), result("b", "2"), result("a", "1")]
 
-    assert shape(normalise(history)) == ["user go", "reply a,b", "a: 1", "b: 2", "user stop"]
+    assert shape(normalize(history)) == ["user go", "reply a,b", "a: 1", "b: 2", "user stop"]
 
 
 def test_orphaned_and_duplicate_results_are_removed():
     history = [result("x", "early"), user("go"), reply(call("a")), result("a", "1"), result("a", "2"), result("z")]
 
-    assert shape(normalise(history)) == ["user go", "reply a", "a: 1"]
+    assert shape(normalize(history)) == ["user go", "reply a", "a: 1"]
 
 
 def test_messages_not_meant_for_a_model_are_removed():
     history = [CustomMessage("note", {}), user("go"), CustomMessage("note", {}), reply("hi")]
 
-    assert shape(normalise(history)) == ["user go", "reply hi"]
+    assert shape(normalize(history)) == ["user go", "reply hi"]
 
 
 def test_empty_messages_are_removed():
@@ -89,19 +89,19 @@ def test_empty_messages_are_removed():
         reply("hi"),
     ]
 
-    assert shape(normalise(history)) == ["user go", "reply hi"]
+    assert shape(normalize(history)) == ["user go", "reply hi"]
 
 
 def test_image_and_thinking_count_as_content():
     history = [UserMessage((Image("image/png", "AAAA"),)), AssistantMessage((Thinking("hm", "sig"),))]
 
-    assert normalise(history) == tuple(history)
+    assert normalize(history) == tuple(history)
 
 
 def test_aborted_reply_keeps_its_text_and_calls():
     cut = AssistantMessage((Text("let me"), ToolCall("a", "bash", {}, '{"com')), stop_reason="aborted")
 
-    assert shape(normalise([user("go"), cut])) == ["user go", "reply let mea", f"a: {NO_RESULT}"]
+    assert shape(normalize([user("go"), cut])) == ["user go", "reply let mea", f"a: {NO_RESULT}"]
 
 
 def test_invalid_json_arguments_keep_their_error_result():
@@ -109,7 +109,7 @@ def test_invalid_json_arguments_keep_their_error_result():
     refused = replace(result("a", "these arguments are no JSON", "bash"), is_error=True)
     history = [user("go"), reply(broken), refused]
 
-    assert normalise(history) == tuple(history)
+    assert normalize(history) == tuple(history)
 
 
 def test_call_ids_become_unique_and_results_follow_them():
@@ -124,7 +124,7 @@ def test_call_ids_become_unique_and_results_follow_them():
         result("", "4"),
     ]
 
-    healed = normalise(history)
+    healed = normalize(history)
 
     assert shape(healed)[1:] == [
         "reply a,a_2", "a: 1", "a_2: 2", "reply a_3", "a_3: 3", "reply call_2", "call_2: 4",
@@ -134,7 +134,7 @@ def test_call_ids_become_unique_and_results_follow_them():
 def test_new_call_id_does_not_collide_with_a_later_one():
     history = [reply(call("a"), call("a")), result("a"), result("a"), reply(call("a_2")), result("a_2")]
 
-    healed = normalise(history)
+    healed = normalize(history)
 
     ids = [each.id for message in healed if isinstance(message, AssistantMessage) for each in message.tool_calls]
     assert ids == ["a", "a_3", "a_2"]
@@ -157,7 +157,7 @@ MESSAGES = st.one_of(
 
 @given(st.lists(MESSAGES, max_size=10))
 def test_any_history_ends_with_one_result_after_each_call(history: list[Message]):
-    healed = normalise(history)
+    healed = normalize(history)
 
     due: list[str] = []
     seen: set[str] = set()
@@ -176,18 +176,18 @@ def test_any_history_ends_with_one_result_after_each_call(history: list[Message]
 
 @given(st.lists(MESSAGES, max_size=10))
 def test_repairing_twice_changes_nothing_more(history: list[Message]):
-    healed = normalise(history)
+    healed = normalize(history)
 
-    assert normalise(healed) == healed
-    assert normalise(history) == healed
+    assert normalize(healed) == healed
+    assert normalize(history) == healed
 
 
 def test_incremental_repair_equals_a_full_repair() -> None:
-    normaliser = Normaliser()
+    normalizer = Normalizer()
     call = AssistantMessage((ToolCall("c", "x", {}),))
     answered = (user("a"), call, ToolResult("c", "x", (Text("y"),)))
     unanswered = (user("other"), call, user("b"), user("c"))
     twice = (*answered, AssistantMessage((ToolCall("c", "x", {}),)))
 
     for messages in ((user("a"),), answered, (*answered, user("b")), unanswered, answered, twice, twice[:1], ()):
-        assert normaliser.normalise(messages) == normalise(messages)
+        assert normalizer.normalize(messages) == normalize(messages)

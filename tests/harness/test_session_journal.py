@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fakes.talk import reply, tell, tour, written
 
-from harness.context.normalise import normalise
+from harness.context.normalize import normalize
 from harness.errors import SessionLocked
 from harness.messages import new_id, user
 from harness.session.journal import Journal, is_locked
@@ -89,7 +89,7 @@ def test_kill_9_loses_nothing_that_was_stored(tmp_path: Path):
     session = load_session(path)
     assert len(session.messages) >= 3 * (stored + 1)
     assert session.warnings == ()
-    assert len(normalise(session.messages)) in range(len(session.messages), len(session.messages) + 2)
+    assert len(normalize(session.messages)) in range(len(session.messages), len(session.messages) + 2)
 
 
 def test_lock_of_a_killed_process_is_released(tmp_path: Path):

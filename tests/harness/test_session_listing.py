@@ -12,7 +12,7 @@ from harness.events import AgentStart
 from harness.messages import AssistantMessage, Text, UserMessage, new_id, user
 from harness.session.doctor import examine, repair
 from harness.session.fork import fork_session
-from harness.session.index import find_session, list_sessions, search_sessions, summarise
+from harness.session.index import find_session, list_sessions, search_sessions, summarize
 from harness.session.journal import Journal, lock_path
 from harness.session.paths import project_dir
 from harness.session.resume import load_session
@@ -51,10 +51,10 @@ def test_listed_branch_is_the_latest(tmp_path: Path):
     records[1]["gitBranch"], records[2]["gitBranch"] = "main", "feature"
     path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
 
-    assert summarise(path).branch == "feature"
+    assert summarize(path).branch == "feature"
     with path.open("a") as file:
         file.write(json.dumps({**records[2], "uuid": "9", "padding": "x" * 200_000, "gitBranch": "unseen"}) + "\n")
-    assert summarise(path).branch == "main"
+    assert summarize(path).branch == "main"
 
 
 def test_listing_reads_only_the_ends_of_a_long_file(tmp_path: Path):
@@ -66,15 +66,15 @@ def test_listing_reads_only_the_ends_of_a_long_file(tmp_path: Path):
     inside[70_000 : len(inside) - 70_000] = b"?" * (len(inside) - 140_000)
     store.path.write_bytes(inside)
 
-    summary = summarise(store.path)
+    summary = summarize(store.path)
 
     assert summary is not None
     assert (summary.title, summary.first_prompt, summary.cwd) == ("the title", "the first prompt", str(tmp_path))
 
 
 def test_very_long_first_prompt_still_titles_the_session(tmp_path: Path):
-    plain = summarise(written(tmp_path, user('a "long" one é ' * 10_000)))
-    blocks = summarise(written(tmp_path, UserMessage((Text("in blocks " * 10_000), Text("x")))))
+    plain = summarize(written(tmp_path, user('a "long" one é ' * 10_000)))
+    blocks = summarize(written(tmp_path, UserMessage((Text("in blocks " * 10_000), Text("x")))))
 
     assert plain is not None
     assert plain.title.startswith('a "long" one é a "long"')
@@ -138,7 +138,7 @@ def test_pipes_and_devices_are_not_sessions(tmp_path: Path):
     assert find_session(tmp_path / "data", tmp_path, "latest") == path
     assert [each.path for each in list_sessions(tmp_path / "data", None)] == [path]
     assert [hit.path for hit in search_sessions(tmp_path / "data", "go")] == [path]
-    assert summarise(pipe) is None
+    assert summarize(pipe) is None
     with pytest.raises(SessionError, match="not a regular file"):
         load_session(pipe)
     with pytest.raises(OSError, match="not a regular file"):
@@ -211,7 +211,7 @@ def test_fork_keeps_title_and_mode_and_drops_other_branches(tmp_path: Path):
 
     assert forked.title == "name (fork)"
     assert b"given up" not in forked.path.read_bytes()
-    assert summarise(forked.path) is not None
+    assert summarize(forked.path) is not None
 
 
 def test_fork_never_overwrites(tmp_path: Path):

@@ -10,7 +10,7 @@ from fakes.talk import call, reply, result, rounded, tell, tour, written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.context.normalise import normalise
+from harness.context.normalize import normalize
 from harness.errors import SessionError, SessionMissing, SessionTooNew
 from harness.messages import AssistantMessage, Image, Text, Thinking, ToolCall, ToolResult, UserMessage, new_id, user
 from harness.session.resume import load_session
@@ -82,7 +82,7 @@ def test_messages_stored_before_a_crash_are_restored(tmp_path: Path):
     session = load_session(store.path)
 
     assert [type(message) for message in session.messages] == [UserMessage, AssistantMessage, ToolResult]
-    assert [message.call_id for message in normalise(session.messages)[2:]] == ["a", "b"]
+    assert [message.call_id for message in normalize(session.messages)[2:]] == ["a", "b"]
     store.close()
 
 
@@ -116,8 +116,8 @@ def part_of(read: object, full: object) -> bool:
 
 
 def assert_sound(read: list[object]) -> None:
-    healed = normalise(read)  # type: ignore[arg-type]  # what a file holds are messages
-    assert normalise(healed) == healed
+    healed = normalize(read)  # type: ignore[arg-type]  # what a file holds are messages
+    assert normalize(healed) == healed
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -222,7 +222,7 @@ def test_claude_code_transcript_is_read(tmp_path: Path):
     assert (second.call_id, second.tool_name, second.is_error) == ("t2", "Grep", True)
     assert end.text == "done"
     assert (session.title, session.cwd, session.last_uuid) == ("Fixing the tests", Path("/srv/project"), "a4")
-    assert normalise(session.messages) == tuple(session.messages)
+    assert normalize(session.messages) == tuple(session.messages)
 
 
 def test_only_messages_after_a_compaction_are_loaded(tmp_path: Path):
@@ -295,7 +295,7 @@ def test_line_damaged_after_its_envelope_keeps_its_position(tmp_path: Path):
     session = load_session(path)
 
     assert len(session.messages) == 5
-    assert [message.text for message in normalise(session.messages)][-2:] == [
+    assert [message.text for message in normalize(session.messages)][-2:] == [
         "The call was interrupted and has no result.",
         "both are fine",
     ]

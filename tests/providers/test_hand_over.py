@@ -10,7 +10,7 @@ from fakes.targets import TARGETS, Target, fits
 from fakes.turns import Said, said_by
 from msgspec.structs import replace
 
-from harness.context.normalise import normalise
+from harness.context.normalize import normalize
 from harness.messages import AssistantMessage, JsonObject, ModelMessage, Text, ToolCall, ToolResult, user
 from harness.ports.provider import Request, ToolSpec
 from harness.thinking_level import ThinkingLevel
@@ -24,7 +24,7 @@ TELLING = [name for name in CONVERSATIONS if name not in ("odd_names", "odd_ids"
 def handed(target: Target, history: Sequence[ModelMessage], thinking: ThinkingLevel = "high") -> JsonObject:
     """What the target is asked next."""
     spec = replace(target.spec, thinking=thinking)
-    return target.encode(Request(spec, "Be brief.", normalise(history), (LOOK,), session_id="s"))
+    return target.encode(Request(spec, "Be brief.", normalize(history), (LOOK,), session_id="s"))
 
 
 def assert_fits(target: Target, spoken: list[Said]) -> None:

@@ -17,23 +17,23 @@ from harness.messages import AssistantMessage, Message, ModelMessage, Text, Thin
 NO_RESULT = "The call was interrupted and has no result."
 
 
-def normalise(messages: Sequence[Message]) -> tuple[ModelMessage, ...]:
+def normalize(messages: Sequence[Message]) -> tuple[ModelMessage, ...]:
     """Return the history as it can be sent to a model.
 
     Removes custom messages, empty messages and results without a call, makes call ids unique, and places one result per
     call, in call order, directly after each reply. Pure, and returns a valid history unchanged.
     """
-    return Normaliser().normalise(messages)
+    return Normalizer().normalize(messages)
 
 
-class Normaliser:
+class Normalizer:
     """Normalizes a growing conversation; messages that were valid before are not checked again."""
 
     def __init__(self) -> None:
         self._valid: tuple[ModelMessage, ...] = ()
         self._seen: set[str] = set()
 
-    def normalise(self, messages: Sequence[Message]) -> tuple[ModelMessage, ...]:
+    def normalize(self, messages: Sequence[Message]) -> tuple[ModelMessage, ...]:
         kept = tuple(messages)
         # Comparing identical objects is cheap.
         if kept[: len(self._valid)] != self._valid:

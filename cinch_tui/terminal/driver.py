@@ -94,7 +94,7 @@ class GuardedDriver(LinuxDriver):
         assert screen is not None, "cli.py has seen that it is a terminal"
         # The locale's encoding is often wrong for the terminal, and drawing requires UTF-8.
         screen.reconfigure(encoding="utf-8", errors="replace")
-        # `Lasting` has all methods that the writer thread uses.
+        # `SafeStream` has all methods that the writer thread uses.
         self._file = cast("TextIO", SafeStream(screen))
 
     def start_application_mode(self) -> None:

@@ -30,7 +30,6 @@ from harness.messages import (
     Thinking,
     ToolCall,
     ToolResult,
-    UserContent,
     UserMessage,
 )
 from harness.ports.tool import Tool
@@ -149,16 +148,13 @@ def user_message_blocks(message: UserMessage) -> list[TranscriptBlock]:
     return [*([said] if typed.strip() or not images else []), *images, *chip]
 
 
-def _images(content: Sequence[UserContent]) -> list[Image]:
-    return [each for each in content if isinstance(each, Image)]
-
-
 def show_result(block: ToolBlock, result: ToolResult) -> None:
     """Set a tool result on its block."""
     path = result.view.path if isinstance(result.view, ImageView) else ""
+    images = [each for each in result.content if isinstance(each, Image)]
     block.images = [
         TranscriptImage.of(image, PurePath(path).name or f"image {number}", path)
-        for number, image in enumerate(_images(result.content), 1)
+        for number, image in enumerate(images, 1)
     ]
     block.text = result.text
     block.view = result.view

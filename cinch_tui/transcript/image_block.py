@@ -12,7 +12,7 @@ from rich.style import Style
 
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.transcript.block import BlockPart, TranscriptBlock
-from cinch_tui.transcript.lines import Run, StyledLine, plain_line
+from cinch_tui.transcript.lines import Run, StyledLine, plain_line, truncated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +77,7 @@ class ImageBlock(TranscriptBlock):
 
 def frame(words: tuple[str, ...], styles: BlockStyles, width: int) -> list[StyledLine]:
     """Return a frame with text in place of an image."""
-    said = [_fitted(one_line(text), width - 4) for text in words]
+    said = [truncated(one_line(text), width - 4) for text in words]
     inner = max(cell_len(text) for text in said) + 2
     edge = styles.on_base("rule")
     rows = [
@@ -87,12 +87,6 @@ def frame(words: tuple[str, ...], styles: BlockStyles, width: int) -> list[Style
         for text in said
     ]
     return [plain_line(f"╭{'─' * inner}╮", edge), *rows, plain_line(f"╰{'─' * inner}╯", edge)]
-
-
-def _fitted(text: str, cells: int) -> str:
-    if cell_len(text) <= cells:
-        return text
-    return set_cell_size(text, cells - 1).rstrip() + "…" if cells > 1 else ""
 
 
 def _indented(line: StyledLine, styles: BlockStyles) -> StyledLine:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from msgspec import Struct
-from rich.cells import cell_len, split_graphemes
+from rich.cells import cell_len, set_cell_size, split_graphemes
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
@@ -51,6 +51,13 @@ BLANK = StyledLine(())
 
 def plain_line(text: str, style: Style) -> StyledLine:
     return StyledLine((Segment(text, style),)) if text else BLANK
+
+
+def truncated(text: str, cells: int) -> str:
+    """Truncate `text` to `cells`, with an ellipsis."""
+    if cell_len(text) <= cells:
+        return text
+    return set_cell_size(text, cells - 1).rstrip() + "…" if cells > 1 else ""
 
 
 def indented(lines: Iterable[StyledLine], first: Run, rest: Run) -> list[StyledLine]:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
@@ -14,7 +14,7 @@ from cinch_tui.rendering.diff import diff_lines, diff_stat
 from cinch_tui.rendering.diff_rows import Sides, diff_rows
 from cinch_tui.rendering.safe_text import expand_tabs, one_line, plain_output
 from cinch_tui.transcript.image_block import frame
-from cinch_tui.transcript.lines import Run, StyledLine, chop_runs, indented, plain_line, text_runs, wrap_runs
+from cinch_tui.transcript.lines import Run, StyledLine, chop_runs, indented, plain_line, text_runs, truncated, wrap_runs
 from cinch_tui.transcript.links import linked
 from cinch_tui.transcript.markdown import code_runs
 from cinch_tui.transcript.replies import ReplyBlock, reply_lines
@@ -61,13 +61,6 @@ def header_line(call: ToolCallState, styles: BlockStyles, width: int, *, folded:
     cursor = styles["cursor"] if selected else Style.null()
     segments = tuple(Segment(text, style + cursor) for text, style in runs if text)
     return StyledLine(segments, gutter=2, fill=styles.base + cursor)
-
-
-def truncated(text: str, cells: int) -> str:
-    """Truncate `text` to `cells`, with an ellipsis."""
-    if cell_len(text) <= cells:
-        return text
-    return set_cell_size(text, cells - 1).rstrip() + "…" if cells > 1 else ""
 
 
 def _result(first: str, counts: str, cells: int) -> str:

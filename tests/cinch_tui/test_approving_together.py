@@ -8,9 +8,11 @@ import pytest
 from fakes.dialogs import Host, until_listening
 from msgspec.structs import replace
 from textual.events import Key
+from textual.pilot import Pilot
 from textual.widgets import Static
 
 from cinch_tui.screens.approval import ApprovalScreen
+from cinch_tui.user_dialogs.approval_options import PendingCalls
 from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.view_pane import ViewPane
 from harness.messages import ToolCall
@@ -41,6 +43,20 @@ class Giving(Host):
     @contextmanager
     def suspend(self) -> Iterator[None]:
         yield
+
+
+async def press(pilot: Pilot[object], *keys: str) -> None:
+    """Press keys as a user does, who scrolls until the end of a call is visible."""
+    for key in keys:
+        await pilot.press(key)
+        while key == "ctrl+end" and not calls_of(pilot).shown.is_seen:
+            await pilot.pause(0.01)
+            await pilot.press(key)
+
+
+def calls_of(pilot: Pilot[object]) -> PendingCalls:
+    assert isinstance(pilot.app.screen, ApprovalScreen)
+    return pilot.app.screen._calls
 
 
 def command(call_id: str, text: str, level: RiskLevel = "execute") -> ApprovalRequest:
@@ -100,7 +116,7 @@ async def test_each_is_answered_alone_or_all_together(keys: str, answer: Approva
     app = Host(ApprovalScreen(PLAIN, grace=0))
 
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press(*keys.split())
+        await press(pilot, *keys.split())
 
     assert app.results == [answer]
 
@@ -110,7 +126,7 @@ async def test_what_is_dangerous_is_not_among_all_that_are_allowed():
 
     async with app.run_test(size=(80, 24)) as pilot:
         words = "\n".join(app.screen.query_one(AnswerBar).lines(76))
-        await pilot.press("right", "ctrl+end", "left", "left", "ctrl+end", "A")
+        await press(pilot, "right", "ctrl+end", "left", "left", "ctrl+end", "A")
 
     assert "A Allow the 3 that are not dangerous" in words
     assert "N Deny all 4" in words
@@ -121,10 +137,10 @@ async def test_all_are_not_allowed_before_each_has_been_shown_in_full():
     app = Host(ApprovalScreen(batch(command("1", "make"), command("2", "ls"), edit("3", "a.py")), grace=0))
 
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("A")
+        await press(pilot, "A")
         reminder = str(app.screen.query_one("#unseen", Static).render())
         assert app.results == []
-        await pilot.press("left", "ctrl+end", "A")
+        await press(pilot, "left", "ctrl+end", "A")
 
     assert reminder == "1 call not shown in full yet: → shows the next"
     assert app.results == [ALL]
@@ -134,7 +150,7 @@ async def test_a_dangerous_one_is_not_allowed_by_enter_where_it_is_come_to():
     app = Host(ApprovalScreen(FIVE, grace=0))
 
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("right", "right", "enter")
+        await press(pilot, "right", "right", "enter")
 
     assert app.results == [said(_3=Denied())]
 
@@ -143,7 +159,7 @@ async def test_what_is_left_out_of_one_change_stays_out_when_all_are_allowed():
     app = Host(ApprovalScreen(batch(edit("1", "a.py"), edit("2", "b.py")), grace=0))
 
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("right", "h", "n", "enter", "ctrl+end", "left", "ctrl+end", "A")
+        await press(pilot, "right", "h", "n", "enter", "ctrl+end", "left", "ctrl+end", "A")
 
     assert app.results == [said(_1=AllowOnce(), _2=AllowHunks((RejectedHunk(0),)))]
 
@@ -153,13 +169,13 @@ async def test_another_of_the_calls_is_shown_with_all_that_belongs_to_it():
 
     async with app.run_test(size=(80, 30)) as pilot:
         first = str(app.screen.query_one("#others", Static).render())
-        await pilot.press("right")
+        await press(pilot, "right")
         others, heading, why = (
             str(app.screen.query_one(name, Static).render()) for name in ("#others", "#heading", "#why")
         )
         pane = app.screen.query_one(ViewPane)
         lines = "\n".join(pane.render_line(y).text for y in range(pane.size.height))
-        await pilot.press("right")
+        await press(pilot, "right")
         dangerous = app.screen.query_one("#why").has_class("-dangerous")
 
     assert first.splitlines()[0].startswith("1 of 4")
@@ -180,10 +196,10 @@ async def test_one_call_alone_has_no_answers_to_all():
 
     async with app.run_test(size=(80, 24)) as pilot:
         shown = app.screen.query_one("#others").display
-        await pilot.press("right", "A")
+        await press(pilot, "right", "A")
         assert app.results == []
         await until_listening(pilot)
-        await pilot.press("n")
+        await press(pilot, "n")
 
     assert not shown
     assert app.results == [Denied()]
@@ -207,7 +223,7 @@ async def test_a_command_may_be_allowed_always_exactly_as_it_stands():
 
     async with app.run_test(size=(80, 24)) as pilot:
         words = "\n".join(app.screen.query_one(AnswerBar).lines(76))
-        await pilot.press("x")
+        await press(pilot, "x")
 
     assert "x Always allow exactly this command in this project" in words
     assert app.results == [AllowAlways(exact=True)]
@@ -231,7 +247,7 @@ async def test_another_call_can_be_changed_before_its_turn(tmp_path: Path):
     app = Giving(ApprovalScreen(request, grace=0, editor=str(editor)))
 
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("right", "e")
+        await press(pilot, "right", "e")
         while not app.results:
             await pilot.pause(0.01)
 
@@ -261,7 +277,7 @@ async def test_at_any_size_the_answers_are_in_sight(size: tuple[int, int]):
         assert answers.region.bottom <= size[1]
         assert 1 <= answers.region.height <= 3
         assert pane.region.height >= 1
-        await pilot.press("right", "right", "right", "ctrl+end", "y")
+        await press(pilot, "right", "right", "right", "ctrl+end", "y")
 
     assert app.results == [said(_4=AllowOnce())]
 

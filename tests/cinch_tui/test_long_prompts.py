@@ -9,17 +9,22 @@ from fakes.script import Reply
 from textual.events import Paste
 
 from cinch_tui.transcript.blocks import UserBlock
+from cinch_tui.transcript.lines import StyledLine
 from cinch_tui.transcript.styles import BlockStyles
 
 PASTED = "".join(f"line {number}\n" for number in range(1, 301))
 
 
+def drawn(block: UserBlock) -> list[StyledLine]:
+    return [line for part in block.make_parts() for line in part.draw(BlockStyles.bare(), 80)]
+
+
 def test_long_prompt_is_folded_to_its_first_lines_and_opens_again():
     block = UserBlock(PASTED)
 
-    folded = [line.text for line in block.draw(BlockStyles.bare(), 80)]
+    folded = [line.text for line in drawn(block)]
     block.folded = False
-    opened = [line.text for line in block.draw(BlockStyles.bare(), 80)]
+    opened = [line.text for line in drawn(block)]
 
     assert block.foldable
     assert folded[0] == "❯ line 1"

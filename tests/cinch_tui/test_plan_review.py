@@ -102,7 +102,7 @@ def test_plan_in_the_conversation_is_drawn_like_a_reply():
         ToolResult("1", "submit_plan", (Text("yes"),), view=TextView(PLAN, "markdown"), details={"accepted": True}),
     )
 
-    lines = [line.text.strip() for line in body_lines(block.call, BlockStyles.bare(), 60)]
+    lines = [line.text.strip() for line in body_lines(block, BlockStyles.bare(), 60)]
 
     assert lines[0] == "Move prices to cents"
     assert "1. Change Price.amount to cents" in lines
@@ -160,4 +160,4 @@ def test_accepted_plan_stays_visible_and_rejected_one_is_marked(accepted: bool, 
     show_result(block, ToolResult("1", "submit_plan", text, view=TextView(PLAN), details={"accepted": accepted}))
 
     assert (block.status, block.folded) == (status, folded)
-    assert ("not accepted: too big" in block.shown_text) is not accepted
+    assert ("not accepted: too big" in block.search_text) is not accepted

@@ -103,7 +103,7 @@ def test_tour_works_without_a_key(welcome):
     cinch = welcome()
 
     cinch.choose("3", "demo/tour")
-    cinch.see("Say anything")
+    cinch.see("This is the tour")
 
 
 def test_unknown_provider_suggests_the_nearest_before_any_question(welcome):

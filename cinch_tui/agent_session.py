@@ -71,7 +71,7 @@ class AgentSession(ABC):
             self.agent.abort()
 
     def send_now(self) -> bool:
-        """Interrupt the turn to deliver a queued steering message; return False when there is none to deliver."""
+        """Interrupt the turn to deliver a queued steering message; return False if none is queued."""
         return self.is_running and bool(self.agent.inbox.steering) and self.agent.interrupt()
 
     def reset(self) -> None:

@@ -112,7 +112,7 @@ class Interruption:
             self.withdraw()
 
     def request(self) -> bool:
-        """Interrupt the turn. Returns False when there is none."""
+        """Interrupt the turn; return False if no turn is running."""
         if self._is_accepted:
             self._flag.lift()
         return self._is_accepted

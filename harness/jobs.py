@@ -219,7 +219,7 @@ class Jobs:
         self._known.publish(JobStarted(job_id=job.id, call_id=job.spec.call_id, title=job.spec.title))
 
     def move(self, call_id: str) -> bool:
-        """Move the command of a call to the background. Return False if there is none. Thread-safe."""
+        """Move the command of a call to the background. Return False if the call has no command. Thread-safe."""
         if len(self.running) >= MAX_RUNNING:
             return False
         waiting = [job for job in tuple(self._known.foreground) if job.spec.call_id == call_id and _is_active(job)]

@@ -40,7 +40,7 @@ class ApprovalRequest(Struct, frozen=True):
     is_revised: bool = False
     """True if the user already revised the call."""
     exact_rule: str = ""
-    """Description of the rule that `AllowAlways(exact=True)` adds; empty if there is none."""
+    """Description of the rule that `AllowAlways(exact=True)` adds; empty if absent."""
     position: int = 1
     """Position among the calls of the reply that need approval, from 1."""
     total: int = 1

@@ -69,7 +69,7 @@ def problems() -> list[str]:
 
 
 def find_preset(name: str) -> Preset | None:
-    """Return the preset of that name; None if there is none that can be used."""
+    """Return the preset of that name; None if no usable one exists."""
     if preset := presets().get(name):
         return preset
     plugin = _installed().get(name)
@@ -160,7 +160,7 @@ class Installed:
         return list(dict.fromkeys(entry.name for entry in self._entries))
 
     def get(self, name: str) -> ProviderPlugin | Unusable | None:
-        """Return the provider of that name, or why it cannot be used; None if there is none."""
+        """Return the provider of that name, or why it cannot be used; None if absent."""
         if name not in self._loaded:
             entry = next((entry for entry in self._entries if entry.name == name), None)
             if entry is None:

@@ -17,7 +17,7 @@ from providers.endpoint import Endpoint
 from providers.preset import Preset
 
 KeyCallback: TypeAlias = Callable[[], str | Awaitable[str | None] | None]
-"""Returns the key for the next request, directly or as an awaitable; None if there is none."""
+"""Returns the key for the next request, directly or as an awaitable; None if absent."""
 ApiKey: TypeAlias = str | KeyCallback
 
 

@@ -88,7 +88,7 @@ class ProcessGuard:
         return self._tag_prefix * 10**_SERIAL_DIGITS + next(self._serials) % 10**_SERIAL_DIGITS
 
     def start(self) -> None:
-        """Start the guard if it is not running; on a system where it cannot be started there is none."""
+        """Start the guard if it is not running; do nothing on a system that does not support it."""
         with suppress(OSError):
             if not self._is_alive():
                 self._spawn()

@@ -50,7 +50,7 @@ class KeyStore:
         return self.paths.credentials_file
 
     def find(self, preset_name: str, variables: Sequence[str]) -> Secret | None:
-        """Return the key for a preset with its source; None if there is none.
+        """Return the key for a preset with its source; None if absent.
 
         Raises:
             ConfigError: the key file is damaged.

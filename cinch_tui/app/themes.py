@@ -47,10 +47,10 @@ def theme_names(folders: Sequence[Path] = (BUILTIN_FOLDER,)) -> tuple[str, ...]:
 
 
 def load_theme(name: str, folders: Sequence[Path] = (BUILTIN_FOLDER,)) -> Theme:
-    """The theme of that name, from the first folder that has one.
+    """Return the theme of that name from the first folder that contains it.
 
     Raises:
-        ConfigError: there is none, or its file says something else than a theme.
+        ConfigError: The theme does not exist or its file is invalid.
     """
     path = _find(name, folders, "")
     return _theme(path, _resolved_table(path, folders, ()))

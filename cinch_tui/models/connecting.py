@@ -71,7 +71,7 @@ def save_choice(file: Path, choice: ModelChoice) -> None:
 
 
 def load_choice(file: Path) -> ModelChoice | None:
-    """Return the stored choice; None if there is none or it is unreadable."""
+    """Return the stored choice; None if absent or unreadable."""
     with suppress(OSError, ValueError, DecodeError):
         return decode(file.read_bytes(), type=ModelChoice)
     return None

@@ -65,7 +65,7 @@ class Keyboard:
         """Read the next line, without its line end.
 
         Raises:
-            EOFError: there is none any more.
+            EOFError: The input has ended.
         """
         edits = self._edits and not self._bytes
         return self._reading("" if edits else prompt, lambda: self._edited(prompt) if edits else self._read())

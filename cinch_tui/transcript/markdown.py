@@ -152,7 +152,7 @@ def _list(element: Sequence[Token], page: DrawContext, item: int | None) -> list
 
 
 def _taken_task(item: Sequence[Token]) -> str:
-    """Remove and return the checkbox of a list item; empty if there is none."""
+    """Remove and return the checkbox of a list item; empty if absent."""
     # An item starts with its own token and that of its first paragraph.
     children = item[2].children if len(item) > 2 and item[2].type == "inline" else None
     words = children[0] if children else None

@@ -190,7 +190,7 @@ class Transcript(BanneredSheet, can_focus=True):
             self._reveal(block)
 
     def choose_call(self, call_id: str) -> bool:
-        """Select the block of a call; return False if there is none."""
+        """Select the block of a call; return False if the transcript has no such block."""
         found = next((block for block in reversed(self.blocks) if getattr(block, "call_id", "") == call_id), None)
         if found is not None:
             self._select(found)

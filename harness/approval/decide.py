@@ -320,7 +320,7 @@ class Batch:
         return recorded
 
     def take_answer(self, request: ApprovalRequest) -> ApprovalDecision | None:
-        """Return an early answer to exactly this request; None if there is none or the request has changed."""
+        """Return an early answer to exactly this request; None if it was not answered early or has changed."""
         recorded = self._answers.pop(request.call.id, None)
         return recorded.approval if recorded and _call_alone(recorded.request) == _call_alone(request) else None
 

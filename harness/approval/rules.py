@@ -48,7 +48,7 @@ def rule_for(tool: str, risk: Risk) -> Rule | None:
 
 
 def exact_rule_for(tool: str, risk: Risk) -> Rule | None:
-    """Return the rule that covers only this call; None if there is none or it is too long to display."""
+    """Return the rule that covers only this call; None if no such rule exists or it is too long to display."""
     exact = _exact(risk)
     is_readable = len(exact) <= MAX_EXACT_CHARS and exact.isprintable()
     return Rule(tool, exact=exact) if exact and is_readable else None

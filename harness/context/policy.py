@@ -209,7 +209,7 @@ class _Cut(Struct, frozen=True):
 
 
 def _newest_prompt(groups: Sequence[list[Message]]) -> int:
-    """Return the group of the user's newest prompt, or the last group if there is none."""
+    """Return the group of the user's newest prompt, or the last group if no prompt exists."""
     for at in range(len(groups) - 1, -1, -1):
         if any(isinstance(each, UserMessage) and not each.synthetic for each in groups[at]):
             return at

@@ -101,7 +101,7 @@ class AgentEnd(EventHeader, frozen=True, kw_only=True):
     error: str | None = None
     """Description of the error if `stop_reason` is `error` or `aborted`; None otherwise."""
     error_type: str = ""
-    """Class name in `harness.errors`; empty if there is none."""
+    """Class name in `harness.errors`; empty if absent."""
     limit: str = ""
     """Limit that ended the run: `turns`, `tokens`, `seconds`, `cost`, or `policy`; empty if none."""
     stop_message: str = ""

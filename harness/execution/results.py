@@ -179,7 +179,7 @@ class PartialOutputs:
         self._views[call.id] = view
 
     def of(self, call: ToolCall) -> ToolOutput:
-        """Return the output of a call so far; empty if there is none."""
+        """Return the output of a call so far; empty if absent."""
         source = self._sources.get(call.id)
         if source is not None:
             try:

@@ -45,7 +45,7 @@ class Signature(Struct, frozen=True):
     schema: JsonObject
     """JSON Schema of the parameters."""
     context: str
-    """Parameter that receives the `ToolContext`; empty if there is none."""
+    """Parameter that receives the `ToolContext`; empty if absent."""
     adapter: Adapter
     """Validator of the arguments."""
 

@@ -92,7 +92,7 @@ class ParallelResult(Struct, frozen=True):
     outcomes: tuple[Outcome, ...] = ()
     """Outcomes in the order of the configurations; empty if the run did not start or was aborted."""
     selected_index: int | None = None
-    """Index of the selected outcome; None if there is none."""
+    """Index of the selected outcome; None if absent."""
     usage: Usage = Usage()
     """Tokens and cost of the selection itself."""
     reason: str = ""

@@ -34,7 +34,7 @@ class ReplayQueue:
         """Return the first exchange that was not played yet.
 
         Raises:
-            RequestRejected: There is none.
+            RequestRejected: Every exchange has been played.
         """
         if not self._waiting:
             raise RequestRejected(self._exhausted())
@@ -44,7 +44,7 @@ class ReplayQueue:
         """Return the exchange for a request: the identical one, otherwise the first with the same method and path.
 
         Raises:
-            RequestRejected: There is none left.
+            RequestRejected: No unplayed exchange matches the request.
         """
         path = urlsplit(url).path
         same_path = [each for each in self._waiting if (each.method, urlsplit(each.url).path) == (method, path)]

@@ -34,7 +34,7 @@ class Header(Struct, frozen=True):
 
     @property
     def template(self) -> str:
-        """Return the chat template; empty if there is none."""
+        """Return the chat template; empty if absent."""
         template = self.fields.get(f"{TEMPLATE}.tool_use") or self.fields.get(TEMPLATE, "")
         return template if isinstance(template, str) else ""
 
@@ -143,7 +143,7 @@ def window_of(header: Header) -> int:
 
 
 def configured_window(environ: Mapping[str, str]) -> int:
-    """Return the configured window; 0 if there is none.
+    """Return the configured window; 0 if absent.
 
     Raises:
         ConfigError: It is not a number.

@@ -61,7 +61,7 @@ def choose(files: Sequence[str], name: HubName) -> list[str]:
     """Return the files of the named model; the parts of a split model in order.
 
     Raises:
-        ConfigError: There is none; the text lists what there is.
+        ConfigError: No file matches; the message lists the available ones.
     """
     models = sorted(file for file in files if file.lower().endswith(SUFFIX) and "mmproj" not in file.lower())
     if not models:
@@ -92,7 +92,7 @@ def _available_parts(file: str, files: Sequence[str]) -> list[str]:
 
 
 def quantisation_of(file: str) -> str:
-    """Return the quantization in a file name; empty if there is none."""
+    """Return the quantization in a file name; empty if absent."""
     found = QUANTISATION.findall(file.removesuffix(SUFFIX))
     # The folder may contain it as well; the file is more specific.
     return found[-1] if found else ""

@@ -20,7 +20,7 @@ LATEST = 10_000_000_000
 
 
 def retry_delay(headers: Mapping[str, str], body: str) -> float | None:
-    """Return the seconds to wait, from the most explicit source; None if there is none. Header names are in lower
+    """Return the seconds to wait, from the most explicit source; None if absent. Header names are in lower
     case."""
     explicit = retry_after(headers)
     if explicit is not None:

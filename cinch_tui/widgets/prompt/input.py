@@ -148,7 +148,7 @@ class PromptInput(LineInput):
         self._replace_selection("\n")
 
     def break_line_at_backslash(self) -> bool:
-        """Replace a backslash at the end of the line by a newline; return False if there is none."""
+        """Replace a backslash at the end of the line by a newline; return False without a backslash."""
         row, column = self.cursor_location
         line = self.document.get_line(row)
         if column != len(line) or not line.endswith("\\"):

@@ -137,7 +137,7 @@ STEPS: dict[str, tuple[Step, Kind]] = {
 
 
 def span_of(text: str, at: int, kind: str, *, around: bool) -> tuple[int, int] | None:
-    """Return the span of a text object, with surroundings if `around`; None if there is none."""
+    """Return the span of a text object, with surroundings if `around`; None if absent."""
     match kind:
         case "w" | "W":
             return _word_around(text, at, _WORD_OR_BLANKS if kind == "w" else _NONBLANKS_OR_BLANKS, around=around)

@@ -138,7 +138,7 @@ async def choose_session(host: CommandHost) -> None:
         await host.session.load_session(chosen)
 
 
-SESSION.action("/resume", "go on with an earlier session", choose_session, aliases=("#sessions",), while_running=False)
+SESSION.action("/resume", "resume an earlier session", choose_session, aliases=("#sessions",), while_running=False)
 
 
 def _session_choices(host: CommandHost) -> tuple[Choice, ...]:

@@ -82,10 +82,10 @@ VIEW.action(
     lambda host: full_screen(host, "there is no screen to empty: these lines are the terminal's").clear_view(),
     while_running=False,
 )
-NO_TIMES = "what stands on these lines already cannot get a time; the times are in the session's file"
+NO_TIMES = "plain mode cannot add times to printed lines; the session file contains them"
 VIEW.action(
     "/timestamps",
-    "show when things were said, or hide it",
+    "show or hide the time of each message",
     lambda host: full_screen(host, NO_TIMES).toggle_timestamps(),
     aliases=("#timestamps",),
 )

@@ -326,7 +326,7 @@ class PlainHost(RecordingHost):
     ("text", "level", "reason"),
     [
         ("#clear", "error", "no screen to empty"),
-        ("/timestamps", "error", "cannot get a time"),
+        ("/timestamps", "error", "cannot add times"),
         ("/theme", "error", "no colours here"),
         ("/editor", "error", "/editor needs the screen"),
         ("/vim", "error", "/vim needs the screen"),

@@ -210,7 +210,7 @@ def test_command_that_needs_the_screen_says_so(cinch, name: str):
 
     lines.enter(f"{name} a/b c/d -- x" if name == "/parallel" else name)
 
-    lines.see("Error: .*(screen|no colours|no time|get a time|~/.inputrc)")
+    lines.see("Error: .*(screen|no colours|cannot add times|~/.inputrc)")
     lines.see("You: ")
 
 

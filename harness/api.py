@@ -1,97 +1,16 @@
 """Public names of the library: `from harness import Agent`.
 
-Each name is loaded from its module on first access.
+Type checkers follow the imports below. At run time each name is loaded from its module on first access.
 """
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-MODULES: dict[str, str] = {
-    # Agent and its configuration
-    "harness.agent.agent": "Agent agent_loop agent_loop_continue AgentContext",
-    "harness.agent.arguments": "Prompt",
-    "harness.execution.context": "Execution",
-    "harness.agent.options": "AgentOptions Subagents",
-    "harness.context.policy": "ContextPolicy",
-    "harness.agent.limits": "Limits",
-    "harness.agent.retry": "RetryPolicy RetryStrategy",
-    "harness.agent.presets": "preset preset_model preset_names",
-    "harness.workspace.workspace": "Workspace",
-    # Results of a run
-    "harness.agent.run_state": "AgentResult",
-    "harness.agent.stream": "RunStream",
-    "harness.publishing": "Listener",
-    # Messages
-    "harness.messages": (
-        "AssistantMessage Citation Cost CustomMessage Image JsonObject JsonValue Message ModelSpec StopReason Text "
-        "Thinking ToolCall ToolResult Usage UserMessage user"
-    ),
-    # Events
-    "harness.events": (
-        "Event Continuation RunConfig "
-        "AgentStart AgentEnd TurnStart TurnEnd RequestStart MessageStart MessageUpdate MessageEnd "
-        "MessageDiscarded ToolCallsReceived ToolApprovalRequested ToolApprovalResolved ToolExecutionStart "
-        "ToolExecutionUpdate ToolExecutionEnd ToolCacheHit QuestionAsked QuestionAnswered PlanSubmitted UsageUpdate "
-        "UsageAdded "
-        "ContextWarning CompactionStart CompactionEnd RetryScheduled ModelRouted ModelFallback ModelChanged "
-        "ModeChanged InputRejected HookRan LimitReached SubagentEvent JobStarted JobEnded ParallelStart BranchEvent "
-        "ParallelEnd Notice"
-    ),
-    "harness.jobs": "Job Jobs",
-    # Approvals and questions to the user
-    "harness.user_requests": (
-        "ApprovalRequest AllowOnce AllowForSession AllowAlways Denied AllowWithArguments ProposeRevision "
-        "RejectedHunk AllowHunks ApprovalDecision CallApproval BatchApproval Approval Choice Question Answer "
-        "PlanDecision"
-    ),
-    "harness.ports.interaction": "UserInteraction NonInteractive BatchQuestions ask_all",
-    "harness.approval.pending": "PendingRequests PendingRequest innermost",
-    "harness.approval.interactions": "ApprovalCallback",
-    "harness.approval.policy": "ApprovalMode EXECUTE PLAN Planning",
-    "harness.approval.rules": "Grants",
-    # Tools
-    "harness.risk": "Risk Rule",
-    "harness.ports.tool": "Tool ToolContext ToolOutput Role",
-    "harness.function_tools.function_tool": "tool SchemaTool",
-    "harness.agent.subagents.agent_tool": "SubAgentTool",
-    "harness.agent.tool_filter": "RelevantTools ToolCategory",
-    "harness.views": "View TextView DiffView",
-    # Hooks, policies and guardrails
-    "harness.ports.hooks": "Hooks Stop Inject Block Modify",
-    "harness.agent.policies": "Budget MaxTurns DenyList LoopDetection recommended",
-    "harness.agent.guardrails": "InputGuardrail Pass Warn Reject MaxLength SecretGuardrail",
-    # Models
-    "harness.deltas": "BlockStart BlockDelta BlockEnd Done Delta",
-    "harness.ports.provider": (
-        "Model Provider Request CacheStrategy NO_CACHE ModelInfoSource ModelInfo StaticModelInfo Price"
-    ),
-    "harness.agent.routing": "Routing Single ByTurn CheapThenPowerful",
-    # Parallel runs
-    "harness.parallel.run": "ParallelVariant ParallelResult run_parallel",
-    "harness.parallel.selection": (
-        "Outcome Selection Strategy Transparent PickFirst TokenEfficient Elaborate LlmJudge"
-    ),
-    # Storage
-    "harness.tracing.recorder": "TraceRecorder",
-    "harness.tracing.records": "SessionTrace RunTrace",
-    "harness.tracing.store": "AsyncSessionStore FileSessionStore TraceFiles",
-    "harness.session.store": "SessionStore",
-    "harness.session.resume": "LoadedSession load_session",
-    # Errors
-    "harness.errors": (
-        "CinchError ConfigError AgentError AlreadyRunning NoMessages InvalidContinue NoPendingRequest Rejected Aborted "
-        "LimitExceeded StructuredOutputFailed ProviderError AuthenticationFailed ModelNotFound "
-        "ContextWindowOverflow RequestRejected QuotaExhausted ModelThrottled ModelOverloaded InvalidReply "
-        "NetworkError StreamError InvalidArguments WorkspaceError SessionError"
-    ),
-}
-"""Public names by module."""
-
-WHERE = {name: module for module, names in MODULES.items() for name in names.split()}
-
-if TYPE_CHECKING:  # the same list for type checkers
+if TYPE_CHECKING:
     from harness.agent.agent import Agent as Agent
     from harness.agent.agent import AgentContext as AgentContext
     from harness.agent.agent import agent_loop as agent_loop
@@ -295,6 +214,11 @@ if TYPE_CHECKING:  # the same list for type checkers
     from harness.views import TextView as TextView
     from harness.views import View as View
     from harness.workspace.workspace import Workspace as Workspace
+
+_IMPORT = re.compile(r"^    from (\S+) import (\w+) as ", re.MULTILINE)
+
+WHERE = {name: module for module, name in _IMPORT.findall(Path(__file__).read_text(encoding="utf-8"))}
+"""Modules of the public names, read from the imports above."""
 
 
 def load(name: str) -> object:

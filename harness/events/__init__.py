@@ -17,101 +17,47 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from harness.events.model import (
-    CompactionEnd,
-    CompactionStart,
-    ContextWarning,
-    MessageDiscarded,
-    MessageEnd,
-    MessageRole,
-    MessageStart,
-    MessageUpdate,
-    ModelChanged,
-    ModelFallback,
-    ModelRouted,
-    RequestStart,
-    RetryScheduled,
-    UsageAdded,
-    UsageUpdate,
-)
-from harness.events.run import (
-    AgentEnd,
-    AgentStart,
-    Continuation,
-    EventHeader,
-    InputRejected,
-    LimitReached,
-    ModeChanged,
-    Notice,
-    PlanSubmitted,
-    RunConfig,
-    TurnEnd,
-    TurnStart,
-    TurnTrigger,
-)
-from harness.events.tools import (
-    HookRan,
-    JobEnded,
-    JobStarted,
-    QuestionAnswered,
-    QuestionAsked,
-    ToolApprovalRequested,
-    ToolApprovalResolved,
-    ToolCacheHit,
-    ToolCallsReceived,
-    ToolExecutionEnd,
-    ToolExecutionStart,
-    ToolExecutionUpdate,
-)
+from harness.events.model import CompactionEnd as CompactionEnd
+from harness.events.model import CompactionStart as CompactionStart
+from harness.events.model import ContextWarning as ContextWarning
+from harness.events.model import MessageDiscarded as MessageDiscarded
+from harness.events.model import MessageEnd as MessageEnd
+from harness.events.model import MessageRole as MessageRole
+from harness.events.model import MessageStart as MessageStart
+from harness.events.model import MessageUpdate as MessageUpdate
+from harness.events.model import ModelChanged as ModelChanged
+from harness.events.model import ModelFallback as ModelFallback
+from harness.events.model import ModelRouted as ModelRouted
+from harness.events.model import RequestStart as RequestStart
+from harness.events.model import RetryScheduled as RetryScheduled
+from harness.events.model import UsageAdded as UsageAdded
+from harness.events.model import UsageUpdate as UsageUpdate
+from harness.events.run import AgentEnd as AgentEnd
+from harness.events.run import AgentStart as AgentStart
+from harness.events.run import Continuation as Continuation
+from harness.events.run import EventHeader as EventHeader
+from harness.events.run import InputRejected as InputRejected
+from harness.events.run import LimitReached as LimitReached
+from harness.events.run import ModeChanged as ModeChanged
+from harness.events.run import Notice as Notice
+from harness.events.run import PlanSubmitted as PlanSubmitted
+from harness.events.run import RunConfig as RunConfig
+from harness.events.run import TurnEnd as TurnEnd
+from harness.events.run import TurnStart as TurnStart
+from harness.events.run import TurnTrigger as TurnTrigger
+from harness.events.tools import HookRan as HookRan
+from harness.events.tools import JobEnded as JobEnded
+from harness.events.tools import JobStarted as JobStarted
+from harness.events.tools import QuestionAnswered as QuestionAnswered
+from harness.events.tools import QuestionAsked as QuestionAsked
+from harness.events.tools import ToolApprovalRequested as ToolApprovalRequested
+from harness.events.tools import ToolApprovalResolved as ToolApprovalResolved
+from harness.events.tools import ToolCacheHit as ToolCacheHit
+from harness.events.tools import ToolCallsReceived as ToolCallsReceived
+from harness.events.tools import ToolExecutionEnd as ToolExecutionEnd
+from harness.events.tools import ToolExecutionStart as ToolExecutionStart
+from harness.events.tools import ToolExecutionUpdate as ToolExecutionUpdate
 from harness.messages import ModelSpec, Usage
-
-__all__ = [
-    "AgentEnd",
-    "AgentStart",
-    "BranchEvent",
-    "CompactionEnd",
-    "CompactionStart",
-    "ContextWarning",
-    "Continuation",
-    "Event",
-    "EventHeader",
-    "HookRan",
-    "InputRejected",
-    "JobEnded",
-    "JobStarted",
-    "LimitReached",
-    "MessageDiscarded",
-    "MessageEnd",
-    "MessageRole",
-    "MessageStart",
-    "MessageUpdate",
-    "ModeChanged",
-    "ModelChanged",
-    "ModelFallback",
-    "ModelRouted",
-    "Notice",
-    "ParallelEnd",
-    "ParallelStart",
-    "PlanSubmitted",
-    "QuestionAnswered",
-    "QuestionAsked",
-    "RequestStart",
-    "RetryScheduled",
-    "RunConfig",
-    "SubagentEvent",
-    "ToolApprovalRequested",
-    "ToolApprovalResolved",
-    "ToolCacheHit",
-    "ToolCallsReceived",
-    "ToolExecutionEnd",
-    "ToolExecutionStart",
-    "ToolExecutionUpdate",
-    "TurnEnd",
-    "TurnStart",
-    "TurnTrigger",
-    "UsageAdded",
-    "UsageUpdate",
-]
 
 
 class SubagentEvent(EventHeader, frozen=True, kw_only=True):

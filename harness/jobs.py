@@ -106,10 +106,6 @@ class Job(Struct, eq=False):
                 return f"failed: {self.problem}"
 
 
-def _ignore_event(event: Event) -> None:
-    del event
-
-
 class _SharedState(Struct):
     """State shared by all who use a registry."""
 
@@ -130,7 +126,7 @@ class Jobs:
 
     def __init__(
         self,
-        publish: Callable[[Event], None] = _ignore_event,
+        publish: Callable[[Event], None] = lambda _: None,
         news: Queue | None = None,
         *,
         known: _SharedState | None = None,

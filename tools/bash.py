@@ -98,7 +98,6 @@ class BashTool(TypedTool[BashArguments]):
         return replace(risk, reason=", ".join(filter(None, (risk.reason, "runs in the background"))))
 
     async def preview_of(self, arguments: BashArguments, context: ToolContext) -> View | ToolOutput | None:
-        del context
         return TerminalView(arguments.command, "")
 
     def revised(self, arguments: JsonObject, view: View, text: str) -> JsonObject | None:

@@ -36,7 +36,6 @@ class TodoTool(TypedTool[TodoArguments]):
         return f"{count}, now: {current}" if isinstance(current, str) else count
 
     async def execute(self, arguments: TodoArguments, context: ToolContext) -> ToolOutput:
-        del context
         items = tuple(TodoItem(entry.content, entry.status) for entry in arguments.todos)
         return ToolOutput.text(_state(items), view=TodoView(items))
 

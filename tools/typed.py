@@ -73,11 +73,9 @@ class TypedTool(Generic[P]):
         return await self.execute(self.Arguments.model_validate(arguments), context)
 
     def risk_of(self, arguments: P) -> Risk:
-        del arguments
         return Risk(self.risk_level or ("edit" if self.mutates else "read"))
 
     async def preview_of(self, arguments: P, context: ToolContext) -> View | ToolOutput | None:
-        del arguments, context
         return None
 
     async def execute(self, arguments: P, context: ToolContext) -> ToolOutput:

@@ -34,7 +34,6 @@ class Single(Struct, frozen=True):
         return (self.model,)
 
     def model_for(self, turn: int, *, is_sub_agent: bool = False) -> Model:
-        del turn, is_sub_agent
         return self.model
 
 
@@ -51,7 +50,6 @@ class ByTurn(Struct, frozen=True):
         return (self.default, *self.overrides.values())
 
     def model_for(self, turn: int, *, is_sub_agent: bool = False) -> Model:
-        del is_sub_agent
         return self.overrides.get(turn, self.default)
 
 
@@ -70,7 +68,6 @@ class CheapThenPowerful(Struct, frozen=True):
         return (self.cheap, self.powerful)
 
     def model_for(self, turn: int, *, is_sub_agent: bool = False) -> Model:
-        del is_sub_agent
         return self.cheap if turn < self.switch_at else self.powerful
 
 

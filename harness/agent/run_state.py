@@ -107,15 +107,6 @@ class State(Struct):
         return known_model_info(self.model)
 
 
-def _no_message(reply: AssistantMessage) -> UserMessage | None:
-    del reply
-    return None
-
-
-def _never() -> bool:
-    return False
-
-
 class RunOutcome(Struct, frozen=True):
     """Outcome of a run, in the fields of `AgentEnd`. A rejected run leaves nothing in the history."""
 
@@ -142,9 +133,9 @@ class RunRequest(Struct, frozen=True):
     """Trigger of the first turn."""
     tools: tuple[Tool, ...] = ()
     """Additional tools, available in this run only."""
-    on_idle: Callable[[AssistantMessage], UserMessage | None] = _no_message
+    on_idle: Callable[[AssistantMessage], UserMessage | None] = lambda _: None
     """Called when the model has no more tool calls; a returned message continues the run."""
-    should_stop: Callable[[], bool] = _never
+    should_stop: Callable[[], bool] = lambda: False
     """Checked after each turn; True ends the run successfully."""
     output_schema: OutputSchema | None = None
     """Schema of the replies."""

@@ -36,12 +36,8 @@ MAX_REQUESTS = 2
 """Maximum number of requests if the model answers with tool calls only."""
 
 
-def _ignore_text(text: str) -> None:
-    del text
-
-
 async def ask_side_question(
-    self: AgentBase, question: str, on_text: Callable[[str], None] = _ignore_text
+    self: AgentBase, question: str, on_text: Callable[[str], None] = lambda _: None
 ) -> AssistantMessage:
     """Ask the agent's model a side question, at any time. Cancel the call to abort it.
 

@@ -102,7 +102,6 @@ class Transparent:
         Raises:
             ConfigError: There is not exactly one outcome.
         """
-        del prompts
         self.admit(len(outcomes))
         return Selection(outcomes[0].index, reason="the only one")
 
@@ -120,7 +119,6 @@ class PickFirst:
     """Selects the first run that succeeded, in the order of the configurations."""
 
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
-        del prompts
         return Selection(candidates(outcomes)[0].index, reason="the first that succeeded")
 
 
@@ -128,7 +126,6 @@ class TokenEfficient:
     """Selects the run that used the fewest tokens, input and output together."""
 
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
-        del prompts
         chosen = min(candidates(outcomes), key=_tokens)
         return Selection(chosen.index, reason=f"the fewest tokens: {chosen.usage.context:,}")
 
@@ -137,7 +134,6 @@ class Elaborate:
     """Selects the run that used the most tokens, input and output together."""
 
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
-        del prompts
         chosen = max(candidates(outcomes), key=_tokens)
         return Selection(chosen.index, reason=f"the most tokens: {chosen.usage.context:,}")
 

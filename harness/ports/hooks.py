@@ -80,7 +80,6 @@ class Hooks:
 
     async def before_loop(self, messages: Sequence[Message], loop_index: int) -> Stop | None:
         """Run before `AgentStart`; `Stop` publishes an `AgentEnd` without messages. `loop_index` counts runs from 0."""
-        del messages, loop_index
         return None
 
     async def after_loop(self, end: AgentEnd) -> None:
@@ -88,12 +87,10 @@ class Hooks:
 
     async def before_turn(self, messages: Sequence[Message], turn: int) -> TurnVerdict:
         """Run before `TurnStart`; `Stop` ends the run without another turn event. `turn` counts from 1 in this run."""
-        del messages, turn
         return None
 
     async def after_turn(self, end: TurnEnd) -> TurnVerdict:
         """Run after `TurnEnd`; `Stop` ends the run, `Inject` continues it with another message."""
-        del end
         return None
 
     async def before_model(self, request: Request) -> Request:
@@ -105,7 +102,6 @@ class Hooks:
 
     async def before_tool(self, call: ToolCall) -> CallVerdict:
         """Run before an approved call; `Block` answers it without any tool event."""
-        del call
         return None
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
@@ -113,7 +109,6 @@ class Hooks:
 
     def before_update(self, call: ToolCall, view: View) -> bool:
         """Run before a progress update of a call; False hides the update from observers."""
-        del call, view
         return True
 
     def after_update(self, call: ToolCall, view: View) -> None:

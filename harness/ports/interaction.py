@@ -66,13 +66,10 @@ class NonInteractive:
     """No user, as in print mode: every call that needs approval is denied."""
 
     async def approve(self, request: ApprovalRequest) -> Approval:
-        del request
         return Denied("no user is available to approve this call; continue without it", non_interactive=True)
 
     async def ask(self, question: Question) -> Answer:
-        del question
         return Answer("timed_out")
 
     async def review_plan(self, plan: str) -> PlanDecision:
-        del plan
         return PlanDecision(accepted=False, non_interactive=True)

@@ -49,18 +49,6 @@ class ToolOutput(Struct, frozen=True):
         return cls((Text(text),), view, details, is_error=True)
 
 
-def _ignore_update(view: View) -> None:
-    del view
-
-
-def _ignore_output(output: Callable[[], object]) -> None:
-    del output
-
-
-def _never() -> bool:
-    return False
-
-
 class Role(Struct, frozen=True):
     """Overrides for a subagent; everything else is inherited from the caller."""
 
@@ -85,11 +73,11 @@ class SubagentTask(Struct, frozen=True):
     """Turn limit of the subagent."""
     call_id: str = ""
     """Id of the tool call that delegates."""
-    update: Callable[[View], None] = _ignore_update
+    update: Callable[[View], None] = lambda _: None
     """Receives progress views."""
     role: Role = Role()
     """Overrides of the subagent's model, system prompt and tools."""
-    on_interrupt: Callable[[Callable[[], object]], None] = _ignore_output
+    on_interrupt: Callable[[Callable[[], object]], None] = lambda _: None
     """Registers a function that returns the partial output if the call is interrupted; set by the calling agent."""
 
 
@@ -116,7 +104,7 @@ class ToolContext(Struct, frozen=True):
     """Asks the user to accept a plan; if accepted, plan mode ends."""
     spill_dir: Path
     """Folder for output that is too long to return; the model may read from it."""
-    update: Callable[[View], None] = _ignore_update
+    update: Callable[[View], None] = lambda _: None
     """Publishes a progress view."""
     delegate: Delegate | None = None
     """Runs a subagent; None if subagents are not available."""
@@ -126,13 +114,13 @@ class ToolContext(Struct, frozen=True):
     """Length in characters above which the middle of the result is cut; 0 = unlimited."""
     by_user: bool = False
     """True if the user typed the command, so that processes it leaves running are not killed."""
-    on_interrupt: Callable[[Callable[[], object]], None] = _ignore_output
+    on_interrupt: Callable[[Callable[[], object]], None] = lambda _: None
     """Registers a function without arguments that returns the output so far.
 
     It is called when the call is cancelled, times out or is abandoned, may return anything a function tool may return,
     and its value becomes the start of the result. Without one, the last view passed to `update` is used.
     """
-    cancellation: Callable[[], bool] = _never
+    cancellation: Callable[[], bool] = lambda: False
     """Source of `cancelled`."""
 
     @property

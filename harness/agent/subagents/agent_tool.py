@@ -52,11 +52,9 @@ class SubAgentTool(Struct):
 
     def risk(self, arguments: JsonObject) -> Risk:
         """Return no risk, because each call of the subagent is assessed separately."""
-        del arguments
         return Risk("none")
 
     async def preview(self, arguments: JsonObject, context: ToolContext) -> View | ToolOutput | None:
-        del arguments, context
         return None
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:

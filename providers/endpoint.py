@@ -21,10 +21,10 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 SHORTEST_KEY = 8
 
 
-Wire: TypeAlias = "Callable[[Callable[[], httpx.AsyncClient]], httpx.AsyncClient]"
+Wire: TypeAlias = "Callable[[Callable[[], httpx.AsyncBaseTransport]], httpx.AsyncBaseTransport]"
 """Stands between a provider and the network, to record or replay exchanges.
 
-It returns the client to use; its argument creates the usual one.
+It returns the HTTP transport to use; its argument creates the usual one.
 """
 
 

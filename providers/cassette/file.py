@@ -7,6 +7,7 @@ import json
 import logging
 import os
 from pathlib import Path
+from typing import BinaryIO
 
 from msgspec import Struct
 
@@ -41,10 +42,11 @@ class Exchange(Struct, eq=False):
 
 
 class CassetteFile:
-    """Appends to a cassette. A write error ends the recording and nothing else."""
+    """Appends to a cassette, without the secrets. A write error ends the recording and nothing else."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, secrets: Secrets | None = None) -> None:
         self.path = path
+        self.secrets = secrets or Secrets()
         self._is_broken = False
 
     def open(self) -> None:
@@ -54,43 +56,32 @@ class CassetteFile:
             ConfigError: It cannot be written, or has other content.
         """
         try:
-            if self._has_content():
-                self._check_head()
-                self.path.chmod(0o600)
-                self._end_last_line()
-            else:
-                self._append(_line({"type": "cassette", "version": VERSION}))
+            with self._opened() as file:
+                file.seek(0)
+                if head := file.readline(LONGEST_HEAD):
+                    _check(self.path, head)
+                    self.path.chmod(0o600)
+                    file.seek(-1, os.SEEK_END)
+                    file.write(b"" if file.read() == b"\n" else b"\n")
+                else:
+                    file.write(_line({"type": "cassette", "version": VERSION}))
         except OSError as error:
             raise ConfigError(f"cannot record to {self.path}: {error.strerror}") from error
 
-    def write(self, record: JsonObject, secrets: Secrets) -> None:
-        """Append a record without the secrets."""
+    def write(self, kind: str, exchange_id: str, fields: JsonObject) -> None:
+        """Append a record of an exchange."""
         if self._is_broken:
             return
         try:
-            self._append(secrets.redacted(_line(record)))
+            with self._opened() as file:
+                file.write(self.secrets.redacted(_line({"type": kind, "id": exchange_id, **fields})))
         except OSError as error:
             self._is_broken = True
             logger.warning("recording to %s stopped: %s", self.path, error.strerror)
 
-    def _has_content(self) -> bool:
-        return self.path.exists() and self.path.stat().st_size > 0
-
-    def _check_head(self) -> None:
-        with self.path.open("rb") as file:
-            _check(self.path, file.readline(LONGEST_HEAD))
-
-    def _end_last_line(self) -> None:
-        with self.path.open("rb") as file:
-            file.seek(-1, os.SEEK_END)
-            ended = file.read() == b"\n"
-        if not ended:
-            self._append(b"\n")
-
-    def _append(self, line: bytes) -> None:
+    def _opened(self) -> BinaryIO:
         # Opened for each line, since another process may write to the same file.
-        with os.fdopen(os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as file:
-            file.write(line)
+        return os.fdopen(os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "a+b")
 
 
 def read_exchanges(path: Path) -> list[Exchange]:
@@ -112,13 +103,12 @@ def read_exchanges(path: Path) -> list[Exchange]:
     return [*exchanges.values()]
 
 
-def chunk_record(exchange_id: str, after: float, chunk: bytes) -> JsonObject:
-    """Return a record of bytes, as text where possible."""
-    record: JsonObject = {"type": "chunk", "id": exchange_id, "after": round(after, 4)}
+def chunk_record(after: float, chunk: bytes) -> JsonObject:
+    """Return the fields of a record of bytes, as text where possible."""
     try:
-        return {**record, "text": chunk.decode()}
+        return {"after": round(after, 4), "text": chunk.decode()}
     except UnicodeDecodeError:
-        return {**record, "base64": base64.b64encode(chunk).decode()}
+        return {"after": round(after, 4), "base64": base64.b64encode(chunk).decode()}
 
 
 def _check(path: Path, head: bytes) -> None:

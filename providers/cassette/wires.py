@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from providers.cassette.file import CassetteFile
-from providers.cassette.recorder import Origin, Recorder
 from providers.cassette.replay_queue import ReplayQueue
 from providers.cassette.secrets import Secrets, secrets_in
 from providers.installed import all_presets
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
 
     from providers.endpoint import Endpoint, Wire
 
+# Both import httpx when they are called; it is loaded by then.
+
 
 def recording_wire(endpoint: Endpoint, model_id: str, path: Path) -> Wire:
     """Return a wire that appends the exchanges with an endpoint to the cassette at `path`.
@@ -25,19 +26,15 @@ def recording_wire(endpoint: Endpoint, model_id: str, path: Path) -> Wire:
     Raises:
         ConfigError: The file cannot be written, or is not a cassette.
     """
-    tape = CassetteFile(path.expanduser().absolute())
-    tape.open()
     variables = (variable for preset in all_presets().values() for variable in preset.variables)
-    secrets = Secrets(secrets_in(os.environ, variables))
-    if endpoint.secret is not None:
-        secrets.learn(endpoint.secret.value)
-    recorder = Recorder(tape, Origin(endpoint.preset.name, model_id, endpoint.base_url), secrets)
+    key = (endpoint.secret.value,) if endpoint.secret else ()
+    tape = CassetteFile(path.expanduser().absolute(), Secrets((*secrets_in(os.environ, variables), *key)))
+    tape.open()
 
-    def record(build: Callable[[], httpx.AsyncClient]) -> httpx.AsyncClient:
-        # Imports httpx, which is loaded by now.
-        from providers.cassette.http_hooks import listen
+    def record(build: Callable[[], httpx.AsyncBaseTransport]) -> httpx.AsyncBaseTransport:
+        from providers.cassette.transports import RecordingTransport
 
-        return listen(build(), recorder)
+        return RecordingTransport(build(), tape, endpoint, model_id)
 
     return record
 
@@ -45,10 +42,9 @@ def recording_wire(endpoint: Endpoint, model_id: str, path: Path) -> Wire:
 def playback_wire(queue: ReplayQueue) -> Wire:
     """Return a wire that answers from a cassette; the network is not used."""
 
-    def replay(build: Callable[[], httpx.AsyncClient]) -> httpx.AsyncClient:
-        # Imports httpx, which is loaded by now.
-        from providers.cassette.http_hooks import playback_client
+    def replay(build: Callable[[], httpx.AsyncBaseTransport]) -> httpx.AsyncBaseTransport:
+        from providers.cassette.transports import replaying_transport
 
-        return playback_client(queue)
+        return replaying_transport(queue)
 
     return replay

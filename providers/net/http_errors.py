@@ -5,8 +5,10 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from harness.errors import (
     AuthenticationFailed,
@@ -27,6 +29,7 @@ from providers.net.retry_after import retry_delay
 
 LONGEST_MESSAGE = 600
 MAX_MESSAGES = 3
+BEGINNING = 4096
 
 # Patterns are compiled with the first error, not at start-up.
 
@@ -88,6 +91,14 @@ MINIMAX_STATUS = {
     "2049": 401,
     "2056": 402,
 }
+# Errors without a status of their own.
+STATUS_BY_TEXT = (
+    (OVERFLOW, 400),
+    (r"rate.?limit|quota|throttl", 429),
+    (r"overloaded|unavailable", 529),
+    (r"insufficient balance", 402),
+    (r"invalid_request|invalid_prompt|bad_request", 400),
+)
 
 _UNPRINTABLE = r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+"
 
@@ -107,7 +118,7 @@ def failure(endpoint: Endpoint, status: int, body: str, headers: Mapping[str, st
     raw = message_in(body) if body.strip() not in ("", "{}") else headers.get("x-amzn-errortype", "")
     message = plain(endpoint.hide_key(raw))
     page = title_of(body)
-    text_lower = message.lower() if page is not None else f"{message} {body[:4096]}".lower()
+    text_lower = message.lower() if page is not None else f"{message} {body[:BEGINNING]}".lower()
     service = endpoint.preset.label
     kind = _kind(status, text_lower, is_empty=not body.strip(), is_page=page is not None)
     if status == 511 or (page is not None and status != 404):
@@ -132,76 +143,66 @@ def no_stream(endpoint: Endpoint, media_type: str, body: str) -> ProviderError:
 
 def status_inside(body: str) -> int:
     """Return the HTTP status that corresponds to an error sent with status 200."""
-    raw = re.search(r'"(?:code|status|http_code)": *"?([45]\d\d)\b', body)
-    if raw:
+    if raw := re.search(r'"(?:code|status|http_code)": *"?([45]\d\d)\b', body):
         return int(raw[1])
     if of_minimax := re.search(r'"status_code": *(\d+)', body):
         return MINIMAX_STATUS.get(of_minimax[1], 500)
     text_lower = body.lower()
-    if re.search(OVERFLOW, text_lower):
-        return 400
-    signs = (("rate.?limit|quota|throttl", 429), ("overloaded|unavailable", 529), ("insufficient balance", 402))
-    for sign, status in signs:
-        if re.search(sign, text_lower):
-            return status
-    return 400 if re.search("invalid_request|invalid_prompt|bad_request", text_lower) else 500
+    return next((status for pattern, status in STATUS_BY_TEXT if re.search(pattern, text_lower)), 500)
+
+
+class Rule(Struct, frozen=True):
+    """Responses that mean an error: with one of these statuses and all of these patterns in their text."""
+
+    statuses: Container[int]
+    error: type[ProviderError]
+    patterns: tuple[str, ...] = ()
+    unless: str = ""
+    """Pattern of responses to which the rule does not apply."""
+
+    def applies(self, status: int, text_lower: str) -> bool:
+        return (
+            status in self.statuses
+            and all(re.search(pattern, text_lower) for pattern in self.patterns)
+            and not (self.unless and re.search(self.unless, text_lower))
+        )
+
+
+SERVER_ERRORS = range(500, 1000)
+RULES = (
+    Rule((400, 422, 500), InvalidReply, (BAD_REPLY,)),
+    Rule((404,), ModelNotFound, (NO_MODEL_HERE,)),
+    Rule((400, 410, 422), ModelNotFound, (NO_MODEL,)),
+    Rule((402,), QuotaExhausted),
+    Rule((400, 403, 429), QuotaExhausted, (NO_QUOTA,), unless=RETRY_DELAY),
+    Rule((400, 403, 429), QuotaExhausted, (NO_QUOTA, PER_DAY)),
+    Rule((403,), ModelNotFound, (NO_MODEL_ACCESS,)),
+    Rule((401, 403), AuthenticationFailed, unless=NOT_THE_KEY),
+    Rule((401, 403), RequestRejected),
+    Rule((400,), AuthenticationFailed, (BAD_KEY,), unless=NOT_THE_KEY),
+    Rule((400,), RequestRejected, (BAD_KEY,)),
+    Rule((429,), ContextWindowOverflow, (MORE_THAN_A_MINUTE,)),
+    Rule((429,), ModelThrottled),
+    Rule((413,), ContextWindowOverflow),
+    Rule((400, 422, 500), ContextWindowOverflow, (OVERFLOW,)),
+    Rule((400,), ContextWindowOverflow, (PERHAPS_OVERFLOW, MENTIONS_INPUT), unless=MENTIONS_OUTPUT),
+    Rule(SERVER_ERRORS, RequestRejected, (PERMANENT,)),
+    Rule((503, 529), ModelOverloaded),
+    Rule(SERVER_ERRORS, ModelOverloaded, ("overloaded",)),
+    Rule((501, 505, 511), RequestRejected),
+    # 424 is Bedrock's status for a failed model, 499 Google's for a dropped request.
+    Rule((408, 409, 424, 425, 499, *SERVER_ERRORS), NetworkError),
+)
+"""The first rule that applies determines the error; without one the request was rejected."""
 
 
 def _kind(status: int, text_lower: str, *, is_empty: bool, is_page: bool) -> type[ProviderError]:
     if is_page and status in (400, 401, 402, 403, 404):
         return RequestRejected
-    if about_request := _kind_of_request(status, text_lower, is_empty=is_empty):
-        return about_request
-    if status >= 500 and re.search(PERMANENT, text_lower):
-        return RequestRejected
-    if status in (503, 529) or (status >= 500 and "overloaded" in text_lower):
-        return ModelOverloaded
-    # 424 is Bedrock's status for a failed model, 499 Google's for a dropped request.
-    is_passing = status in (408, 409, 424, 425, 499) or (status >= 500 and status not in (501, 505, 511))
-    return NetworkError if is_passing else RequestRejected
-
-
-def _kind_of_request(status: int, text_lower: str, *, is_empty: bool) -> type[ProviderError] | None:
-    """Return the error for a problem with the account, the model or the length; None for any other."""
-    if status in (400, 422, 500) and re.search(BAD_REPLY, text_lower):
-        return InvalidReply
-    wording = NO_MODEL_HERE if status == 404 else NO_MODEL
-    if status in (400, 404, 410, 422) and re.search(wording, text_lower):
-        return ModelNotFound
-    if about_account := _kind_of_account(status, text_lower):
-        return about_account
-    return ContextWindowOverflow if status == 413 or _is_overflow(status, text_lower, is_empty=is_empty) else None
-
-
-def _kind_of_account(status: int, text_lower: str) -> type[ProviderError] | None:
-    """Return the error for a problem with the key, the quota or the rate; None for any other."""
-    if status == 402 or (status in (400, 403, 429) and _is_exhausted(text_lower)):
-        return QuotaExhausted
-    if status == 403 and re.search(NO_MODEL_ACCESS, text_lower):
-        return ModelNotFound
-    if status in (401, 403) or (status == 400 and re.search(BAD_KEY, text_lower)):
-        return RequestRejected if re.search(NOT_THE_KEY, text_lower) else AuthenticationFailed
-    if status == 429:
-        return ContextWindowOverflow if re.search(MORE_THAN_A_MINUTE, text_lower) else ModelThrottled
-    return None
-
-
-def _is_exhausted(text_lower: str) -> bool:
-    if not re.search(NO_QUOTA, text_lower):
-        return False
-    return not re.search(RETRY_DELAY, text_lower) or re.search(PER_DAY, text_lower) is not None
-
-
-def _is_overflow(status: int, text_lower: str, *, is_empty: bool) -> bool:
-    if status not in (400, 422, 500):
-        return False
     # Some services reject long requests with an empty body.
-    if is_empty:
-        return status == 400
-    if re.search(OVERFLOW, text_lower):
-        return True
-    perhaps = status == 400 and re.search(PERHAPS_OVERFLOW, text_lower) and re.search(MENTIONS_INPUT, text_lower)
-    return bool(perhaps) and not re.search(MENTIONS_OUTPUT, text_lower)
+    if is_empty and status == 400:
+        return ContextWindowOverflow
+    return next((rule.error for rule in RULES if rule.applies(status, text_lower)), RequestRejected)
 
 
 WHAT: Mapping[type[ProviderError], str] = {
@@ -287,9 +288,6 @@ def plain(text: str) -> str:
     """Return text as one line of limited length without characters that a terminal would interpret."""
     line = re.sub(r"\s+", " ", re.sub(_UNPRINTABLE, " ", text)).strip()
     return line if len(line) <= LONGEST_MESSAGE else line[:LONGEST_MESSAGE] + "…"
-
-
-BEGINNING = 4096
 
 
 def title_of(body: str) -> str | None:

@@ -115,28 +115,30 @@ class Pool:
 
     def _build(self) -> httpx.AsyncClient:
         _import_httpx()
-        wire = self._endpoint.wire
-        return self._new_client() if wire is None else wire(self._new_client)
+        import httpx
 
-    def _new_client(self) -> httpx.AsyncClient:
+        endpoint = self._endpoint
+        transport = endpoint.wire(self._new_transport) if endpoint.wire else self._new_transport()
+        read_timeout = LOCAL_READ_SECONDS if endpoint.preset.is_local or endpoint.is_loopback else READ_SECONDS
+        timeout = httpx.Timeout(read_timeout, connect=CONNECT_SECONDS)
+        return httpx.AsyncClient(transport=transport, timeout=timeout, trust_env=False)
+
+    def _new_transport(self) -> httpx.AsyncBaseTransport:
         import httpx
 
         from providers.net.reconnecting import ReconnectingTransport
 
         endpoint = self._endpoint
-        read_timeout = LOCAL_READ_SECONDS if endpoint.preset.is_local or endpoint.is_loopback else READ_SECONDS
         context = ssl_context(os.environ) if endpoint.is_encrypted else unused_context()
         self.proxy = proxy_for(endpoint.base_url, os.environ)
         # Not HTTP/2: httpcore does not signal an abort to the server, and generation continues at the user's cost.
-        transport = ReconnectingTransport(
+        return ReconnectingTransport(
             verify=context,
             proxy=_usable(self.proxy, context) if self.proxy else None,
             # No limit on connections: subagents waiting for one would appear to hang.
             limits=httpx.Limits(max_keepalive_connections=20, keepalive_expiry=KEEP_ALIVE_SECONDS),
             socket_options=_socket_options(),
         )
-        timeout = httpx.Timeout(read_timeout, connect=CONNECT_SECONDS)
-        return httpx.AsyncClient(transport=transport, timeout=timeout, trust_env=False)
 
 
 def _usable(proxy: Proxy, context: ssl.SSLContext) -> httpx.Proxy:

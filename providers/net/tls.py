@@ -4,10 +4,10 @@ certificates."""
 from __future__ import annotations
 
 import os
-import re
 import ssl
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -37,8 +37,6 @@ BUNDLES = (
 
 # OpenSSL's verification errors.
 NOT_YET_VALID, EXPIRED, OTHER_NAME, OTHER_ADDRESS = 9, 10, 62, 64
-DER = 2
-NAME, ORGANIZATION = rb"\x06\x03\x55\x04\x03", rb"\x06\x03\x55\x04\x0a"
 
 
 def ssl_context(environment: Mapping[str, str], platform: str = sys.platform) -> ssl.SSLContext:
@@ -147,16 +145,17 @@ class _Handshake(ssl.SSLObject):
         try:
             super().do_handshake()
         except ssl.SSLCertVerificationError as error:
-            error.add_note(issuer_in(self._peer_certificate()))
+            error.add_note(self._issuer())
             raise
 
-    def _peer_certificate(self) -> bytes:
-        """Return the server's certificate; empty if there was none."""
-        if sys.version_info >= (3, 13):
-            return next(iter(self.get_unverified_chain()), b"")
-        # Before that version, only the wrapped object has it.
+    def _issuer(self) -> str:
+        """Return the issuer's common name, otherwise its organization; empty if there was no certificate."""
+        # Only the wrapped object parses certificates that were not verified.
         wrapped: _WrappedObject = vars(self)["_sslobj"]
-        return next((certificate.public_bytes(DER) for certificate in wrapped.get_unverified_chain() or ()), b"")
+        for certificate in wrapped.get_unverified_chain() or ():
+            issuer = dict(chain.from_iterable(certificate.get_info()["issuer"]))
+            return plain(issuer.get("commonName") or issuer.get("organizationName") or "")
+        return ""
 
 
 class _WrappedObject(Protocol):
@@ -164,32 +163,7 @@ class _WrappedObject(Protocol):
 
 
 class _Certificate(Protocol):
-    def public_bytes(self, form: int) -> bytes: ...
-
-
-def issuer_in(certificate: bytes) -> str:
-    """Return the issuer of a certificate (DER): its common name, otherwise its organization."""
-    try:
-        start, _ = _content_range(certificate, _content_range(certificate, 0)[0])
-        # Skip version, serial number and algorithm.
-        for _ in range(3):
-            start = _content_range(certificate, start)[1]
-        issuer = certificate[slice(*_content_range(certificate, start))]
-    except IndexError:
-        return ""
-    for attribute in (NAME, ORGANIZATION):
-        if found := re.search(attribute + rb"[\x0c\x13\x14\x16](.)", issuer, re.DOTALL):
-            return plain(issuer[found.end() : found.end() + found[1][0]].decode(errors="replace"))
-    return ""
-
-
-def _content_range(der: bytes, at: int) -> tuple[int, int]:
-    """Return the start and end of an element's content."""
-    length, start = der[at + 1], at + 2
-    if length >= 0x80:
-        digits = length - 0x80
-        length, start = int.from_bytes(der[start : start + digits]), start + digits
-    return start, start + length
+    def get_info(self) -> Mapping[str, Iterable[Iterable[tuple[str, str]]]]: ...
 
 
 def explain_rejection(error: ssl.SSLCertVerificationError, where: str) -> str:

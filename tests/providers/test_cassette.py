@@ -22,9 +22,10 @@ from harness.messages import user
 from harness.ports.provider import Request
 from providers import connect
 from providers.cassette.file import CassetteFile, read_exchanges
-from providers.cassette.http_hooks import listen
-from providers.cassette.recorder import Origin, Recorder
 from providers.cassette.secrets import Secrets, SecretStream
+from providers.cassette.transports import RecordingTransport
+from providers.endpoint import Endpoint
+from providers.preset import presets
 
 OTHER = "sk-other-canary-9120"
 TOKEN = "tok-canary-0123456"
@@ -62,15 +63,14 @@ async def test_a_cassette_never_contains_a_key(
 
 
 async def test_a_key_in_an_address_or_in_a_packed_answer_is_not_kept(tape: Path) -> None:
-    secrets = Secrets()
-    recorder = Recorder(_started(tape), Origin("p", "m", "https://me:hunter22@h/v1?key=query-canary"), secrets)
+    endpoint = Endpoint(presets()["anthropic"], "https://me:hunter22@h/v1?key=query-canary")
     headers = {"content-encoding": "gzip", "set-cookie": "c-canary", "anthropic-organization-id": "o-canary"}
 
     async def packed() -> AsyncIterator[bytes]:
         yield gzip.compress(b'{"said": "query-canary"}')
 
     answer = httpx.MockTransport(lambda asked: httpx.Response(200, content=packed(), headers=headers))
-    client = listen(httpx.AsyncClient(transport=answer), recorder)
+    client = httpx.AsyncClient(transport=RecordingTransport(answer, _started(tape), endpoint, "m"))
 
     got = await client.get("https://me:hunter22@h/v1/x?key=query-canary&api-version=2", headers={"cookie": "a-canary"})
     await client.aclose()

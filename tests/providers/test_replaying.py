@@ -21,12 +21,12 @@ from harness.messages import Message, ToolResult, user
 from harness.ports.provider import Model
 from providers import connect
 from providers.cassette.file import CassetteFile, read_exchanges
-from providers.cassette.http_hooks import listen
 from providers.cassette.provider import ReplayProvider
-from providers.cassette.recorder import Origin, Recorder
 from providers.cassette.replay_queue import difference
-from providers.cassette.secrets import Secrets
+from providers.cassette.transports import RecordingTransport
+from providers.endpoint import Endpoint
 from providers.net import pool
+from providers.preset import presets
 
 THOUGHTFUL = Reply("Let me look.", thinking="Which file? 🌍", calls=[("look", {"path": "ü.py"})])
 
@@ -122,8 +122,8 @@ async def test_a_server_that_never_began_to_answer_is_silent_again(tape: Path, a
 
     file = CassetteFile(tape)
     file.open()
-    recorder = Recorder(file, Origin("anthropic", "m", "http://127.0.0.1"), Secrets())
-    client = listen(httpx.AsyncClient(transport=httpx.MockTransport(fall_silent)), recorder)
+    endpoint = Endpoint(presets()["anthropic"], "http://127.0.0.1")
+    client = httpx.AsyncClient(transport=RecordingTransport(httpx.MockTransport(fall_silent), file, endpoint, "m"))
     with pytest.raises(httpx.ReadTimeout):
         await client.post("http://127.0.0.1/v1/messages", json={})
     await client.aclose()

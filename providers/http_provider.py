@@ -5,21 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence, Set
 from contextlib import aclosing
-from typing import TYPE_CHECKING
 
 from harness.deltas import Delta
 from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
 from harness.ports.provider import Request
 from providers.endpoint import Endpoint
 from providers.model_catalog.listing import entries_of, listed
-from providers.model_catalog.metadata import ListedModel
+from providers.model_catalog.metadata import ListedModel, MetadataSource
 from providers.net.transport import Transport, json_headers
 from providers.preset import nearest
-
-if TYPE_CHECKING:
-    from providers.model_catalog.metadata import MetadataSource
-    from providers.service import Service
-
+from providers.service import Service
 
 TIMEOUT_SECONDS = 5.0
 MAX_ATTEMPTS = 8
@@ -72,7 +67,7 @@ def with_suggestions(error: ModelNotFound, known: list[str], model_id: str) -> M
     return ModelNotFound(f"{error}; {hint}" if hint else str(error), status=error.status)
 
 
-class HttpProvider:
+class HttpProvider(Service, MetadataSource):
     """Connection handling, model listing, and requests that are sent again without what the service rejected.
 
     A subclass sends a request in `_send`, and learns in `_adapts` what to leave out.
@@ -174,7 +169,3 @@ def add_new(known: set[str], more: set[str]) -> bool:
     is_new = not more <= known
     known |= more
     return is_new
-
-
-if TYPE_CHECKING:
-    _: tuple[type[Service], type[MetadataSource]] = (HttpProvider, HttpProvider)

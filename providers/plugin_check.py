@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from msgspec.structs import asdict
 
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 VERBS = ("stream", "close", "warm", "models")
 
 
-class GuardedService:
+class GuardedService(Service):
     """A package's service, whose errors never do more than fail a request.
 
     Errors during streaming pass through: `harness.agent.model_call` expects them of every provider. Returned values are
@@ -150,7 +150,3 @@ def _faults_of_the_pattern(field: str, pattern: str) -> Iterator[str]:
 def _is_texts(values: Sequence[object]) -> bool:
     # A single string is a sequence of its characters.
     return not isinstance(values, str) and all(isinstance(each, str) for each in values)
-
-
-if TYPE_CHECKING:
-    _: type[Service] = GuardedService

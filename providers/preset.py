@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct, field
 
@@ -210,7 +210,3 @@ def nearest(name: str, known: Sequence[str], count: int = 3) -> list[str]:
     from difflib import get_close_matches
 
     return get_close_matches(name, known, count, cutoff=0.5)
-
-
-if TYPE_CHECKING:
-    _: tuple[type[Credentials], ...] = (EnvironmentCredentials, GivenKey)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from msgspec.structs import replace
 
@@ -97,7 +97,3 @@ class KeyedService(WrappedService):
     async def _key(self) -> str | None:
         key = self._callback() if self._callback else None
         return await key if inspect.isawaitable(key) else key
-
-
-if TYPE_CHECKING:
-    _: type[Service] = KeyedService

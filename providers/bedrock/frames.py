@@ -12,13 +12,10 @@ import json
 import struct
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 from harness.errors import StreamError
-
-if TYPE_CHECKING:
-    from providers.net.framing import Framing
+from providers.net.framing import Framing
 
 PRELUDE = struct.Struct("!III")
 CHECKSUM_BYTES = 4
@@ -30,7 +27,7 @@ SIZES: Mapping[int, int] = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 """Bytes of a header value by its type; the other types have a length before the value."""
 
 
-class FrameDecoder:
+class FrameDecoder(Framing):
     """Takes the stream in arbitrary chunks and returns complete events."""
 
     def __init__(self) -> None:
@@ -112,7 +109,3 @@ def _headers(data: bytes) -> dict[str, str]:
     except (IndexError, KeyError, UnicodeDecodeError) as error:
         raise StreamError("the service sent an event with invalid headers") from error
     return headers
-
-
-if TYPE_CHECKING:
-    _: type[Framing] = FrameDecoder

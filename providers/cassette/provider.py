@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -27,7 +26,7 @@ NAME = "replay"
 NO_KEY = Secret("none-needed", "the cassette")
 
 
-class ReplayProvider:
+class ReplayProvider(Provider):
     """Answers requests with recorded responses, in order.
 
     A recording with several services uses all of them: each request goes to the service of the next exchange.
@@ -58,7 +57,7 @@ class ReplayProvider:
         return self._services[at]
 
 
-class FreeModelInfo:
+class FreeModelInfo(ModelInfoSource):
     """Information about the recorded model, with a price of zero."""
 
     def __init__(self, info: ModelInfoSource) -> None:
@@ -108,7 +107,3 @@ def _as_recorded(request: Request, exchange: Exchange) -> Request:
         return message
 
     return replace(request, spec=spec, messages=tuple(restored(message) for message in request.messages), api_key=None)
-
-
-if TYPE_CHECKING:
-    _: tuple[type[Provider], type[ModelInfoSource]] = (ReplayProvider, FreeModelInfo)

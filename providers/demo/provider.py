@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -70,7 +70,7 @@ def replies(*sequence: Reply | str) -> Script:
     return play
 
 
-class DemoProvider:
+class DemoProvider(Provider):
     """Plays `script` in fragments of `chunk` characters, `delay` seconds apart; `requests` holds the received
     requests."""
 
@@ -127,7 +127,3 @@ def _usage(request: Request, reply: Reply) -> Usage:
     written = sum(len(part.text) for part in reply.parts if isinstance(part, Think | Say))
     read = len(request.system) + sum(len(str(message.content)) for message in request.messages)
     return Usage(input=read // CHARS_PER_TOKEN, output=max(1, written // CHARS_PER_TOKEN))
-
-
-if TYPE_CHECKING:
-    _: type[Provider] = DemoProvider

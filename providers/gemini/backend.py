@@ -8,7 +8,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -56,7 +56,7 @@ class Backend(Protocol):
     def model_name(self, model_id: str) -> str: ...
 
 
-class GeminiApiBackend:
+class GeminiApiBackend(Backend):
     """The Gemini API, which needs only a key."""
 
     list_path = "/v1beta/models?pageSize=1000"
@@ -85,7 +85,7 @@ def key_header(endpoint: Endpoint) -> dict[str, str]:
     return headers | {"x-goog-api-key": endpoint.secret.value}
 
 
-class VertexBackend:
+class VertexBackend(Backend):
     """Google Cloud's service, or a gateway if the base URL was changed."""
 
     # All projects have the same list.
@@ -242,7 +242,3 @@ class Login:
         if not credentials.valid:
             credentials.refresh(Request())
         return Token(credentials.token or "", self._project, credentials.quota_project_id or "")
-
-
-if TYPE_CHECKING:
-    _: tuple[type[Backend], type[Backend]] = (GeminiApiBackend, VertexBackend)

@@ -46,7 +46,7 @@ def local_model(model_id: str, thinking: ThinkingLevel = "off") -> Model:
     return Model(GgufProvider(), ModelSpec(NAME, model_id, thinking), HeaderModelInfo(path), native_schema=True)
 
 
-class GgufProvider:
+class GgufProvider(Provider):
     """Holds one model at a time; requesting another replaces it."""
 
     name = NAME
@@ -88,7 +88,7 @@ class GgufProvider:
         return self._thread
 
 
-class HeaderModelInfo:
+class HeaderModelInfo(ModelInfoSource):
     """Model information from its file."""
 
     def __init__(self, path: Path) -> None:
@@ -188,8 +188,3 @@ def _opened(path: Path, header: Header, flag: Flag) -> Generator | None:
     except Aborted:
         return None
     return Generator(engine, header)
-
-
-if TYPE_CHECKING:
-    _: type[Provider] = GgufProvider
-    _info_port: type[ModelInfoSource] = HeaderModelInfo

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -75,7 +74,7 @@ async def _listens(port: int, seconds: float) -> bool:
     return True
 
 
-class LocalModelInfo:
+class LocalModelInfo(ModelInfoSource):
     """Model information from its server; local models are free."""
 
     def __init__(self, source: ServerMetadataSource, model_id: str) -> None:
@@ -98,7 +97,3 @@ class LocalModelInfo:
                 return await self._source.model_metadata(self._model_id)
         except (ProviderError, TimeoutError):
             return ModelMetadata()
-
-
-if TYPE_CHECKING:
-    _: type[ModelInfoSource] = LocalModelInfo

@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, astuple
 
 from harness.errors import ProviderError
-from harness.ports.provider import ModelInfo, Price
+from harness.ports.provider import ModelInfo, ModelInfoSource, Price
 from harness.workspace.disk import replace_file
 from providers.model_catalog.listing import is_chat_model
 from providers.model_catalog.metadata import MetadataSource, ModelMetadata
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from genai_prices.types import ModelPrice
 
     from harness.messages import JsonValue
-    from harness.ports.provider import ModelInfoSource
 
 
 logger = logging.getLogger(__name__)
@@ -48,7 +47,7 @@ _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "PYTHONHOME", "PYTHONPYCA
 _CODE = "import sys; from providers.model_catalog.prices import print_metadata; print_metadata(*sys.argv[1:])"
 
 
-class PricedModelInfo:
+class PricedModelInfo(ModelInfoSource):
     """Information about one model from genai-prices, or from `cache` if set.
 
     If it contains no window, the service's own list is requested once; an unknown model gets the default window.
@@ -252,7 +251,3 @@ def _edition() -> list[JsonValue]:
     places = list(spec.submodule_search_locations or ()) if spec else []
     released = (Path(places[0]) / "data.py").stat().st_mtime_ns if places else 0
     return [datetime.now(UTC).date().isoformat(), released]
-
-
-if TYPE_CHECKING:
-    _: type[ModelInfoSource] = PricedModelInfo

@@ -6,7 +6,7 @@ Both work on bytes, without a text decoder: a line end is never part of a UTF-8 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from harness.errors import StreamError
 
@@ -24,7 +24,7 @@ class Framing(Protocol):
         ...
 
 
-class EventDecoder:
+class EventDecoder(Framing):
     """Decoder of server-sent events; returns the data of complete events.
 
     Not httpx-sse, with which the tests compare it: only `data` fields matter here, and no object is needed for each
@@ -98,7 +98,7 @@ class EventDecoder:
         return events
 
 
-class LineDecoder:
+class LineDecoder(Framing):
     """Decoder of newline-delimited JSON; returns complete lines that are not blank."""
 
     def __init__(self) -> None:
@@ -125,7 +125,3 @@ class LineDecoder:
 
 def _text(line: bytes) -> str:
     return line.removeprefix(BYTE_ORDER_MARK).decode(errors="replace").strip()
-
-
-if TYPE_CHECKING:
-    _: tuple[type[Framing], type[Framing]] = (EventDecoder, LineDecoder)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Mapping, Set
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -29,7 +28,7 @@ CLOUD_NAMES = (":cloud", "-cloud")
 AT_ONCE = 8
 
 
-class OllamaProvider(HttpProvider):
+class OllamaProvider(HttpProvider, ServerMetadataSource):
     """Streams replies of one server, which is asked for the model's description before its first request.
 
     The server's own variables for the context window and keep-alive are honored if they are set here.
@@ -126,7 +125,3 @@ async def _loaded_window(model_id: str, transport: Transport) -> int | None:
 
 def _no_tools(model_id: str) -> str:
     return f"Ollama: {model_id} does not support tools; models that do: https://ollama.com/search?c=tools"
-
-
-if TYPE_CHECKING:
-    _: type[ServerMetadataSource] = OllamaProvider

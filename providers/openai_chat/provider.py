@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Set
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -23,7 +22,7 @@ from providers.openai_chat.encode import encode, marking
 from providers.wire.caching import AcceptedMarks, cache_headers
 
 
-class ChatProvider(HttpProvider):
+class ChatProvider(HttpProvider, ServerMetadataSource):
     """Streams replies of one server.
 
     If a server rejects a part of the dialect, the part is left out from then on.
@@ -86,7 +85,3 @@ class ChatProvider(HttpProvider):
         if not routing:
             return transport
         return transport.with_credentials(transport.endpoint, json_headers(transport.endpoint) | routing)
-
-
-if TYPE_CHECKING:
-    _: type[ServerMetadataSource] = ChatProvider

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -104,7 +103,3 @@ def _placeholder(block: UserContent) -> UserContent:
         return block
     size = max(1, round(len(block.data) * 3 / 4 / 1000))
     return Text(f"[{block.media_type}, {size} kB: omitted: this model does not support images]")
-
-
-if TYPE_CHECKING:
-    _: type[Service] = ImageFallback

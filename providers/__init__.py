@@ -23,7 +23,7 @@ from harness.ports.provider import Model, ModelInfoSource, StaticModelInfo
 from harness.thinking_level import ThinkingLevel
 from providers.endpoint import Endpoint, address_in, is_key
 from providers.installed import all_presets, described_model, preset_for, service_at
-from providers.model_catalog.local_servers import LocalModelInfo
+from providers.model_catalog.local_servers import local_model_info
 from providers.model_catalog.metadata import MetadataSource, ServerMetadataSource
 from providers.model_catalog.prices import PricedModelInfo
 from providers.preset import Credentials, EnvironmentCredentials, GivenKey, Preset, Secret, presets
@@ -182,7 +182,7 @@ def _with_recording(endpoint: Endpoint, model_id: str, record: Path | None) -> E
 def _model_info(endpoint: Endpoint, model_id: str, service: Service) -> ModelInfoSource:
     preset = endpoint.preset
     if preset.window_path and isinstance(service, ServerMetadataSource):
-        return LocalModelInfo(service, model_id)
+        return local_model_info(service, model_id)
     described = described_model(preset, model_id)
     if described:
         return StaticModelInfo(described)

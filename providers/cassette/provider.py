@@ -10,13 +10,14 @@ from msgspec.structs import replace
 from harness.deltas import Delta
 from harness.errors import ConfigError
 from harness.messages import AssistantMessage, ModelMessage, ModelSpec
-from harness.ports.provider import Model, ModelInfo, ModelInfoSource, Price, Provider, Request
+from harness.ports.provider import Model, ModelInfo, Provider, Request
 from harness.thinking_level import ThinkingLevel
 from providers.cassette.file import Exchange, read_exchanges
 from providers.cassette.replay_queue import ReplayQueue
 from providers.cassette.wires import playback_wire
 from providers.endpoint import Endpoint
 from providers.installed import preset_for
+from providers.model_catalog.metadata import FREE, LazyModelInfo
 from providers.model_catalog.prices import PricedModelInfo
 from providers.preset import Secret
 from providers.service import open_stream
@@ -57,21 +58,6 @@ class ReplayProvider(Provider):
         return self._services[at]
 
 
-class FreeModelInfo(ModelInfoSource):
-    """Information about the recorded model, with a price of zero."""
-
-    def __init__(self, info: ModelInfoSource) -> None:
-        self._info = info
-
-    @property
-    def now(self) -> ModelInfo | None:
-        info = self._info.now
-        return info and _free(info)
-
-    async def load(self) -> ModelInfo:
-        return _free(await self._info.load())
-
-
 def replay_model(path: str, build: Callable[[Endpoint], Provider], thinking: ThinkingLevel) -> Model:
     """Return the model `replay/PATH`.
 
@@ -85,16 +71,16 @@ def replay_model(path: str, build: Callable[[Endpoint], Provider], thinking: Thi
         raise ConfigError(f"the cassette {path} is empty: no request was recorded")
     first = exchanges[0]
     preset = preset_for(first.preset)
+
+    async def free_info() -> ModelInfo:
+        return replace(await PricedModelInfo(preset, first.model).load(), price=FREE)
+
     return Model(
         ReplayProvider(ReplayQueue(path, exchanges), build),
         ModelSpec(NAME, path, thinking),
-        FreeModelInfo(PricedModelInfo(preset, first.model)),
+        LazyModelInfo(free_info),
         native_schema=Endpoint(preset, first.base_url).is_vendors_own and preset.enforces_schema(first.model),
     )
-
-
-def _free(info: ModelInfo) -> ModelInfo:
-    return replace(info, price=Price(0.0, 0.0))
 
 
 def _as_recorded(request: Request, exchange: Exchange) -> Request:

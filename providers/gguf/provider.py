@@ -8,18 +8,19 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.deltas import Delta
 from harness.errors import ConfigError, ModelNotFound, ProviderError, RequestRejected
 from harness.messages import ModelSpec
-from harness.ports.provider import Model, ModelInfo, ModelInfoSource, Provider, Request
+from harness.ports.provider import Model, ModelInfo, Provider, Request
 from harness.thinking_level import ThinkingLevel
 from providers.gguf.abort_flag import Flag
 from providers.gguf.header import UNKNOWN_WINDOW, Header, configured_window, missing_part, read_header, window_of
 from providers.gguf.store import find_model, models_folder, pulled_models
-from providers.model_catalog.local_servers import FREE
+from providers.model_catalog.metadata import FREE, LazyModelInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +44,8 @@ def local_model(model_id: str, thinking: ThinkingLevel = "off") -> Model:
         raise ConfigError("local: name a model, as in local/./model.gguf; `cinch models local` lists pulled models")
     path = find_model(model_id, models_folder())
     configured_window(os.environ)
-    return Model(GgufProvider(), ModelSpec(NAME, model_id, thinking), HeaderModelInfo(path), native_schema=True)
+    info = LazyModelInfo(partial(_model_info, path))
+    return Model(GgufProvider(), ModelSpec(NAME, model_id, thinking), info, native_schema=True)
 
 
 class GgufProvider(Provider):
@@ -88,28 +90,12 @@ class GgufProvider(Provider):
         return self._thread
 
 
-class HeaderModelInfo(ModelInfoSource):
-    """Model information from its file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._now: ModelInfo | None = None
-
-    @property
-    def now(self) -> ModelInfo | None:
-        return self._now
-
-    async def load(self) -> ModelInfo:
-        if self._now is None:
-            try:
-                self._now = _model_info(await asyncio.to_thread(read_header, self._path))
-            except ProviderError:
-                # The first request reports the error.
-                self._now = ModelInfo(UNKNOWN_WINDOW, price=FREE)
-        return self._now
-
-
-def _model_info(header: Header) -> ModelInfo:
+async def _model_info(path: Path) -> ModelInfo:
+    try:
+        header = await asyncio.to_thread(read_header, path)
+    except ProviderError:
+        # The first request reports the error.
+        return ModelInfo(UNKNOWN_WINDOW, price=FREE)
     return ModelInfo(window_of(header), price=FREE, images=False, tools=header.knows_tools, thinking=header.thinks)
 
 

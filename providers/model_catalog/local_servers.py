@@ -9,17 +9,16 @@ from contextlib import suppress
 from msgspec import Struct
 
 from harness.errors import ProviderError
-from harness.ports.provider import ModelInfo, ModelInfoSource, Price
+from harness.ports.provider import ModelInfo
 from providers.endpoint import Endpoint
 from providers.installed import all_presets
-from providers.model_catalog.metadata import ModelMetadata, ServerMetadataSource
+from providers.model_catalog.metadata import FREE, LazyModelInfo, ModelMetadata, ServerMetadataSource
 from providers.preset import Preset
 
 HOST = "127.0.0.1"
 PROBE_SECONDS = 0.5
 TIMEOUT_SECONDS = 3.0
 DEFAULT_WINDOW = 32_768
-FREE = Price(0.0, 0.0)
 
 
 class LocalServer(Struct, frozen=True):
@@ -74,26 +73,14 @@ async def _listens(port: int, seconds: float) -> bool:
     return True
 
 
-class LocalModelInfo(ModelInfoSource):
-    """Model information from its server; local models are free."""
+def local_model_info(source: ServerMetadataSource, model_id: str) -> LazyModelInfo:
+    """Return the information of a model from its server; local models are free."""
 
-    def __init__(self, source: ServerMetadataSource, model_id: str) -> None:
-        self._source = source
-        self._model_id = model_id
-        self._now: ModelInfo | None = None
-
-    @property
-    def now(self) -> ModelInfo | None:
-        return self._now
-
-    async def load(self) -> ModelInfo:
-        if self._now is None:
-            self._now = (await self._metadata()).completed_by(ModelMetadata(DEFAULT_WINDOW, price=FREE)).model_info
-        return self._now
-
-    async def _metadata(self) -> ModelMetadata:
-        try:
+    async def look_up() -> ModelInfo:
+        known = ModelMetadata()
+        with suppress(ProviderError, TimeoutError):
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                return await self._source.model_metadata(self._model_id)
-        except (ProviderError, TimeoutError):
-            return ModelMetadata()
+                known = await source.model_metadata(model_id)
+        return known.completed_by(ModelMetadata(DEFAULT_WINDOW, price=FREE)).model_info
+
+    return LazyModelInfo(look_up)

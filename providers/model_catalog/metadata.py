@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from harness.ports.provider import ModelInfo, Price
+from harness.ports.provider import ModelInfo, ModelInfoSource, Price
+
+FREE = Price(0.0, 0.0)
 
 
 class ModelMetadata(Struct, frozen=True):
@@ -32,7 +35,24 @@ class ModelMetadata(Struct, frozen=True):
 
 
 def metadata_of(info: ModelInfo) -> ModelMetadata:
-    return ModelMetadata(info.context_window, info.max_output, info.price, info.images, info.tools, info.thinking)
+    return ModelMetadata(**asdict(info))
+
+
+class LazyModelInfo(ModelInfoSource):
+    """Model information that is looked up once, when it is first needed."""
+
+    def __init__(self, look_up: Callable[[], Awaitable[ModelInfo]]) -> None:
+        self._look_up = look_up
+        self._now: ModelInfo | None = None
+
+    @property
+    def now(self) -> ModelInfo | None:
+        return self._now
+
+    async def load(self) -> ModelInfo:
+        if self._now is None:
+            self._now = await self._look_up()
+        return self._now
 
 
 class ListedModel(Struct, frozen=True):

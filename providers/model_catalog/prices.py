@@ -6,7 +6,6 @@ Today's values are cached in small files: loading the whole price data takes lon
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import subprocess
@@ -14,11 +13,11 @@ import sys
 from datetime import UTC, datetime
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
+import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict, astuple
 
 from harness.errors import ProviderError
 from harness.ports.provider import ModelInfo, ModelInfoSource, Price
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from genai_prices.types import ModelInfo as PricedModel
     from genai_prices.types import ModelPrice
 
-    from harness.messages import JsonValue
-
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +42,9 @@ PROCESS_SECONDS = 20.0
 # Variables that Python needs to start; keys are not passed on.
 _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
 _CODE = "import sys; from providers.model_catalog.prices import print_metadata; print_metadata(*sys.argv[1:])"
+
+
+Default = TypeVar("Default", float, None)
 
 
 class PricedModelInfo(ModelInfoSource):
@@ -155,27 +155,21 @@ def _known(model: PricedModel) -> ModelMetadata:
 
 def _price(model: PricedModel) -> Price | None:
     prices = model.get_prices(datetime.now(UTC), None)
-    paid, written = _base_price(prices, "input"), _base_price(prices, "output")
+    paid, written = _base_price(prices, "input", None), _base_price(prices, "output", None)
     if paid is None or written is None:
         return None
-    read, stored = _base_price(prices, "cache_read"), _base_price(prices, "cache_write")
-    kept = _base_price(prices, "cache_write_1h")
     # Without a price for cached input the price of plain input is used, and twice that for one hour, the usual rate: an
     # estimate should rather be too high than too low.
-    return Price(
-        paid,
-        written,
-        paid if read is None else read,
-        paid if stored is None else stored,
-        2 * paid if kept is None else kept,
-    )
+    usual = {"cache_read": paid, "cache_write": paid, "cache_write_1h": 2 * paid}
+    cached = {what: _base_price(prices, what, default) for what, default in usual.items()}
+    return Price(paid, written, **cached)
 
 
-def _base_price(prices: ModelPrice, what: str) -> float | None:
+def _base_price(prices: ModelPrice, what: str, default: Default) -> float | Default:
     """Return dollars per million tokens, without the surcharge that some models have for very long prompts."""
     price = getattr(prices, f"{what}_mtok", None)
     price = getattr(price, "base", price)
-    return None if price is None else float(price)
+    return default if price is None else float(price)
 
 
 def look_up_in_subprocess(provider: str, model_id: str, cache: PriceCache | None = None) -> ModelMetadata:
@@ -195,16 +189,26 @@ def look_up_in_subprocess(provider: str, model_id: str, cache: PriceCache | None
             timeout=PROCESS_SECONDS,
             check=True,
         )
-        window, price = json.loads(done.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError):
+        window, price = msgspec.json.decode(done.stdout, type=tuple[int | None, Price | None])
+    except (OSError, subprocess.SubprocessError, ValueError, msgspec.MsgspecError):
         return look_up(provider, model_id, cache)
-    return ModelMetadata(window, price=Price(**price) if price else None)
+    return ModelMetadata(window, price=price)
 
 
 def print_metadata(provider: str, model_id: str, folder: str = "") -> None:
     """Print a model's window and price as JSON, for `look_up_in_subprocess`."""
     known = look_up(provider, model_id, PriceCache(Path(folder)) if folder else None)
-    json.dump([known.context_window, known.price and asdict(known.price)], sys.stdout)
+    sys.stdout.buffer.write(msgspec.json.encode((known.context_window, known.price)))
+
+
+class CachedPrice(Struct, frozen=True):
+    """Entry of the price cache."""
+
+    of: tuple[str, int]
+    """Day and release of the price data, which determine the prices."""
+
+    window: int | None
+    price: Price | None
 
 
 class PriceCache(Struct, frozen=True):
@@ -215,21 +219,16 @@ class PriceCache(Struct, frozen=True):
     def get(self, provider: str, model_id: str) -> ModelMetadata | None:
         """Return the cached entry; None if there is no valid one."""
         try:
-            kept: JsonValue = json.loads(self._file(provider, model_id).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            kept = msgspec.json.decode(self._file(provider, model_id).read_bytes(), type=CachedPrice)
+        except (OSError, ValueError, msgspec.MsgspecError):
             return None
-        match kept:
-            case {"of": of, "window": int() | None as window, "price": price} if of == _edition():
-                return ModelMetadata(window, price=_cached_price(price))
-            case _:
-                return None
+        return ModelMetadata(kept.window, price=kept.price) if kept.of == _edition() else None
 
     def put(self, provider: str, model_id: str, known: ModelMetadata) -> None:
         """Store an entry; a write error only costs time."""
-        price = known.price and [None if each is None else float(each) for each in astuple(known.price)]
-        text = json.dumps({"of": _edition(), "window": known.context_window, "price": price})
+        entry = msgspec.json.encode(CachedPrice(_edition(), known.context_window, known.price))
         try:
-            replace_file(self._file(provider, model_id), text.encode(), lambda: None)
+            replace_file(self._file(provider, model_id), entry, lambda: None)
         except OSError as error:
             logger.warning("cannot cache a model's price: %s", error)
 
@@ -237,17 +236,8 @@ class PriceCache(Struct, frozen=True):
         return self.folder / f"{quote(f'{provider}/{model_id}', safe='')}.json"
 
 
-def _cached_price(kept: JsonValue) -> Price | None:
-    match kept:
-        case [float() as read, float() as written, float() as again, float() as stored, float() | None as for_an_hour]:
-            return Price(read, written, again, stored, for_an_hour)
-        case _:
-            return None
-
-
-def _edition() -> list[JsonValue]:
-    """Return the day and the release of the price data: both determine the prices."""
+def _edition() -> tuple[str, int]:
     spec = PathFinder.find_spec("genai_prices")
     places = list(spec.submodule_search_locations or ()) if spec else []
     released = (Path(places[0]) / "data.py").stat().st_mtime_ns if places else 0
-    return [datetime.now(UTC).date().isoformat(), released]
+    return datetime.now(UTC).date().isoformat(), released

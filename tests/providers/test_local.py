@@ -13,8 +13,8 @@ from harness.messages import JsonValue
 from harness.ports.provider import ModelInfo
 from providers import connect, list_models
 from providers.model_catalog.listing import metadata_of_model, window_in
-from providers.model_catalog.local_servers import FREE, LocalModelInfo, LocalServer, find_local_servers
-from providers.model_catalog.metadata import ModelMetadata
+from providers.model_catalog.local_servers import LocalServer, find_local_servers
+from providers.model_catalog.metadata import FREE, LazyModelInfo, ModelMetadata
 
 
 @contextmanager
@@ -108,7 +108,7 @@ async def test_a_local_server_that_reports_no_window_gets_a_modest_one(serve: Se
 
     before, loaded = model.info.now, await model.info.load()
 
-    assert isinstance(model.info, LocalModelInfo)
+    assert isinstance(model.info, LazyModelInfo)
     assert before is None
     assert loaded == model.info.now == ModelInfo(context_window=32_768, price=FREE)
     await model.provider.close()

@@ -11,7 +11,7 @@ from harness.messages import AssistantMessage, ToolResult, Usage, UserMessage, u
 from harness.ports.provider import Model, ModelInfo, Request, ToolSpec
 from providers import connect, list_models
 from providers.endpoint import address_in
-from providers.model_catalog.local_servers import FREE, LocalModelInfo
+from providers.model_catalog.metadata import FREE, LazyModelInfo
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {}})
 PLAIN = {"capabilities": ["completion"]}
@@ -102,7 +102,7 @@ async def test_the_window_is_known_before_the_first_request_and_is_the_one_asked
     facts = await model.info.load()
     await ask(model)
 
-    assert isinstance(model.info, LocalModelInfo)
+    assert isinstance(model.info, LazyModelInfo)
     assert facts == ModelInfo(65_536, price=FREE, images=True, tools=True, thinking=True)
     assert options_of(server) == {"num_ctx": 65_536}
 

@@ -19,6 +19,8 @@ from providers.service import Service
 TIMEOUT_SECONDS = 5.0
 MAX_ATTEMPTS = 8
 """Number of times that a request is changed."""
+ANY_MODEL = ""
+"""Stands for all models in `RejectedFeatures`."""
 
 
 def lists_of(endpoint: Endpoint) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from harness.ports.provider import Request
 from providers.anthropic.output_schema import output_format
 from providers.anthropic.thinking import ThinkingForm, output_limit
 from providers.wire.caching import cache_mark, ends_of_turns
-from providers.wire.encoding import limit_with_thinking, safe_name, schema_prompt, tool_name
+from providers.wire.encoding import filled, limit_with_thinking, safe_name, system_parts, tool_name
 from providers.wire.turns import TurnEncoder
 
 
@@ -26,48 +26,35 @@ def encode(
         unreadable: Ids of assistant messages whose thinking the service rejects; it is left out.
         enforces_schema: True if the service can enforce the output schema; otherwise the prompt asks for it.
     """
-    encoder = _TurnEncoder(request, unreadable)
+    encoder = AnthropicTurnEncoder(request, unreadable)
     turns: list[JsonObject] = [{"role": role, "content": content} for role, content in encoder.turns()]
     if request.cache.messages:
         _mark_for_cache(turns, cache_mark(request.cache))
     limit = request.max_tokens or output_limit(request.spec.model_id)
-    body: JsonObject = {
+    answer = output_format(request.output_schema.schema) if request.output_schema and enforces_schema else None
+    optional: JsonObject = {
+        "system": _system(request, with_schema=answer is None),
+        "tools": _tools(request),
+        "thinking": form.thinking,
+        "output_config": filled({"effort": form.effort, "format": answer}),
+        "temperature": request.temperature if form.takes_temperature else None,
+    }
+    return {
         "model": request.spec.model_id,
         "max_tokens": limit_with_thinking(limit, form.budget),
         "messages": [*turns],
         "stream": True,
+        **filled(optional),
     }
-    answer = output_format(request.output_schema.schema) if request.output_schema and enforces_schema else None
-    if system := _system(request, is_enforced=answer is not None):
-        body["system"] = system
-    if request.tools:
-        body["tools"] = _tools(request)
-    if form.thinking:
-        body["thinking"] = form.thinking
-    if config := _output_config(form, answer):
-        body["output_config"] = config
-    if request.temperature is not None and form.takes_temperature:
-        body["temperature"] = request.temperature
-    return body
 
 
-def _system(request: Request, *, is_enforced: bool) -> list[JsonValue]:
-    blocks: list[JsonValue] = []
-    if request.system.strip():
-        marked: JsonObject = {"cache_control": cache_mark(request.cache)} if request.cache.system else {}
-        blocks.append({"type": "text", "text": request.system, **marked})
-    if request.output_schema is not None and not is_enforced:
-        blocks.append({"type": "text", "text": schema_prompt(request.output_schema)})
-    return blocks
-
-
-def _output_config(form: ThinkingForm, answer: JsonObject | None) -> JsonObject:
-    config: JsonObject = {}
-    if form.effort:
-        config["effort"] = form.effort
-    if answer is not None:
-        config["format"] = answer
-    return config
+def _system(request: Request, *, with_schema: bool) -> list[JsonValue]:
+    blocks: list[JsonObject] = [
+        {"type": "text", "text": text} for text in system_parts(request, with_schema=with_schema)
+    ]
+    if request.cache.system and request.system.strip():
+        blocks[0]["cache_control"] = cache_mark(request.cache)
+    return [*blocks]
 
 
 def _tools(request: Request) -> list[JsonValue]:
@@ -76,7 +63,7 @@ def _tools(request: Request) -> list[JsonValue]:
         {"name": tool.name, "description": tool.description, "input_schema": {"type": "object", **tool.parameters}}
         for tool in request.tools
     ]
-    if request.cache.tools:
+    if encoded and request.cache.tools:
         encoded[-1]["cache_control"] = cache_mark(request.cache)
     return [*encoded]
 
@@ -87,7 +74,7 @@ def _mark_for_cache(turns: Sequence[JsonObject], mark: JsonObject) -> None:
             last["cache_control"] = mark
 
 
-class _TurnEncoder(TurnEncoder):
+class AnthropicTurnEncoder(TurnEncoder):
     def text(self, text: str) -> JsonObject:
         return {"type": "text", "text": text}
 

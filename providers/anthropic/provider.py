@@ -12,19 +12,17 @@ from harness.errors import RequestRejected
 from harness.ports.provider import Request
 from providers.anthropic.decode import MessageDecoder
 from providers.anthropic.encode import encode
-from providers.anthropic.thinking import ThinkingForm, thinking_form
+from providers.anthropic.thinking import MISSING_THINKING, ThinkingForm, thinking_form
 from providers.endpoint import Endpoint
-from providers.http_provider import HttpProvider, RejectedFeatures, add_new
+from providers.http_provider import ANY_MODEL, HttpProvider, RejectedFeatures, add_new
 from providers.net.stream import deltas
-from providers.wire.caching import AcceptedMarks
+from providers.wire.caching import accepted_marks, rejectable_marks
 from providers.wire.turns import ids_with_thinking
 
 API_VERSION = "2023-06-01"
 MODELS = "/v1/models?limit=1000"
 THINKING, SCHEMA = "thinking", "schema"
 """Features that a model or a compatible server may not support."""
-# A thinking model continues a turn whose tool calls another model made.
-MISSING_THINKING = r"expected .{0,3}thinking"
 REFUSED_THINKING = r"thinking.*(signature|different conversation)|signature.*thinking"
 # Also for schemas that are too large or have too many optional properties.
 REFUSED_SCHEMA = r"output_config\.format|schema"
@@ -43,12 +41,11 @@ class AnthropicProvider(HttpProvider):
         super().__init__(endpoint.without_path("/v1"), _headers, (MODELS,))
         self._unreadable: set[str] = set()
         self._rejected = RejectedFeatures()
-        self._marks = AcceptedMarks()
 
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
         transport = await self._transport_for(request)
         enforces = SCHEMA not in self._rejected.of(request.spec.model_id)
-        marked = replace(request, cache=self._marks.apply(request.cache))
+        marked = replace(request, cache=accepted_marks(request.cache, self._rejected.of(ANY_MODEL)))
         body = encode(marked, self._form(request, without), self._unreadable, enforces_schema=enforces)
         return deltas(transport, "/v1/messages", body, MessageDecoder(transport.endpoint))
 
@@ -60,7 +57,8 @@ class AnthropicProvider(HttpProvider):
         model_id, text = request.spec.model_id, str(error).lower()
         if request.output_schema and self._rejected.learn(model_id, error, ((REFUSED_SCHEMA, SCHEMA),)):
             return True
-        if self._marks.learn(request.cache, text):
+        marks = rejectable_marks(request.cache, self._rejected.of(ANY_MODEL))
+        if self._rejected.learn(ANY_MODEL, error, marks):
             return True
         if re.search(MISSING_THINKING, text):
             return self._form(request, without).thinking is not None and add_new(without, {THINKING})

@@ -31,6 +31,8 @@ EFFORTS: Mapping[ThinkingLevel, str] = {
 }
 # Without `display` no thinking text is sent, nor the notes between tool calls.
 ADAPTIVE: JsonObject = {"type": "adaptive", "display": "summarized"}
+# Error of a thinking model that continues a turn whose tool calls another model made.
+MISSING_THINKING = r"expected .{0,3}thinking"
 
 _MODEL = re.compile(r"claude-(?:(?P<family>[a-z]+)-)?(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2}))?(?!\d)")
 

@@ -4,54 +4,49 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 
 from harness.messages import AssistantMessage, Image, JsonObject, JsonValue, Text, Thinking, ToolCall, ToolResult
 from harness.ports.provider import NO_CACHE, CacheStrategy, OutputSchema, Request, ToolSpec
 from providers.anthropic.output_schema import output_format
 from providers.bedrock.traits import Traits, traits_of
-from providers.wire.caching import ends_of_turns
-from providers.wire.encoding import NO_OUTPUT, limit_with_thinking, safe_name, schema_prompt, tool_name
+from providers.wire.caching import accepted_marks, ends_of_turns
+from providers.wire.encoding import NO_OUTPUT, filled, limit_with_thinking, safe_name, system_parts, tool_name
 from providers.wire.turns import TurnEncoder
 
-THINKING, CACHING, LIFETIME, SCHEMA, TEMPERATURE = "thinking", "caching", "lifetime", "schema", "temperature"
-"""Features that a model may not support; the lifetime is that of cached prompts."""
+THINKING, SCHEMA, TEMPERATURE = "thinking", "schema", "temperature"
+"""Features that a model may not support."""
 FORMATS = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
 UNAVAILABLE_TOOL = "This tool is no longer available; do not call it."
 
 
-def encode(request: Request, without: Collection[str] = (), unreadable: Set[str] = frozenset()) -> JsonObject:
+def encode(request: Request, without: Set[str] = frozenset(), unreadable: Set[str] = frozenset()) -> JsonObject:
     """Return the body of `POST /model/…/converse-stream`, without the features in `without`.
 
     `unreadable` are ids of assistant messages whose thinking the service rejects; it is left out.
     """
     traits = traits_of(request.spec, thinks=THINKING not in without)
-    cache = request.cache if traits.caches and CACHING not in without else NO_CACHE
-    point = _point(cache, traits, without)
-    encoder = _TurnEncoder(request, traits, unreadable)
+    cache = accepted_marks(request.cache, without) if traits.caches else NO_CACHE
+    point = _point(cache, traits)
+    encoder = BedrockTurnEncoder(request, traits, unreadable)
     turns: list[JsonObject] = [{"role": role, "content": content} for role, content in encoder.turns()]
     if cache.messages:
         _mark_for_cache(turns, point)
     answer = _output_config(request.output_schema) if request.output_schema and SCHEMA not in without else None
-    body: JsonObject = {"messages": [*turns]}
-    if system := _system(request, is_enforced=answer is not None):
-        body["system"] = [*system, point] if cache.system and request.system.strip() else [*system]
-    if tools := _tools(request):
-        body["toolConfig"] = {"tools": [*tools, point] if cache.tools and traits.caches_tools else [*tools]}
-    if config := _inference(request, traits, takes_temperature=TEMPERATURE not in without):
-        body["inferenceConfig"] = config
-    if traits.fields:
-        body["additionalModelRequestFields"] = traits.fields
-    if answer is not None:
-        body["outputConfig"] = answer
-    return body
-
-
-def _system(request: Request, *, is_enforced: bool) -> list[JsonObject]:
-    blocks: list[JsonObject] = [{"text": request.system}] if request.system.strip() else []
-    if request.output_schema is not None and not is_enforced:
-        blocks.append({"text": schema_prompt(request.output_schema)})
-    return blocks
+    system: list[JsonValue] = [{"text": text} for text in system_parts(request, with_schema=answer is None)]
+    if cache.system and request.system.strip():
+        system.append(point)
+    tools: list[JsonValue] = [*_tools(request)]
+    if tools and cache.tools and traits.caches_tools:
+        tools.append(point)
+    optional: JsonObject = {
+        "system": system,
+        "toolConfig": filled({"tools": tools}),
+        "inferenceConfig": _inference(request, traits, takes_temperature=TEMPERATURE not in without),
+        "additionalModelRequestFields": traits.fields,
+        "outputConfig": answer,
+    }
+    return {"messages": [*turns], **filled(optional)}
 
 
 def _output_config(answer: OutputSchema) -> JsonObject | None:
@@ -82,18 +77,19 @@ def _tool(tool: ToolSpec) -> JsonObject:
 
 
 def _inference(request: Request, traits: Traits, *, takes_temperature: bool) -> JsonObject:
-    config: JsonObject = {}
-    limit = request.max_tokens or traits.output_limit
-    if limit is not None and traits.takes_limit:
-        config["maxTokens"] = limit_with_thinking(limit, traits.budget)
-    if request.temperature is not None and traits.takes_temperature and takes_temperature:
-        # The service's limit; other vendors allow up to 2.
-        config["temperature"] = min(1.0, request.temperature)
-    return config
+    limit, temperature = request.max_tokens or traits.output_limit, request.temperature
+    takes_temperature = takes_temperature and traits.takes_temperature
+    return filled(
+        {
+            "maxTokens": limit_with_thinking(limit, traits.budget) if limit and traits.takes_limit else None,
+            # The service's limit; other vendors allow up to 2.
+            "temperature": min(1.0, temperature) if temperature is not None and takes_temperature else None,
+        }
+    )
 
 
-def _point(cache: CacheStrategy, traits: Traits, without: Collection[str]) -> JsonObject:
-    is_usual = cache.lifetime == "5m" or not traits.caches_an_hour or LIFETIME in without
+def _point(cache: CacheStrategy, traits: Traits) -> JsonObject:
+    is_usual = cache.lifetime == "5m" or not traits.caches_an_hour
     return {"cachePoint": {"type": "default"} if is_usual else {"type": "default", "ttl": cache.lifetime}}
 
 
@@ -103,7 +99,7 @@ def _mark_for_cache(turns: Sequence[JsonObject], point: JsonObject) -> None:
             content.append(point)
 
 
-class _TurnEncoder(TurnEncoder):
+class BedrockTurnEncoder(TurnEncoder):
     def __init__(self, request: Request, traits: Traits, unreadable: Set[str]) -> None:
         super().__init__(request, unreadable)
         self._traits = traits

@@ -11,9 +11,10 @@ from harness.deltas import Delta
 from harness.errors import ModelNotFound, ProviderError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
 from harness.ports.provider import Request
+from providers.anthropic.thinking import MISSING_THINKING
 from providers.bedrock.backend import BedrockBackend, UnsignedRequest
 from providers.bedrock.decode import ConverseDecoder
-from providers.bedrock.encode import CACHING, LIFETIME, SCHEMA, TEMPERATURE, THINKING, encode
+from providers.bedrock.encode import SCHEMA, TEMPERATURE, THINKING, encode
 from providers.bedrock.frames import FrameDecoder
 from providers.bedrock.traits import traits_of
 from providers.endpoint import Endpoint
@@ -22,19 +23,17 @@ from providers.model_catalog.listing import entries_of, listed, name_of
 from providers.model_catalog.metadata import ListedModel, ModelMetadata
 from providers.net.stream import deltas
 from providers.net.transport import Transport, json_bytes
+from providers.wire.caching import REJECTABLE_MARKS
 from providers.wire.citations import as_object, objects
 from providers.wire.turns import ids_with_thinking
 
 # Features that models reject, by the text of their error.
 REJECTABLE = (
-    (r"\bttl\b", LIFETIME),
-    (r"cachepoint|prompt caching|cache_control", CACHING),
+    *REJECTABLE_MARKS,
     (r"temperature", TEMPERATURE),
     (r"thinking|reasoning|effort|output_config\.effort|extraneous key", THINKING),
 )
 REFUSED_SCHEMA = r"outputconfig|textformat|output_config\.format|schema|structured output"
-# A thinking model continues a turn whose tool calls another model made.
-MISSING_THINKING = r"expected .{0,3}thinking"
 REFUSED_SIGNATURE = r"thinking.*signature|signature.*thinking|reasoning.*signature"
 MODELS = "/foundation-models?byOutputModality=TEXT"
 PROFILES = "/inference-profiles?maxResults=1000"

@@ -18,7 +18,15 @@ from harness.messages import (
 )
 from harness.ports.provider import Request, ToolSpec
 from providers.gemini.models import generation, thinking_config
-from providers.wire.encoding import NO_OUTPUT, is_same_model, limit_with_thinking, safe_name, system_text, text_of
+from providers.wire.encoding import (
+    NO_OUTPUT,
+    filled,
+    is_same_model,
+    limit_with_thinking,
+    safe_name,
+    system_text,
+    text_of,
+)
 from providers.wire.turns import Role, TurnEncoder
 
 THINKING = "thinkingConfig"
@@ -36,15 +44,14 @@ def encode(request: Request, without: Collection[str] = ()) -> JsonObject:
 
     If the service cannot enforce the output schema, the prompt asks for it.
     """
-    turns = _TurnEncoder(request, signs=UNSIGNED in without).turns()
-    body: JsonObject = {"contents": [{"role": ROLES[role], "parts": parts} for role, parts in turns]}
-    if system := system_text(request, with_schema=FORMAT in without):
-        body["systemInstruction"] = {"parts": [{"text": system}]}
-    if request.tools:
-        body["tools"] = [{"functionDeclarations": [_declared(tool) for tool in request.tools]}]
-    if config := _config(request, without):
-        body["generationConfig"] = config
-    return body
+    turns = GeminiTurnEncoder(request, signs=UNSIGNED in without).turns()
+    system = system_text(request, with_schema=FORMAT in without)
+    optional: JsonObject = {
+        "systemInstruction": {"parts": [{"text": system}]} if system else None,
+        "tools": [{"functionDeclarations": [_declared(tool) for tool in request.tools]}] if request.tools else None,
+        "generationConfig": _config(request, without),
+    }
+    return {"contents": [{"role": ROLES[role], "parts": parts} for role, parts in turns], **filled(optional)}
 
 
 def _declared(tool: ToolSpec) -> JsonObject:
@@ -56,22 +63,21 @@ def _declared(tool: ToolSpec) -> JsonObject:
 
 
 def _config(request: Request, without: Collection[str]) -> JsonObject:
-    config: JsonObject = {}
     thinking = {} if THINKING in without else thinking_config(request.spec)
-    if request.max_tokens is not None:
-        budget = thinking.get("thinkingBudget")
-        config["maxOutputTokens"] = limit_with_thinking(request.max_tokens, budget if isinstance(budget, int) else 0)
-    if request.temperature is not None and TEMPERATURE not in without:
-        config[TEMPERATURE] = request.temperature
-    if thinking:
-        config[THINKING] = thinking
-    if request.output_schema is not None and FORMAT not in without:
-        config["responseMimeType"] = "application/json"
-        config[FORMAT] = request.output_schema.schema
-    return config
+    budget, limit = thinking.get("thinkingBudget"), request.max_tokens
+    schema = request.output_schema.schema if request.output_schema and FORMAT not in without else None
+    return filled(
+        {
+            "maxOutputTokens": limit and limit_with_thinking(limit, budget if isinstance(budget, int) else 0),
+            TEMPERATURE: None if TEMPERATURE in without else request.temperature,
+            THINKING: thinking,
+            "responseMimeType": "application/json" if schema is not None else None,
+            FORMAT: schema,
+        }
+    )
 
 
-class _TurnEncoder(TurnEncoder):
+class GeminiTurnEncoder(TurnEncoder):
     """Turn encoder for one model; `signs` is set if it requires signatures although its name does not tell."""
 
     def __init__(self, request: Request, *, signs: bool) -> None:

@@ -18,14 +18,13 @@ from harness.messages import (
     ModelMessage,
     ModelSpec,
     Text,
-    Thinking,
     ToolCall,
     ToolResult,
     UserContent,
     UserMessage,
 )
 from harness.ports.provider import Request
-from providers.wire.encoding import NO_OUTPUT, is_same_model, nine_letters, result_text, system_text, tool_name
+from providers.wire.encoding import NO_OUTPUT, nine_letters, own_thinking, result_text, system_text, tool_name
 
 UNSEEN = "(an image, which this model cannot see)"
 
@@ -111,8 +110,7 @@ def _reply(
     spec: ModelSpec, message: AssistantMessage, calls: Sequence[ToolCall], variant: TemplateVariant
 ) -> JsonObject:
     reply: JsonObject = {"role": "assistant", "content": message.text.strip()}
-    thought = "".join(block.text for block in message.content if isinstance(block, Thinking))
-    if thought and is_same_model(message, spec):
+    if thought := own_thinking(message, spec):
         reply["reasoning_content"] = thought
     if calls:
         reply["tool_calls"] = [_call(call, variant) for call in calls]

@@ -8,10 +8,10 @@ from harness.messages import (
     AssistantMessage,
     Image,
     JsonObject,
+    JsonValue,
     ModelMessage,
     ModelSpec,
     Text,
-    Thinking,
     ToolCall,
     ToolResult,
     UserContent,
@@ -20,7 +20,16 @@ from harness.messages import (
 from harness.ports.provider import Request
 from harness.thinking_level import ThinkingLevel
 from providers.ollama.model_card import ModelCard
-from providers.wire.encoding import function_tool, is_same_model, result_message_text, safe_name, system_text, tool_name
+from providers.wire.encoding import (
+    filled,
+    function_tool,
+    own_thinking,
+    result_message_text,
+    safe_name,
+    system_text,
+    tool_name,
+    without_blanks,
+)
 from providers.wire.image_support import without_images
 from providers.wire.turns import with_result_images
 
@@ -33,31 +42,29 @@ def encode(request: Request, card: ModelCard, keep_alive: str = "") -> JsonObjec
     # The server only restricts what the model can write; it does not tell the model what is wanted.
     if system := system_text(request, with_schema=True):
         messages.insert(0, {"role": "system", "content": system})
-    body: JsonObject = {"model": request.spec.model_id, "messages": [*messages], "stream": True}
-    # Too long a prompt must be an error, which triggers compaction, not a gap in the conversation.
-    body |= {"truncate": False, "shift": False}
-    if request.tools:
-        body["tools"] = [function_tool(tool) for tool in request.tools]
-    elif request.output_schema is not None:
-        # With an enforced schema the model cannot call tools.
-        body["format"] = request.output_schema.schema
-    if options := _options(request, card):
-        body["options"] = options
-    think = _think(request.spec, card)
-    if think is not None:
-        body["think"] = think
-    if keep_alive:
-        body["keep_alive"] = keep_alive
-    return body
-
-
-def _options(request: Request, card: ModelCard) -> JsonObject:
-    fields: JsonObject = {
+    options: JsonObject = {
         "num_ctx": card.num_ctx,
         "num_predict": request.max_tokens,
         "temperature": request.temperature,
     }
-    return {name: value for name, value in fields.items() if value is not None}
+    # With an enforced schema the model cannot call tools.
+    enforced = request.output_schema.schema if request.output_schema and not request.tools else None
+    optional: JsonObject = {
+        "tools": [function_tool(tool) for tool in request.tools],
+        "format": enforced,
+        "options": filled(options),
+        "think": _think(request.spec, card),
+        "keep_alive": keep_alive,
+    }
+    return {
+        "model": request.spec.model_id,
+        "messages": [*messages],
+        "stream": True,
+        # Too long a prompt must be an error, which triggers compaction, not a gap in the conversation.
+        "truncate": False,
+        "shift": False,
+        **filled(optional),
+    }
 
 
 def _think(spec: ModelSpec, card: ModelCard) -> bool | str | None:
@@ -87,19 +94,10 @@ def _messages(spec: ModelSpec, messages: Iterable[ModelMessage]) -> Iterator[Jso
 
 
 def _user_message(content: Iterable[UserContent]) -> Iterator[JsonObject]:
-    texts: list[str] = []
-    images: list[str] = []
-    for block in content:
-        match block:
-            case Text(text):
-                texts += [text] if text.strip() else []
-            case Image(_, data):
-                images.append(data)
-    if texts or images:
-        message: JsonObject = {"role": "user", "content": "\n".join(texts)}
-        if images:
-            message["images"] = [*images]
-        yield message
+    if shown := without_blanks(content):
+        texts = [block.text for block in shown if isinstance(block, Text)]
+        images: list[JsonValue] = [block.data for block in shown if isinstance(block, Image)]
+        yield {"role": "user", "content": "\n".join(texts), **filled({"images": images})}
 
 
 def _result(message: ToolResult) -> JsonObject:
@@ -112,16 +110,15 @@ def _result(message: ToolResult) -> JsonObject:
 
 
 def _reply(spec: ModelSpec, message: AssistantMessage) -> Iterator[JsonObject]:
-    text, calls = message.text, message.tool_calls
-    if not calls:
-        if text.strip():
+    text = message.text if message.text.strip() else ""
+    if not message.tool_calls:
+        if text:
             yield {"role": "assistant", "content": text}
         return
-    reply: JsonObject = {"role": "assistant", "content": text if text.strip() else ""}
-    thought = "".join(block.text for block in message.content if isinstance(block, Thinking))
-    if thought and is_same_model(message, spec):
+    reply: JsonObject = {"role": "assistant", "content": text}
+    if thought := own_thinking(message, spec):
         reply["thinking"] = thought
-    reply["tool_calls"] = [_call(call) for call in calls]
+    reply["tool_calls"] = [_call(call) for call in message.tool_calls]
     yield reply
 
 

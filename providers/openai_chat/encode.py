@@ -28,12 +28,15 @@ from providers.openai_chat.output_schema import named_schema
 from providers.openai_chat.reasoning import REASONING_FIELD
 from providers.wire.caching import cache_fields, cache_mark, ends_of_turns
 from providers.wire.encoding import (
+    data_url,
+    filled,
     function_tool,
     is_same_model,
     parsed_json,
     result_message_text,
     system_text,
     tool_name,
+    without_blanks,
 )
 from providers.wire.turns import with_result_images
 
@@ -63,12 +66,9 @@ def encode(request: Request, dialect: Dialect) -> JsonObject:
 
 
 def _sampling(request: Request, dialect: Dialect) -> JsonObject:
-    fields: JsonObject = {}
-    if request.max_tokens is not None:
-        fields[dialect.preset.max_tokens_field] = request.max_tokens
-    if request.temperature is not None and dialect.supports_temperature(request.spec.model_id):
-        fields["temperature"] = request.temperature
-    return fields
+    has_temperature = dialect.supports_temperature(request.spec.model_id)
+    temperature = request.temperature if has_temperature else None
+    return filled({dialect.preset.max_tokens_field: request.max_tokens, "temperature": temperature})
 
 
 def _messages(spec: ModelSpec, messages: Iterable[ModelMessage], dialect: Dialect) -> Iterator[JsonObject]:
@@ -78,29 +78,25 @@ def _messages(spec: ModelSpec, messages: Iterable[ModelMessage], dialect: Dialec
                 call_id, text = dialect.tool_id(message.call_id), result_message_text(message)
                 yield {"role": "tool", "tool_call_id": call_id, "content": text}
             case UserMessage():
-                if parts := list(_parts(message.content)):
-                    yield {"role": "user", "content": _simplest(parts)}
+                if shown := without_blanks(message.content):
+                    yield {"role": "user", "content": _content(shown)}
             case AssistantMessage():
                 yield from _reply(spec, message, dialect)
 
 
-def _parts(content: Iterable[UserContent]) -> Iterator[JsonObject]:
-    for block in content:
-        match block:
-            case Text(text):
-                if text.strip():
-                    yield {"type": "text", "text": text}
-            case Image(media_type, data):
-                yield {"type": "image_url", "image_url": {"url": f"data:{media_type};base64,{data}"}}
-
-
-def _simplest(parts: Sequence[JsonObject]) -> JsonValue:
-    """Return a bare string where possible: not every server supports parts."""
-    match parts:
-        case [{"type": "text", "text": text}]:
+def _content(shown: Sequence[UserContent]) -> JsonValue:
+    """Return the content of a message, as a bare string where possible: not every server supports parts."""
+    match shown:
+        case [Text(text)]:
             return text
         case _:
-            return [*parts]
+            return [_part(block) for block in shown]
+
+
+def _part(block: UserContent) -> JsonObject:
+    if isinstance(block, Image):
+        return {"type": "image_url", "image_url": {"url": data_url(block)}}
+    return {"type": "text", "text": block.text}
 
 
 def _with_replies(messages: Iterable[JsonObject]) -> Iterator[JsonObject]:
@@ -169,14 +165,10 @@ def _mark_for_cache(messages: Sequence[JsonObject], cache: CacheStrategy) -> Non
     marked = [*(system if cache.system else ()), *(ends_of_turns(messages) if cache.messages else ())]
     for message in marked:
         content = message["content"]
-        parts: list[JsonValue] = [{"type": "text", "text": content}] if isinstance(content, str) else [*_list(content)]
+        parts: JsonValue = [{"type": "text", "text": content}] if isinstance(content, str) else content
         match parts:
             case [*_, dict() as last]:
                 last["cache_control"] = cache_mark(cache)
+                message["content"] = parts
             case _:
-                continue
-        message["content"] = parts
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
+                pass

@@ -11,7 +11,7 @@ from harness.errors import ProviderError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
 from harness.ports.provider import Request
 from providers.endpoint import Endpoint
-from providers.http_provider import HttpProvider, lists_of
+from providers.http_provider import ANY_MODEL, HttpProvider, RejectedFeatures, lists_of
 from providers.model_catalog.listing import metadata_in, metadata_of_model
 from providers.model_catalog.metadata import ListedModel, ModelMetadata, ServerMetadataSource
 from providers.net.stream import deltas
@@ -19,7 +19,7 @@ from providers.net.transport import Transport, json_headers
 from providers.openai_chat.decode import ChatDecoder
 from providers.openai_chat.dialect import dialect_of
 from providers.openai_chat.encode import encode, marking
-from providers.wire.caching import AcceptedMarks, cache_headers
+from providers.wire.caching import accepted_marks, cache_headers, rejectable_marks
 
 
 class ChatProvider(HttpProvider, ServerMetadataSource):
@@ -32,7 +32,7 @@ class ChatProvider(HttpProvider, ServerMetadataSource):
         endpoint = endpoint.without_path("/chat/completions")
         super().__init__(endpoint, lists=lists_of(endpoint))
         self._dialect = dialect_of(endpoint)
-        self._marks = AcceptedMarks()
+        self._rejected = RejectedFeatures()
 
     async def listed(self) -> list[ListedModel]:
         found = await super().listed()
@@ -63,7 +63,7 @@ class ChatProvider(HttpProvider, ServerMetadataSource):
 
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
         transport = await self._transport_for(request)
-        marked = replace(request, cache=self._marks.apply(request.cache))
+        marked = replace(request, cache=accepted_marks(request.cache, self._rejected.of(ANY_MODEL)))
         is_marked = self._dialect.preset.cache.wants_marks(request.spec.model_id)
         keeps = is_marked and marking(marked, self._dialect).lifetime == "1h"
         decoder = ChatDecoder(transport.endpoint, request.tools, keeps_an_hour=keeps)
@@ -72,8 +72,9 @@ class ChatProvider(HttpProvider, ServerMetadataSource):
     def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
         if error.status not in (400, 422):
             return False
-        marks = self._dialect.preset.cache.wants_marks(request.spec.model_id)
-        if marks and self._marks.learn(request.cache, str(error).lower()):
+        marks = rejectable_marks(request.cache, self._rejected.of(ANY_MODEL))
+        is_marked = self._dialect.preset.cache.wants_marks(request.spec.model_id)
+        if is_marked and self._rejected.learn(ANY_MODEL, error, marks):
             return True
         adapted = self._dialect.adapted_to(str(error))
         self._dialect = adapted or self._dialect

@@ -29,6 +29,7 @@ from providers.preset import CacheRule
 from providers.wire.caching import cache_fields
 from providers.wire.encoding import (
     NO_OUTPUT,
+    data_url,
     is_same_model,
     parsed_json,
     result_text,
@@ -36,6 +37,7 @@ from providers.wire.encoding import (
     system_text,
     text_of,
     tool_name,
+    without_blanks,
 )
 
 LEAST_OUTPUT = 16
@@ -84,8 +86,8 @@ def _input(spec: ModelSpec, messages: Iterable[ModelMessage], *, keeps_reasoning
     for message in messages:
         match message:
             case UserMessage():
-                if parts := [*_parts(message.content)]:
-                    yield {"type": "message", "role": "user", "content": parts}
+                if shown := without_blanks(message.content):
+                    yield {"type": "message", "role": "user", "content": [_part(block) for block in shown]}
             case ToolResult():
                 yield {
                     "type": "function_call_output",
@@ -96,21 +98,16 @@ def _input(spec: ModelSpec, messages: Iterable[ModelMessage], *, keeps_reasoning
                 yield from _reply(message, keeps_reasoning=keeps_reasoning and is_same_model(message, spec))
 
 
-def _parts(content: Iterable[UserContent]) -> Iterator[JsonValue]:
-    for block in content:
-        match block:
-            case Text(text):
-                if text.strip():
-                    yield {"type": "input_text", "text": text}
-            case Image(media_type, data):
-                yield {"type": "input_image", "detail": "auto", "image_url": f"data:{media_type};base64,{data}"}
+def _part(block: UserContent) -> JsonObject:
+    if isinstance(block, Image):
+        return {"type": "input_image", "detail": "auto", "image_url": data_url(block)}
+    return {"type": "input_text", "text": block.text}
 
 
 def _output(message: ToolResult) -> JsonValue:
     text = result_text(text_of(message.content), is_error=message.is_error)
-    if not any(isinstance(block, Image) for block in message.content):
-        return text or NO_OUTPUT
-    return [*_parts((Text(text), *(block for block in message.content if isinstance(block, Image))))]
+    images = [block for block in message.content if isinstance(block, Image)]
+    return [_part(block) for block in without_blanks((Text(text), *images))] if images else text or NO_OUTPUT
 
 
 def _reply(message: AssistantMessage, *, keeps_reasoning: bool) -> Iterator[JsonValue]:
@@ -121,8 +118,7 @@ def _reply(message: AssistantMessage, *, keeps_reasoning: bool) -> Iterator[Json
                     yield {"type": "message", "role": "assistant", "content": text}
             case Thinking(signature=signature):
                 # A reasoning item is rejected without the item after it.
-                item = _reasoning_item(signature) if keeps_reasoning and block is not message.content[-1] else None
-                if item is not None:
+                if keeps_reasoning and block is not message.content[-1] and (item := _reasoning_item(signature)):
                     yield item
             case ToolCall():
                 yield {

@@ -9,14 +9,13 @@ from harness.errors import RequestRejected
 from harness.messages import ModelSpec
 from harness.ports.provider import Request
 from providers.endpoint import Endpoint
-from providers.http_provider import HttpProvider, RejectedFeatures, lists_of
+from providers.http_provider import ANY_MODEL, HttpProvider, RejectedFeatures, lists_of
 from providers.net.stream import deltas
 from providers.openai_chat.models import reasons
 from providers.openai_responses.decode import ResponseDecoder
 from providers.openai_responses.encode import ENCRYPTED, FORMAT, encode
 from providers.preset import CacheRule
 
-ANY_MODEL = ""
 # Fields that servers reject, by a pattern in the error.
 REJECTABLE = (
     ("encrypted", ENCRYPTED),

@@ -25,6 +25,7 @@ from harness.messages import (
     UserMessage,
 )
 from harness.ports.provider import Request, ToolSpec
+from providers.wire.encoding import filled
 
 
 def encode(request: Request) -> JsonObject:
@@ -32,20 +33,21 @@ def encode(request: Request) -> JsonObject:
     options: JsonObject = {
         "temperature": request.temperature,
         "max_tokens": request.max_tokens,
-        "session_id": request.session_id or None,
+        "session_id": request.session_id,
         "thinking": None if request.spec.thinking == "off" else request.spec.thinking,
     }
-    body: JsonObject = {
+    answer = request.output_schema
+    optional: JsonObject = {
+        "tools": [_tool(tool) for tool in request.tools],
+        "answer_schema": {"name": answer.name, "schema": answer.schema} if answer else None,
+    }
+    return {
         "model": request.spec.model_id,
         "system": request.system,
         "messages": [_message(message) for message in request.messages],
-        "options": _without_nothing(options),
+        "options": filled(options),
+        **filled(optional),
     }
-    if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
-    if request.output_schema is not None:
-        body["answer_schema"] = {"name": request.output_schema.name, "schema": request.output_schema.schema}
-    return body
 
 
 def counts_of(counts: Usage | Cost, total: float) -> JsonObject:
@@ -104,10 +106,9 @@ def _image(image: Image) -> JsonObject:
 def _block(block: AssistantContent) -> JsonObject:
     match block:
         case Text(text, signature):
-            return {"type": "text", "text": text, **_without_nothing({"signature": signature})}
+            return {"type": "text", "text": text, **filled({"signature": signature})}
         case Thinking(text, signature, redacted):
-            kept = _without_nothing({"redacted": redacted})
-            return {"type": "thinking", "thinking": text, "signature": signature, **kept}
+            return {"type": "thinking", "thinking": text, "signature": signature, **filled({"redacted": redacted})}
         case ToolCall():
             return {
                 "type": "tool_call",
@@ -115,9 +116,5 @@ def _block(block: AssistantContent) -> JsonObject:
                 "name": block.name,
                 "arguments": block.arguments,
                 "partial_json": block.partial_json or None,
-                **_without_nothing({"signature": block.signature}),
+                **filled({"signature": block.signature}),
             }
-
-
-def _without_nothing(values: JsonObject) -> JsonObject:
-    return {name: value for name, value in values.items() if value is not None}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from msgspec.structs import replace
 
@@ -17,8 +16,9 @@ INPUT_ROLES = ("user", "tool")
 CACHE_A_DAY: JsonObject = {"prompt_cache_retention": "24h"}
 CACHE_OFF: JsonObject = {"prompt_cache_options": {"mode": "explicit"}}
 """With this, only marked parts would be cached."""
-REFUSED_LIFETIME = r"\bttl\b"
-REFUSED_MARKS = r"cache_control|prompt caching"
+CACHING, LIFETIME = "caching", "lifetime"
+"""Features that a service may not support: marks, and a longer lifetime of what they mark."""
+REJECTABLE_MARKS = ((r"\bttl\b", LIFETIME), (r"cachepoint|prompt caching|cache_control", CACHING))
 
 
 def is_off(cache: CacheStrategy) -> bool:
@@ -62,28 +62,16 @@ def cache_headers(rule: CacheRule, request: Request) -> dict[str, str]:
     return {rule.header: safe_name(request.session_id)} if is_sent else {}
 
 
-class AcceptedMarks:
-    """Cache marks that a service accepts, as learned from its errors."""
+def accepted_marks(cache: CacheStrategy, rejected: Set[str]) -> CacheStrategy:
+    """Return the strategy without the rejected features."""
+    if CACHING in rejected:
+        return NO_CACHE
+    return replace(cache, lifetime="5m") if LIFETIME in rejected else cache
 
-    def __init__(self) -> None:
-        self._accepts_marks = True
-        self._accepts_an_hour = True
 
-    def apply(self, cache: CacheStrategy) -> CacheStrategy:
-        """Return the strategy without what the service rejects."""
-        if not self._accepts_marks:
-            return NO_CACHE
-        return cache if self._accepts_an_hour else replace(cache, lifetime="5m")
-
-    def learn(self, cache: CacheStrategy, error: str) -> bool:
-        """Learn from an error in lower case; return True if a request with this strategy now has fewer marks."""
-        marked = self.apply(cache)
-        if is_off(marked):
-            return False
-        if marked.lifetime != "5m" and re.search(REFUSED_LIFETIME, error):
-            self._accepts_an_hour = False
-            return True
-        if re.search(REFUSED_MARKS, error):
-            self._accepts_marks = False
-            return True
-        return False
+def rejectable_marks(cache: CacheStrategy, rejected: Set[str]) -> Sequence[tuple[str, str]]:
+    """Return the features that a service may still reject of a strategy, as `RejectedFeatures.learn` takes them."""
+    sent = accepted_marks(cache, rejected)
+    if is_off(sent):
+        return ()
+    return REJECTABLE_MARKS if sent.lifetime != "5m" else REJECTABLE_MARKS[1:]

@@ -7,26 +7,43 @@ import re
 import zlib
 from collections.abc import Iterable
 
-from harness.messages import AssistantMessage, JsonObject, JsonValue, ModelSpec, Text, ToolResult, UserContent
-from harness.ports.provider import OutputSchema, Request, ToolSpec
+from harness.messages import (
+    AssistantMessage,
+    Image,
+    JsonObject,
+    JsonValue,
+    ModelSpec,
+    Text,
+    Thinking,
+    ToolResult,
+    UserContent,
+)
+from harness.ports.provider import Request, ToolSpec
 
 NO_OUTPUT = "(no output)"
 
 
-def schema_prompt(output: OutputSchema) -> str:
-    """Return the instruction to answer in a schema, for a service that cannot enforce it."""
-    schema = json.dumps(output.schema, ensure_ascii=False)
-    return (
-        f"Your last message must be nothing but JSON that fits this JSON Schema, without a fence around it:\n{schema}"
-    )
+def filled(fields: JsonObject) -> JsonObject:
+    """Return the fields with a value: neither None nor empty."""
+    return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
+
+
+def system_parts(request: Request, *, with_schema: bool) -> list[str]:
+    """Return the system prompt and, if `with_schema`, the output schema as an instruction for a service that cannot
+    enforce it."""
+    parts = [request.system] if request.system.strip() else []
+    if request.output_schema is not None and with_schema:
+        schema = json.dumps(request.output_schema.schema, ensure_ascii=False)
+        parts.append(
+            "Your last message must be nothing but JSON that fits this JSON Schema, without a fence around it:\n"
+            + schema
+        )
+    return parts
 
 
 def system_text(request: Request, *, with_schema: bool) -> str:
-    """Return the system prompt, with the output schema in words where `with_schema` asks for it."""
-    parts = [request.system] if request.system.strip() else []
-    if request.output_schema is not None and with_schema:
-        parts.append(schema_prompt(request.output_schema))
-    return "\n\n".join(parts)
+    """Return `system_parts` as one text."""
+    return "\n\n".join(system_parts(request, with_schema=with_schema))
 
 
 def function_tool(tool: ToolSpec) -> JsonObject:
@@ -35,6 +52,10 @@ def function_tool(tool: ToolSpec) -> JsonObject:
     parameters: JsonObject = {"type": "object", "properties": {}, **tool.parameters}
     function: JsonObject = {"name": tool.name, "description": tool.description, "parameters": parameters}
     return {"type": "function", "function": function}
+
+
+def data_url(image: Image) -> str:
+    return f"data:{image.media_type};base64,{image.data}"
 
 
 def text_of(content: Iterable[UserContent]) -> str:
@@ -47,9 +68,20 @@ def result_text(text: str, *, is_error: bool) -> str:
     return f"Error: {text}" if is_error and not text.lower().startswith("error") else text
 
 
+def without_blanks(content: Iterable[UserContent]) -> list[UserContent]:
+    """Return the blocks without blank text, which services reject."""
+    return [block for block in content if not isinstance(block, Text) or block.text.strip()]
+
+
 def is_same_model(message: AssistantMessage, spec: ModelSpec) -> bool:
     """Return True if the model that is asked wrote the message; only then its thinking goes back."""
     return (message.provider, message.model) == (spec.provider, spec.model_id)
+
+
+def own_thinking(message: AssistantMessage, spec: ModelSpec) -> str:
+    """Return the thinking in a message that goes back to the model; empty if another model wrote it."""
+    thoughts = (block.text for block in message.content if isinstance(block, Thinking))
+    return "".join(thoughts) if is_same_model(message, spec) else ""
 
 
 def result_message_text(message: ToolResult) -> str:

@@ -20,7 +20,7 @@ from harness.messages import (
     UserMessage,
 )
 from harness.ports.provider import Request
-from providers.wire.encoding import is_same_model
+from providers.wire.encoding import is_same_model, without_blanks
 
 Role: TypeAlias = Literal["user", "assistant"]
 Turn: TypeAlias = tuple[Role, list[JsonValue]]
@@ -63,12 +63,8 @@ class TurnEncoder(ABC):
         return ()
 
     def user_blocks(self, content: Iterable[UserContent]) -> Iterator[JsonValue]:
-        for block in content:
-            if isinstance(block, Image):
-                yield self.image(block)
-            # Services reject blank text.
-            elif block.text.strip():
-                yield self.text(block.text)
+        for block in without_blanks(content):
+            yield self.image(block) if isinstance(block, Image) else self.text(block.text)
 
     def assistant_blocks(self, message: AssistantMessage) -> Iterable[JsonValue]:
         # Thinking is signed for the model that wrote it; another model ignores or rejects it.

@@ -23,9 +23,10 @@ from harness.messages import (
 from harness.ports.provider import OutputSchema, Request, ToolSpec
 from harness.thinking_level import ThinkingLevel
 from providers.bedrock.backend import BedrockBackend
-from providers.bedrock.encode import CACHING, SCHEMA, TEMPERATURE, THINKING, encode
+from providers.bedrock.encode import SCHEMA, TEMPERATURE, THINKING, encode
 from providers.endpoint import Endpoint
 from providers.preset import Secret, presets
+from providers.wire.caching import CACHING
 
 CLAUDE = "eu.anthropic.claude-sonnet-4-5-20250929-v1:0"
 NEW_CLAUDE = "global.anthropic.claude-opus-4-6-v1:0"

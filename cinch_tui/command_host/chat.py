@@ -177,7 +177,7 @@ class ChatCommandHost:
         current, used = agent.state.model.spec.name, used_in(agent.history.messages)
         name = self._models.step(current, (settings.model.name, *settings.providers.fallback, *reversed(used)))
         if name == current:
-            self.notice("No other model is named or was used here; /model chooses among all.")
+            self.notice("No other model is configured or was used here; /model lists all.")
             return
         try:
             await set_model(self, name)
@@ -210,7 +210,7 @@ class ChatCommandHost:
 
     def pick_answer(self) -> None:
         if self.session.sender.parallel_run is None:
-            raise CinchError("there are no answers to pick from")
+            raise CinchError("there are no answers to choose from")
         self.session.sender.parallel_run.pick_again()
 
     # The screen
@@ -274,10 +274,10 @@ class ChatCommandHost:
                 self.notice(reason, "error")
             case UnchangedText():
                 prompt.restore(draft)
-                self.notice("Nothing is sent: nothing was saved. What you had written is in the prompt.")
+                self.notice("Not sent: the file was not saved. Your text is back in the prompt.")
             case _:
                 self.session.add_to_history(draft)
-                self.notice("Nothing is sent: the file was empty.")
+                self.notice("Not sent: the file is empty.")
 
     async def toggle_vim(self) -> None:
         from cinch_tui.config.edit import set_in_file
@@ -285,7 +285,7 @@ class ChatCommandHost:
         prompt, path = self._chat.prompt, self.session.options.sources.user_file
         prompt.uses_vim = not prompt.uses_vim
         await asyncio.to_thread(set_in_file, path, "ui.vim", prompt.uses_vim)
-        self.notice(f"The prompt is edited with the keys of {'vi' if prompt.uses_vim else 'a shell'} ({path}).")
+        self.notice(f"vi keys in the prompt are {'on' if prompt.uses_vim else 'off'} ({path}).")
 
 
 if TYPE_CHECKING:

@@ -69,4 +69,4 @@ def _edit(controller: SessionController, path: Path) -> None:
     except (OSError, ValueError, SuspendNotSupported) as error:
         raise CinchError(f"the editor could not be started: {error}; edit {path} yourself") from error
     if status:
-        raise CinchError(f"the editor ended with status {status}; {path} is as it left it")
+        raise CinchError(f"the editor exited with status {status}; check {path}")

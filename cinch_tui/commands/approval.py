@@ -10,7 +10,7 @@ from cinch_tui.reports.formatting import APPROVAL_MEANINGS
 APPROVAL = CommandGroup("Approval")
 
 _MODES = tuple(Choice(mode, meaning) for mode, meaning in APPROVAL_MEANINGS.items())
-_PLANNING = (Choice("plan", "only read until you accept a plan"), Choice("execute", "work as approval allows"))
+_PLANNING = (Choice("plan", "read-only until you accept a plan"), Choice("execute", "no plan mode"))
 
 
 def _grants(host: CommandHost) -> tuple[str, ...]:
@@ -22,7 +22,7 @@ def _approve_choices(host: CommandHost) -> tuple[Choice, ...]:
     return (*_MODES, Choice("untrust", "revoke all session grants"), *granted)
 
 
-@APPROVAL.command("#approve [on|smart|off|untrust [tool]]", "what runs without asking", arguments=_approve_choices)
+@APPROVAL.command("#approve [on|smart|off|untrust [tool]]", "show or set the approval mode", arguments=_approve_choices)
 async def approve(host: CommandHost, argument: str) -> None:
     verb, _, grant = argument.partition(" ")
     if not verb:
@@ -40,7 +40,7 @@ def _permission_choices(host: CommandHost) -> tuple[Choice, ...]:
 
 
 @APPROVAL.command(
-    "/permissions [allow TOOL|revoke [GRANT]]", "show and change what is allowed", arguments=_permission_choices
+    "/permissions [allow TOOL|revoke [GRANT]]", "show and change permissions", arguments=_permission_choices
 )
 async def permissions(host: CommandHost, argument: str) -> None:
     verb, _, name = argument.partition(" ")
@@ -56,14 +56,16 @@ async def permissions(host: CommandHost, argument: str) -> None:
 
 
 @APPROVAL.command(
-    "/mode [on|smart|off|plan|execute]", "how freely the agent works", arguments=lambda _: (*_MODES, *_PLANNING)
+    "/mode [on|smart|off|plan|execute]",
+    "set the approval mode; plan mode on or off",
+    arguments=lambda _: (*_MODES, *_PLANNING),
 )
 async def mode(host: CommandHost, argument: str) -> None:
     choices = (*_MODES, *_PLANNING)
     current = (host.session.agent.state.approval, "plan" if is_planning(host) else "execute")
     if not argument:
         shown = [(each.value, f"{each.description}{', now' * (each.value in current)}") for each in choices]
-        argument = await host.pick("How freely does the agent work?", shown, current[0]) or ""
+        argument = await host.pick("Mode", shown, current[0]) or ""
     if argument in ("plan", "execute"):
         if (argument == "plan") is not is_planning(host):
             toggle_plan(host)

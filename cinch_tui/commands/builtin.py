@@ -34,12 +34,12 @@ def installed_groups() -> Iterator[CommandGroup]:
         try:
             group: object = entry.load()
         except Exception as error:  # noqa: BLE001 code of another package
-            logger.warning("the commands of %s cannot be used: %s", entry.value, error)
+            logger.warning("cannot load the commands of %s: %s", entry.value, error)
             continue
         if isinstance(group, CommandGroup):
             yield replace(group, commands=[_fenced(command) for command in group.commands])
         else:
-            logger.warning("%s is no CommandGroup", entry.value)
+            logger.warning("%s is not a CommandGroup", entry.value)
 
 
 def _fenced(command: Command) -> Command:
@@ -52,7 +52,7 @@ def _fenced(command: Command) -> Command:
             raise
         except Exception as error:
             logger.exception("%s failed", command.name)
-            raise CinchError(f"{command.name} is another package's and failed: {error!r}; /logs has more") from error
+            raise CinchError(f"{command.name}, a command of another package, failed: {error!r}; see /logs") from error
 
     def arguments(host: CommandHost) -> Sequence[Choice]:
         try:
@@ -60,8 +60,8 @@ def _fenced(command: Command) -> Command:
         except CinchError:
             raise
         except Exception as error:
-            logger.exception("what %s takes cannot be listed", command.name)
-            raise CinchError(f"{command.name} cannot say what it takes") from error
+            logger.exception("the arguments of %s could not be listed", command.name)
+            raise CinchError(f"the arguments of {command.name} could not be listed; see /logs") from error
 
     return replace(command, handler=handler, arguments=arguments if command.arguments else None)
 

@@ -22,7 +22,7 @@ async def _show_keys(host: CommandHost) -> None:
     host.show("API keys", await asyncio.to_thread(key_summary, host.session.assembly.keys))
 
 
-KEYS.action("#keys", "which providers have a key, and where it comes from", _show_keys)
+KEYS.action("#keys", "list providers with a key and the source of the key", _show_keys)
 
 
 def provider_choices(host: CommandHost) -> tuple[Choice, ...]:
@@ -33,7 +33,7 @@ def provider_choices(host: CommandHost) -> tuple[Choice, ...]:
     return tuple(Choice(name) for name in provider_names())
 
 
-@KEYS.command("#key [provider]", "enter an API key, and use it at once", aliases=("/key",), arguments=provider_choices)
+@KEYS.command("#key [provider]", "enter an API key", aliases=("/key",), arguments=provider_choices)
 async def key(host: CommandHost, argument: str) -> None:
     provider, *rest = argument.split() or [""]
     if rest:

@@ -14,8 +14,8 @@ from harness.errors import CinchError
 from harness.thinking_level import THINKING_LEVELS, ThinkingLevel
 
 MODEL = CommandGroup("Model")
-SIDE_QUESTIONS = CommandGroup("Beside the work")
-PARALLEL = CommandGroup("Several models at once")
+SIDE_QUESTIONS = CommandGroup("Side questions")
+PARALLEL = CommandGroup("Parallel answers")
 
 ENDING_S = 0.5
 """Seconds that `/retry` waits for the end of a run, whose error is shown a moment before it."""
@@ -55,11 +55,11 @@ async def _retry(host: CommandHost) -> None:
         async with asyncio.timeout(ENDING_S):
             await host.session.agent.wait_until_idle()
     if host.session.is_running:
-        raise CinchError("the model is at work: there is no wait to cut short")
+        raise CinchError("the model is already working; no retry is pending")
     host.continue_run()
 
 
-MODEL.action("/retry", "ask the model again, without waiting", _retry)
+MODEL.action("/retry", "retry the last request now", _retry)
 
 
 def _thinking(host: CommandHost) -> ThinkingLevel:
@@ -71,20 +71,24 @@ def _thinking(host: CommandHost) -> ThinkingLevel:
 def _thinking_choices(host: CommandHost) -> tuple[Choice, ...]:
     current = _thinking(host)
     levels = (Choice(level, "now" if level == current else "") for level in THINKING_LEVELS)
-    shown = Choice("hide", "show thoughts no more") if host.shows_thinking else Choice("show", "show thoughts")
+    shown = (
+        Choice("hide", "hide the model's thinking")
+        if host.shows_thinking
+        else Choice("show", "show the model's thinking")
+    )
     return (*levels, shown)
 
 
 @MODEL.command(
-    "/thinking [level|show|hide]", "how hard the model thinks; thoughts shown or not", arguments=_thinking_choices
+    "/thinking [level|show|hide]", "set the thinking level; show or hide thinking", arguments=_thinking_choices
 )
 async def thinking(host: CommandHost, argument: str) -> None:
     if not argument:
         choices = [(choice.value, choice.description) for choice in _thinking_choices(host)]
-        argument = await host.pick("How hard does the model think?", choices, _thinking(host)) or ""
+        argument = await host.pick("Thinking level", choices, _thinking(host)) or ""
     if argument in ("show", "hide"):
         host.show_thinking(shown=argument == "show")
-        host.notice(f"thoughts are {'shown' if argument == 'show' else 'not shown'} from now on")
+        host.notice(f"thinking is {'shown' if argument == 'show' else 'hidden'}")
     elif argument:
         _set_thinking(host, argument)
 
@@ -100,10 +104,10 @@ def _set_thinking(host: CommandHost, argument: str) -> None:
         agent.set_thinking(level)
         host.notice(f"thinking is {level} from the next request on")
     else:
-        host.notice(f"{level} has no effect: this model takes no thinking level here", "warning")
+        host.notice(f"{level} has no effect: this model does not support it", "warning")
 
 
-@MODEL.command("/doctor [provider]…", "ask the services: what works, what to do", arguments=provider_choices)
+@MODEL.command("/doctor [provider]…", "check configuration, connections and keys", arguments=provider_choices)
 async def doctor(host: CommandHost, argument: str) -> None:
     from cinch_tui.doctor.checks import report_block
     from cinch_tui.models.connecting import ModelChoice
@@ -129,8 +133,8 @@ async def system(host: CommandHost, argument: str) -> None:
 
 @SIDE_QUESTIONS.command(
     "/btw <question>",
-    "ask beside the work; leaves no trace in it",
-    arguments=lambda _: (Choice("off", "stop the answer"),),
+    "ask a side question; it is not added to the conversation",
+    arguments=lambda _: (Choice("off", "stop the answer to a side question"),),
 )
 async def btw(host: CommandHost, argument: str) -> None:
     if argument != "off":
@@ -143,20 +147,20 @@ _DASHES = re.compile(r"(?:^|\s)--(?:\s+|$)")
 
 
 def _parallel_choices(host: CommandHost) -> tuple[Choice, ...]:
-    verbs = (Choice("pick", "choose between the answers"), Choice("off", "the next prompt goes to the session's model"))
+    verbs = (Choice("pick", "choose an answer"), Choice("off", "the next prompt goes to the session's model"))
     return (*model_choices(host), *verbs)
 
 
 @PARALLEL.command(
     "/parallel <model>… [-- prompt]",
-    "ask several models at once, or the next prompt; you pick the answer to continue with",
+    "send a prompt to several models and continue with one of the answers",
     arguments=_parallel_choices,
 )
 async def parallel(host: CommandHost, argument: str) -> None:
     named, *prompt = _DASHES.split(argument, maxsplit=1)
     match named.split():
         case ["pick"]:
-            full_screen(host, "there are no answers to pick from").pick_answer()
+            full_screen(host, "there are no answers to choose from").pick_answer()
         case _ if host.session.is_running:
             host.notice(unavailable_while_running("/parallel", host), "warning")
         case ["off"]:
@@ -166,6 +170,6 @@ async def parallel(host: CommandHost, argument: str) -> None:
         case models:
             screen = full_screen(
                 host,
-                "/parallel needs the screen, where answers stand side by side; start cinch without --plain",
+                "/parallel needs the full-screen app; start cinch without --plain",
             )
             await screen.ask_several(models, " ".join(prompt).strip())

@@ -170,7 +170,7 @@ class Registry:
             return self._unknown(word, argument)
         if argument and not command.takes_argument:
             is_safe = command.name not in DESTRUCTIVE
-            return UnknownCommand(word, (command.name,), f"{command.name} takes nothing after it", is_safe)
+            return UnknownCommand(word, (command.name,), f"{command.name} takes no argument", is_safe)
         return Invocation(command, argument)
 
     def literal(self, text: str) -> str:
@@ -190,14 +190,14 @@ class Registry:
             host.notice(unavailable_while_running(command.name, host), "warning")
             return False
         if not invocation.argument and "<" in command.usage:
-            host.notice(f"{command.name} needs more: {command.usage}", "warning")
+            host.notice(f"{command.name} needs an argument: {command.usage}", "warning")
             return False
         try:
             await command.handler(host, invocation.argument)
         except Declined as declined:
             hidden = self._own.get(command.name)
             if hidden is None or hidden is command:
-                host.notice(str(declined) or f"{command.name} does not take this", "warning")
+                host.notice(str(declined) or f"invalid argument for {command.name}", "warning")
                 return False
             return await self.run(Invocation(hidden, invocation.argument), host)
         except CinchError as error:
@@ -248,6 +248,6 @@ def _by_name(groups: Iterable[CommandGroup]) -> dict[str, Command]:
     for command in (command for group in groups for command in group.commands):
         for name in command.names:
             if name in found:
-                raise ValueError(f"two commands are called {name}")
+                raise ValueError(f"two commands have the name {name}")
             found[name] = command
     return found

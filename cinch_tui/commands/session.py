@@ -90,12 +90,12 @@ def _plan_choices(host: CommandHost) -> tuple[Choice, ...]:
     return (Choice("accept", "carry out the plan in the last reply"),) if is_planning(host) else ()
 
 
-@SESSION.command("/plan [accept]", "plan first: only read until a plan is accepted", arguments=_plan_choices)
+@SESSION.command("/plan [accept]", "plan mode on or off: read-only until you accept a plan", arguments=_plan_choices)
 async def plan(host: CommandHost, argument: str) -> None:
     if argument == "accept":
         _accept_plan(host)
     elif argument:
-        raise CinchError(f"/plan takes no argument but accept, not {argument}")
+        raise CinchError(f"/plan takes accept or no argument, not {argument}")
     else:
         toggle_plan(host)
 
@@ -175,26 +175,26 @@ def _show_usage(host: CommandHost) -> None:
 
 def _reset(host: CommandHost) -> None:
     host.session.reset()
-    host.notice("the agent has forgotten this conversation; the session file still has it")
+    host.notice("the context is empty; the session file still contains the conversation")
 
 
-SESSION.action("#save", "make sure that all is on disk, and say where", _save, while_running=False)
-SESSION.action("#info", "what this session is", _show_session)
-SESSION.action("/usage", "tokens and cost, turn by turn", _show_usage)
-SESSION.action("/context", "what fills the model's window, message by message", lambda host: host.show_context())
-SESSION.action("/reset", "make the agent forget this conversation", _reset, while_running=False)
+SESSION.action("#save", "write the session to disk and show its path", _save, while_running=False)
+SESSION.action("#info", "show details of this session", _show_session)
+SESSION.action("/usage", "show tokens and cost by turn", _show_usage)
+SESSION.action("/context", "show what fills the context window", lambda host: host.show_context())
+SESSION.action("/reset", "clear the context; the session file keeps the conversation", _reset, while_running=False)
 
 
 @SESSION.command(
     "/diff [git]",
-    "what changed in the files, and putting it back",
+    "review changed files and revert changes",
     arguments=lambda _: (Choice("git", "since the last commit"),),
 )
 async def diff(host: CommandHost, argument: str) -> None:
     from cinch_tui.changes import SessionChanges
 
     if argument not in ("", "git"):
-        host.notice(f"/diff takes git or nothing, not {argument!r}", "warning")
+        host.notice(f"/diff takes git or no argument, not {argument!r}", "warning")
         return
     assembly = host.session.assembly
     changes = SessionChanges(assembly.originals, assembly.workspace, assembly.agent.add_reminder)

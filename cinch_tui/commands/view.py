@@ -16,7 +16,7 @@ VIEW = CommandGroup("Screen")
 
 
 def _panels(host: CommandHost) -> FullScreenCommands:
-    return full_screen(host, "panels need the screen; here there are /jobs and /diff")
+    return full_screen(host, "panels need the full-screen app; use /jobs or /diff")
 
 
 def _panel_choices(host: CommandHost) -> tuple[Choice, ...]:
@@ -37,7 +37,7 @@ def _running_jobs(host: CommandHost) -> tuple[Choice, ...]:
     return tuple(Choice(f"kill {job.id}", job.spec.title) for job in host.session.agent.jobs.running)
 
 
-@PANELS.command("/jobs [kill id]", "commands in the background: look at one, stop one", arguments=_running_jobs)
+@PANELS.command("/jobs [kill id]", "list background jobs; show or stop one", arguments=_running_jobs)
 async def jobs(host: CommandHost, argument: str) -> None:
     match argument.split():
         case []:
@@ -45,7 +45,7 @@ async def jobs(host: CommandHost, argument: str) -> None:
         case ["kill", job_id]:
             _kill(host, job_id)
         case _:
-            host.notice(f"/jobs takes kill and the id of a job, or nothing, not {argument!r}", "warning")
+            host.notice(f"/jobs takes kill and a job id, or no argument, not {argument!r}", "warning")
 
 
 def _kill(host: CommandHost, job_id: str) -> None:
@@ -55,10 +55,8 @@ def _kill(host: CommandHost, job_id: str) -> None:
         raise CinchError(f"no job {job_id!r} is running; {f'these are: {running}' if running else 'none is'}")
 
 
-PANELS.action("/agents", "subagents: what they did, stop one", lambda host: host.open_panel("agents"))
-PANELS.action(
-    "/changes", "the files this session changed, beside the conversation", lambda host: host.open_panel("changes")
-)
+PANELS.action("/agents", "list subagents; show or stop one", lambda host: host.open_panel("agents"))
+PANELS.action("/changes", "show or hide the panel of changed files", lambda host: host.open_panel("changes"))
 PANELS.action("/logs", "what this program notes of itself", lambda host: host.open_panel("logs"))
 
 
@@ -69,17 +67,17 @@ _COPIES: dict[str, tuple[TranscriptPart, str, str]] = {
 }
 """Arguments of #copy: the part, its description, and the error if it is empty."""
 
-VIEW.action("#help", "show keys and commands beside the conversation, or no more", lambda host: host.show_help())
+VIEW.action("#help", "show or hide keys and commands next to the conversation", lambda host: host.show_help())
 VIEW.action(
     "/settings",
-    "look at all settings, and change them",
+    "show and change settings",
     lambda host: host.show_settings(),
     aliases=("/config",),
 )
 VIEW.action(
     "#clear",
     "clear the screen; the conversation continues",
-    lambda host: full_screen(host, "there is no screen to empty: these lines are the terminal's").clear_view(),
+    lambda host: full_screen(host, "plain mode cannot clear the screen; use the terminal").clear_view(),
     while_running=False,
 )
 NO_TIMES = "plain mode cannot add times to printed lines; the session file contains them"
@@ -115,19 +113,19 @@ def _theme_choices(host: CommandHost) -> tuple[Choice, ...]:
     return tuple(Choice(name) for name in (host.full_screen.theme_names() if host.full_screen else ()))
 
 
-@VIEW.command("/theme [name]", "change the colours", aliases=("#theme",), arguments=_theme_choices)
+@VIEW.command("/theme [name]", "change the color theme", aliases=("#theme",), arguments=_theme_choices)
 async def theme(host: CommandHost, argument: str) -> None:
-    reason = "there are no colours here: these lines are the terminal's"
+    reason = "plain mode uses the colors of the terminal"
     await full_screen(host, reason).choose_theme(argument)
 
 
-NO_EDITOR = "/editor needs the screen; here a line of ``` begins and ends a text of several lines"
-NO_VIM = "/vim needs the screen; here the line is edited as ~/.inputrc says (set editing-mode vi)"
+NO_EDITOR = "/editor needs the full-screen app; in plain mode a line of ``` begins and ends a text of several lines"
+NO_VIM = "/vim needs the full-screen app; in plain mode put `set editing-mode vi` into ~/.inputrc"
 VIEW.action("/editor", "write the prompt in $EDITOR", lambda host: full_screen(host, NO_EDITOR).open_editor())
-VIEW.action("/paste", "paste from the system's clipboard, pictures too", lambda host: host.paste())
+VIEW.action("/paste", "paste from the system clipboard, including images", lambda host: host.paste())
 VIEW.action(
     "/vim",
-    "edit the prompt with the keys of vi, or with those of a shell again",
+    "vi keys in the prompt on or off",
     lambda host: full_screen(host, NO_VIM).toggle_vim(),
 )
-VIEW.action("/quit", "leave; the session is kept", lambda host: host.session.leave("/quit"), aliases=("/q", "/exit"))
+VIEW.action("/quit", "quit; the session is kept", lambda host: host.session.leave("/quit"), aliases=("/q", "/exit"))

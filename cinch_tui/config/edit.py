@@ -131,11 +131,11 @@ def _rewrite(path: Path, change: Callable[[str], str], wanted: dict[str, object]
         # A file without write permission is read-only, also where it could be replaced or root may write it.
         if exists and not (real.stat().st_mode & WRITABLE and os.access(real, os.W_OK)):
             raise ConfigError(
-                f"{path} is read-only: {name} cannot be kept there; make it writable, or {by_hand} by hand"
+                f"{path} is read-only: {name} cannot be saved there; make it writable, or {by_hand} by hand"
             )
         write_private(real, changed)
     except OSError as error:
-        raise ConfigError(f"{path}: {name} cannot be kept there: {error}") from error
+        raise ConfigError(f"{path}: {name} cannot be saved there: {error}") from error
 
 
 def _changed(text: str, change: Callable[[str], str]) -> str | None:

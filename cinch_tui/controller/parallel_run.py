@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from harness.ports.provider import Model
 
 VARIANT_INSTRUCTIONS = (
-    "Several models answer this prompt at once, and the user picks one answer. Only tools that change nothing are at "
-    "hand: look around as you need, then answer; where something is to be changed, say what and how."
+    "Several models answer this prompt in parallel, and the user chooses one answer. Only read-only tools are "
+    "available: explore as needed, then answer. Where something should be changed, describe the change."
 )
 PICK_TITLE = "Continue with which answer?"
-NOT_PICKED = "None is picked yet: /parallel pick asks again"
+NOT_PICKED = "No answer is chosen yet; /parallel pick asks again"
 
 
 class ParallelRun:
@@ -79,8 +79,8 @@ class ParallelRun:
         while True:
             index = await self._pick(candidates(outcomes))
             if index is not None:
-                return Selection(index, reason="picked by the user")
-            self._controller.notice(", ".join(filter(None, (NOT_PICKED, hint("chat.abort takes none of them")))) + ".")
+                return Selection(index, reason="chosen by the user")
+            self._controller.notice(", ".join(filter(None, (NOT_PICKED, hint("chat.abort chooses none")))) + ".")
             await self._wait()
 
     def pick_again(self) -> None:
@@ -90,7 +90,7 @@ class ParallelRun:
             CinchError: There are no answers to pick from.
         """
         if not self._is_waiting:
-            raise CinchError("there are no answers to pick from")
+            raise CinchError("there are no answers to choose from")
         self._pick_requested.set()
 
     async def _wait(self) -> None:

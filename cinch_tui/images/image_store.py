@@ -51,7 +51,7 @@ class ImageStore:
                 write_private(path, base64.b64decode(image.data))
                 self._thin_out()
         except (OSError, binascii.Error) as error:
-            logger.warning("the picture cannot be kept: %s", error)
+            logger.warning("the image cannot be saved: %s", error)
             return ""
         return name
 

@@ -28,7 +28,7 @@ _MARKS = {"running": "●", "ended": "✓", "done": "✓", "failed": "✗", "kil
 
 
 class ChangesPanel(Panel):
-    empty = "This session has changed no file."
+    empty = "No files changed in this session."
     keys = ("panel.open the diff",)
 
     def affected_by(self, event: Event) -> bool:
@@ -50,7 +50,7 @@ class ChangesPanel(Panel):
 
 
 class JobsPanel(Panel):
-    empty = "No command has gone on in the background."
+    empty = "No background jobs in this session."
     keys = ("panel.open output", "panel.stop kills")
 
     @property
@@ -74,8 +74,8 @@ class JobsPanel(Panel):
 
 
 class AgentsPanel(Panel):
-    empty = "No subagent has worked in this session."
-    keys = ("panel.open what it did", "panel.stop stops it")
+    empty = "No subagents in this session."
+    keys = ("panel.open shows its activity", "panel.stop stops it")
 
     @property
     def is_live(self) -> bool:
@@ -130,8 +130,8 @@ class LogsPanel(Panel):
     def _show_from(self, level: int) -> None:
         self._level = level
         name = logging.getLevelName(level).lower()
-        self.empty = f"Nothing of level {name} has been noted since the start."
-        self.keys = ("panel.open all of it", f"panel.turn from {name} up")
+        self.empty = f"No log messages of level {name} or above since the start."
+        self.keys = ("panel.open shows the whole message", f"panel.turn level: {name}")
 
 
 PANEL_CLASSES: dict[str, Callable[[PanelContext], Panel]] = {

@@ -80,11 +80,11 @@ class PanelSpec(Struct, frozen=True):
 
 
 PANELS: tuple[PanelSpec, ...] = (
-    PanelSpec("tools", "Calls", "the calls that run, above the prompt", above_prompt=True),
-    PanelSpec("todo", "Steps", "the agent's list of steps, above the prompt", above_prompt=True),
-    PanelSpec("changes", "Changes", "the files this session changed"),
-    PanelSpec("jobs", "Jobs", "commands in the background"),
-    PanelSpec("agents", "Agents", "subagents and what they do"),
+    PanelSpec("tools", "Calls", "running calls, above the prompt", above_prompt=True),
+    PanelSpec("todo", "Steps", "the agent's todo list, above the prompt", above_prompt=True),
+    PanelSpec("changes", "Changes", "files changed in this session"),
+    PanelSpec("jobs", "Jobs", "background jobs"),
+    PanelSpec("agents", "Agents", "subagents and their activity"),
     PanelSpec("logs", "Logs", "what this program notes of itself"),
 )
 

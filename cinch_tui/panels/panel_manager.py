@@ -239,4 +239,4 @@ def remember_panels(file: Path, layout: PanelLayout) -> None:
     try:
         write_private(file, msgspec.json.encode(layout).decode() + "\n")
     except OSError as error:
-        logger.warning("the choice of panels cannot be kept: %s", error)
+        logger.warning("the choice of panels cannot be saved: %s", error)

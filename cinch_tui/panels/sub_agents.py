@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
+from cinch_tui.rendering.safe_text import error_line
 from harness.events import (
     AgentEnd,
     Event,
@@ -123,8 +124,7 @@ def _note(agent: SubAgent, event: Event) -> None:
             agent.steps.append(f"● {agent.doing}")
         case ToolExecutionEnd(result=result):
             agent.doing = ""
-            first = result.text.strip().partition("\n")[0]
-            agent.steps.append(f"  {'✗' if result.is_error else '✓'} {first[:200]}")
+            agent.steps.append(f"  {'✗' if result.is_error else '✓'} {error_line(result.text)[:200]}")
         case MessageEnd(message=message):
             agent.steps.extend(_message_lines(message))
         case AgentEnd(stop_reason=reason, error=error, stop_message=stopped):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from cinch_tui.plain.line_writer import LineWriter, LiveOutput
 from cinch_tui.plain.view_lines import line_count, shorten, view_lines
-from cinch_tui.rendering.safe_text import one_line
+from cinch_tui.rendering.safe_text import error_line, one_line
 from cinch_tui.reports.formatting import app_hints
 from cinch_tui.reports.notices import NoticeLevel, compaction_text, end_notice, notice_of
 from cinch_tui.shell_line import is_report, output_text
@@ -263,7 +263,7 @@ def _ending(result: ToolResult, duration: float) -> str:
         return f"interrupted{took}"
     if result.is_error or not isinstance(view, TerminalView):
         note = view.note if isinstance(view, TerminalView) else None
-        return f"failed{took}, {note or one_line(result.text.partition(chr(10))[0])}"
+        return f"failed{took}, {note or error_line(result.text)}"
     return f"{_status(view, result.details or {})}{took}"
 
 

@@ -8,6 +8,7 @@ from typing import TextIO
 from cinch_tui.config.options import OutputFormat
 from cinch_tui.print_mode.outcome import Outcome, result_object
 from cinch_tui.print_mode.output import Output
+from cinch_tui.rendering.safe_text import error_line
 from cinch_tui.reports.notices import notice_of
 from harness.agent.agent import Agent
 from harness.codec import encode
@@ -126,8 +127,7 @@ class ProgressReporter:
                 self.write(f"{call.name} {summary}")
             # Denied calls are listed at the end of the run.
             case ToolExecutionEnd(result=result) if result.is_error and not (result.details or {}).get("denied"):
-                first = result.text.splitlines()[0] if result.text else "no reason given"
-                self.write(f"{result.tool_name} failed: {first}")
+                self.write(f"{result.tool_name} failed: {error_line(result.text) or 'no reason given'}")
             case HookRan(result=ToolResult() as result):
                 self.write(f"{result.tool_name} was blocked: {result.text}")
             case Notice(text=text) | LimitReached(message=text):

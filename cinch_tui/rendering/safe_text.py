@@ -56,6 +56,13 @@ def one_line(text: str) -> str:
     return " ".join(plain_output(text).split())
 
 
+def error_line(text: str) -> str:
+    """Return an error text as one line: its first line, or the first item of the list that this line announces."""
+    first, _, rest = text.strip().partition("\n")
+    item = rest.partition("\n")[0].removeprefix("- ")
+    return one_line(item if first.endswith(":") and item else first)
+
+
 def reveal(text: str) -> str:
     """Replace long runs of blanks and blank lines by their count, and split long lines."""
     text = _BLANK_LINES.sub(lambda found: f"\n⋯ {found[0].count(chr(10)) - 1:,} blank lines ⋯\n", f"\n{text}")[1:]

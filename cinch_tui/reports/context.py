@@ -11,7 +11,7 @@ from harness.messages import AssistantMessage, CustomMessage, Image, Message, Te
 from harness.terminal_text import escape_controls
 
 MARKS: dict[Cached, str] = {"all": "●", "partly": "◑", "not": "⌇"}
-LEGEND = "● kept by the service · ◑ partly · ⌇ not · ~ estimated"
+LEGEND = "● cached · ◑ partly · ⌇ not cached · ~ estimated"
 NAMES: dict[Section, str] = {
     "tools": "tools",
     "system": "system prompt",
@@ -74,7 +74,7 @@ def report(breakdown: Breakdown) -> str:
 
 def _spoken_line(piece: ContextSegment) -> str:
     tokens = f"{piece.tokens:,} tokens" if piece.is_counted else f"about {piece.tokens:,} tokens"
-    kept = {"all": ", kept by the service", "partly": ", partly kept by the service", "not": ""}[piece.cached]
+    kept = {"all": ", cached", "partly": ", partly cached", "not": ""}[piece.cached]
     return f"{tokens}{kept}: {' '.join(_role(piece).split())}"
 
 

@@ -33,9 +33,9 @@ def app_hints(text: str) -> str:
 
 
 APPROVAL_MEANINGS: Mapping[Literal["on", "smart", "off"], str] = {
-    "on": "every call is asked, reading included",
-    "smart": "calls that change files or run programs are asked",
-    "off": "nothing is asked",
+    "on": "every call needs approval, reads included",
+    "smart": "calls that change files or run programs need approval",
+    "off": "no call needs approval",
 }
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 

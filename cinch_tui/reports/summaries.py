@@ -56,8 +56,8 @@ def usage_report(agent: Agent) -> str:
     """Return a Markdown table of tokens and cost by reply, with totals."""
     replies = [each for each in agent.history if isinstance(each, AssistantMessage) and each.usage.context]
     if not replies:
-        return "Nothing has been used yet."
-    rows = ["| turn | model | read | cached | written | cost |", "|---:|---|---:|---:|---:|---:|"]
+        return "No tokens used yet."
+    rows = ["| turn | model | input | cached | output | cost |", "|---:|---|---:|---:|---:|---:|"]
     rows += [_row(str(number), each.model, each.usage) for number, each in enumerate(replies, 1)]
     models = sorted({each.model for each in replies})
     if len(models) > 1:
@@ -107,7 +107,7 @@ def approval_summary(agent: Agent) -> str:
             _granted("Allowed this session", grants.session_grants),
             _granted("Always allowed in this project", [notation(rule) for rule in grants.rules]),
             "",
-            "Dangerous commands are always asked. `/permissions revoke NAME` revokes a session grant, "
+            "Dangerous commands always need approval. `/permissions revoke NAME` revokes a session grant, "
             "`/permissions allow bash` allows all commands this session.",
         )
     )

@@ -289,7 +289,7 @@ class ConversationScreen(FrameLimitedScreen):
 
     def action_toggle_channels(self) -> None:
         state = "shown" if self.widgets.toggle_channels() else "hidden"
-        self._controller.app.notify(f"Thoughts and what the program tells the model are {state}.", markup=False)
+        self._controller.app.notify(f"Thinking and system messages are {state}.", markup=False)
 
     def action_next_colours(self) -> None:
         self._host.next_colours()

@@ -190,7 +190,7 @@ class GuardedDriver(LinuxDriver):
                 for event in (*(parser.feed(text) if text else ()), *parser.tick()):
                     self.process_message(event)
                 if not chunk and os.getppid() != self._parent and not self._is_in_front():
-                    raise OSError(errno.EIO, "the shell that lent us the terminal is gone")
+                    raise OSError(errno.EIO, "the parent shell has exited")
 
 
 def _reset_sequences() -> str:

@@ -12,7 +12,7 @@ from rich.style import Style
 
 from cinch_tui.rendering.diff import diff_lines, diff_stat
 from cinch_tui.rendering.diff_rows import Sides, diff_rows
-from cinch_tui.rendering.safe_text import expand_tabs, one_line, plain_output
+from cinch_tui.rendering.safe_text import error_line, expand_tabs, one_line, plain_output
 from cinch_tui.transcript.image_block import frame
 from cinch_tui.transcript.lines import Run, StyledLine, chop_runs, indented, plain_line, text_runs, truncated, wrap_runs
 from cinch_tui.transcript.links import linked
@@ -113,7 +113,7 @@ def _outcome(call: ToolCallState, *, folded: bool) -> str:
     if call.view is not None and (words := _view_outcome(call.view, running=call.status == "running")):
         return words
     if call.status == "failed":
-        return one_line(call.text.strip().partition("\n")[0]) if folded else "failed"
+        return error_line(call.text) if folded else "failed"
     return count_lines(call.text)
 
 

@@ -37,7 +37,7 @@ async def run(text: str, host: RecordingHost, registry: Registry = REGISTRY) -> 
         ("/model", ("pick_model",)),
         ("/reset", ("reset",)),
         ("/new", ("new_session",)),
-        ("/usage", ("show", "Usage", "Nothing has been used yet.")),
+        ("/usage", ("show", "Usage", "No tokens used yet.")),
         ("/system", ("show", "System prompt", "You are cinch.")),
         ("/resume", ("pick_session",)),
         ("#sessions", ("pick_session",)),
@@ -98,13 +98,13 @@ async def test_retry_is_refused_while_the_model_is_at_work(host: RecordingHost):
     await run("/retry", host)
 
     assert host.calls == []
-    assert host.notices == [("error", "the model is at work: there is no wait to cut short")]
+    assert host.notices == [("error", "the model is already working; no retry is pending")]
 
 
 async def test_load_without_an_id_says_what_it_needs(host: RecordingHost):
     await run("#load", host)
 
-    assert host.notices == [("warning", "#load needs more: #load <id>")]
+    assert host.notices == [("warning", "#load needs an argument: #load <id>")]
 
 
 async def test_failure_of_the_front_is_shown(host: RecordingHost):
@@ -135,7 +135,7 @@ async def test_thinking_level_without_effect_is_reported_and_not_set(host: Recor
     await run("/thinking high", host)
 
     assert host.agent.state.model.spec.thinking == "off"
-    assert host.notices == [("warning", "high has no effect: this model takes no thinking level here")]
+    assert host.notices == [("warning", "high has no effect: this model does not support it")]
 
 
 @pytest.mark.parametrize(("picked", "level"), [("high", "high"), (None, "off")])
@@ -148,7 +148,7 @@ async def test_thinking_alone_lets_the_user_pick_a_level(host: RecordingHost, pi
     assert host.calls == [
         (
             "pick",
-            "How hard does the model think?",
+            "Thinking level",
             "off",
             "off",
             "minimal",
@@ -325,14 +325,14 @@ class PlainHost(RecordingHost):
 @pytest.mark.parametrize(
     ("text", "level", "reason"),
     [
-        ("#clear", "error", "no screen to empty"),
+        ("#clear", "error", "cannot clear the screen"),
         ("/timestamps", "error", "cannot add times"),
-        ("/theme", "error", "no colours here"),
-        ("/editor", "error", "/editor needs the screen"),
-        ("/vim", "error", "/vim needs the screen"),
-        ("/panel", "error", "panels need the screen"),
-        ("/parallel a/b c/d", "error", "/parallel needs the screen"),
-        ("/parallel pick", "error", "no answers to pick from"),
+        ("/theme", "error", "colors of the terminal"),
+        ("/editor", "error", "/editor needs the full-screen app"),
+        ("/vim", "error", "/vim needs the full-screen app"),
+        ("/panel", "error", "panels need the full-screen app"),
+        ("/parallel a/b c/d", "error", "/parallel needs the full-screen app"),
+        ("/parallel pick", "error", "no answers to choose from"),
         ("/parallel off", "info", "The next prompt goes to demo/script."),
     ],
 )

@@ -55,7 +55,7 @@ def test_description_says_what_may_follow(commands: CommandCompletion):
 
     assert completion is not None
     assert completion.candidates == (
-        Candidate("/thinking", "[level|show|hide]  how hard the model thinks; thoughts shown or not", then=" "),
+        Candidate("/thinking", "[level|show|hide]  set the thinking level; show or hide thinking", then=" "),
     )
 
 

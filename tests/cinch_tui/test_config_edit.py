@@ -150,7 +150,7 @@ def test_a_file_that_is_read_only_is_left_and_reported(tmp_path: Path):
     real.chmod(0o444)
     link.symlink_to(real)
 
-    with pytest.raises(ConfigError, match=r"is read-only: ui\.theme cannot be kept there"):
+    with pytest.raises(ConfigError, match=r"is read-only: ui\.theme cannot be saved there"):
         set_in_file(link, "ui.theme", "x")
 
     assert real.read_text() == '[ui]\ntheme = "old"\n'
@@ -161,7 +161,7 @@ def test_a_link_that_leads_to_itself_is_reported(tmp_path: Path):
     file = tmp_path / "config.toml"
     file.symlink_to(file)
 
-    with pytest.raises(ConfigError, match=r"ui\.theme cannot be kept there: .*symbolic links"):
+    with pytest.raises(ConfigError, match=r"ui\.theme cannot be saved there: .*symbolic links"):
         set_in_file(file, "ui.theme", "paper")
 
     assert file.is_symlink()

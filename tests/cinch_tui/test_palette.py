@@ -57,7 +57,7 @@ async def test_palette_shows_the_key_of_a_command(app: CinchApp):
         rows = await search_palette(pilot, app, "/plan")
 
         assert rows[0].startswith("/plan")
-        assert "Shift+Tab · plan first" in rows[0]
+        assert "Shift+Tab · plan mode on or off" in rows[0]
 
 
 def test_palette_names_commands_and_keys_that_exist():

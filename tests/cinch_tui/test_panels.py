@@ -122,7 +122,7 @@ async def test_changed_files_are_listed_as_they_change_and_enter_opens_the_diff_
     app = start(Reply(calls=write), Reply("done"))
     async with app.run_test(size=(100, 30)) as pilot:
         await say(pilot, app, "/changes", lambda: area(app))
-        await until(pilot, lambda: lines(app) == ["This session has changed no file."])
+        await until(pilot, lambda: lines(app) == ["No files changed in this session."])
         await pilot.press("escape")
         await say(pilot, app, "go", lambda: len(lines(app)) == 2)
         listed = lines(app)

@@ -140,7 +140,7 @@ async def test_they_may_look_but_not_change_anything(app: CinchApp, server: Mode
         offered = {tool["name"] for request in server.requests for tool in request.body["tools"]}
         assert "read_file" in offered
         assert offered.isdisjoint({"edit_file", "write_file", "bash", "submit_plan"})
-        assert "only tools that change nothing" in str(server.requests[0].body["system"]).lower()
+        assert "only read-only tools" in str(server.requests[0].body["system"]).lower()
 
 
 async def test_the_next_prompt_goes_to_them_and_the_one_after_to_the_session(app: CinchApp, server: ModelServer):

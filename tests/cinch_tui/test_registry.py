@@ -102,7 +102,7 @@ def test_text_after_a_command_that_takes_none_is_not_swallowed(registry: Registr
     parsed = registry.parse("/new idea: rewrite it all")
 
     assert isinstance(parsed, UnknownCommand)
-    assert parsed.reason == "/new takes nothing after it"
+    assert parsed.reason == "/new takes no argument"
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ async def test_an_unhandled_command_is_returned():
 
     assert not await registry.run(invocation, host)
 
-    assert host.notices == [("warning", "/deploy does not take this")]
+    assert host.notices == [("warning", "invalid argument for /deploy")]
 
 
 def test_two_packages_with_one_name_do_not_keep_cinch_from_starting(registry: Registry):
@@ -264,5 +264,5 @@ async def test_a_fault_of_another_package_is_reported_and_ends_nothing():
     begun = await registry.run(Invocation(deploy, ""), host)
 
     assert begun
-    assert host.notices == [("error", "/deploy is another package's and failed: KeyError('no ship'); /logs has more")]
+    assert host.notices == [("error", "/deploy, a command of another package, failed: KeyError('no ship'); see /logs")]
     assert CommandCompletion(lambda: registry, host).complete("/deploy x", one_line=True) is None

@@ -30,7 +30,7 @@ def test_no_color_writes_no_colours_and_keeps_essential_markers(start):
     app = start("NO_COLOR=1")
 
     app.type("/the")
-    app.see("change the colours")
+    app.see("change the color theme")
 
     assert not COLOUR.search(app.raw)
     assert CHOSEN.search(app.raw)
@@ -41,7 +41,7 @@ def test_sixteen_colours_are_the_terminals_own(start, kind: str):
     app = start("-u", "COLORTERM", f"TERM={kind}")
 
     app.type("/the")
-    app.see("change the colours")
+    app.see("change the color theme")
 
     assert COLOUR.search(app.raw)
     assert not MIXED.search(app.raw)

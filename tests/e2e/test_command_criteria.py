@@ -243,7 +243,7 @@ def test_plain_text_reaches_the_model_and_a_command_lookalike_asks_first(cinch):
     app.enter("#load")
     # The first Enter may have accepted a completion.
     app.type("\r")
-    app.see("#load needs more: #load <id>")
+    app.see("#load needs an argument: #load <id>")
     app.type("\x1b\x15")
     app.enter("#frobnicate")
     app.see("frobnicate.*no command|what did you mean")

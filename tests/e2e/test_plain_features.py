@@ -117,12 +117,12 @@ def test_thinking_is_hidden_and_shown_at_once(cinch):
     lines = cinch([Reply("One.", thinking="hm"), Reply("Two.", thinking="hm")])
 
     lines.enter("/thinking hide")
-    lines.see("thoughts are not shown")
+    lines.see("thinking is hidden")
     lines.see("You: ")
     lines.enter("go")
     quiet = lines.see("Done: ")
     lines.enter("/thinking show")
-    lines.see("thoughts are shown")
+    lines.see("thinking is shown")
     lines.enter("go")
 
     lines.see("Thinking: hm")
@@ -196,7 +196,7 @@ def test_reply_details_are_indented_and_a_copy_is_not(cinch):
 def test_list_is_closed_by_an_empty_line_and_not_repeated_without_a_match(cinch):
     lines = cinch([])
     lines.enter("/mode")
-    lines.answer("How freely", "zzz")
+    lines.answer("Mode", "zzz")
     shown = lines.see(r"Notice: 0 of 5 match\.\s+Number[^\r\n]*: ")
     lines.enter("")
     lines.see("You: ")
@@ -210,7 +210,7 @@ def test_command_that_needs_the_screen_says_so(cinch, name: str):
 
     lines.enter(f"{name} a/b c/d -- x" if name == "/parallel" else name)
 
-    lines.see("Error: .*(screen|no colours|cannot add times|~/.inputrc)")
+    lines.see("Error: .*(screen|colors of the terminal|cannot add times|~/.inputrc)")
     lines.see("You: ")
 
 

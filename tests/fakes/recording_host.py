@@ -190,7 +190,7 @@ class RecordingHost:
         self.calls.append(("open_editor",))
 
     def panels(self) -> Sequence[tuple[str, str, bool]]:
-        return (("changes", "the files this session changed", False), ("jobs", "commands in the background", True))
+        return (("changes", "files changed in this session", False), ("jobs", "background jobs", True))
 
     def toggle_panel(self, name: str) -> None:
         self.calls.append(("toggle_panel", name))

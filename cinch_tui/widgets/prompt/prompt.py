@@ -30,8 +30,8 @@ DRAFT_HINT = "unsent draft restored"
 SHELL_HINT = "shell command · output is shared with the model · !! keeps it private · Tab paths"
 QUEUE_HINT = (
     "prompt.submit steers",
-    "prompt.older takes back queued messages",
-    "chat.queue edits the queue",
+    "prompt.older takes them back",
+    "chat.queue edits them",
     "chat.abort stops",
 )
 STEERING_HINT = ("prompt.submit sends it now", *QUEUE_HINT[1:3], "chat.interrupt stops")

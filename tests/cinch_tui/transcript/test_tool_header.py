@@ -37,6 +37,14 @@ def test_why_there_is_no_result_is_broken_between_words(status: ToolStatus):
     assert lines == ["a.py has not been read in this", "session. Read it, then change it."]
 
 
+def test_first_problem_of_a_listed_failure_is_in_the_header():
+    block = ended(
+        "failed", "", "The arguments of edit_file do not fit its schema:\n- path: required and missing\nSend it again."
+    )
+
+    assert header(block, 60) == "▸ ✗ Bash  path: required and missing"
+
+
 def test_a_command_that_printed_nothing_says_so():
     block = ended("done", "git status --short", "Exit code: 0\n(no output)")
     block.view = TerminalView("git status --short", "", 0)

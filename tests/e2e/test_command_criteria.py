@@ -85,7 +85,7 @@ def test_prompt_survives_an_editor_that_saves_nothing(cinch, editor):
     app.type("half a thought")
     app.see("half a thought")
     app.type("\x07")
-    app.see("nothing was saved")
+    app.see("file was not saved")
     app.type(" and the rest\r")
     app.see("heard")
 
@@ -98,7 +98,7 @@ def test_prompt_emptied_in_the_editor_is_in_the_history(cinch, editor):
     app.type("half a thought")
     app.see("half a thought")
     app.type("\x07")
-    app.see("file was empty")
+    app.see("file is empty")
     app.miss("half a thought")
     app.type("\x1b[A")
     app.see("half a thought")

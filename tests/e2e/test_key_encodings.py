@@ -90,4 +90,4 @@ def test_colours_and_hidden_channels_have_keys(terminal, serve):
     app.type("\x1bOR")
     app.see("The theme is mono-white")
     app.type("\x1bOS")
-    app.see("No other model is named")
+    app.see("No other model is configured")

@@ -281,7 +281,7 @@ def test_failed_run_explains_how_to_retry(cinch):
 def test_tab_completes_commands_and_files(cinch):
     lines = cinch([Reply("It is a till.")], term="xterm")
     lines.enter("/usag\t")
-    lines.see("Nothing has been used yet")
+    lines.see("No tokens used yet")
     lines.see("You: ")
 
     lines.enter("what is @till/rec\tabout?")

@@ -82,11 +82,11 @@ def test_commands_work_and_a_mistyped_one_is_confirmed(cinch):
     lines.see("You: ")
 
     lines.enter("/usage")
-    lines.see("Nothing has been used yet")
+    lines.see("No tokens used yet")
     lines.see("You: ")
     lines.enter("/usge")
     lines.answer("did you mean", "1")
-    lines.see("Nothing has been used yet")
+    lines.see("No tokens used yet")
     lines.see("You: ")
     lines.enter("/parallel a/b c/d -- why?")
     lines.see("needs the (screen|full-screen app)")

@@ -47,6 +47,59 @@ from harness.context.policy import ContextPolicy
 from harness.errors import ConfigError
 from harness.execution.context import Execution
 
+_PRESETS: dict[str, Callable[[], AgentOptions]] = {
+    "cinch": lambda: AgentOptions(
+        approval="off",
+        mode=PLAN,
+        planning=Planning(max_turns=10, on_limit="execute", review=False),
+        limits=Limits(max_turns=10),
+        max_tokens=1_024,
+        temperature=0.7,
+        retry=RetryPolicy(max_retries=0, max_empty=3, empty_delay=0.5),
+        window=ContextPolicy(max_tokens=200_000, keep_first=1, keep_recent=10, tool_output_lines=0),
+        execution=Execution(
+            concurrency="parallel", timeout=60.0, max_result_chars=30_000, cache_entries=100, cache_turns=10
+        ),
+    ),
+    "trustee": lambda: AgentOptions(
+        approval="on",
+        limits=Limits(max_turns=1_000),
+        max_tokens=16_000,
+        retry=RetryPolicy(max_retries=3, initial=1.0, multiplier=2.0, jitter=0.0),
+        execution=Execution(concurrency="sequential", timeout=120.0, max_result_chars=256_000),
+    ),
+    "swink": lambda: AgentOptions(
+        approval="smart",
+        limits=Limits(max_turns=50, max_cost=10.0),
+        # Its three attempts include the first.
+        retry=RetryPolicy(max_retries=2, initial=1.0, multiplier=2.0, max_delay=60.0, jitter=0.5),
+        window=ContextPolicy(max_tokens=100_000, overflow_tokens=50_000, keep_first=2, tool_output_lines=0),
+        execution=Execution(concurrency="parallel", timeouts={"bash": 30.0}, max_result_chars=102_400),
+        steering_mode="interrupt",
+        steering="one",
+        follow_up="one",
+    ),
+    "phi": lambda: AgentOptions(
+        limits=Limits(max_turns=50, max_tokens=1_000_000, max_seconds=600.0),
+        max_tokens=8_192,
+        retry=RetryPolicy(max_retries=3, initial=1.0, multiplier=2.0, max_delay=30.0, jitter=0.2),
+        window=ContextPolicy(max_tokens=100_000, keep_first=2, keep_recent=10, tool_output_lines=50),
+        execution=Execution(concurrency="parallel", timeouts={"bash": 120.0}),
+        steering_mode="after_batch",
+        steering="one",
+        follow_up="one",
+    ),
+    "cersei": lambda: AgentOptions(
+        approval="off",
+        limits=Limits(max_turns=10),
+        max_tokens=16_384,
+        retry=RetryPolicy(max_retries=5, initial=1.0, multiplier=2.0, max_delay=30.0, jitter=0.25),
+        window=ContextPolicy(max_tokens=180_000, keep_first=0, keep_recent=10, tool_output_lines=160),
+        execution=Execution(max_result_chars=20_000),
+    ),
+}
+_MODELS = {"cinch": "anthropic/claude-sonnet-4", "swink": "anthropic/claude-sonnet-4-6"}
+
 
 def preset(name: str) -> AgentOptions:
     """Return new options with the defaults of a preset; adapt them with `msgspec.structs.replace`.
@@ -78,77 +131,3 @@ def _known(name: str) -> Callable[[], AgentOptions]:
     near = difflib.get_close_matches(name.lower(), _PRESETS, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"available presets: {', '.join(_PRESETS)}"
     raise ConfigError(f"unknown preset {name!r}; {hint}")
-
-
-def _cinch() -> AgentOptions:
-    return AgentOptions(
-        approval="off",
-        mode=PLAN,
-        planning=Planning(max_turns=10, on_limit="execute", review=False),
-        limits=Limits(max_turns=10),
-        max_tokens=1_024,
-        temperature=0.7,
-        retry=RetryPolicy(max_retries=0, max_empty=3, empty_delay=0.5),
-        window=ContextPolicy(max_tokens=200_000, keep_first=1, keep_recent=10, tool_output_lines=0),
-        execution=Execution(
-            concurrency="parallel", timeout=60.0, max_result_chars=30_000, cache_entries=100, cache_turns=10
-        ),
-    )
-
-
-def _trustee() -> AgentOptions:
-    return AgentOptions(
-        approval="on",
-        limits=Limits(max_turns=1_000),
-        max_tokens=16_000,
-        retry=RetryPolicy(max_retries=3, initial=1.0, multiplier=2.0, jitter=0.0),
-        execution=Execution(concurrency="sequential", timeout=120.0, max_result_chars=256_000),
-    )
-
-
-def _swink() -> AgentOptions:
-    return AgentOptions(
-        approval="smart",
-        limits=Limits(max_turns=50, max_cost=10.0),
-        # Its three attempts include the first.
-        retry=RetryPolicy(max_retries=2, initial=1.0, multiplier=2.0, max_delay=60.0, jitter=0.5),
-        window=ContextPolicy(max_tokens=100_000, overflow_tokens=50_000, keep_first=2, tool_output_lines=0),
-        execution=Execution(concurrency="parallel", timeouts={"bash": 30.0}, max_result_chars=102_400),
-        steering_mode="interrupt",
-        steering="one",
-        follow_up="one",
-    )
-
-
-def _phi() -> AgentOptions:
-    return AgentOptions(
-        limits=Limits(max_turns=50, max_tokens=1_000_000, max_seconds=600.0),
-        max_tokens=8_192,
-        retry=RetryPolicy(max_retries=3, initial=1.0, multiplier=2.0, max_delay=30.0, jitter=0.2),
-        window=ContextPolicy(max_tokens=100_000, keep_first=2, keep_recent=10, tool_output_lines=50),
-        execution=Execution(concurrency="parallel", timeouts={"bash": 120.0}),
-        steering_mode="after_batch",
-        steering="one",
-        follow_up="one",
-    )
-
-
-def _cersei() -> AgentOptions:
-    return AgentOptions(
-        approval="off",
-        limits=Limits(max_turns=10),
-        max_tokens=16_384,
-        retry=RetryPolicy(max_retries=5, initial=1.0, multiplier=2.0, max_delay=30.0, jitter=0.25),
-        window=ContextPolicy(max_tokens=180_000, keep_first=0, keep_recent=10, tool_output_lines=160),
-        execution=Execution(max_result_chars=20_000),
-    )
-
-
-_PRESETS: dict[str, Callable[[], AgentOptions]] = {
-    "cinch": _cinch,
-    "trustee": _trustee,
-    "swink": _swink,
-    "phi": _phi,
-    "cersei": _cersei,
-}
-_MODELS = {"cinch": "anthropic/claude-sonnet-4", "swink": "anthropic/claude-sonnet-4-6"}

@@ -23,26 +23,10 @@ _MARKS = (
 )
 # Encodings without shift states: changing one span cannot alter the meaning of the bytes after it.
 _LEGACY = (
-    "cp1252",
-    "cp1250",
-    "cp1251",
-    "cp1253",
-    "cp1254",
-    "cp1255",
-    "cp1256",
-    "cp1257",
-    "koi8_r",
-    "koi8_u",
-    "cp932",
-    "euc_jp",
-    "gb18030",
-    "big5",
-    "cp949",
-    "mac_roman",
-    "cp850",
-    "cp437",
+    "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "koi8_r", "koi8_u", "cp932",
+    "euc_jp", "gb18030", "big5", "cp949", "mac_roman", "cp850", "cp437",
     *(f"iso8859_{part}" for part in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16)),
-)
+)  # fmt: skip
 # Encodings that a file may declare, and the superset that decodes them.
 _SUPERSETS = {"shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030", "euc_kr": "cp949"}
 _GUESSED = ["cp1252", "cp1250", "cp1251", "cp1253", "koi8_r", "cp932", "euc_jp", "gb18030", "big5", "cp949"]

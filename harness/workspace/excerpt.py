@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import codecs
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from harness.workspace.disk import open_regular
 from harness.workspace.encoding import likely
+from harness.workspace.file_text import newline_of
 
 _CHUNK = 1024 * 1024
 _SAMPLE = 64 * 1024
+
+Window: TypeAlias = tuple[list[str], int, int | None]
+"""Lines, the number of the first one, and the number of lines in the file if it is known."""
 
 
 class Excerpt(Struct, frozen=True):
@@ -48,10 +54,10 @@ def excerpt_of(path: Path, first: int, count: int, *, clip: int) -> Excerpt:
     with open_regular(path) as file:
         sample = file.read(_SAMPLE)
         encoding, bom = likely(sample)
-        newline = _newline(sample.decode(encoding, "replace"))
+        newline = newline_of(sample.decode(encoding, "replace"))
         file.seek(len(bom))
         decoder = codecs.getincrementaldecoder(encoding)("replace")
-        chunks = (decoder.decode(chunk) for chunk in iter(lambda: file.read(_CHUNK), b""))
+        chunks = filter(None, map(decoder.decode, iter(lambda: file.read(_CHUNK), b"")))
         end = "\r" if newline == "\r" else "\n"
         window = _from_end(chunks, end, -first, clip) if first < 0 else _from_start(chunks, end, (first, count), clip)
     lines, number, total = window
@@ -59,25 +65,19 @@ def excerpt_of(path: Path, first: int, count: int, *, clip: int) -> Excerpt:
     return Excerpt(kept, number, total, encoding, newline, path.stat().st_size)
 
 
-def _newline(sample: str) -> str:
-    if "\r" not in sample:
-        return "\n"
-    if "\n" not in sample:
-        return "\r"
-    pairs = sample.count("\r\n")
-    return "\r\n" if pairs == sample.count("\n") else "mixed" if pairs else "\n"
-
-
-def _from_start(
-    chunks: Iterator[str], end: str, window: tuple[int, int], clip: int
-) -> tuple[list[str], int, int | None]:
+def _from_start(chunks: Iterator[str], end: str, window: tuple[int, int], clip: int) -> Window:
     first, count = window
+    number, chunk, rest = 1, "", ""
+    # Chunks before the first line are not split, only counted.
+    for chunk in chunks:
+        ends = chunk.count(end)
+        if number + ends >= first:
+            break
+        number, rest = number + ends, chunk[chunk.rfind(end) + 1 :]
+    else:
+        chunk = ""
     lines: list[str] = []
-    number = 1
-    for line in _lines(chunks, end, clip, skip=first - 1):
-        if isinstance(line, int):
-            number += line
-            continue
+    for line in _lines(chain((rest, chunk), chunks), end, clip):
         if len(lines) == count:
             return lines, first, None
         if number >= first:
@@ -86,34 +86,23 @@ def _from_start(
     return lines, first, number - 1
 
 
-def _from_end(chunks: Iterator[str], end: str, count: int, clip: int) -> tuple[list[str], int, int]:
+def _from_end(chunks: Iterator[str], end: str, count: int, clip: int) -> Window:
     last: deque[str] = deque(maxlen=count)
     total = 0
-    for line in _lines(chunks, end, clip, skip=0):
-        if isinstance(line, str):
-            last.append(line)
-            total += 1
+    for line in _lines(chunks, end, clip):
+        last.append(line)
+        total += 1
     return list(last), total - len(last) + 1, total
 
 
-def _lines(chunks: Iterator[str], end: str, clip: int, *, skip: int) -> Iterator[str | int]:
-    """Yield each line, cut to `clip`, or the number of lines skipped while `skip` lasts."""
-    partial_line = ""
-    is_open = False
+def _lines(chunks: Iterable[str], end: str, clip: int) -> Iterator[str]:
+    """Yield the lines, each cut to `clip` characters."""
+    line = ""
     for chunk in chunks:
-        ends = chunk.count(end) if skip > 0 else 0
-        if 0 < ends < skip:
-            yield ends
-            skip -= ends
-            partial_line = chunk[chunk.rfind(end) + 1 :][:clip]
-            is_open = not chunk.endswith(end)
-            continue
-        pieces = chunk.split(end)
-        for piece in pieces[:-1]:
-            yield (partial_line + piece[: clip - len(partial_line)]) if partial_line else piece[:clip]
-            partial_line = ""
-            skip -= 1
-        partial_line += pieces[-1][: clip - len(partial_line)]
-        is_open = bool(pieces[-1]) or (is_open and len(pieces) == 1)
-    if is_open:
-        yield partial_line
+        *complete, rest = chunk.split(end)
+        for piece in complete:
+            yield (line + piece)[:clip]
+            line = ""
+        line = (line + rest)[:clip]
+    if line:
+        yield line

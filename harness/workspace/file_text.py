@@ -128,7 +128,7 @@ def file_text(data: bytes, *, known: str | None = None, mtime: float = 0.0) -> F
         FileNotText: The file is binary.
     """
     decoded = decode(data, known)
-    newline = _newline(decoded.raw)
+    newline = newline_of(decoded.raw)
     return FileText(
         raw=decoded.raw,
         text=_with_line_feeds(decoded.raw, newline),
@@ -175,7 +175,7 @@ def _common(one: str, other: str) -> int:
     return low
 
 
-def _newline(raw: str) -> Newline:
+def newline_of(raw: str) -> Newline:
     if "\r" not in raw:
         return "\n"
     pairs = raw.count("\r\n")

@@ -92,10 +92,8 @@ def _notes(loaded: LoadedSession, new_id: str) -> Iterator[JsonObject]:
 
 
 def _copied(record: JsonObject, old_id: str, new_id: str) -> JsonObject:
-    links: JsonObject = {key: _new_link(text_at(record, key), new_id) for key in _LINKS if text_at(record, key)}
+    links: JsonObject = {
+        key: str(uuid.uuid5(uuid.NAMESPACE_OID, f"{new_id}/{link}")) for key in _LINKS if (link := text_at(record, key))
+    }
     origin: JsonObject = {"sessionId": old_id, "messageUuid": text_at(record, "uuid")}
     return {**record, **links, "sessionId": new_id, "forkedFrom": origin}
-
-
-def _new_link(line_id: str, new_id: str) -> str:
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{new_id}/{line_id}"))

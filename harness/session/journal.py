@@ -255,7 +255,7 @@ def lock_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.lock")
 
 
-def take_lock(path: Path) -> BaseFileLock:
+def take_lock(path: Path, timeout_s: float = _LOCK_TIMEOUT_S) -> BaseFileLock:
     """Acquire the lock of a session file; the system releases it if the process dies.
 
     Raises:
@@ -266,7 +266,7 @@ def take_lock(path: Path) -> BaseFileLock:
 
     lock = FileLock(lock_path(path), mode=0o600, thread_local=False)
     try:
-        lock.acquire(timeout=_LOCK_TIMEOUT_S, poll_interval=0.02)
+        lock.acquire(timeout=timeout_s, poll_interval=0.02)
     except Timeout as error:
         raise SessionLocked(
             f"session {path.stem} is open in another cinch; close it there, or fork the session with --fork"
@@ -276,16 +276,11 @@ def take_lock(path: Path) -> BaseFileLock:
 
 def is_locked(path: Path) -> bool:
     """Return True if a process is writing to the session."""
-    if not lock_path(path).exists():
-        return False
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(lock_path(path), mode=0o600, thread_local=False)
     try:
-        lock.acquire(blocking=False)
-    except (Timeout, OSError):
+        if lock_path(path).exists():
+            take_lock(path, timeout_s=0).release()
+    except (SessionLocked, OSError):
         return True
-    lock.release()
     return False
 
 

@@ -32,6 +32,8 @@ from harness.session.reading import (
 )
 from harness.session.records import FORMAT
 
+_OWN_TYPES = ("cinch-", "custom-title")
+
 
 class SessionMessages(Sequence[ModelMessage]):
     """Messages of a session, read from disk on first access.
@@ -172,8 +174,8 @@ def load_session(path: Path) -> LoadedSession:
         title=title_of(layout.notes),
         spec=_spec(layout.notes),
         mode=_last(layout.notes, "cinch-mode", "mode"),
-        run_ids=tuple(_run_ids(layout.notes)),
-        notes=tuple(_own(layout.notes)),
+        run_ids=tuple(text_at(note, "loopId") for note in layout.notes if _starts_run(note)),
+        notes=tuple(note for note in layout.notes if text_at(note, "type").startswith(_OWN_TYPES)),
         other_usage=tuple(_other_usage(layout.notes, messages.line_ids())),
         created=time_of(first) or modified,
         updated=(messages[-1].time if messages else 0) or modified,
@@ -205,18 +207,8 @@ def _last(notes: list[JsonObject], kind: str, key: str) -> str:
     return next((text_at(note, key) for note in reversed(notes) if note.get("type") == kind and text_at(note, key)), "")
 
 
-def _run_ids(notes: list[JsonObject]) -> Iterator[str]:
-    """Yield the ids of the runs in order."""
-    for note in notes:
-        if note.get("type") == "cinch-run" and note.get("phase") == "start":
-            yield text_at(note, "loopId")
-
-
-def _own(notes: list[JsonObject]) -> Iterator[JsonObject]:
-    for note in notes:
-        kind = text_at(note, "type")
-        if kind.startswith("cinch-") or kind == "custom-title":
-            yield note
+def _starts_run(note: JsonObject) -> bool:
+    return note.get("type") == "cinch-run" and note.get("phase") == "start"
 
 
 def _other_usage(notes: list[JsonObject], line_ids: set[str]) -> Iterator[tuple[str, Usage]]:

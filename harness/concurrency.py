@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Coroutine, Generator, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from functools import partial
 from math import inf
@@ -162,24 +163,19 @@ async def in_thread(work: Callable[[], _T]) -> _T:
 
     A cancelled call abandons the thread; neither the event loop nor the interpreter waits for it.
     """
-    loop = asyncio.get_running_loop()
-    outcome: asyncio.Future[_T] = loop.create_future()
-    context = contextvars.copy_context()
-
-    def run() -> None:
-        try:
-            result = context.run(work)
-        except BaseException as error:  # noqa: BLE001  raised again in the task that waits
-            call_in(loop, partial(_fail, outcome, error))
-        else:
-            call_in(loop, partial(settle, outcome, result))
-
+    outcome = Future[_T]()
+    # Otherwise a cancelled call would cancel it, and the thread could not set its result.
+    outcome.set_running_or_notify_cancel()
+    run = partial(_set_outcome, outcome, partial(contextvars.copy_context().run, work))
     threading.Thread(target=run, name="cinch-tool", daemon=True).start()
-    return await outcome
+    return await asyncio.wrap_future(outcome)
 
 
-def _fail(outcome: asyncio.Future[_T], error: BaseException) -> None:
-    if not outcome.done():
+def _set_outcome(outcome: Future[_T], work: Callable[[], _T]) -> None:
+    """Set the result of `work`, or its exception, which is raised again where the outcome is awaited."""
+    try:
+        outcome.set_result(work())
+    except BaseException as error:  # noqa: BLE001
         outcome.set_exception(error)
 
 
@@ -235,34 +231,23 @@ def run_blocking(start: Callable[[], Coroutine[None, None, _T]], stop: Callable[
 
 
 def _in_a_thread(start: Callable[[], Coroutine[None, None, _T]], stop: Callable[[], None]) -> _T:
-    results: list[_T] = []
-    failures: list[BaseException] = []
+    outcome = Future[_T]()
     loops: list[asyncio.AbstractEventLoop] = []
 
     async def known() -> _T:
         loops.append(asyncio.get_running_loop())
         return await start()
 
-    def work() -> None:
-        try:
-            results.append(asyncio.run(known()))
-        except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
-            failures.append(error)
-        finally:
-            ended.set()
-
     # Not `join`: after an interruption, CPython 3.11 considers the thread ended.
-    ended = threading.Event()
     try:
+        work = partial(_set_outcome, outcome, lambda: asyncio.run(known()))
         threading.Thread(target=work, name="cinch-prompt-sync").start()
-        ended.wait()
+        wait([outcome])
     except KeyboardInterrupt:
         for loop in loops:
             # The loop may have ended at this moment.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(stop)
-        ended.wait()
+        wait([outcome])
         raise
-    if failures:
-        raise failures[0]
-    return results[0]
+    return outcome.result()

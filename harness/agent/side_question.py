@@ -18,11 +18,11 @@ from harness.agent.reply import ReplyBuilder
 from harness.concurrency import raise_if_cancelled
 from harness.context.normalize import Normalizer
 from harness.context.policy import fit, last_reply_failed
-from harness.context.tokens import estimate_overhead
+from harness.context.tokens import estimate_overhead, smallest_limit
 from harness.deltas import BlockDelta
 from harness.errors import Rejected, StreamError
 from harness.events import UsageAdded
-from harness.messages import AssistantMessage, Message, ModelMessage, Text, ToolCall, ToolResult, UserMessage
+from harness.messages import AssistantMessage, Message, ModelMessage, Text, ToolResult, UserMessage
 from harness.ports.provider import Request
 from harness.ports.tool import Tool, specs_of
 
@@ -68,11 +68,8 @@ def _with_open_calls(messages: Sequence[Message]) -> list[Message]:
     """Return the conversation, with a placeholder result for each call that has none yet."""
     shown = list(messages[:-1] if last_reply_failed(messages) else messages)
     answered = {each.call_id for each in shown if isinstance(each, ToolResult)}
-    calls: list[ToolCall] = []
-    for message in reversed(shown):
-        if isinstance(message, AssistantMessage):
-            calls = [call for call in message.tool_calls if call.id not in answered]
-            break
+    reply = next((each for each in reversed(shown) if isinstance(each, AssistantMessage)), None)
+    calls = [call for call in reply.tool_calls if call.id not in answered] if reply else []
     return [*shown, *(ToolResult(call.id, call.name, (Text(NO_RESULT_YET),)) for call in calls)]
 
 
@@ -95,9 +92,9 @@ async def _shown(agent: AgentBase, messages: Sequence[Message], overhead: int) -
     if options.transform_context is not None:
         has_overflowed = False
         messages = await options.transform_context(messages, has_overflowed)
-    budgets = [each for each in (options.window.max_tokens, agent.state.budget) if each]
-    if budgets:
-        messages = fit(messages, min(budgets) - overhead, options.window).messages
+    budget = smallest_limit(options.window.max_tokens, agent.state.budget)
+    if budget:
+        messages = fit(messages, budget - overhead, options.window).messages
     kept = [converted for each in messages if (converted := options.convert_to_llm(each)) is not None]
     return Normalizer().normalize(kept)
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from harness.context.build import ContextState
 from harness.context.policy import ContextPolicy, fit
-from harness.context.tokens import estimate_message, estimate_overhead, estimate_text
+from harness.context.tokens import estimate_message, estimate_overhead, estimate_text, smallest_limit
 from harness.messages import AssistantMessage, CustomMessage, Message, Usage
 from harness.ports.provider import ToolSpec
 from harness.ports.tool import specs_of
@@ -87,7 +87,7 @@ def context_inputs(
     state: ContextState, instructions: str = "", window: ContextPolicy = ContextPolicy()
 ) -> ContextInputs:
     """Return the inputs of an agent's next request: `context_inputs(agent.state)`."""
-    facts, budget = state.model_info, [each for each in (window.max_tokens, state.budget) if each]
+    facts = state.model_info
     return ContextInputs(
         system=state.system,
         tools=specs_of(state.available_tools),
@@ -95,7 +95,7 @@ def context_inputs(
         size=facts.context_window,
         reserve=min(state.max_tokens or facts.max_output or 0, facts.context_window),
         window=window,
-        budget=min(budget, default=0),
+        budget=smallest_limit(window.max_tokens, state.budget),
     )
 
 
@@ -159,7 +159,7 @@ class _Weights(Struct):
                 self.tokens.append(estimate_message(message))
                 self.counted.append(False)
                 continue
-            counted = _prompt(usage) - self.usage.context
+            counted = usage.context - usage.output - self.usage.context
             if self.last >= 0 and len(pending) == 1 and _is_plausible(counted, self.tokens[pending[0]]):
                 self.tokens[pending[0]], self.counted[pending[0]] = counted, True
             self.tokens.append(usage.output)
@@ -190,7 +190,3 @@ class _Weights(Struct):
 
 def _is_plausible(counted: int, estimated: int) -> bool:
     return estimated / MAX_FACTOR <= counted <= estimated * MAX_FACTOR + 50
-
-
-def _prompt(usage: Usage) -> int:
-    return usage.input + usage.cache_read + usage.cache_write

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from harness.context.history import History
 from harness.context.normalize import Normalizer
 from harness.context.policy import ContextPolicy, FittedContext, fit, last_reply_failed
-from harness.context.tokens import estimate_message, estimate_overhead
+from harness.context.tokens import estimate_messages, estimate_overhead, smallest_limit
 from harness.events import CompactionEnd, CompactionStart
 from harness.messages import CustomMessage, Message, ModelMessage
 from harness.ports.provider import Model, ModelInfo, known_model_info
@@ -87,7 +87,7 @@ class ContextSource(Protocol):
 async def build_context(run: ContextSource) -> tuple[ModelMessage, ...]:
     """Return the messages of the next request: `transform_context`, the context policy, then `convert_to_llm`."""
     messages = await _transformed(run, overflow=False)
-    budget = _smaller(run.options.window.max_tokens, run.state.budget)
+    budget = smallest_limit(run.options.window.max_tokens, run.state.budget)
     if budget:
         fitted = fit(messages, budget - _overhead(run), run.options.window)
         _publish_growth(run, messages, fitted)
@@ -99,14 +99,14 @@ async def shrink_after_overflow(run: ContextSource, model: Model) -> tuple[Model
     """Return a smaller context after an overflow, and reduce the budget of later turns; the history is unchanged."""
     messages = run.history.messages
     overhead = _overhead(run)
-    refused = _weigh(messages) + overhead
+    refused = estimate_messages(messages) + overhead
     shown = await _transformed(run, overflow=True)
     wanted = run.options.window.overflow_tokens or min(refused, known_model_info(model).context_window) // 2
-    if _weigh(shown) + overhead > wanted:
+    if estimate_messages(shown) + overhead > wanted:
         run.state.budget = wanted
         fitted = fit(shown, wanted - overhead, run.options.window)
     else:
-        fitted = FittedContext(tuple(shown), _weigh(shown), len(messages) - len(shown))
+        fitted = FittedContext(tuple(shown), estimate_messages(shown), len(messages) - len(shown))
     _publish_compaction(run, messages, fitted, "overflow")
     return _converted(run, fitted.messages)
 
@@ -133,7 +133,7 @@ def _converted(run: ContextSource, messages: Sequence[Message]) -> tuple[ModelMe
 
 def _publish_growth(run: ContextSource, messages: Sequence[Message], fitted: FittedContext) -> None:
     """Publish a compaction only if more is left out than before, not every turn."""
-    left_out = (fitted.dropped, fitted.tokens < _weigh(messages))
+    left_out = (fitted.dropped, fitted.tokens < estimate_messages(messages))
     if left_out > run.context.left_out:
         run.context.left_out = left_out
         _publish_compaction(run, messages, fitted, "window")
@@ -142,18 +142,9 @@ def _publish_growth(run: ContextSource, messages: Sequence[Message], fitted: Fit
 def _publish_compaction(
     run: ContextSource, messages: Sequence[Message], fitted: FittedContext, reason: Literal["overflow", "window"]
 ) -> None:
-    run.bus.publish(CompactionStart(reason=reason, tokens=_weigh(messages)))
+    run.bus.publish(CompactionStart(reason=reason, tokens=estimate_messages(messages)))
     run.bus.publish(CompactionEnd(reason=reason, dropped=fitted.dropped, tokens=fitted.tokens))
 
 
 def _overhead(run: ContextSource) -> int:
     return estimate_overhead(run.state.system, specs_of(run.tools))
-
-
-def _weigh(messages: Sequence[Message]) -> int:
-    return sum(map(estimate_message, messages))
-
-
-def _smaller(*budgets: int) -> int:
-    """Return the smallest budget that is set, or 0 if none is."""
-    return min((each for each in budgets if each), default=0)

@@ -47,7 +47,8 @@ class Source(Struct, frozen=True):
 def sources_of(content: Iterable[AssistantContent]) -> tuple[Source, ...]:
     """Return the sources of a reply, in the order of their numbers."""
     texts = [block for block in content if isinstance(block, Text) and block.citations]
-    if len(texts) == 1 and _is_list(texts[0]):
+    # The marks in such a text are positions in its list of citations.
+    if len(texts) == 1 and _MARK.search(texts[0].text) and all(each.start is None for each in texts[0].citations):
         listed = (Source(number, each.url, each.title) for number, each in enumerate(texts[0].citations, 1))
         return tuple(source for source in listed if source.label)
     return _numbered(_merged((text.text, each) for text in texts for each in text.citations))
@@ -68,11 +69,6 @@ def sources_text(sources: Sequence[Source]) -> str:
 def sources_markdown(sources: Sequence[Source]) -> str:
     """Return the list of sources in Markdown, with links."""
     return "\n".join(("Sources:", "", *(f"- \\[{each.number}\\] {_linked(each)}" for each in sources)))
-
-
-def _is_list(text: Text) -> bool:
-    """Return True if the marks in a text are positions in its list of citations."""
-    return all(each.start is None for each in text.citations) and _MARK.search(text.text) is not None
 
 
 def _merged(cited: Iterable[tuple[str, Citation]]) -> list[Source]:

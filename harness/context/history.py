@@ -7,6 +7,7 @@ Guarantees that every tool call has a result: after a reply with calls it accept
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
+from itertools import chain
 
 from harness.messages import AssistantMessage, CustomMessage, Message, ToolCall, ToolResult, UserMessage
 
@@ -15,9 +16,7 @@ class History:
     """Messages of a conversation, oldest first."""
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
-        self._messages: list[Message] = list(messages)
-        self._open: dict[str, ToolCall] = {}
-        self._call_ids = _call_ids(self._messages)
+        self.replace(messages)
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -76,9 +75,10 @@ class History:
 
     def replace(self, messages: Iterable[Message]) -> None:
         """Replace all messages."""
-        self._messages = list(messages)
-        self._open = {}
-        self._call_ids = _call_ids(self._messages)
+        self._messages: list[Message] = list(messages)
+        self._open: dict[str, ToolCall] = {}
+        calls = (each.tool_calls for each in self._messages if isinstance(each, AssistantMessage))
+        self._call_ids = {call.id for call in chain.from_iterable(calls)}
 
     @property
     def call_ids(self) -> Set[str]:
@@ -97,7 +97,3 @@ class History:
     def prompts(self) -> tuple[UserMessage, ...]:
         """Return the messages of the user, oldest first."""
         return tuple(each for each in self._messages if isinstance(each, UserMessage) and not each.synthetic)
-
-
-def _call_ids(messages: Iterable[Message]) -> set[str]:
-    return {call.id for each in messages if isinstance(each, AssistantMessage) for call in each.tool_calls}

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.context.tokens import CHARS_PER_TOKEN, IMAGE_TOKENS, estimate_message, estimate_text
+from harness.context.tokens import CHARS_PER_TOKEN, IMAGE_TOKENS, estimate_message, estimate_messages, estimate_text
 from harness.messages import AssistantMessage, CustomMessage, Image, Message, Text, ToolResult, UserContent, UserMessage
 from harness.truncation import cut_middle, fair_share, limit_lines
 
@@ -66,17 +66,17 @@ def fit(messages: Sequence[Message], budget: int, window: ContextPolicy = DEFAUL
 
     The first message (if the policy keeps any), the newest prompt of the user and the newest message always stay.
     """
-    tokens = sum(map(estimate_message, messages))
+    tokens = estimate_messages(messages)
     budget = max(budget, 0)
     if tokens <= budget:
         return FittedContext(tuple(messages), tokens)
     groups = _groups(messages)
-    weights = [_weigh(group) for group in groups]
+    weights = [estimate_messages(group) for group in groups]
     first = _reaching(groups, window.keep_first)
     recent = max(first, len(groups) - _reaching(groups[::-1], window.keep_recent))
     # Older groups are evicted with the middle, so there is no need to truncate them.
     oldest = _shorten(groups, range(first, recent), budget, window.tool_output_lines)
-    if oldest == 0 and sum(map(_weigh, groups)) <= budget:
+    if oldest == 0 and sum(map(estimate_messages, groups)) <= budget:
         return _fitted(groups, 0, budget)
     aim = max(budget, MIN_BUDGET)
     # A single huge output must not displace everything else.
@@ -87,7 +87,7 @@ def fit(messages: Sequence[Message], budget: int, window: ContextPolicy = DEFAUL
 
 def _fitted(groups: Sequence[list[Message]], dropped: int, budget: int) -> FittedContext:
     shown = tuple(each for group in groups for each in group)
-    tokens = sum(map(estimate_message, shown))
+    tokens = estimate_messages(shown)
     return FittedContext(shown, tokens, dropped, fits=tokens <= budget)
 
 
@@ -131,16 +131,12 @@ def _reaching(groups: Sequence[list[Message]], count: int) -> int:
     return len(groups)
 
 
-def _weigh(group: Sequence[Message]) -> int:
-    return sum(map(estimate_message, group))
-
-
 def _shorten(groups: list[list[Message]], old: range, budget: int, lines: int) -> int:
     """Truncate old tool output, newest first, until the budget is exceeded; return the index that was reached."""
     for at in range(len(groups) - 1, -1, -1):
         if lines and at in old:
             groups[at] = [_shortened(each, lines) for each in groups[at]]
-        budget -= _weigh(groups[at])
+        budget -= estimate_messages(groups[at])
         if budget < 0:
             return at
     return 0
@@ -180,15 +176,15 @@ class _Cut(Struct, frozen=True):
     def _kept(self, budget: int) -> set[int]:
         last = len(self.groups) - 1
         kept = {*range(min(self.first, 1)), _newest_prompt(self.groups), last}
-        left = budget - sum(_weigh(self.groups[at]) for at in kept)
+        left = budget - sum(estimate_messages(self.groups[at]) for at in kept)
         for at in range(self.first):
-            weight = 0 if at in kept else _weigh(self.groups[at])
+            weight = 0 if at in kept else estimate_messages(self.groups[at])
             if weight <= left:
                 kept.add(at)
                 left -= weight
         cut = last
         while cut > self.first:
-            left -= 0 if cut - 1 in kept else _weigh(self.groups[cut - 1])
+            left -= 0 if cut - 1 in kept else estimate_messages(self.groups[cut - 1])
             if left < 0:
                 break
             cut -= 1
@@ -225,7 +221,7 @@ def _marker(gone: Sequence[Message]) -> UserMessage:
 def _all_truncated(groups: Sequence[Sequence[Message]], budget: int) -> list[list[Message]]:
     """Truncate the messages to `budget` tokens if possible: longest texts most, tool output before user messages."""
     shorter = _share_budget(groups, budget, (ToolResult,))
-    if sum(map(_weigh, shorter)) <= budget:
+    if sum(map(estimate_messages, shorter)) <= budget:
         return shorter
     return _share_budget(groups, budget, (ToolResult, UserMessage))
 

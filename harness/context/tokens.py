@@ -22,6 +22,15 @@ def estimate_message(message: Message) -> int:
     return sum(_estimate_block(block) for block in message.content)
 
 
+def estimate_messages(messages: Iterable[Message]) -> int:
+    return sum(map(estimate_message, messages))
+
+
+def smallest_limit(*limits: int) -> int:
+    """Return the smallest limit that is set, or 0 if none is."""
+    return min((each for each in limits if each), default=0)
+
+
 def estimate(system: str, tools: Iterable[ToolSpec], messages: Sequence[Message]) -> int:
     """Estimate the tokens of the next request, from the latest reported usage and the messages after it."""
     tail = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import Coroutine, Generator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -22,7 +21,7 @@ class Queue:
 
     def __init__(self, mode: QueueMode = "one") -> None:
         self.mode: QueueMode = mode
-        self._queued: deque[UserMessage] = deque()
+        self._queued: list[UserMessage] = []
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -41,8 +40,7 @@ class Queue:
 
     def take(self) -> tuple[UserMessage, ...]:
         with self._lock:
-            count = 1 if self.mode == "one" else len(self._queued)
-            return self._taken(min(count, len(self._queued)))
+            return self._taken(1 if self.mode == "one" else len(self._queued))
 
     def clear(self) -> tuple[UserMessage, ...]:
         """Empty the queue and return its messages."""
@@ -58,11 +56,7 @@ class Queue:
         """Remove and return a message; None if it is no longer queued."""
         with self._lock:
             place = self._place(message_id)
-            if place is None:
-                return None
-            message = self._queued[place]
-            del self._queued[place]
-            return message
+            return None if place is None else self._queued.pop(place)
 
     def replace(self, message_id: str, message: UserMessage) -> bool:
         """Replace a queued message. Return False if it is no longer queued."""
@@ -77,16 +71,16 @@ class Queue:
         with self._lock:
             place = self._place(message_id)
             if place is not None:
-                message = self._queued[place]
-                del self._queued[place]
-                self._queued.insert(max(0, place + by), message)
+                self._queued.insert(max(0, place + by), self._queued.pop(place))
             return place is not None
 
     def _place(self, message_id: str) -> int | None:
         return next((place for place, each in enumerate(self._queued) if each.id == message_id), None)
 
     def _taken(self, count: int) -> tuple[UserMessage, ...]:
-        return tuple(self._queued.popleft() for _ in range(count))
+        taken = tuple(self._queued[:count])
+        del self._queued[:count]
+        return taken
 
 
 class Interruption:

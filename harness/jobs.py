@@ -211,7 +211,9 @@ class Jobs:
         job.id = f"job-{self._known.count}"
         self._known.foreground.remove(job)
         self._known.background.append(job)
-        self._forget_old()
+        over = [each for each in self.all if each.state != "running"]
+        for each in over[: max(0, len(over) - MAX_ENDED)]:
+            self._known.background.remove(each)
         self._known.publish(JobStarted(job_id=job.id, call_id=job.spec.call_id, title=job.spec.title))
 
     def move(self, call_id: str) -> bool:
@@ -270,22 +272,13 @@ class Jobs:
             return
         self._known.publish(JobEnded(job_id=job.id, state=job.state, exit_code=job.exit_code, duration=job.seconds))
         if not job.waiting and job.killer in ("", "user"):
-            job.owner.notify_model(synthetic(_end_text(job)))
-
-    def _forget_old(self) -> None:
-        over = [job for job in self._known.background if job.state != "running"]
-        for job in over[: max(0, len(over) - MAX_ENDED)]:
-            self._known.background.remove(job)
+            text = f"{job.id} ({job.spec.title}): {job.status_text}{' by the user' if job.killer == 'user' else ''}."
+            job.owner.notify_model(synthetic(f"[Background {text} job_output shows its output.]"))
 
 
 def _is_active(job: Job) -> bool:
     """Return True if the job is running and not about to stop."""
     return not job.task.done() and not job.task.cancelling()
-
-
-def _end_text(job: Job) -> str:
-    by = " by the user" if job.killer == "user" else ""
-    return f"[Background {job.id} ({job.spec.title}): {job.status_text}{by}. job_output shows its output.]"
 
 
 def lost_jobs(messages: Sequence[Message], jobs: Jobs) -> tuple[str, ...]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import time
 import uuid
+from operator import add
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import field
+from msgspec.structs import astuple
 
 from harness.structs import Tagged
 from harness.thinking_level import ThinkingLevel
@@ -107,12 +109,7 @@ class Cost(Tagged, frozen=True):
         return self.input + self.output + self.cache_read + self.cache_write
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(
-            self.input + other.input,
-            self.output + other.output,
-            self.cache_read + other.cache_read,
-            self.cache_write + other.cache_write,
-        )
+        return Cost(*map(add, astuple(self), astuple(other)))
 
 
 class Usage(Tagged, frozen=True):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import stat
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -13,10 +11,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from harness.errors import NotAFile
+from harness.errors import FileTooLarge, NotAFile
 from harness.messages import JsonObject
 from harness.ports.tool import ToolOutput
-from harness.workspace.disk import read_regular
+from harness.workspace.disk import read_regular, regular_status
 
 # File systems record times in steps of up to two seconds; within one, a change may leave the times as they were.
 _STEP_NS = 2_000_000_000
@@ -114,31 +112,18 @@ class ResultCache:
 
 def _marks(paths: Sequence[str], like: Sequence[_Mark] | None = None) -> tuple[_Mark, ...] | None:
     """Return the fingerprints of files, with digests where `like` has them; None if one cannot be determined."""
-    marks: list[_Mark] = []
-    for index, path in enumerate(paths):
-        mark = _mark(path, needs_digest=bool(like[index].digest) if like is not None else None)
-        if mark is None:
-            return None
-        marks.append(mark)
-    return tuple(marks)
-
-
-def _mark(path: str, *, needs_digest: bool | None) -> _Mark | None:
+    needs_digest = [bool(mark.digest) for mark in like] if like is not None else [None] * len(paths)
     try:
-        status = os.lstat(path)
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        if needs_digest is None:
-            needs_digest = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _STEP_NS
-        digest = _digest(path, status.st_size) if needs_digest else b""
-    except (OSError, NotAFile):
+        return tuple(map(_mark, map(Path, paths), needs_digest))
+    except (OSError, NotAFile, FileTooLarge):
         return None
-    if digest is None:
-        return None
+
+
+def _mark(path: Path, needs_digest: bool | None) -> _Mark:  # noqa: FBT001
+    status = regular_status(path)
+    if needs_digest is None:
+        needs_digest = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _STEP_NS
+    if needs_digest and status.st_size > _MAX_DIGEST_BYTES:
+        raise FileTooLarge(f"{path} is too large for a digest")
+    digest = hashlib.blake2b(read_regular(path), digest_size=16).digest() if needs_digest else b""
     return _Mark(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, digest)
-
-
-def _digest(path: str, size: int) -> bytes | None:
-    if size > _MAX_DIGEST_BYTES:
-        return None
-    return hashlib.blake2b(read_regular(Path(path)), digest_size=16).digest()

@@ -77,7 +77,7 @@ class ToolExecutor:
                 locks.release(place)
 
     def context(self, call: ToolCall) -> ToolContext:
-        run = self._run
+        run, task = self._run, asyncio.current_task()
         user = ObservedInteraction(run.user, self._asking, run.bus, call.id)
 
         async def propose(plan: str) -> PlanDecision:
@@ -95,13 +95,8 @@ class ToolExecutor:
             jobs=run.jobs,
             max_result_chars=run.options.execution.max_result_chars,
             on_interrupt=partial(self._results.partials.offer, call),
-            cancellation=self._stop_signal(),
+            cancellation=lambda: is_cancelled(task) or is_cancelled(self._task),
         )
-
-    def _stop_signal(self) -> Callable[[], bool]:
-        """Return a thread-safe function that returns True once the current task or the whole run has to stop."""
-        task = asyncio.current_task()
-        return lambda: is_cancelled(task) or is_cancelled(self._task)
 
     def _delegate(self, call: ToolCall) -> Delegate | None:
         """Return the delegate of the run for tasks of this call."""

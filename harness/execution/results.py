@@ -151,14 +151,11 @@ class Results:
 
 def _summary(tool: Tool | None, call: ToolCall) -> str:
     try:
-        return _line(tool.summary(call.arguments)) if tool else ""
+        summary = tool.summary(call.arguments) if tool else ""
     except Exception:  # user-supplied tool; may raise. The call still needs a result
         logger.exception("tool %s: summary failed", call.name)
         return ""
-
-
-def _line(summary: object) -> str:
-    return summary if isinstance(summary, str) else ""
+    return summary if isinstance(summary, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
 
 
 UNSTOPPABLE = "The call did not stop when it was cancelled; it may still be running."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -166,13 +166,7 @@ def _git_state(root: Path) -> str:
         return "a git repository that cannot be read"
     branch = head.removeprefix("ref: refs/heads/")
     place = f"on branch {_one_line(branch)}" if branch != head else f"at {_one_line(head)[:12]}, on no branch"
-    return ", ".join([place, *sorted(set(_unfinished(folder)))])
-
-
-def _unfinished(folder: Path) -> Iterator[str]:
-    for name, operation in _UNFINISHED.items():
-        if is_there(folder / name):
-            yield operation
+    return ", ".join([place, *sorted({what for name, what in _UNFINISHED.items() if is_there(folder / name)})])
 
 
 def _facts(environment: Environment) -> str:

@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.approval.policy import Allow, Ask, Deny, Permissions, decide, permits
+from harness.approval.policy import Allow, Ask, Deny, Permissions, decide
 from harness.approval.revision import is_revisable
 from harness.approval.rules import describe
 from harness.codec import parsed_arguments
@@ -84,7 +84,8 @@ def checked(run: ApprovalContext, call: ToolCall, stop_reason: StopReason) -> De
         return reject(_unknown(run, call.name))
     if call.partial_json:
         return reject(_invalid_json(call, stop_reason))
-    if not permits(run.permissions.mode, tool):
+    # A model may call a tool that it was not offered.
+    if not run.permissions.mode.allows(tool):
         return reject(f"{call.name} is not available in {run.permissions.mode.name} mode.")
     try:
         # A copy, so that a tool cannot change the arguments in the history.

@@ -31,7 +31,6 @@ from harness.approval.revision import Revision, apply_revision, is_revisable, re
 from harness.events import Notice, ToolApprovalRequested, ToolApprovalResolved
 from harness.messages import JsonObject, StopReason, ToolCall
 from harness.ports.tool import Revisable, ToolContext, ToolOutput, failure_of
-from harness.risk import Rule
 from harness.user_requests import (
     AllowAlways,
     AllowForSession,
@@ -154,17 +153,14 @@ class _Approval:
                 return approval
             recorded = self._batch.record(asked, request, approval)
             own = next((each.approval for each in recorded if each.request is request), None)
-            self._grant_early(recorded, request)
+            # Permission rules apply at once, before the turn of their calls.
+            for each in recorded:
+                if each.request is not request and isinstance(each.approval, AllowForSession | AllowAlways):
+                    self._grant(each.asked, each.approval)
             if own is not None or not recorded:
                 return own
             if isinstance(evaluate_policy(self._run, asked.wanted), Allow):
                 return AllowOnce()
-
-    def _grant_early(self, recorded: tuple[RecordedAnswer, ...], request: ApprovalRequest) -> None:
-        """Store the permission rules of a batch at once, before the turn of their calls."""
-        for each in recorded:
-            if each.request is not request and isinstance(each.approval, AllowForSession | AllowAlways):
-                self._grant(each.asked, each.approval)
 
     def _grant(self, asked: PendingApproval, approval: AllowForSession | AllowAlways) -> None:
         """Store permission rules, limited to what the request offered."""
@@ -172,12 +168,9 @@ class _Approval:
             for rule in asked.ask.session:
                 self._run.permissions.grants.allow_for_session(rule)
         elif rule := asked.ask.exact_rule if approval.exact else asked.ask.rule:
-            self._remember(rule)
-
-    def _remember(self, rule: Rule) -> None:
-        problem = self._run.permissions.grants.remember(rule)
-        if problem:
-            self._run.bus.publish(Notice(text=problem, level="warning"))
+            problem = self._run.permissions.grants.remember(rule)
+            if problem:
+                self._run.bus.publish(Notice(text=problem, level="warning"))
 
     async def _revision(
         self, proposed: PendingApproval, asked: PendingApproval, text: str

@@ -128,24 +128,11 @@ class Planning(Struct, frozen=True):
     """True to ask the user about a submitted plan; False to accept it as submitted."""
 
 
-def _all_but_submit_plan(tool: Tool) -> bool:
-    return tool.name != SUBMIT_PLAN
-
-
-def _only_reads(tool: Tool) -> bool:
-    return not tool.mutates or tool.name == SUBMIT_PLAN
-
-
-EXECUTE = Mode("execute", "Execute", allows=_all_but_submit_plan)
-PLAN = Mode("plan", "Plan", allows=_only_reads, prompt="plan")
+EXECUTE = Mode("execute", "Execute", allows=lambda tool: tool.name != SUBMIT_PLAN)
+PLAN = Mode("plan", "Plan", allows=lambda tool: not tool.mutates or tool.name == SUBMIT_PLAN, prompt="plan")
 MODES: dict[ModeName, Mode] = {mode.name: mode for mode in (EXECUTE, PLAN)}
-
-
-def permits(mode: Mode, tool: Tool) -> bool:
-    """Return True if the tool may be called now. Checked at each call: a model may call a tool it was not offered."""
-    return mode.allows(tool)
 
 
 def tools_of(mode: Mode, tools: Iterable[Tool]) -> tuple[Tool, ...]:
     """Return the tools offered in this mode, in their original order."""
-    return tuple(tool for tool in tools if permits(mode, tool))
+    return tuple(tool for tool in tools if mode.allows(tool))

@@ -250,13 +250,10 @@ def change_rules(path: Path, change: Callable[[tuple[Rule, ...]], tuple[Rule, ..
 def _write(path: Path, rules: tuple[Rule, ...]) -> None:
     # Older programs would read an exact rule as one for the whole tool; the higher version makes them ignore the file.
     version = 2 if any(rule.exact for rule in rules) else 1
-    data = {"version": version, "rules": [_encoded(rule) for rule in rules]}
+    exact = [{"exact": rule.exact} if rule.exact else {} for rule in rules]
+    encoded = [{"tool": rule.tool, "scope": rule.scope, **each} for rule, each in zip(rules, exact, strict=True)]
+    data = {"version": version, "rules": encoded}
     write_atomically(path, f"{json.dumps(data, indent=2)}\n".encode())
-
-
-def _encoded(rule: Rule) -> dict[str, str]:
-    encoded = {"tool": rule.tool, "scope": rule.scope}
-    return {**encoded, "exact": rule.exact} if rule.exact else encoded
 
 
 def _decode(data: JsonValue) -> tuple[Rule, ...] | None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from harness.approval.policy import EXECUTE, MODES, PLAN, permits, tools_of
+from harness.approval.policy import EXECUTE, MODES, PLAN, tools_of
 from harness.messages import JsonObject, JsonValue
 from harness.ports.tool import Tool, ToolContext, ToolOutput
 from harness.risk import Risk
@@ -48,8 +48,8 @@ def test_execute_mode_offers_all_tools_but_the_plan_tool() -> None:
 
 
 def test_hidden_tool_is_not_permitted_either() -> None:
-    assert not permits(PLAN, BASH)
-    assert not permits(EXECUTE, SUBMIT)
+    assert not PLAN.allows(BASH)
+    assert not EXECUTE.allows(SUBMIT)
 
 
 def test_only_plan_mode_adds_to_the_prompt() -> None:

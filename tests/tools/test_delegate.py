@@ -7,7 +7,7 @@ from fakes.contexts import tool_context
 from msgspec.structs import replace
 
 from harness.agent.subagents.spawn import DELEGATE
-from harness.approval.policy import EXECUTE, PLAN, permits
+from harness.approval.policy import EXECUTE, PLAN
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject
 from harness.ports.tool import SubagentTask, ToolOutput
@@ -51,8 +51,8 @@ def test_it_has_no_risk_of_its_own_and_works_in_every_mode() -> None:
     tool = DelegateTool()
 
     assert tool.risk(tool.validate(TASK)) == Risk("none")
-    assert permits(PLAN, tool)
-    assert permits(EXECUTE, tool)
+    assert PLAN.allows(tool)
+    assert EXECUTE.allows(tool)
 
 
 @pytest.mark.parametrize("arguments", [{}, {"task": ""}, {"task": "x", "model": "y"}, {"task": "x", "name": "n" * 41}])

@@ -10,7 +10,6 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
-from types import TracebackType
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -154,9 +153,7 @@ class Listener:
     def __enter__(self) -> Listener:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __del__(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from types import TracebackType
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,10 +11,11 @@ from harness.agent.agent_base import AgentBase
 from harness.agent.arguments import Prompt, ToolLike, messages_of, model_of, tool_list
 from harness.agent.limits import Ledger
 from harness.agent.options import AgentOptions
-from harness.agent.run_state import AgentResult, RunRequest
+from harness.agent.run_state import AgentResult, Run, RunRequest
 from harness.agent.side_question import ask_side_question
 from harness.agent.stream import RunStream
 from harness.agent.structured import prompt_structured, prompt_structured_sync
+from harness.agent.subagents.spawn import with_delegate
 from harness.approval.policy import Mode
 from harness.codec import dump_messages, load_messages
 from harness.errors import ConfigError, InvalidContinue, NoMessages
@@ -261,13 +261,14 @@ class Agent(AgentBase):
             return None
         return self.new_session(messages=self.history.messages)
 
+    def _new_run(self, request: RunRequest) -> Run:
+        return with_delegate(super()._new_run(request), self.spawn_context, Agent)
+
     async def __aenter__(self) -> Agent:
         """Return the agent; it is closed at the end of the block."""
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
 

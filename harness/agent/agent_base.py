@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -13,7 +14,7 @@ from harness.agent.limits import Meter
 from harness.agent.options import AgentOptions
 from harness.agent.run_lifecycle import RunLifecycle
 from harness.agent.run_state import AgentResult, Initial, Run, RunRequest, State
-from harness.agent.subagents.spawn import SpawnContext, with_delegate
+from harness.agent.subagents.limits import SpawnContext
 from harness.approval.pending import PendingRequests
 from harness.approval.policy import Permissions
 from harness.approval.rules import Grants
@@ -60,7 +61,6 @@ class AgentBase:
         if isinstance(options.user, PendingRequests):
             self._bus.subscribe(options.user.observe)
         self._cache = ResultCache(options.execution.cache_entries, options.execution.cache_turns)
-        self._workspace = options.workspace
         self.spawn_context: SpawnContext | None = None
         self._lifecycle: RunLifecycle | None = None
         self._idle = Flag(is_raised=True)
@@ -111,11 +111,10 @@ class AgentBase:
         """True if a message is queued."""
         return bool(self.inbox)
 
-    @property
+    @cached_property
     def workspace(self) -> Workspace:
-        if self._workspace is None:
-            self._workspace = Workspace(Path.cwd())
-        return self._workspace
+        """Files the agent may access."""
+        return self.options.workspace or Workspace(Path.cwd())
 
     @property
     def jobs(self) -> Jobs:
@@ -260,7 +259,7 @@ class AgentBase:
 
     def _new_run(self, request: RunRequest) -> Run:
         options = self.options
-        run = Run(
+        return Run(
             state=self.state,
             bus=self._bus,
             history=self.history,
@@ -275,4 +274,3 @@ class AgentBase:
             request=request,
             start_index=len(self.history),
         )
-        return with_delegate(run, self.spawn_context, AgentBase)

@@ -51,7 +51,12 @@ def apply_guardrails(message: UserMessage, guardrails: Sequence[InputGuardrail])
     """
     warnings: list[Text] = []
     for each in guardrails:
-        match _verdict(each, message):
+        try:
+            verdict = each.check(message)
+        except Exception as error:  # user-supplied code; may raise. Nothing passes unchecked
+            logger.exception("a guardrail failed")
+            return Reject(f"a guardrail failed: {type(error).__name__}: {error}")
+        match verdict:
             case Pass():
                 pass
             case Warn(text):
@@ -61,15 +66,6 @@ def apply_guardrails(message: UserMessage, guardrails: Sequence[InputGuardrail])
             case _:  # user-supplied code may return anything
                 return Reject(f"a guardrail failed: {type(each).__name__} returned no verdict")
     return replace(message, content=(*message.content, *warnings)) if warnings else message
-
-
-def _verdict(each: InputGuardrail, message: UserMessage) -> GuardrailVerdict:
-    """Return the verdict; a failing guardrail rejects, so that nothing passes unchecked."""
-    try:
-        return each.check(message)
-    except Exception as error:  # user-supplied code; may raise
-        logger.exception("a guardrail failed")
-        return Reject(f"a guardrail failed: {type(error).__name__}: {error}")
 
 
 class MaxLength(Struct, frozen=True):

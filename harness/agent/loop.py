@@ -11,10 +11,10 @@ from harness.agent.guardrails import Reject, apply_guardrails
 from harness.agent.model_call import call_model
 from harness.agent.planning import planning_limit, skip_planning_without_tool
 from harness.agent.polling import poll_follow_up, poll_steering
-from harness.agent.run_state import Run, RunOutcome
+from harness.agent.run_state import Run
 from harness.agent.tool_calls import execute_tool_calls, skip_tool_calls
 from harness.concurrency import raise_if_cancelled
-from harness.events import InputRejected, LimitReached, TurnEnd, TurnStart, TurnTrigger
+from harness.events import AgentEnd, InputRejected, LimitReached, TurnEnd, TurnStart, TurnTrigger
 from harness.messages import AssistantMessage, Message, ToolResult, UserMessage, synthetic
 from harness.ports.hooks import Stop
 from harness.publishing import publish_message
@@ -28,8 +28,8 @@ class _Turn(Struct, frozen=True):
     is_interrupted: bool = False
 
 
-async def run_loop(run: Run) -> RunOutcome:
-    """Take turns until the model has no more tool calls and no message is queued.
+async def run_loop(run: Run) -> AgentEnd:
+    """Take turns until the model has no more tool calls and no message is queued, and return the reason for the end.
 
     Steering messages are taken before each turn, follow-ups only when the run would otherwise end successfully. After
     an error or abort, messages stay queued.
@@ -45,13 +45,13 @@ async def run_loop(run: Run) -> RunOutcome:
     return await _take_turns(run, pending)
 
 
-async def continue_after(run: Run, reply: AssistantMessage) -> RunOutcome:
+async def continue_after(run: Run, reply: AssistantMessage) -> AgentEnd:
     """Continue as after a turn with this reply, with the messages that were queued meanwhile."""
     pending = await _next_step(run, _Turn(reply))
-    return pending if isinstance(pending, RunOutcome) else await _take_turns(run, pending)
+    return pending if isinstance(pending, AgentEnd) else await _take_turns(run, pending)
 
 
-async def _take_turns(run: Run, pending: tuple[Message, ...]) -> RunOutcome:
+async def _take_turns(run: Run, pending: tuple[Message, ...]) -> AgentEnd:
     with run.inbox.interruption.accepted():
         while True:
             pending = (*pending, *run.inbox.take_notices())
@@ -65,25 +65,26 @@ async def _take_turns(run: Run, pending: tuple[Message, ...]) -> RunOutcome:
                 append_messages(run, pending)
                 return _stopped(stop)
             after = await _next_step(run, await _take_turn(run, pending))
-            if isinstance(after, RunOutcome):
+            if isinstance(after, AgentEnd):
                 return after
             pending = after
             run.inbox.interruption.withdraw()
 
 
-async def _next_step(run: Run, turn: _Turn) -> tuple[Message, ...] | RunOutcome:
-    """Return the messages of the next turn, or the outcome if the run ends."""
+async def _next_step(run: Run, turn: _Turn) -> tuple[Message, ...] | AgentEnd:
+    """Return the messages of the next turn, or the end of the run."""
     ending = await _ending(run, turn)
     if ending is not None:
         return ending
     pending = _next_messages(run, at_rest=not (turn.results or run.inbox.has_notices))
     if pending or turn.results or run.inbox.has_notices:
         return pending
-    return RunOutcome(turn.reply.stop_reason, turn.reply.error)
+    return AgentEnd(stop_reason=turn.reply.stop_reason, error=turn.reply.error)
 
 
-def rejected(reason: str) -> RunOutcome:
-    return RunOutcome("aborted", reason, rejection=reason)
+def rejected(reason: str) -> AgentEnd:
+    """Return the end of a run that leaves nothing in the history."""
+    return AgentEnd(stop_reason="aborted", error=reason, rejection=reason)
 
 
 def append_unsent_prompts(run: Run) -> None:
@@ -120,8 +121,8 @@ async def _take_turn(run: Run, messages: tuple[Message, ...]) -> _Turn:
 async def _execute_calls(run: Run, reply: AssistantMessage) -> _Turn:
     if not reply.tool_calls:
         return _Turn(reply)
-    batch = await execute_tool_calls(run, reply)
-    return _Turn(reply, batch.results, batch.terminate)
+    executed = await execute_tool_calls(run, reply)
+    return _Turn(reply, executed.results, executed.terminate)
 
 
 async def _interrupted_turn(run: Run) -> _Turn:
@@ -150,29 +151,29 @@ def _results_of(run: Run, reply: AssistantMessage) -> tuple[ToolResult, ...]:
     return tuple(each for each in run.history if isinstance(each, ToolResult) and each.call_id in ids)
 
 
-async def _ending(run: Run, turn: _Turn) -> RunOutcome | None:
-    """Return the outcome if the run ends after this turn, or None if it continues."""
+async def _ending(run: Run, turn: _Turn) -> AgentEnd | None:
+    """Return the end of the run if it ends after this turn, or None if it continues."""
     reply = turn.reply
     continues = turn.is_interrupted and bool(run.inbox.steering)
     if reply.stop_reason in ("error", "aborted") and not continues:
-        return RunOutcome(reply.stop_reason, reply.error)
+        return AgentEnd(stop_reason=reply.stop_reason, error=reply.error)
     if turn.stop is not None:
         return _stopped(turn.stop)
     if not turn.terminate:
         await poll_steering(run)
         _continue_if_idle(run, turn)
     if turn.terminate or run.request.should_stop():
-        return RunOutcome("stop")
+        return AgentEnd(stop_reason="stop")
     if not (turn.results or run.inbox):
         await poll_follow_up(run)
     if not (turn.results or run.inbox):
-        return RunOutcome(reply.stop_reason, reply.error)
+        return AgentEnd(stop_reason=reply.stop_reason, error=reply.error)
     limit = planning_limit(run) or _limit(run)
     if limit is None:
         return None
     run.bus.publish(limit)
     append_messages(run, (synthetic(f"[Agent stopped: {limit.message}]"),))
-    return RunOutcome(reply.stop_reason, limit=limit.limit, stop_message=limit.message)
+    return AgentEnd(stop_reason=reply.stop_reason, limit=limit.limit, stop_message=limit.message)
 
 
 def _continue_if_idle(run: Run, turn: _Turn) -> None:
@@ -183,8 +184,8 @@ def _continue_if_idle(run: Run, turn: _Turn) -> None:
         run.inbox.reminders.put(message)
 
 
-def _stopped(stop: Stop) -> RunOutcome:
-    return RunOutcome("stop", limit="policy", stop_message=stop.reason or "stopped by a hook")
+def _stopped(stop: Stop) -> AgentEnd:
+    return AgentEnd(stop_reason="stop", limit="policy", stop_message=stop.reason or "stopped by a hook")
 
 
 def _next_messages(run: Run, *, at_rest: bool) -> tuple[Message, ...]:

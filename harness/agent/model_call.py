@@ -135,7 +135,9 @@ class _ModelCall:
     async def _ask(self) -> AssistantMessage:
         try:
             request = await self._request()
-            self._run.bus.publish(_start_of(self._run, request))
+            tokens = estimate(request.system, request.tools, request.messages)
+            start = RequestStart(spec=request.spec, message_count=len(request.messages), tokens=tokens)
+            self._run.bus.publish(start)
             return await self._stream(request)
         except ProviderError:
             raise
@@ -191,22 +193,15 @@ class _ModelCall:
             self._discard(str(error))
             self._shown = await self._build_context(overflow=True)
             return True
-        delay = self._delay(error)
+        retry = self._run.options.retry
+        with _as_stream_error("the retry strategy failed"):
+            delay = retry_delay(retry, error, self._attempt)
         if delay is not None:
             self._discard(str(error))
-            await self._wait(delay, self._max_retries, str(error))
+            # How often a user-supplied strategy retries is not known.
+            await self._wait(delay, retry.max_retries if isinstance(retry, RetryPolicy) else 0, str(error))
             return True
         return self._falls_back(error)
-
-    def _delay(self, error: ProviderError) -> float | None:
-        with _as_stream_error("the retry strategy failed"):
-            return retry_delay(self._run.options.retry, error, self._attempt)
-
-    @property
-    def _max_retries(self) -> int:
-        """Maximum number of retries; 0 if a user-supplied strategy decides."""
-        retry = self._run.options.retry
-        return retry.max_retries if isinstance(retry, RetryPolicy) else 0
 
     def _falls_back(self, error: ProviderError) -> bool:
         run = self._run
@@ -278,11 +273,6 @@ def _chosen(run: Run) -> Model:
         run.bus.publish(ModelRouted(spec=model.spec))
     run.progress.asked = model.spec
     return model
-
-
-def _start_of(run: Run, request: Request) -> RequestStart:
-    tokens = estimate(request.system, request.tools, request.messages)
-    return RequestStart(spec=request.spec, message_count=len(request.messages), tokens=tokens)
 
 
 @contextmanager

@@ -128,8 +128,8 @@ class LoopDetection(Hooks):
 
     async def after_turn(self, end: TurnEnd) -> Stop | None:
         errors = {result.call_id: result.is_error for result in end.results if _counts(result)}
-        calls = [call for call in end.message.tool_calls if call.id in errors or call.id in self._blocked]
-        repeated = [call for call in calls if self._is_stuck(_key(call)) and errors.get(call.id, True)]
+        calls = [call for call in end.message.tool_calls if call.id in errors]
+        repeated = [call for call in calls if self._is_stuck(_key(call)) and errors[call.id]]
         hopeless = next((call for call in repeated if _key(call) in self._warned), None)
         for call in calls:
             if call.id not in self._blocked:

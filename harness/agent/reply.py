@@ -13,7 +13,6 @@ from harness.errors import StreamError
 from harness.messages import (
     AssistantContent,
     AssistantMessage,
-    JsonObject,
     ModelSpec,
     StopReason,
     Text,
@@ -156,8 +155,9 @@ def _content_of(block: _Block) -> AssistantContent | None:
 
 
 def _call_of(start: BlockStart, written: str, signature: str | None) -> ToolCall:
-    arguments = _arguments(written)
-    if arguments is None:
+    try:
+        arguments = parsed_arguments(written) if written.strip() else {}
+    except ValueError:
         return ToolCall(start.call_id, start.name, {}, written, signature)
     return ToolCall(start.call_id, start.name, arguments, signature=signature)
 
@@ -167,12 +167,3 @@ def _unfinished(block: AssistantContent) -> AssistantContent:
     if isinstance(block, ToolCall) and not (block.arguments or block.partial_json):
         return replace(block, partial_json="{")
     return block
-
-
-def _arguments(written: str) -> JsonObject | None:
-    if not written.strip():
-        return {}
-    try:
-        return parsed_arguments(written)
-    except ValueError:
-        return None

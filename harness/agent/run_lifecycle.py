@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
+from msgspec.structs import replace
+
 from harness.agent.identity import Identity
 from harness.agent.loop import append_unsent_prompts, rejected, run_loop
-from harness.agent.run_state import AgentResult, Run, RunOutcome
+from harness.agent.run_state import AgentResult, Run
 from harness.concurrency import call_in, cancel_tasks
 from harness.events import AgentEnd, AgentStart
 from harness.messages import AssistantMessage
 
-STOPPED = RunOutcome("aborted", "stopped by the user")
+STOPPED = AgentEnd(stop_reason="aborted", error="stopped by the user")
 
 
 class RunLifecycle:
@@ -38,7 +40,7 @@ class RunLifecycle:
         Raises:
             CancelledError: The caller was cancelled; the run has ended properly.
         """
-        outcome = RunOutcome("error", "the run failed")
+        outcome = AgentEnd(stop_reason="error", error="the run failed")
         try:
             outcome = await self._guarded()
         except asyncio.CancelledError:
@@ -49,7 +51,7 @@ class RunLifecycle:
             await self._after(end)
         return self._result(end)
 
-    async def _guarded(self) -> RunOutcome:
+    async def _guarded(self) -> AgentEnd:
         task = asyncio.create_task(self._work())
         self._task = task
         try:
@@ -61,7 +63,7 @@ class RunLifecycle:
                 self._keep_prompts(task)
         return STOPPED if task.cancelled() else task.result()
 
-    async def _work(self) -> RunOutcome:
+    async def _work(self) -> AgentEnd:
         run = self._run
         if run.hooks:
             messages = (*run.history.messages, *run.request.prompts)
@@ -81,26 +83,22 @@ class RunLifecycle:
         work = run.request.work or run_loop
         return await work(run)
 
-    def _keep_prompts(self, task: asyncio.Task[RunOutcome]) -> None:
+    def _keep_prompts(self, task: asyncio.Task[AgentEnd]) -> None:
         failed = task.cancelled() or task.exception() is not None
         if failed or not task.result().rejection:
             append_unsent_prompts(self._run)
 
-    def _end(self, outcome: RunOutcome) -> AgentEnd:
+    def _end(self, outcome: AgentEnd) -> AgentEnd:
         run = self._run
         run.inbox.reminders.clear()
         failed = outcome.stop_reason == "error"
         run.state.last_error = outcome.error if failed else None
         failure = run.progress.failure if failed else None
-        end = AgentEnd(
-            stop_reason=outcome.stop_reason,
+        end = replace(
+            outcome,
             messages=run.history.since(run.start_index),
             usage=run.meter.ledger.usage,
-            error=outcome.error,
             error_type=type(failure).__name__ if failure else "",
-            limit=outcome.limit,
-            stop_message=outcome.stop_message,
-            rejection=outcome.rejection,
         )
         run.bus.publish(end)
         return end

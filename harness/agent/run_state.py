@@ -1,4 +1,4 @@
-"""State that an agent keeps between runs; request, parameters, progress, outcome and result of one run."""
+"""State that an agent keeps between runs; request, parameters, progress and result of one run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.concurrency import InterruptibleWait
 from harness.context.build import ContextProgress
 from harness.context.history import History
 from harness.errors import Aborted, AgentError, CinchError, LimitExceeded, ProviderError, Rejected
-from harness.events import Continuation, RunConfig, TurnTrigger
+from harness.events import AgentEnd, Continuation, RunConfig, TurnTrigger
 from harness.execution.cache import ResultCache
 from harness.execution.running import RunningCalls
 from harness.inbox import Inbox
@@ -107,21 +107,6 @@ class State(Struct):
         return known_model_info(self.model)
 
 
-class RunOutcome(Struct, frozen=True):
-    """Outcome of a run, in the fields of `AgentEnd`. A rejected run leaves nothing in the history."""
-
-    stop_reason: StopReason
-    """Reason the run ended."""
-    error: str | None = None
-    """Description of an error or abort."""
-    limit: str = ""
-    """Limit that ended the run."""
-    stop_message: str = ""
-    """Explanation of the limit."""
-    rejection: str = ""
-    """Reason the run did not start."""
-
-
 class RunRequest(Struct, frozen=True):
     """Input of one run and its run-specific hooks."""
 
@@ -139,8 +124,8 @@ class RunRequest(Struct, frozen=True):
     """Checked after each turn; True ends the run successfully."""
     output_schema: OutputSchema | None = None
     """Schema of the replies."""
-    work: Callable[[Run], Awaitable[RunOutcome]] | None = None
-    """Replacement for the agent loop."""
+    work: Callable[[Run], Awaitable[AgentEnd]] | None = None
+    """Replacement for the agent loop; the messages and the usage of its result are filled in."""
     run_id: str = ""
     """Id assigned in advance; empty for the next one."""
     metadata: JsonObject = {}

@@ -10,33 +10,22 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
-from msgspec import Struct
-
 from harness.agent.planning import propose_plan
 from harness.agent.polling import poll_steering
 from harness.agent.run_state import Run
 from harness.approval.assessment import Allowed, PendingApproval, RejectedCall
 from harness.approval.decide import Batch, decide_call, preview_call
 from harness.concurrency import cancel_tasks, raise_if_cancelled
-from harness.execution.executor import Poll, ToolExecutor
+from harness.execution.executor import ToolExecutor
 from harness.execution.results import Results
 from harness.execution.schedule import groups_of, locks_for
-from harness.messages import AssistantMessage, ToolCall, ToolResult
+from harness.messages import AssistantMessage, ToolCall
 
 STEERING_GRACE_S = 0.05
 """Seconds that running calls get to finish once a steering message interrupts them."""
 
 
-class ToolCallResults(Struct, frozen=True):
-    """Results of the tool calls of a reply."""
-
-    results: tuple[ToolResult, ...]
-    """Results in call order."""
-    terminate: bool = False
-    """True if one of the results ends the run."""
-
-
-async def execute_tool_calls(run: Run, reply: AssistantMessage) -> ToolCallResults:
+async def execute_tool_calls(run: Run, reply: AssistantMessage) -> Results:
     """Execute the calls of a reply. On every path, cancellation included, each call has a result in the history."""
     batch = _Batch(run, reply)
     try:
@@ -45,7 +34,7 @@ async def execute_tool_calls(run: Run, reply: AssistantMessage) -> ToolCallResul
     finally:
         batch.results.close()
         await batch.results.publish_remaining(run.options.cancel_grace_s)
-    return ToolCallResults(batch.results.results, batch.results.terminate)
+    return batch.results
 
 
 async def skip_tool_calls(run: Run, reply: AssistantMessage) -> None:
@@ -62,7 +51,8 @@ class _Batch:
         self.results = Results(run, reply.tool_calls)
         self._run = run
         self._reply = reply
-        self._executor = ToolExecutor(run, self.results, partial(propose_plan, run), _steering_poll(run))
+        poll = partial(poll_steering, run) if run.options.get_steering_messages else None
+        self._executor = ToolExecutor(run, self.results, partial(propose_plan, run), poll)
         self._allowed: list[Allowed] = []
 
     async def decide(self) -> None:
@@ -125,7 +115,3 @@ class _Batch:
             await cancel_tasks(tasks, self._run.options.cancel_grace_s)
         finally:
             self.results.abandon_running()
-
-
-def _steering_poll(run: Run) -> Poll | None:
-    return partial(poll_steering, run) if run.options.get_steering_messages else None

@@ -76,22 +76,23 @@ class RelevantTools(Struct, frozen=True):
         if not any(points.values()):
             return tools
         recent, used = _used(messages, self.sticky), _used(messages)
-        kept = {name for name in points if name in recent or self._stays(name)}
+        kept = {name for name in points if name in recent or _fits(name, self.always)}
         fitting = [name for name in points if points[name] and name not in kept]
         fitting.sort(key=lambda name: points[name] + min(used[name], 3), reverse=True)
         room = max(0, self.most - len(kept)) if self.most else len(fitting)
         shown = kept.union(fitting[:room])
         return [tool for tool in tools if tool.name in shown]
 
-    def _stays(self, name: str) -> bool:
-        return any(fnmatchcase(name, pattern) for pattern in self.always)
-
     def _points(self, name: str, prompt_words: set[str]) -> int:
         words = {_stem(word) for word in WORD_PATTERN.findall(name.lower()) if len(word) > 2}
         for category in self.categories.values():
-            if any(fnmatchcase(name, pattern) for pattern in category.tools):
+            if _fits(name, category.tools):
                 words.update(map(_stem, category.keywords))
         return 2 * len(words & prompt_words)
+
+
+def _fits(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _prompt_words(messages: Sequence[Message], prompts: int) -> set[str]:

@@ -18,11 +18,12 @@ from harness.agent.arguments import Prompt, messages_of
 from harness.agent.guardrails import Reject
 from harness.agent.loop import admit_prompts, append_messages, continue_after, rejected
 from harness.agent.options import AgentOptions
-from harness.agent.run_state import AgentResult, Run, RunOutcome, RunRequest
+from harness.agent.run_state import AgentResult, Run, RunRequest
 from harness.approval.interactions import AttributedInteraction
 from harness.approval.policy import Planning
 from harness.errors import AlreadyRunning, ConfigError, InvalidContinue, NoMessages
 from harness.events import (
+    AgentEnd,
     BranchEvent,
     ContextWarning,
     Continuation,
@@ -155,7 +156,7 @@ class _Contest:
         self.outcomes: tuple[Outcome, ...] = ()
         self.choice: Selection | None = None
 
-    async def work(self, run: Run) -> RunOutcome:
+    async def work(self, run: Run) -> AgentEnd:
         prompts = admit_prompts(run, run.request.prompts)
         if isinstance(prompts, Reject):
             return rejected(prompts.reason)
@@ -171,7 +172,12 @@ class _Contest:
         result = outcome.result
         reply = run.history.last_reply()
         if result.limit or reply is None or not run.inbox:
-            return RunOutcome(result.stop_reason, result.error, result.limit, result.stop_message)
+            return AgentEnd(
+                stop_reason=result.stop_reason,
+                error=result.error,
+                limit=result.limit,
+                stop_message=result.stop_message,
+            )
         return await continue_after(run, reply)
 
     async def _compete(self, run: Run, runners: Sequence[_Runner], prompts: tuple[Message, ...]) -> None:
@@ -193,7 +199,8 @@ class _Contest:
             # The runs may have changed files.
             run.cache.clear()
             self._account(run, runners, end.usage)
-            run.bus.publish(replace(end, usage_beside=self._other_usage(runners, end.usage)))
+            others = (each.agent.state.usage for at, each in enumerate(runners) if at != end.selected_index)
+            run.bus.publish(replace(end, usage_beside=sum(others, end.usage)))
 
     async def _race(self, runners: Sequence[_Runner], prompts: tuple[Message, ...]) -> None:
         async with asyncio.TaskGroup() as group:
@@ -230,17 +237,11 @@ class _Contest:
             if judged != Usage():
                 ledger.add("judge", judged)
 
-    def _other_usage(self, runners: Sequence[_Runner], judged: Usage) -> Usage:
-        """Return the usage of the selection and of the runs that were not selected."""
-        chosen = self.choice.index if self.choice is not None else None
-        others = (each.agent.state.usage for index, each in enumerate(runners) if index != chosen)
-        return sum(others, judged)
-
-    def _failure(self, run: Run) -> RunOutcome:
+    def _failure(self, run: Run) -> AgentEnd:
         failures = (each.result.failure for each in self.outcomes)
         run.progress.failure = next((failure for failure in failures if failure), None)
         reasons = [f"{each.spec.name}: {each.result.error or 'no answer'}" for each in self.outcomes]
-        return RunOutcome("error", " · ".join(reasons))
+        return AgentEnd(stop_reason="error", error=" · ".join(reasons))
 
 
 class _Runner:
@@ -261,7 +262,9 @@ class _Runner:
         request = RunRequest(prompts, self._run.request.continuation, self._run.request.trigger, run_id=self.run_id)
         try:
             result = await self.agent.run(request)
-            await self._know_price()
+            # Load the price now, because the agent may never use this model again.
+            state = self.agent.state
+            state.ledger.settle(state.model.spec.name, (await state.model.info.load()).price)
             return result
         except Exception as error:  # user-supplied hooks and tools; may raise. Other runs continue
             logger.exception("a parallel run failed")
@@ -269,11 +272,6 @@ class _Runner:
             return AgentResult((), "", "error", self.agent.state.usage, problem)
         finally:
             self.agent.jobs.transfer_to(self._run.state.jobs)
-
-    async def _know_price(self) -> None:
-        """Load the price now, because the agent may never use this model again."""
-        state = self.agent.state
-        state.ledger.settle(state.model.spec.name, (await state.model.info.load()).price)
 
     def outcome(self, index: int, result: AgentResult) -> Outcome:
         return Outcome(

@@ -223,12 +223,9 @@ def _split(prompts: Sequence[Message], outcome: Outcome) -> tuple[Sequence[Messa
     """Return the earlier conversation, and the request: the prompts, or the user's last message."""
     if prompts:
         return outcome.before, prompts
-    asked = next((at for at in range(len(outcome.before) - 1, -1, -1) if _is_prompt(outcome.before[at])), 0)
+    prompted = (isinstance(each, UserMessage) and not each.synthetic for each in outcome.before)
+    asked = max((at for at, is_prompt in enumerate(prompted) if is_prompt), default=0)
     return outcome.before[:asked], outcome.before[asked:]
-
-
-def _is_prompt(message: Message) -> bool:
-    return isinstance(message, UserMessage) and not message.synthetic
 
 
 def _answer(outcome: Outcome, request: Sequence[Message]) -> Sequence[Message]:

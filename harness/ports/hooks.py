@@ -125,20 +125,16 @@ class HookChain:
     """The hooks of a run as one. `inject` receives the messages they add to the next turn."""
 
     def __init__(self, hooks: Sequence[Hooks], bus: Bus, inject: Callable[[str], None]) -> None:
-        self._hooks = tuple(hook.for_run() for hook in hooks)
+        self.hooks = tuple(hook.for_run() for hook in hooks)
         self._bus = bus
         self._inject = inject
 
     def __bool__(self) -> bool:
-        return bool(self._hooks)
-
-    @property
-    def hooks(self) -> tuple[Hooks, ...]:
-        return self._hooks
+        return bool(self.hooks)
 
     @property
     def counts_cost(self) -> bool:
-        return any(hook.counts_cost for hook in self._hooks)
+        return any(hook.counts_cost for hook in self.hooks)
 
     async def before_loop(self, messages: Sequence[Message], loop_index: int) -> Stop | None:
         return await self._turn("before_loop", lambda hook: hook.before_loop(messages, loop_index), fails=Stop)
@@ -153,7 +149,7 @@ class HookChain:
         await self._notify("after_loop", lambda hook: hook.after_loop(end))
 
     async def before_model(self, request: Request) -> Request:
-        for hook in self._hooks:
+        for hook in self.hooks:
             changed = await self._attempt("before_model", partial(hook.before_model, request))
             if isinstance(changed, Request):
                 request = changed
@@ -167,7 +163,7 @@ class HookChain:
 
     async def before_tool(self, call: ToolCall) -> Block | Modify | None:
         """Return the first verdict that blocks or changes the call."""
-        for hook in self._hooks:
+        for hook in self.hooks:
             verdict = await self._attempt("before_tool", partial(hook.before_tool, call), call.id)
             match verdict:
                 case Exception():
@@ -186,10 +182,10 @@ class HookChain:
         await self._notify("after_tool", lambda hook: hook.after_tool(call, result))
 
     def before_update(self, call: ToolCall, view: View) -> bool:
-        return all(self._shows(hook, call, view) for hook in self._hooks)
+        return all(self._shows(hook, call, view) for hook in self.hooks)
 
     def after_update(self, call: ToolCall, view: View) -> None:
-        for hook in self._hooks:
+        for hook in self.hooks:
             try:
                 hook.after_update(call, view)
             except Exception as error:  # noqa: BLE001  user-supplied code; may raise
@@ -208,7 +204,7 @@ class HookChain:
         self, point: str, ask: _Ask[TurnVerdict], *, fails: Callable[[str], Stop] | None = None
     ) -> Stop | None:
         """Return the first `Stop`; `fails` converts an error where the run must not continue unchecked."""
-        for hook in self._hooks:
+        for hook in self.hooks:
             verdict = await self._attempt(point, partial(ask, hook))
             if isinstance(verdict, Exception):
                 verdict = fails(f"a hook failed: {verdict}") if fails else None
@@ -220,7 +216,7 @@ class HookChain:
         return None
 
     async def _notify(self, point: str, ask: _Ask[None]) -> None:
-        for hook in self._hooks:
+        for hook in self.hooks:
             await self._attempt(point, partial(ask, hook))
 
     async def _attempt(self, point: str, ask: Callable[[], Awaitable[_T]], call_id: str = "") -> _T | Exception:

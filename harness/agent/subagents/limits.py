@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from types import TracebackType
+
+from msgspec import Struct
 
 from harness.agent.limits import is_reached
 from harness.agent.options import Subagents
@@ -40,9 +41,7 @@ class ConcurrencySlot:
         self._is_acquired = True
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._release()
 
     @asynccontextmanager
@@ -71,6 +70,17 @@ class ConcurrencySlot:
         if self._is_acquired:
             self._is_acquired = False
             self._semaphore.release()
+
+
+class SpawnContext(Struct, frozen=True):
+    """Link between a subagent and the run it works for."""
+
+    parent: Run
+    """The run it works for."""
+    limits: SharedLimits
+    """Limits shared by all subagents."""
+    slot: ConcurrencySlot
+    """Its concurrency slot."""
 
 
 class TokenBudget:

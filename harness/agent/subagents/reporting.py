@@ -19,7 +19,7 @@ from harness.events import (
     TurnStart,
 )
 from harness.jobs import BACKGROUND_HINT, Job
-from harness.messages import AssistantMessage, JsonObject, Message, Text
+from harness.messages import AssistantMessage, JsonObject, JsonValue, Message, Text
 from harness.ports.tool import SubagentTask, ToolOutput
 from harness.publishing import Bus
 from harness.truncation import truncate
@@ -78,10 +78,12 @@ def outcome(identity: Identity, result: AgentResult, who: str, limit: int, left:
     if problem:
         text = f"{who} did not finish: {problem}" + (f"\nIts last message:\n\n{text}" if text else "")
     text = text or f"{who} has finished without a message."
+    # A later process must know that they no longer run.
+    jobs: list[JsonValue] = [{"job_id": job.id, "call_id": job.spec.call_id} for job in left]
     return ToolOutput(
         content=(Text(f"{text}{_jobs_text(left)}"),),
         view=TextView(message or text, language="markdown") if message else None,
-        details={**_details(identity, result), **_jobs(left)},
+        details={**_details(identity, result), **({"jobs": jobs} if jobs else {})},
         is_error=bool(problem),
         child_run_id=identity.last_run_id,
     )
@@ -130,8 +132,3 @@ def _details(identity: Identity, result: AgentResult) -> JsonObject:
 def _jobs_text(left: Sequence[Job]) -> str:
     names = ", ".join(f"{job.id} ({job.spec.title})" for job in left)
     return f"\n\n[It left background jobs running: {names}. {BACKGROUND_HINT}]" if left else ""
-
-
-def _jobs(left: Sequence[Job]) -> JsonObject:
-    """Return the jobs as details, so that a later process knows that they no longer run."""
-    return {"jobs": [{"job_id": job.id, "call_id": job.spec.call_id} for job in left]} if left else {}

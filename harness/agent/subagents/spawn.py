@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.agent.identity import Identity
+from harness.agent.agent_base import AgentBase
 from harness.agent.limits import Limits
-from harness.agent.options import AgentOptions
-from harness.agent.run_state import AgentResult, Run, RunRequest, State
+from harness.agent.run_state import Run, RunRequest, State
 from harness.agent.subagents.agent_tool import SubAgentTool
-from harness.agent.subagents.limits import SPENT, ConcurrencySlot, SharedLimits, TokenReservation, inherited
+from harness.agent.subagents.limits import (
+    SPENT,
+    ConcurrencySlot,
+    SharedLimits,
+    SpawnContext,
+    TokenReservation,
+    inherited,
+)
 from harness.agent.subagents.reporting import Relay, outcome, stopped
 from harness.approval.interactions import AttributedInteraction, SharedInteraction
 from harness.approval.policy import SUBMIT_PLAN, Planning, tools_of
-from harness.context.history import History
-from harness.context.tokens import estimate_overhead, estimate_text
+from harness.context.tokens import estimate_overhead, estimate_text, smallest_limit
 from harness.events import Event, TurnStart
-from harness.inbox import Inbox
 from harness.instructions.prompts import prompt_text
-from harness.jobs import Jobs
 from harness.messages import new_id, user
-from harness.ports.provider import Model
 from harness.ports.tool import Delegate, Role, SubagentTask, Tool, ToolOutput, specs_of
-from harness.publishing import Subscriber
 from harness.views import TextView
 
 DELEGATE = "delegate_sub_agent"
@@ -37,47 +37,14 @@ USUAL_TURNS = 5
 """Number of times the first request is counted to estimate the tokens of a subagent."""
 
 
-class SpawnContext(Struct, frozen=True):
-    """Link between a subagent and the run it works for."""
+def with_delegate(run: Run, context: SpawnContext | None, agent_class: type[AgentBase]) -> Run:
+    """Return the run with a delegate, unless it has reached the maximum depth.
 
-    parent: Run
-    """The run it works for."""
-    limits: SharedLimits
-    """Limits shared by all subagents."""
-    slot: ConcurrencySlot
-    """Its concurrency slot."""
-
-
-class Subagent(Protocol):
-    """Interface of an agent as needed to run it as a subagent."""
-
-    spawn_context: SpawnContext | None
-
-    @property
-    def state(self) -> State: ...
-    @property
-    def inbox(self) -> Inbox: ...
-    @property
-    def history(self) -> History: ...
-    @property
-    def identity(self) -> Identity: ...
-    @property
-    def jobs(self) -> Jobs: ...
-
-    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Call `subscriber` with every event."""
-        ...
-
-    async def run(self, request: RunRequest) -> AgentResult:
-        """Execute a run."""
-        ...
-
-
-MakeSubagent: TypeAlias = Callable[[Model, Sequence[Tool], str, AgentOptions], Subagent]
-
-
-def with_delegate(run: Run, context: SpawnContext | None, make: MakeSubagent) -> Run:
-    """Return the run with a delegate, unless it has reached the maximum depth; `context` is set for a subagent."""
+    Args:
+        run: The run.
+        context: Link to the parent's run; None unless the run is a subagent's.
+        agent_class: Class of the subagents.
+    """
     if context is None:
         limits = SharedLimits(run.options.subagents)
         run = replace(run, user=SharedInteraction(run.user, limits.asking))
@@ -86,17 +53,19 @@ def with_delegate(run: Run, context: SpawnContext | None, make: MakeSubagent) ->
         run = replace(run, parent=context.parent)
     if len(run.ancestors) > limits.limits.max_depth:
         return run
-    return replace(run, delegate=Spawner(run, limits, context.slot if context else None, make))
+    return replace(run, delegate=Spawner(run, limits, context.slot if context else None, agent_class))
 
 
 class Spawner:
     """Starts the subagents of one run. `slot` is the concurrency slot of the run itself, if it is a subagent's."""
 
-    def __init__(self, run: Run, limits: SharedLimits, slot: ConcurrencySlot | None, make: MakeSubagent) -> None:
+    def __init__(
+        self, run: Run, limits: SharedLimits, slot: ConcurrencySlot | None, agent_class: type[AgentBase]
+    ) -> None:
         self._run = run
         self._limits = limits
         self._slot = slot
-        self._make = make
+        self._agent_class = agent_class
 
     async def __call__(self, delegation: SubagentTask) -> ToolOutput:
         """Run a subagent. An error is a text for the model; cancellation leaves nothing running."""
@@ -135,14 +104,14 @@ class Spawner:
             left = child.jobs.transfer_to(self._run.state.jobs)
         return outcome(child.identity, result, who, limit, left)
 
-    def _child(self, delegation: SubagentTask, reservation: TokenReservation) -> Subagent:
+    def _child(self, delegation: SubagentTask, reservation: TokenReservation) -> AgentBase:
         run, role, session_id = self._run, delegation.role, new_id()
         tools = [tool for tool in self._tools(role) if not delegation.tools or tool.name in delegation.tools]
         options = replace(
             run.options,
             workspace=run.workspace.with_own_reads(),
             user=AttributedInteraction(run.user, _who(delegation)),
-            limits=Limits(max_turns=self._turns(delegation)),
+            limits=Limits(max_turns=smallest_limit(delegation.max_turns, self._limits.limits.max_turns)),
             # The planning phase is its caller's; its own turns are limited above.
             planning=Planning(max_turns=0),
             hooks=inherited(run, reservation),
@@ -157,7 +126,7 @@ class Spawner:
             # It must stop before its parent abandons it.
             cancel_grace_s=run.options.cancel_grace_s / 2,
         )
-        child = self._make(role.model or run.state.model, tools, self._system(role), options)
+        child = self._agent_class(role.model or run.state.model, tools, self._system(role), options)
         child.state.permissions = run.state.permissions
         child.state.pause = run.state.pause
         child.state.calls = run.state.calls
@@ -182,10 +151,6 @@ class Spawner:
     def _system(self, role: Role) -> str:
         own, addendum = role.system_prompt or self._run.state.system_prompt, prompt_text("subagent")
         return own if addendum in own else f"{own}\n\n{addendum}"
-
-    def _turns(self, delegation: SubagentTask) -> int:
-        limits = (delegation.max_turns, self._limits.limits.max_turns)
-        return min((each for each in limits if each), default=0)
 
     def _estimate(self, delegation: SubagentTask) -> int:
         role = delegation.role

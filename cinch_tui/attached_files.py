@@ -105,7 +105,7 @@ def attached_names(content: Sequence[UserContent]) -> list[str]:
 
 
 async def _read(path: str, agent: Agent) -> tuple[str, ToolOutput]:
-    # pydantic is slow to load, and few prompts mention a file.
+    # Not needed at start: few prompts mention a file.
     from harness.messages import new_id
     from harness.ports.interaction import NonInteractive
     from harness.ports.tool import ToolContext

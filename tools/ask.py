@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field, field_validator, model_validator
+from msgspec import Meta, field
 
 from harness.messages import JsonObject, JsonValue
 from harness.ports.interaction import ask_all
@@ -16,52 +16,53 @@ from tools.typed import Parameters, TypedTool
 
 
 class AskChoice(Parameters):
-    label: str = Field(min_length=1, description="The answer, in a few words.")
-    description: str = Field(default="", description="What it means.")
-    body: str = Field(default="", description="The longer text that the label stands for, which the user may edit.")
+    label: Annotated[str, Meta(min_length=1, description="The answer, in a few words.")]
+    description: Annotated[str, Meta(description="What it means.")] = ""
+    body: Annotated[str, Meta(description="The longer text that the label stands for, which the user may edit.")] = ""
 
 
 class AskQuestion(Parameters):
-    prompt: str = Field(min_length=1, description="The question, complete in itself.")
-    header: str = Field(default="", description="A title of one or two words.")
-    choices: list[AskChoice | str] = Field(
-        default_factory=list[AskChoice | str],
-        max_length=10,
-        description="Two to ten answers to choose from, your recommendation first; none for free text.",
-    )
-    multi_select: bool = Field(default=False, description="Allow several choices.")
-    editable: bool = Field(default=False, description="Let the user edit the text of the chosen answer.")
-    max_edit_length: int | None = Field(
-        default=None, gt=0, description="Maximum length of the edited text, in characters."
-    )
+    prompt: Annotated[str, Meta(min_length=1, description="The question, complete in itself.")]
+    header: Annotated[str, Meta(description="A title of one or two words.")] = ""
+    choices: Annotated[
+        list[AskChoice | str],
+        Meta(
+            max_length=10,
+            description="Two to ten answers to choose from, your recommendation first; none for free text.",
+        ),
+    ] = field(default_factory=list[AskChoice | str])
+    multi_select: Annotated[bool, Meta(description="Allow several choices.")] = False
+    editable: Annotated[bool, Meta(description="Let the user edit the text of the chosen answer.")] = False
+    max_edit_length: Annotated[
+        Annotated[int, Meta(gt=0)] | None, Meta(description="Maximum length of the edited text, in characters.")
+    ] = None
 
-    @field_validator("choices")
-    @classmethod
-    def _none_or_several(cls, choices: list[AskChoice | str]) -> list[AskChoice | str]:
-        if len(choices) == 1:
-            raise ValueError("one choice is not enough: give at least two, or none to ask for free text")
-        if "" in choices:
-            raise ValueError("a choice needs a text")
-        return choices
+    def __post_init__(self) -> None:
+        if len(self.choices) == 1:
+            raise ValueError("one is not enough for `choices`: give at least two, or none to ask for free text")
+        if "" in self.choices:
+            raise ValueError("each of the `choices` needs a text")
 
 
 class AskArguments(AskQuestion):
-    prompt: str = Field(default="", description="The question, complete in itself; empty if `questions` is given.")
-    questions: list[AskQuestion] = Field(
-        default_factory=list[AskQuestion],
-        max_length=4,
-        description="Two to four questions that the user answers together, instead of a single one.",
-    )
-    timeout_s: float | None = Field(default=None, gt=0, description="Seconds to wait; without it, wait indefinitely.")
+    prompt: Annotated[str, Meta(description="The question, complete in itself; empty if `questions` is given.")] = ""
+    questions: Annotated[
+        list[AskQuestion],
+        Meta(
+            max_length=4, description="Two to four questions that the user answers together, instead of a single one."
+        ),
+    ] = field(default_factory=list[AskQuestion])
+    timeout_s: Annotated[
+        Annotated[float, Meta(gt=0)] | None, Meta(description="Seconds to wait; without it, wait indefinitely.")
+    ] = None
 
-    @model_validator(mode="after")
-    def _one_form(self) -> AskArguments:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if bool(self.prompt) == bool(self.questions):
             raise ValueError("give either `prompt`, for one question, or `questions`, for several")
         prompts = [question.prompt for question in self.questions]
         if len(set(prompts)) < len(prompts):
             raise ValueError("two of the `questions` are the same")
-        return self
 
     @property
     def all(self) -> list[AskQuestion]:

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated
 
+from msgspec import Meta
 from msgspec.structs import replace
-from pydantic import AfterValidator, AliasChoices, Field
 
 from harness.execution.spill import spill_name
 from harness.jobs import BACKGROUND_HINT, MAX_RUNNING, Job, Jobs, JobSpec
@@ -50,21 +50,18 @@ def _seconds(value: float) -> float:
 
 
 class BashArguments(Parameters):
-    command: str = Field(
-        description="The command, in bash syntax.", min_length=1, validation_alias=AliasChoices("command", "cmd")
-    )
-    timeout_s: Annotated[float, AfterValidator(_seconds)] = Field(
-        default=120,
-        gt=0,
-        description="Seconds until the command and everything it started are stopped; at most 600.",
-        validation_alias=AliasChoices("timeout_s", "timeout"),
-    )
-    background: bool = Field(
-        default=False,
-        description="Return a job id at once; the command keeps running, without a timeout.",
-        validation_alias=AliasChoices("background", "run_in_background"),
-    )
-    description: str | None = Field(default=None, description="Purpose of the command, in five to ten words.")
+    command: Annotated[str, Meta(min_length=1, description="The command, in bash syntax.")]
+    timeout_s: Annotated[
+        float,
+        Meta(gt=0, description="Seconds until the command and everything it started are stopped; at most 600."),
+    ] = 120
+    background: Annotated[
+        bool, Meta(description="Return a job id at once; the command keeps running, without a timeout.")
+    ] = False
+    description: Annotated[str | None, Meta(description="Purpose of the command, in five to ten words.")] = None
+
+    def __post_init__(self) -> None:
+        self.timeout_s = _seconds(self.timeout_s)
 
 
 class BashTool(TypedTool[BashArguments]):

@@ -1,7 +1,7 @@
 """Table of the built-in tools; each is imported when it is first called.
 
-Importing pydantic and a tool's own dependencies takes longer than a short answer, and most runs call few tools. Until
-then `manifest.json` supplies label and schema; `make snapshots` generates it, and a test compares it with the tools.
+Most runs call few tools, so their modules and dependencies are not imported at the start. Until a call, `manifest.json`
+supplies label and schema; `make snapshots` generates it, and a test compares it with the tools.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field
+from msgspec import Meta, field
 
 from harness.messages import JsonObject
 from harness.ports.tool import SubagentTask, Tool, ToolContext, ToolOutput
@@ -12,12 +12,15 @@ from tools.typed import Parameters, TypedTool
 
 
 class DelegateArguments(Parameters):
-    task: str = Field(
-        min_length=1, description="Everything the sub-agent needs to know and what to return; it sees nothing else."
-    )
-    name: str = Field(default="", max_length=40, description="A name of one or two words.")
-    tools: list[str] = Field(
-        default_factory=list[str], description="Names of the tools it may use; by default, all of yours."
+    task: Annotated[
+        str,
+        Meta(
+            min_length=1, description="Everything the sub-agent needs to know and what to return; it sees nothing else."
+        ),
+    ]
+    name: Annotated[str, Meta(max_length=40, description="A name of one or two words.")] = ""
+    tools: Annotated[list[str], Meta(description="Names of the tools it may use; by default, all of yours.")] = field(
+        default_factory=list[str]
     )
 
 

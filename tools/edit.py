@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from pydantic import AliasChoices, Field, model_validator
+from msgspec import UNSET, Meta, UnsetType, field
 
 from harness.errors import WorkspaceError
 from harness.messages import JsonObject, JsonValue
@@ -20,43 +20,40 @@ from tools.typed import Parameters, TypedTool
 if TYPE_CHECKING:
     from harness.ports.tool import Revisable, Tool
 
-_OLD = AliasChoices("old_string", "old_text", "oldText", "oldString", "old")
-_NEW = AliasChoices("new_string", "new_text", "newText", "newString", "new")
-_ALL = AliasChoices("replace_all", "replaceAll")
+_Old: TypeAlias = Annotated[str, Meta(description="The text to replace, exactly as in the file.")]
+_New: TypeAlias = Annotated[str, Meta(description="The new text; empty deletes.")]
+_All: TypeAlias = Annotated[bool, Meta(description="Replace every occurrence.")]
 
 
 class Replacement(Parameters):
-    old_string: str = Field(validation_alias=_OLD, description="The text to replace.")
-    new_string: str = Field(validation_alias=_NEW, description="The new text; empty deletes.")
-    replace_all: bool = Field(default=False, validation_alias=_ALL, description="Replace every occurrence.")
+    old_string: Annotated[str, Meta(description="The text to replace.")]
+    new_string: _New
+    replace_all: _All = False
 
 
 class EditParameters(Parameters):
-    path: str = Field(
-        validation_alias=AliasChoices("path", "file_path", "filePath"),
-        description="The file, relative to the working folder or absolute.",
-    )
-    old_string: str = Field("", validation_alias=_OLD, description="The text to replace, exactly as in the file.")
-    new_string: str = Field("", validation_alias=_NEW, description="The new text; empty deletes.")
-    replace_all: bool = Field(default=False, validation_alias=_ALL, description="Replace every occurrence.")
-    edits: list[Replacement] = Field(
-        default_factory=list[Replacement],
-        description="Several replacements in this file, in order, all or none; instead of old_string and new_string.",
-    )
+    path: Annotated[str, Meta(description="The file, relative to the working folder or absolute.")]
+    old_string: _Old | UnsetType = UNSET
+    new_string: _New | UnsetType = UNSET
+    replace_all: _All = False
+    edits: Annotated[
+        list[Replacement],
+        Meta(
+            description="Several replacements in this file, in order, all or none; "
+            "instead of old_string and new_string."
+        ),
+    ] = field(default_factory=list[Replacement])
 
-    @model_validator(mode="after")
-    def _has_edits(self) -> Self:
-        given = self.model_fields_set
-        if not self.edits and not {"old_string", "new_string"} <= given:
+    def __post_init__(self) -> None:
+        if not self.edits and UNSET in (self.old_string, self.new_string):
             raise ValueError("give old_string and new_string (empty to delete), or edits")
-        return self
 
     @property
     def all_edits(self) -> list[Edit]:
         several = [Edit(each.old_string, each.new_string, each.replace_all) for each in self.edits]
         if several and not (self.old_string or self.new_string):
             return several
-        return [Edit(self.old_string, self.new_string, self.replace_all), *several]
+        return [Edit(self.old_string or "", self.new_string or "", self.replace_all), *several]
 
 
 class EditTool(TypedTool[EditParameters]):

@@ -6,9 +6,9 @@ import asyncio
 import re
 from contextlib import aclosing
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AliasChoices, Field
+from msgspec import Meta
 
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.terminal_text import strip_escapes
@@ -26,11 +26,12 @@ _MOST_BRACES = 5
 
 
 class FindParameters(Parameters):
-    pattern: str = Field(min_length=1, description="A glob: `*.py` in any folder, `src/**/*.ts`, `**/test_*.{js,ts}`.")
-    path: str = Field(
-        ".", validation_alias=AliasChoices("path", "directory", "dir_path"), description="The folder to look in."
-    )
-    limit: int = Field(100, ge=1, le=5000, description="Most files to show.")
+    pattern: Annotated[
+        str,
+        Meta(min_length=1, description="A glob: `*.py` in any folder, `src/**/*.ts`, `**/test_*.{js,ts}`."),
+    ]
+    path: Annotated[str, Meta(description="The folder to look in.")] = "."
+    limit: Annotated[int, Meta(ge=1, le=5000, description="Most files to show.")] = 100
 
 
 class FindTool(TypedTool[FindParameters]):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import Struct
-from pydantic import AliasChoices, Field
+from msgspec import Meta, Struct
 
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.terminal_text import strip_escapes
@@ -28,34 +27,25 @@ _UNSAFE_LITERAL = set("()[]{}?*+|^$\\.")
 
 
 class GrepParameters(Parameters):
-    pattern: str = Field(min_length=1, description="A regular expression; plain text if literal is set.")
-    path: str = Field(".", description="A file or folder to search.")
-    glob: str = Field(
-        "",
-        validation_alias=AliasChoices("glob", "include"),
-        description="Only files that match, such as `*.py` or `!tests/**`.",
-    )
-    type: str = Field("", description="Only files of a type ripgrep knows, such as `py`, `js`, `rust`.")
-    output_mode: Literal["content", "files_with_matches", "count"] = Field(
-        "content", description="Matching lines, only the files, or the number of matching lines of each file."
-    )
-    ignore_case: bool = Field(default=False, validation_alias=AliasChoices("ignore_case", "case_insensitive", "-i"))
-    literal: bool = Field(
-        default=False,
-        validation_alias=AliasChoices("literal", "literal_text", "fixed_strings"),
-        description="Take the pattern as plain text.",
-    )
-    context: int = Field(
-        0, ge=0, le=50, validation_alias=AliasChoices("context", "-C"), description="Lines to show around each match."
-    )
-    multiline: bool = Field(default=False, description="Let the pattern reach over line ends.")
-    limit: int = Field(
-        250,
-        ge=1,
-        le=5000,
-        validation_alias=AliasChoices("limit", "head_limit", "max_matches"),
-        description="Most matching lines, or files, to show; the total is always reported.",
-    )
+    pattern: Annotated[str, Meta(min_length=1, description="A regular expression; plain text if literal is set.")]
+    path: Annotated[str, Meta(description="A file or folder to search.")] = "."
+    glob: Annotated[str, Meta(description="Only files that match, such as `*.py` or `!tests/**`.")] = ""
+    type: Annotated[str, Meta(description="Only files of a type ripgrep knows, such as `py`, `js`, `rust`.")] = ""
+    output_mode: Annotated[
+        Literal["content", "files_with_matches", "count"],
+        Meta(
+            description="Matching lines, only the files, or the number of matching lines of each file.",
+            extra_json_schema={"type": "string"},
+        ),
+    ] = "content"
+    ignore_case: bool = False
+    literal: Annotated[bool, Meta(description="Take the pattern as plain text.")] = False
+    context: Annotated[int, Meta(ge=0, le=50, description="Lines to show around each match.")] = 0
+    multiline: Annotated[bool, Meta(description="Let the pattern reach over line ends.")] = False
+    limit: Annotated[
+        int,
+        Meta(ge=1, le=5000, description="Most matching lines, or files, to show; the total is always reported."),
+    ] = 250
 
 
 class GrepTool(TypedTool[GrepParameters]):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
-from pydantic import AliasChoices, Field
+from msgspec import Meta
 
 from harness.jobs import Job, Jobs
 from harness.messages import JsonObject
@@ -17,16 +17,11 @@ LONGEST_WAIT = 600
 
 
 class JobArguments(Parameters):
-    job_id: str = Field(
-        description="Job id from bash, for example job-1.",
-        min_length=1,
-        # Names used by models that were trained with other tools.
-        validation_alias=AliasChoices("job_id", "id", "bash_id", "shell_id"),
-    )
+    job_id: Annotated[str, Meta(min_length=1, description="Job id from bash, for example job-1.")]
 
 
 class JobOutputArguments(JobArguments):
-    wait_s: float = Field(default=0, ge=0, le=LONGEST_WAIT, description="Seconds to wait for its end.")
+    wait_s: Annotated[float, Meta(ge=0, le=LONGEST_WAIT, description="Seconds to wait for its end.")] = 0
 
 
 ArgumentsT = TypeVar("ArgumentsT", bound=JobArguments)

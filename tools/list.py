@@ -7,10 +7,9 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Struct
-from pydantic import AliasChoices, Field
+from msgspec import Meta, Struct
 
 from harness.errors import FileMissing, NotAFile, WorkspaceError
 from harness.ports.tool import ToolContext, ToolOutput
@@ -30,9 +29,9 @@ _MOST_RULES = 1_000_000
 
 
 class ListParameters(Parameters):
-    path: str = Field(".", validation_alias=AliasChoices("path", "dir_path"), description="The folder.")
-    depth: int = Field(2, ge=1, le=20, description="How many levels deep.")
-    limit: int = Field(200, ge=1, le=5000, description="Most entries to show; the upper levels come first.")
+    path: Annotated[str, Meta(description="The folder.")] = "."
+    depth: Annotated[int, Meta(ge=1, le=20, description="How many levels deep.")] = 2
+    limit: Annotated[int, Meta(ge=1, le=5000, description="Most entries to show; the upper levels come first.")] = 200
 
 
 class ListTool(TypedTool[ListParameters]):

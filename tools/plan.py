@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from harness.messages import JsonObject, Text
 from harness.ports.tool import Tool, ToolContext, ToolOutput
@@ -16,7 +16,7 @@ UNASKED = "The plan was not reviewed, because no user could be asked. The run en
 
 
 class PlanArguments(Parameters):
-    plan: str = Field(min_length=1, description="The whole plan, in Markdown.")
+    plan: Annotated[str, Meta(min_length=1, description="The whole plan, in Markdown.")]
 
 
 class PlanTool(TypedTool[PlanArguments]):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AliasChoices, Field
+from msgspec import Meta
 
 from harness.errors import FileNotText, FileTooLarge
 from harness.messages import Image, Text
@@ -33,12 +33,11 @@ _ENDINGS = {"\r\n": "CRLF line endings", "\r": "CR line endings", "mixed": "mixe
 
 
 class ReadParameters(Parameters):
-    path: str = Field(
-        validation_alias=AliasChoices("path", "file_path"),
-        description="The file, relative to the working folder or absolute.",
-    )
-    offset: int = Field(1, description="First line to show, counted from 1; -n starts n lines before the end.")
-    limit: int = Field(2000, ge=1, description="Most lines to show.")
+    path: Annotated[str, Meta(description="The file, relative to the working folder or absolute.")]
+    offset: Annotated[
+        int, Meta(description="First line to show, counted from 1; -n starts n lines before the end.")
+    ] = 1
+    limit: Annotated[int, Meta(ge=1, description="Most lines to show.")] = 2000
 
 
 class ReadTool(TypedTool[ReadParameters]):

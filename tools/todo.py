@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field
+from msgspec import Meta
 
 from harness.messages import JsonObject
 from harness.ports.tool import Tool, ToolContext, ToolOutput
@@ -13,12 +13,17 @@ from tools.typed import Parameters, TypedTool
 
 
 class TodoEntry(Parameters):
-    content: str = Field(min_length=1, description="The step, in a few words.")
-    status: Literal["pending", "in_progress", "completed"] = Field(description="Keep one step in progress.")
+    content: Annotated[str, Meta(min_length=1, description="The step, in a few words.")]
+    status: Annotated[
+        Literal["pending", "in_progress", "completed"],
+        Meta(description="Keep one step in progress.", extra_json_schema={"type": "string"}),
+    ]
 
 
 class TodoArguments(Parameters):
-    todos: list[TodoEntry] = Field(max_length=100, description="The complete list; it replaces the previous one.")
+    todos: Annotated[
+        list[TodoEntry], Meta(max_length=100, description="The complete list; it replaces the previous one.")
+    ]
 
 
 class TodoTool(TypedTool[TodoArguments]):

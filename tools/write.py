@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AliasChoices, Field
+from msgspec import Meta
 
 from harness.errors import WorkspaceError
 from harness.messages import JsonObject
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 
 class WriteParameters(Parameters):
-    path: str = Field(
-        validation_alias=AliasChoices("path", "file_path"),
-        description="The file, relative to the working folder or absolute. Missing folders are made.",
-    )
-    content: str = Field(description="The whole content of the file.")
+    path: Annotated[
+        str, Meta(description="The file, relative to the working folder or absolute. Missing folders are made.")
+    ]
+    content: Annotated[str, Meta(description="The whole content of the file.")]
 
 
 class WriteTool(TypedTool[WriteParameters]):

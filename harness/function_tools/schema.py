@@ -205,10 +205,12 @@ def explained(issue: ValidationIssue) -> Iterator[str]:
         case "type", wanted:
             kinds = wanted if isinstance(wanted, list) else [wanted]
             yield f"{where}: must be {' or '.join(map(str, kinds))}, not {_kind(issue.found)} {found}"
-        case "enum", list(values):
-            yield f"{where}: must be one of {', '.join(map(_shown, values))}, not {found}"
-        case "const", wanted:
-            yield f"{where}: must be {_shown(wanted)}, not {found}"
+        case "enum" | "const", _:
+            choice = "one of " if issue.rule == "enum" else ""
+            yield f"{where}: must be {choice}{', '.join(map(_shown, _values(issue)))}, not {found}"
+        case "minLength" | "minItems" | "maxLength" | "maxItems", limit if isinstance(issue.found, str | list):
+            bound = "least" if issue.rule.startswith("min") else "most"
+            yield f"{where}: length must be at {bound} {limit}, not {len(issue.found)}"
         case "anyOf" | "oneOf", list(forms):
             yield from _alternatives(issue, forms)
         case _:

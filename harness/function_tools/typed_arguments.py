@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING
 
 from harness.function_tools.schema import Path, place, short, unknown_property
 from harness.messages import JsonObject, JsonValue
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 # Keys with values instead of schemas.
@@ -38,7 +40,18 @@ def shown_schema(schema: JsonObject) -> JsonObject:
 def unwrap_strings(schema: JsonObject, arguments: JsonObject) -> JsonObject:
     """Parse JSON strings, which several models send instead of arrays and objects, where no string is expected."""
     properties = _mapping(schema.get("properties"))
-    return {key: _unwrapped(properties.get(key), value) for key, value in arguments.items()}
+    return {key: unwrap_string(properties.get(key), value) for key, value in arguments.items()}
+
+
+def unwrap_string(part: JsonValue, value: JsonValue) -> JsonValue:
+    """Parse one value like `unwrap_strings`; `part` is its schema."""
+    if part is None or not isinstance(value, str):
+        return value
+    is_container = isinstance(part, dict) and part.get("type") in ("array", "object")
+    looks_so = value.lstrip()[:1] in ("[", "{")
+    if (is_container and looks_so) or "string" not in json.dumps(part):
+        return _parsed(value)
+    return value
 
 
 def problems_in(error: ValidationError, schema: JsonObject, within: Path = ()) -> tuple[str, ...]:
@@ -61,16 +74,6 @@ def _properties_at(schema: JsonObject, path: Path) -> Iterator[str]:
     yield from _mapping(_mapping(part).get("properties"))
 
 
-def _unwrapped(part: JsonValue, value: JsonValue) -> JsonValue:
-    if part is None or not isinstance(value, str):
-        return value
-    is_container = isinstance(part, dict) and part.get("type") in ("array", "object")
-    looks_so = value.lstrip()[:1] in ("[", "{")
-    if (is_container and looks_so) or "string" not in json.dumps(part):
-        return _parsed(value)
-    return value
-
-
 def _parsed(value: str) -> JsonValue:
     try:
         parsed: JsonValue = json.loads(value)
@@ -86,10 +89,10 @@ def _shown(part: JsonValue, inlined: Mapping[str, JsonValue]) -> JsonObject:
         schema = {**_mapping(inlined[named]), **{key: value for key, value in schema.items() if key != "$ref"}}
         return _shown(schema, inlined)
     shown: JsonObject = {}
-    for key, value in schema.items():
+    for key, value in sorted(schema.items()):
         if key == "properties":
             shown[key] = {name: _shown(each, inlined) for name, each in _mapping(value).items()}
-        elif key != "title":
+        elif key != "title" and (key, value) != ("required", []):
             shown[key] = value if key in VALUES else _inside(value, inlined)
     return shown
 

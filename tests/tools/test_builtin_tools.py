@@ -5,7 +5,11 @@ import sys
 from ast import literal_eval
 from pathlib import Path
 
+import pytest
+
 from harness.approval.policy import EXECUTE, PLAN, tools_of
+from harness.errors import InvalidArguments
+from harness.messages import JsonObject
 from tools import builtin_tools, load
 from tools.builtin import CLASSES, MANIFEST, create_tool, manifest_text
 from tools.read import ReadTool
@@ -25,6 +29,8 @@ ORDER = [
     "delegate_sub_agent",
     "submit_plan",
 ]
+
+EDIT: JsonObject = {"old_string": "x", "new_string": "y", "replace_all": False}
 
 
 def test_tools_come_in_the_order_the_model_sees() -> None:
@@ -80,7 +86,44 @@ def test_building_the_tools_loads_none_until_one_is_called() -> None:
 
     before, after = loaded.stdout.splitlines()
     assert before == "[]"
-    assert set(literal_eval(after)) == {"tools.read", "pydantic"}
+    assert set(literal_eval(after)) == {"tools.read"}
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "validated"),
+    [
+        ("read_file", {"file_path": "a", "limit": "5"}, {"path": "a", "limit": 5}),
+        ("edit_file", {"filePath": "a", "oldText": "x", "new": ""}, {"path": "a", "old_string": "x", "new_string": ""}),
+        ("edit_file", {"path": "a", "edits": '[{"old": "x", "newText": "y"}]'}, {"path": "a", "edits": [EDIT]}),
+        ("grep", {"pattern": "x", "-i": True, "-C": 3, "include": "*.py"}, {"ignore_case": True, "context": 3}),
+        ("bash", {"cmd": "ls", "timeout": 5000, "run_in_background": True}, {"command": "ls", "timeout_s": 5.0}),
+    ],
+)
+def test_names_of_other_agents_and_values_in_strings_are_accepted(
+    name: str, given: JsonObject, validated: JsonObject
+) -> None:
+    assert validated.items() <= create_tool(name).validate(given).items()
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "problems"),
+    [
+        ("edit_file", {"path": "a", "old_string": "x"}, ["arguments: give old_string and new_string"]),
+        ("edit_file", {"edits": [{"old": 1}]}, ["edits[0].old_string: must be string", "missing: new_string"]),
+        ("bash", {"command": "", "timeout": 0}, ["command: length must be at least 1", "timeout_s: 0 is less than"]),
+        (
+            "read_file",
+            {"path": "a", "file_path": "b", "limt": 1},
+            ["file_path: unknown", "limt: unknown", "mean limit"],
+        ),
+        ("ask_user", {"questions": [{"prompt": "?", "choices": ["a"]}]}, ["questions[0]: one is not enough"]),
+    ],
+)
+def test_error_names_every_problem_of_a_call(name: str, given: JsonObject, problems: list[str]) -> None:
+    with pytest.raises(InvalidArguments) as caught:
+        create_tool(name).validate(given)
+
+    assert [problem for problem in problems if problem not in str(caught.value)] == []
 
 
 def test_manifest_matches_the_tools() -> None:

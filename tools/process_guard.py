@@ -25,15 +25,7 @@ _SERIAL_DIGITS = 6
 _LARGEST = 10**18
 _LOCK = threading.Lock()
 _SHELL = "/bin/sh"
-_IGNORED = (
-    signal.SIGINT,
-    signal.SIGQUIT,
-    signal.SIGHUP,
-    signal.SIGTERM,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
-    signal.SIGTSTP,
-)
+_IGNORED = [signal.Signals[f"SIG{name}"] for name in ("INT", "QUIT", "HUP", "TERM", "USR1", "USR2", "TSTP")]
 
 # $1: the pattern of the tags. Lines: +GROUP for a process group that runs, -GROUP for one that has ended.
 _SCRIPT = r"""

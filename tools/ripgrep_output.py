@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-from typing import TypedDict
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.json import Decoder
 
 _WINDOW = 300
 _LONGEST_RECORD = 4 * 1024 * 1024
@@ -15,23 +13,32 @@ _BEGIN, _MATCH, _CONTEXT = b'{"type":"begin"', b'{"type":"match"', b'{"type":"co
 _NUMBER = re.compile(rb'"line_number":(\d+)')
 
 
-class _Text(TypedDict, total=False):
-    """Text in ripgrep's JSON: plain, or base64 if it is not UTF-8."""
+class _Text(Struct, frozen=True):
+    """Text in ripgrep's JSON: plain, or bytes if it is not UTF-8."""
 
-    text: str
-    bytes: str
+    text: str | None = None
+    raw: bytes = field(default=b"", name="bytes")
+
+    def __str__(self) -> str:
+        return self.raw.decode("cp1252", "replace") if self.text is None else self.text
 
 
-class _Submatch(TypedDict):
+class _Submatch(Struct, frozen=True):
     start: int
-    end: int
 
 
-class _Data(TypedDict):
+class _Data(Struct, frozen=True):
     path: _Text
-    lines: _Text
-    line_number: int
-    submatches: list[_Submatch]
+    lines: _Text = _Text()
+    line_number: int = 0
+    submatches: tuple[_Submatch, ...] = ()
+
+
+class _Record(Struct, frozen=True):
+    data: _Data
+
+
+_RECORDS = Decoder(_Record)
 
 
 class MatchedLine(Struct, frozen=True):
@@ -93,7 +100,7 @@ class Matches:
     def _take(self, record: bytes) -> None:
         if record.startswith(_BEGIN):
             self.file_count += 1
-            self.files.append(FileMatches(_text(_data(record)["path"])))
+            self.files.append(FileMatches(str(_RECORDS.decode(record).data.path)))
         elif record.startswith(_MATCH):
             self.total += 1
             self.files[-1].count += 1
@@ -115,40 +122,29 @@ def _count(data: bytes, kind: bytes, start: int, end: int) -> int:
     return data.count(b"\n" + kind, start, end) + data.startswith(kind, start)
 
 
-def _data(record: bytes) -> _Data:
-    data: _Data = json.loads(record)["data"]
-    return data
-
-
-def _text(text: _Text) -> str:
-    if "text" in text:
-        return text["text"]
-    return base64.b64decode(text.get("bytes", "")).decode("cp1252", "replace")
-
-
 def _matching_lines(record: bytes) -> list[MatchedLine]:
     """Return the line of a match, cut around it; several if the match spans line ends."""
     try:
-        data = _data(record)
+        data = _RECORDS.decode(record).data
     except ValueError:
         number = _NUMBER.search(record)
         return [MatchedLine(int(number[1]) if number else 0, "[a line too long to show]", is_match=True)]
-    text = _text(data["lines"])
-    first = data["submatches"][0]["start"] if data["submatches"] else 0
-    at = len(text.encode("utf-8", "surrogatepass")[:first].decode("utf-8", "ignore"))
+    text = str(data.lines)
     lines = text.rstrip("\r\n").split("\n")
-    if len(lines) == 1:
-        return [MatchedLine(data["line_number"], _windowed(lines[0], at), is_match=True)]
-    number = data["line_number"]
-    return [MatchedLine(number + offset, _windowed(line, 0), is_match=offset == 0) for offset, line in enumerate(lines)]
+    first = data.submatches[0].start if data.submatches and len(lines) == 1 else 0
+    at = len(text.encode("utf-8", "surrogatepass")[:first].decode("utf-8", "ignore"))
+    return [
+        MatchedLine(data.line_number + offset, _windowed(line, at), is_match=offset == 0)
+        for offset, line in enumerate(lines)
+    ]
 
 
 def _context_line(record: bytes) -> list[MatchedLine]:
     try:
-        data = _data(record)
+        data = _RECORDS.decode(record).data
     except ValueError:
         return []
-    return [MatchedLine(data["line_number"], _windowed(_text(data["lines"]), 0), is_match=False)]
+    return [MatchedLine(data.line_number, _windowed(str(data.lines), 0), is_match=False)]
 
 
 def _windowed(line: str, at: int) -> str:

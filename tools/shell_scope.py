@@ -47,27 +47,15 @@ _CHANGE_THE_SHELL = words_of("""
     local readonly return exit break continue shift
 """)
 # Options that make a reading program write files or run another program.
-_WRITING_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "git": (
-        "xO",
-        (
-            "--output",
-            "--ext-diff",
-            "--extcmd",
-            "--config",
-            "--upload-pack",
-            "--receive-pack",
-            "--exec",
-            "--open-files-in-pager",
-        ),
-    ),
-    "rg": ("", ("--pre", "--hostname-bin")),
-    "sort": ("o", ("--output", "--compress-program")),
-    "tree": ("o", ()),
-    "printf": ("v", ()),
-    "test": ("v", ()),
-    "wait": ("p", ()),
-    "tar": ("I", ("--to-command", "--checkpoint-action", "--use-compress-program")),
+_WRITING_OPTIONS = {
+    "git": ("xO", "--output --ext-diff --extcmd --config --upload-pack --receive-pack --exec --open-files-in-pager"),
+    "rg": ("", "--pre --hostname-bin"),
+    "sort": ("o", "--output --compress-program"),
+    "tree": ("o", ""),
+    "printf": ("v", ""),
+    "test": ("v", ""),
+    "wait": ("p", ""),
+    "tar": ("I", "--to-command --checkpoint-action --use-compress-program"),
 }
 _FIND_ACTION = re.compile(r"-(exec|ok|delete|fprint|fls)")
 
@@ -109,5 +97,5 @@ def _is_too_broad(name: str, arguments: list[str]) -> bool:
         return True
     if name == "find":
         return any(_FIND_ACTION.match(word) for word in arguments)
-    letters, names = _WRITING_OPTIONS.get(name, ("", ()))
-    return has_option(arguments, letters, *names)
+    letters, names = _WRITING_OPTIONS.get(name, ("", ""))
+    return has_option(arguments, letters, *names.split())

@@ -62,6 +62,14 @@ def decode(kind: type[T], data: JsonValue) -> T:
     return convert(data, kind)
 
 
+def decode_or_none(kind: type[T], data: JsonValue) -> T | None:
+    """Return the value that `encode` wrote, or None if the data does not match `kind`."""
+    try:
+        return decode(kind, data)
+    except ValueError:
+        return None
+
+
 MAX_DEPTH = 100
 """Maximum nesting of arguments; deeper values can be neither validated nor serialized."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
@@ -171,13 +172,8 @@ def _check_readable(folder: Path) -> None:
 
 def search_sessions(data_dir: Path, text: str, cwd: Path | None = None, *, limit: int = 50) -> list[SearchHit]:
     """Search all messages for a text, ignoring case; most recently modified sessions first."""
-    hits: list[SearchHit] = []
-    for path in sorted(_paths(data_dir, cwd), key=_modified, reverse=True) if text else ():
-        for hit in _search_file(path, text):
-            hits.append(hit)
-            if len(hits) == limit:
-                return hits
-    return hits
+    paths = sorted(_paths(data_dir, cwd), key=_modified, reverse=True) if text else ()
+    return list(islice((hit for path in paths for hit in _search_file(path, text)), limit))
 
 
 def _paths(data_dir: Path, cwd: Path | None) -> list[Path]:
@@ -271,16 +267,15 @@ def _search_line(path: Path, record: JsonObject, wanted: str) -> Iterator[Search
         return
     for block in blocks_of(record):
         role = "tool" if block.get("type") == "tool_result" else text_at(record, "type")
-        for text in _texts([block]):
+        for text in _texts(block):
             place = text.casefold().find(wanted)
             if place >= 0:
                 around = text[max(0, place - _SNIPPET) : place + len(wanted) + _SNIPPET]
                 yield SearchHit(path, path.stem, role, time_of(record), " ".join(around.split()))
 
 
-def _texts(blocks: list[JsonObject]) -> Iterator[str]:
-    for block in blocks:
-        content = block.get("content")
-        yield text_at(block, "text") or text_at(block, "content")
-        if isinstance(content, list):
-            yield from (text_at(each, "text") for each in content if isinstance(each, dict))
+def _texts(block: JsonObject) -> Iterator[str]:
+    content = block.get("content")
+    yield text_at(block, "text") or text_at(block, "content")
+    if isinstance(content, list):
+        yield from (text_at(each, "text") for each in content if isinstance(each, dict))

@@ -12,7 +12,7 @@ from typing import cast, get_args
 
 from msgspec.structs import replace
 
-from harness.codec import decode
+from harness.codec import decode_or_none
 from harness.messages import (
     AssistantContent,
     AssistantMessage,
@@ -107,7 +107,8 @@ def read_result(record: JsonObject, tool_names: Mapping[str, str]) -> ToolResult
         _user_content(_blocks(block.get("content"))),
         is_error=block.get("is_error") is True,
         details=object_at(ours, "details") if "details" in ours else None,
-        view=_view(ours),
+        # Type checkers do not accept a union as a class.
+        view=cast("View | None", decode_or_none(View, ours.get("view"))),  # pyright: ignore[reportArgumentType]
         id=text_at(record, "uuid"),
         time=time_of(record),
     )
@@ -161,31 +162,16 @@ def _reply_blocks(record: JsonObject) -> Iterator[AssistantContent]:
     if ours.get("closing") is True or ours.get("silent") is True:
         # Such a line has its text for other readers.
         return
-    if "thinking" in ours:
-        yield from _unsent_thinking(object_at(ours, "thinking"))
+    if thinking := decode_or_none(Thinking, ours.get("thinking")):
+        yield thinking
     signature = text_at(ours, "signature") or None
-    citations = tuple(_citations(ours))
+    # Their positions matter, so an unreadable one becomes an empty placeholder.
+    citations = tuple(decode_or_none(Citation, each) or Citation("") for each in _objects(ours.get("citations")))
     for raw in blocks_of(record):
         for block in _assistant_block(raw):
             if signature and isinstance(block, Text | ToolCall):
                 block = replace(block, signature=signature)
             yield replace(block, citations=citations) if citations and isinstance(block, Text) else block
-
-
-def _unsent_thinking(raw: JsonObject) -> Iterator[Thinking]:
-    try:
-        yield decode(Thinking, raw)
-    except ValueError:
-        return
-
-
-def _citations(ours: JsonObject) -> Iterator[Citation]:
-    """Yield our citations. Their positions matter, so an unreadable one becomes an empty placeholder."""
-    for raw in _objects(ours.get("citations")):
-        try:
-            yield decode(Citation, raw)
-        except ValueError:
-            yield Citation("")
 
 
 def _foreign_citations(raw: JsonObject) -> Iterator[Citation]:
@@ -238,26 +224,10 @@ def read_usage(raw: JsonObject, ours: JsonObject) -> Usage:
         _count(raw, "output_tokens"),
         _count(raw, "cache_read_input_tokens"),
         _count(raw, "cache_creation_input_tokens"),
-        _cost(ours.get("cost")),
+        decode_or_none(Cost, ours.get("cost")),
     )
 
 
 def _count(raw: JsonObject, key: str) -> int:
     value = raw.get(key)
     return value if isinstance(value, int) else 0
-
-
-def _cost(raw: JsonValue) -> Cost | None:
-    try:
-        return decode(Cost, raw) if isinstance(raw, dict) else None
-    except ValueError:
-        return None
-
-
-def _view(ours: JsonObject) -> View | None:
-    raw = object_at(ours, "view")
-    try:
-        # Type checkers do not accept a union as a class.
-        return cast("View", decode(View, raw)) if raw else None  # pyright: ignore[reportArgumentType]
-    except ValueError:
-        return None

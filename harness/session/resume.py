@@ -13,7 +13,7 @@ from typing import overload
 
 from msgspec import Struct
 
-from harness.codec import decode
+from harness.codec import decode_or_none
 from harness.context.normalize import missing_result
 from harness.errors import SessionError, SessionMissing, SessionTooNew
 from harness.messages import AssistantMessage, JsonObject, ModelMessage, ModelSpec, ToolResult, Usage
@@ -219,13 +219,8 @@ def _other_usage(notes: list[JsonObject], line_ids: set[str]) -> Iterator[tuple[
 
 
 def _spec(notes: list[JsonObject]) -> ModelSpec | None:
-    for note in reversed(notes):
-        if note.get("type") == "cinch-model":
-            try:
-                return decode(ModelSpec, object_at(note, "spec"))
-            except ValueError:
-                continue
-    return None
+    chosen = (note.get("spec") for note in reversed(notes) if note.get("type") == "cinch-model")
+    return next((spec for each in chosen if (spec := decode_or_none(ModelSpec, each))), None)
 
 
 def _first_record(path: Path, layout: LineIndex) -> JsonObject:

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from harness.approval.interactions import ApprovalCallback as ApprovalCallback
     from harness.approval.pending import PendingRequest as PendingRequest
     from harness.approval.pending import PendingRequests as PendingRequests
-    from harness.approval.pending import innermost as innermost
     from harness.approval.policy import EXECUTE as EXECUTE
     from harness.approval.policy import PLAN as PLAN
     from harness.approval.policy import ApprovalMode as ApprovalMode
@@ -182,6 +181,7 @@ if TYPE_CHECKING:
     from harness.ports.tool import ToolContext as ToolContext
     from harness.ports.tool import ToolOutput as ToolOutput
     from harness.publishing import Listener as Listener
+    from harness.publishing import innermost as innermost
     from harness.risk import Risk as Risk
     from harness.risk import Rule as Rule
     from harness.session.resume import LoadedSession as LoadedSession

@@ -32,6 +32,13 @@ from harness.events import (
 from harness.messages import AssistantMessage, CustomMessage, Message, ToolResult, UserMessage
 
 
+def innermost(event: Event) -> Event:
+    """Return the event inside `SubagentEvent` and `BranchEvent` wrappers, or the event itself."""
+    while isinstance(event, SubagentEvent | BranchEvent):
+        event = event.event
+    return event
+
+
 class _Slot(Struct):
     """A queued event. `text` holds the pieces of streamed text that were merged into it, None for its own text only."""
 
@@ -179,16 +186,11 @@ def _stream_of(event: Event) -> Hashable | None:
 
 def _joins(before: Event, after: Event) -> bool:
     """Return True if the later of two events of a stream may replace both."""
-    match before, after:
+    match innermost(before), innermost(after):
         case MessageUpdate(delta=BlockDelta()), MessageUpdate(delta=BlockDelta()):
             return True
         case ToolExecutionUpdate(), ToolExecutionUpdate():
             return True
-        case (SubagentEvent(event=first), SubagentEvent(event=second)) | (
-            BranchEvent(event=first),
-            BranchEvent(event=second),
-        ):
-            return _joins(first, second)
         case _:
             return False
 
@@ -206,11 +208,9 @@ def _joined_text(waiting: _Slot, event: Event) -> list[str] | None:
 
 
 def _text_of(event: Event) -> str | None:
-    match event:
+    match innermost(event):
         case MessageUpdate(delta=BlockDelta(text=text)):
             return text
-        case SubagentEvent(event=inner) | BranchEvent(event=inner):
-            return _text_of(inner)
         case _:
             return None
 

@@ -16,9 +16,9 @@ from cinch_tui.rendering.safe_text import one_line, plain_output
 from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.status_bar import format_count, format_elapsed
 from harness.agent.guardrails import without_secrets
-from harness.approval.pending import innermost
 from harness.events import AgentEnd, Event, JobEnded, JobStarted, MessageUpdate, SubagentEvent, ToolExecutionEnd
 from harness.jobs import Job
+from harness.publishing import innermost
 
 LEVELS = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR)
 TITLE_CHARS = 30

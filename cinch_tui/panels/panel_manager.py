@@ -16,9 +16,9 @@ from cinch_tui.config.paths import write_private
 from cinch_tui.keybindings.keymap import hint
 from cinch_tui.panels.panel import PANELS, PanelContext, PanelSpec, find_panel
 from cinch_tui.panels.sub_agents import SubAgents
-from harness.approval.pending import innermost
 from harness.errors import CinchError
 from harness.events import AgentEnd, AgentStart, Event, JobEnded, JobStarted
+from harness.publishing import innermost
 
 if TYPE_CHECKING:
     from textual.timer import Timer

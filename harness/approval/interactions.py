@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import typing
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -19,7 +19,7 @@ ApprovalCallback: TypeAlias = Callable[[ApprovalRequest], Awaitable[Approval | b
 """Function, usually async, that decides on a call: True allows it once, False denies it."""
 
 
-class CallbackApproval:
+class CallbackApproval(BatchQuestions):
     """Delegates approvals, those of subagents included, to `callback`, and questions and plans to `fallback`."""
 
     def __init__(self, callback: ApprovalCallback, fallback: UserInteraction) -> None:
@@ -45,7 +45,7 @@ class CallbackApproval:
         return await self._fallback.review_plan(plan)
 
 
-class SharedInteraction:
+class SharedInteraction(BatchQuestions):
     """User shared by several agents: one question at a time."""
 
     def __init__(self, user: UserInteraction, lock: asyncio.Lock) -> None:
@@ -104,7 +104,7 @@ async def _as_tuple(answer: Awaitable[Answer]) -> tuple[Answer, ...]:
     return (await answer,)
 
 
-class AttributedInteraction:
+class AttributedInteraction(BatchQuestions):
     """User as seen by a subagent: each question names who asks."""
 
     def __init__(self, user: UserInteraction, name: str) -> None:
@@ -129,12 +129,3 @@ class AttributedInteraction:
 
     def _named(self, request: ApprovalRequest) -> ApprovalRequest:
         return replace(request, label=f"{self._name}: {request.label}")
-
-
-if TYPE_CHECKING:
-    _: tuple[type[BatchQuestions], ...] = (
-        CallbackApproval,
-        ObservedInteraction,
-        SharedInteraction,
-        AttributedInteraction,
-    )

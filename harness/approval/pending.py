@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -43,14 +43,7 @@ class PendingRequest(Struct, frozen=True):
     """The request; a string is the text of a plan."""
 
 
-def innermost(event: Event) -> Event:
-    """Return the event inside `SubagentEvent` and `BranchEvent` wrappers, or the event itself."""
-    while isinstance(event, SubagentEvent | BranchEvent):
-        event = event.event
-    return event
-
-
-class PendingRequests:
+class PendingRequests(BatchQuestions):
     """Requests answered by `respond`, `answer` and `review`, from any task, callback or thread.
 
     The events ToolApprovalRequested, QuestionAsked and PlanSubmitted announce the requests, which may be answered from
@@ -238,7 +231,3 @@ class _RequestBox(Generic[RequestT, ReplyT]):
                 return False
             self._waiting.remove(waiting)
             return True
-
-
-if TYPE_CHECKING:
-    _: type[BatchQuestions] = PendingRequests

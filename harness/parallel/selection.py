@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -93,7 +93,7 @@ class Strategy(Protocol):
         ...
 
 
-class Transparent:
+class Transparent(Strategy):
     """Passes a single configuration through."""
 
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
@@ -115,14 +115,14 @@ class Transparent:
             raise ConfigError(f"Transparent accepts exactly one configuration, not {count}; use another strategy")
 
 
-class PickFirst:
+class PickFirst(Strategy):
     """Selects the first run that succeeded, in the order of the configurations."""
 
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
         return Selection(candidates(outcomes)[0].index, reason="the first that succeeded")
 
 
-class TokenEfficient:
+class TokenEfficient(Strategy):
     """Selects the run that used the fewest tokens, input and output together."""
 
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
@@ -130,7 +130,7 @@ class TokenEfficient:
         return Selection(chosen.index, reason=f"the fewest tokens: {chosen.usage.context:,}")
 
 
-class Elaborate:
+class Elaborate(Strategy):
     """Selects the run that used the most tokens, input and output together."""
 
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
@@ -159,7 +159,7 @@ REASON = 300
 """Maximum length of the reason that is kept, in characters."""
 
 
-class LlmJudge:
+class LlmJudge(Strategy):
     """Strategy that asks a model which answer is best.
 
     The judge receives the earlier conversation, the request, and the numbered answers, shortened to 80 % of its context
@@ -275,7 +275,3 @@ def _verdict(result: AgentResult, compared: Sequence[Outcome], usage: Usage, war
 def named_number(text: str, count: int) -> int | None:
     """Return the first number from 1 to `count` in the text, or None."""
     return next((number for number in map(int, re.findall(r"\d{1,9}", text)) if 1 <= number <= count), None)
-
-
-if TYPE_CHECKING:
-    _: tuple[type[Strategy], ...] = (Transparent, PickFirst, TokenEfficient, Elaborate, LlmJudge)

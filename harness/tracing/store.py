@@ -9,7 +9,7 @@ import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from harness.codec import decode, encode
 from harness.errors import SessionError, SessionLocked, SessionMissing
@@ -47,7 +47,7 @@ class AsyncSessionStore(Protocol):
         ...
 
 
-class FileSessionStore:
+class FileSessionStore(AsyncSessionStore):
     """One JSON file per session in a folder, as written by `TraceFiles`; never blocks the event loop.
 
     Args:
@@ -77,10 +77,6 @@ class FileSessionStore:
     async def delete(self, session_id: str) -> None:
         """Delete a session; see `TraceFiles.delete`."""
         await asyncio.to_thread(self._files.delete, session_id)
-
-
-if TYPE_CHECKING:
-    _: type[AsyncSessionStore] = FileSessionStore
 
 
 logger = logging.getLogger(__name__)

@@ -12,10 +12,11 @@ from msgspec.structs import replace
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
 from harness.agent.presets import preset
-from harness.approval.pending import ANSWER_SECONDS, PendingRequests, innermost
+from harness.approval.pending import ANSWER_SECONDS, PendingRequests
 from harness.events import SubagentEvent, ToolApprovalRequested
 from harness.messages import ToolCall
 from harness.ports.interaction import NonInteractive
+from harness.publishing import innermost
 from harness.risk import Risk
 from harness.user_requests import (
     AllowForSession,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -56,7 +55,7 @@ def with_delegate(run: Run, context: SpawnContext | None, agent_class: type[Agen
     return replace(run, delegate=Spawner(run, limits, context.slot if context else None, agent_class))
 
 
-class Spawner:
+class Spawner(Delegate):
     """Starts the subagents of one run. `slot` is the concurrency slot of the run itself, if it is a subagent's."""
 
     def __init__(
@@ -175,7 +174,3 @@ def _unknown(names: Sequence[str], tools: Sequence[Tool]) -> str:
 def _who(delegation: SubagentTask) -> str:
     """Return the name of a subagent for users; the model chose it, so it is cleaned."""
     return f"Subagent {' '.join(delegation.name.split())[:NAME_CHARS]}".strip()
-
-
-if TYPE_CHECKING:
-    _: type[Delegate] = Spawner

@@ -6,15 +6,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypedDict
 
-from msgspec.structs import replace
-
-from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
+from harness.deltas import BlockDelta, BlockEnd, BlockKind, Delta, Done
 from harness.errors import InvalidReply
 from harness.messages import Citation, StopReason, Usage
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain
 from providers.net.stream import ReplyDecoder
-from providers.wire.blocks import new_call_id
+from providers.wire.blocks import BlockWriter
 from providers.wire.citations import Raw, as_object, citation, items, joined, merged, objects
 
 FIELDS = frozenset(("candidates", "promptFeedback", "usageMetadata", "responseId", "modelVersion", "createTime"))
@@ -88,34 +86,32 @@ class UsageMetadata(TypedDict, total=False):
     thoughtsTokenCount: int | None
 
 
-class ErrorBody(TypedDict, total=False):
+class GoogleError(TypedDict, total=False):
     code: int | None
     message: str | None
     status: str | None
 
 
-class StreamEvent(TypedDict, total=False):
+class GeminiStreamEvent(TypedDict, total=False):
     candidates: list[Candidate] | None
     promptFeedback: PromptFeedback | None
     usageMetadata: UsageMetadata | None
     responseId: str | None
-    error: ErrorBody | str
+    error: GoogleError | str
 
 
 class ContentDecoder(ReplyDecoder):
     """Decodes one reply. Text and thinking arrive in pieces, calls complete; a signature ends the block it came with.
 
-    The end of a text block is held back, since its citations may follow it. Unknown kinds of parts are skipped.
+    A text block ends when the next block starts, since its citations may follow it. Unknown kinds of parts are skipped.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._next = 0
-        self._open: BlockKind | None = None
-        self._held_end: BlockEnd | None = None
+        self._blocks = BlockWriter(self._block_end)
+        self._signature: str | None = None
         self._text: list[str] = []
-        self._sources = CitationCollector()
-        self._calls = False
+        self._sources = GeminiCitations()
         self._finish = ""
         self._message = ""
         self._blocked: PromptFeedback = {}
@@ -126,7 +122,7 @@ class ContentDecoder(ReplyDecoder):
     def is_complete(self) -> bool:
         return bool(self._finish or self._blocked)
 
-    def take(self, event: StreamEvent | list[StreamEvent]) -> Sequence[Delta]:
+    def take(self, event: GeminiStreamEvent | list[GeminiStreamEvent]) -> Sequence[Delta]:
         """Return the deltas of one event.
 
         Raises:
@@ -158,9 +154,9 @@ class ContentDecoder(ReplyDecoder):
             why = plain(self._endpoint.hide_key(self._message)) or RETRYABLE[self._finish]
             raise InvalidReply(f"{self._endpoint.preset.label}: {why} ({self._finish})")
         stop, error = self._ending()
-        return (*self._close(), *self._release_end(), Done(stop, _counted(self._usage), self._response_id, error))
+        return (*self._blocks.close(), Done(stop, _counted(self._usage), self._response_id, error))
 
-    def _read(self, event: StreamEvent) -> Iterator[Delta]:
+    def _read(self, event: GeminiStreamEvent) -> Iterator[Delta]:
         for candidate in (event.get("candidates") or [])[:1]:
             if "groundingMetadata" in candidate or "citationMetadata" in candidate:
                 self._sources.note(candidate)
@@ -172,48 +168,27 @@ class ContentDecoder(ReplyDecoder):
 
     def _part(self, part: Part) -> Iterator[Delta]:
         signature = part.get("thoughtSignature") or None
-        call = part.get("functionCall")
-        if call:
-            yield from self._close()
-            yield from self._release_end()
-            yield from self._call(call, signature)
+        if call := part.get("functionCall"):
+            arguments = json.dumps(call.get("args") or {}, ensure_ascii=False)
+            yield from self._blocks.call(call.get("name") or "", arguments, call.get("id") or "", signature)
         elif part.get("text") or signature:
             yield from self._speech("thinking" if part.get("thought") else "text", part.get("text") or "", signature)
 
     def _speech(self, kind: BlockKind, text: str, signature: str | None) -> Iterator[Delta]:
-        if self._open != kind:
-            yield from self._close()
-            yield from self._release_end()
-            self._open, self._text = kind, []
-            yield BlockStart(self._next, kind)
+        if self._signature:
+            yield from self._blocks.close()
+        yield from self._blocks.start(kind)
         if text:
             self._text.append(text)
-            yield BlockDelta(self._next, text)
-        if signature:
-            yield from self._close(signature)
+            yield BlockDelta(self._blocks.index, text)
+        self._signature = signature
+        if signature and kind == "thinking":
+            yield from self._blocks.close()
 
-    def _call(self, call: FunctionCall, signature: str | None) -> Iterator[Delta]:
-        self._calls = True
-        index, self._next = self._next, self._next + 1
-        yield BlockStart(index, "tool_call", call.get("id") or new_call_id(), call.get("name") or "")
-        yield BlockDelta(index, json.dumps(call.get("args") or {}, ensure_ascii=False))
-        yield BlockEnd(index, signature)
-
-    def _close(self, signature: str | None = None) -> Iterator[Delta]:
-        if self._open is None:
-            return
-        end = BlockEnd(self._next, signature)
-        if self._open == "text":
-            self._held_end = end
-        else:
-            yield end
-        self._open = None
-        self._next += 1
-
-    def _release_end(self) -> Iterator[Delta]:
-        if self._held_end is not None:
-            yield replace(self._held_end, citations=self._sources.take("".join(self._text)))
-        self._held_end = None
+    def _block_end(self, index: int, kind: BlockKind) -> BlockEnd:
+        signature, text = self._signature, "".join(self._text)
+        self._signature, self._text = None, []
+        return BlockEnd(index, signature, citations=self._sources.take(text) if kind == "text" else ())
 
     def _ending(self) -> tuple[StopReason, str | None]:
         if not self._finish:
@@ -222,11 +197,11 @@ class ContentDecoder(ReplyDecoder):
         if self._finish in LENGTH:
             return "length", None
         if self._finish == "STOP":
-            return "tool_use" if self._calls else "stop", None
+            return "tool_use" if self._blocks.has_calls else "stop", None
         return "error", _explained("stopped the reply", self._finish, self._message)
 
-    def _fail(self, error: ErrorBody | str) -> NoReturn:
-        body: ErrorBody = {} if isinstance(error, str) else error
+    def _fail(self, error: GoogleError | str) -> NoReturn:
+        body: GoogleError = {} if isinstance(error, str) else error
         status = body.get("code") or STATUS_OF_ERROR.get(body.get("status") or "", 500)
         raise failure(self._endpoint, status, json.dumps({"error": error}), {})
 
@@ -243,7 +218,7 @@ def _counted(usage: UsageMetadata) -> Usage:
     return Usage(max(0, read - cached), written, cached)
 
 
-class CitationCollector:
+class GeminiCitations:
     """Collects grounding metadata as it arrives; reads it when the text is complete."""
 
     def __init__(self) -> None:

@@ -27,7 +27,8 @@ class BlockWriter:
         self._end_of = end_of
         self._count = 0
         self._open: BlockKind | None = None
-        self._index = 0
+        self.index = 0
+        """Number of the last text or thinking block."""
 
     def new_index(self) -> int:
         self._count += 1
@@ -50,26 +51,26 @@ class BlockWriter:
             if self._count and not text.strip():
                 return
             yield from self.start(kind)
-        yield BlockDelta(self._index, text)
+        yield BlockDelta(self.index, text)
 
     def start(self, kind: BlockKind) -> Iterator[Delta]:
         """Start a text or thinking block, unless one is open."""
         if self._open != kind:
             yield from self.close()
-            self._open, self._index = kind, self.new_index()
-            yield BlockStart(self._index, kind)
+            self._open, self.index = kind, self.new_index()
+            yield BlockStart(self.index, kind)
 
-    def call(self, name: str, arguments: str, call_id: str = "") -> Iterator[Delta]:
+    def call(self, name: str, arguments: str, call_id: str = "", signature: str | None = None) -> Iterator[Delta]:
         """Yield a complete tool call."""
         yield from self.close()
         self.has_calls = True
         index = self.new_index()
         yield BlockStart(index, "tool_call", call_id or new_call_id(), name)
         yield BlockDelta(index, arguments)
-        yield BlockEnd(index)
+        yield BlockEnd(index, signature)
 
     def close(self) -> Iterator[Delta]:
         """End the open block."""
         kind, self._open = self._open, None
         if kind is not None:
-            yield self._end_of(self._index, kind) if self._end_of else BlockEnd(self._index)
+            yield self._end_of(self.index, kind) if self._end_of else BlockEnd(self.index)

@@ -12,7 +12,7 @@ from cinch_tui.screens.welcome import UseKey
 from harness.messages import ModelSpec
 from harness.ports.provider import Request
 from providers.endpoint import Endpoint
-from providers.gemini.backend import Token
+from providers.gemini.vertex import Token
 from providers.installed import find_preset
 from providers.net.proxies import Proxy
 from providers.preset import EnvironmentCredentials, GivenKey, Secret

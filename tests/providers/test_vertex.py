@@ -14,7 +14,7 @@ from fakes.token_server import TokenServer, write_key_file
 from harness.agent.agent import Agent
 from harness.errors import AuthenticationFailed, ConfigError, ModelNotFound, NetworkError
 from providers import connect, endpoint_of, list_models
-from providers.gemini.backend import VertexBackend
+from providers.gemini.vertex import VertexProvider
 from providers.preset import presets
 
 TOKEN, API_KEY = "ya29.a-token", "AQ.an-api-key"
@@ -44,8 +44,8 @@ def log_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable
         server.__exit__()
 
 
-def site() -> VertexBackend:
-    return VertexBackend(endpoint_of(presets()["vertex"]))
+def site() -> VertexProvider:
+    return VertexProvider(endpoint_of(presets()["vertex"]))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Backends of Gemini models: address, path and key of a request."""
+"""Gemini models in Google Cloud: project, location and authorization of requests."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ import importlib.util
 import os
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Protocol, cast
-from urllib.parse import quote
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.errors import AuthenticationFailed, ConfigError, NetworkError
 from harness.structs import Redacted
 from providers.endpoint import Endpoint
+from providers.gemini.provider import GeminiProvider, Route, key_header
 from providers.net.http_errors import plain
 from providers.preset import Secret
 
-VERSION = "/v1beta1"
 CONTINENTS = ("us", "eu")
 PROJECT_HINT = "name a Google Cloud project: export GOOGLE_CLOUD_PROJECT=…"
 TOKEN = r"ya29\.|eyJ"
@@ -29,67 +27,12 @@ SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 LOGIN_HINT = "log in with: gcloud auth application-default login"
 
 
-class Route(Struct, frozen=True):
-    """Endpoint, headers and path of one request; `root` precedes a model's name or the list of models."""
+class VertexProvider(GeminiProvider):
+    """Streams replies of Google Cloud's models, or of a gateway's if the base URL was changed."""
 
-    endpoint: Endpoint
-    headers: Mapping[str, str]
-    root: str
-
-    def to_model(self, name: str) -> str:
-        return f"{self.root}/{quote(name)}:streamGenerateContent?alt=sse"
-
-
-class Backend(Protocol):
-    endpoint: Endpoint
-    list_path: str
-    """Path of the model list."""
-
-    async def route(self, key: str | None) -> Route:
-        """Return the route for a request, with this key or the backend's own.
-
-        Raises:
-            ProviderError: There is no key to send.
-        """
-        ...
-
-    def model_name(self, model_id: str) -> str: ...
-
-
-class GeminiApiBackend(Backend):
-    """The Gemini API, which needs only a key."""
-
-    list_path = "/v1beta/models?pageSize=1000"
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self.endpoint = replace(endpoint, base_url=unversioned(endpoint.base_url))
-
-    async def route(self, key: str | None) -> Route:
-        endpoint = self.endpoint if key is None else self.endpoint.with_key(key)
-        return Route(endpoint, key_header(endpoint), "/v1beta")
-
-    def model_name(self, model_id: str) -> str:
-        return model_id if "/" in model_id else f"models/{model_id}"
-
-
-def unversioned(base_url: str) -> str:
-    """Return a base URL without the API version: Google's SDK takes one without it, other programs with it."""
-    return re.sub(r"/v1(beta1?)?$", "", base_url)
-
-
-def key_header(endpoint: Endpoint) -> dict[str, str]:
-    headers = {"content-type": "application/json"}
-    if endpoint.secret is None:
-        return headers
-    # Never in the URL, which may be logged.
-    return headers | {"x-goog-api-key": endpoint.secret.value}
-
-
-class VertexBackend(Backend):
-    """Google Cloud's service, or a gateway if the base URL was changed."""
-
+    version = "/v1beta1"
     # All projects have the same list.
-    list_path = f"{VERSION}/publishers/google/models?pageSize=200"
+    list_path = "/publishers/google/models?pageSize=200"
 
     def __init__(self, endpoint: Endpoint) -> None:
         """Read the environment; no login takes place yet.
@@ -97,21 +40,22 @@ class VertexBackend(Backend):
         Raises:
             ConfigError: There is no way to authorize, or a required project is missing.
         """
+        super().__init__(endpoint)
         self._is_googles = endpoint.is_vendors_own
         self._project = _from_environment("GOOGLE_CLOUD_PROJECT")
         self._location = _from_environment("GOOGLE_CLOUD_LOCATION") or "global"
-        self.endpoint = replace(endpoint, base_url=unversioned(endpoint.base_url))
         self._login = self._login_for(endpoint)
         if self._is_googles and _is_token(endpoint) and not self._project:
             raise ConfigError(f"{endpoint.preset.label}: {PROJECT_HINT}")
 
     async def route(self, key: str | None) -> Route:
+        endpoint = self._transport.endpoint
         if key is not None:
-            return self._route_for(self.endpoint.with_key(key))
+            return self._route_for(endpoint.with_key(key))
         if self._login is None:
-            return self._route_for(self.endpoint)
+            return self._route_for(endpoint)
         token = await self._login.token()
-        endpoint = replace(self.endpoint, secret=Secret(token.value, "your Google Cloud login"))
+        endpoint = replace(endpoint, secret=Secret(token.value, "your Google Cloud login"))
         route = self._in_project(endpoint, self._project or token.project)
         return replace(route, headers={**route.headers, "x-goog-user-project": token.payer}) if token.payer else route
 
@@ -130,7 +74,7 @@ class VertexBackend(Backend):
 
     def _route_for(self, endpoint: Endpoint) -> Route:
         if endpoint.secret is not None and not _is_token(endpoint):
-            return Route(endpoint, key_header(endpoint), VERSION)
+            return Route(endpoint, key_header(endpoint), self.version)
         return self._in_project(endpoint, self._project)
 
     def _in_project(self, endpoint: Endpoint, project: str) -> Route:
@@ -139,7 +83,7 @@ class VertexBackend(Backend):
                 raise AuthenticationFailed(f"{endpoint.preset.label}: {PROJECT_HINT}")
             endpoint = replace(endpoint, base_url=_host(self._location))
         headers = {"content-type": "application/json", **endpoint.bearer_header}
-        root = f"{VERSION}/projects/{project}/locations/{self._location}" if project else VERSION
+        root = f"{self.version}/projects/{project}/locations/{self._location}" if project else self.version
         return Route(endpoint, headers, root)
 
 

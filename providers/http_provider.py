@@ -91,6 +91,10 @@ class HttpProvider(Service, MetadataSource):
         self._headers = headers
         self._lists = lists
 
+    @property
+    def endpoint(self) -> Endpoint:
+        return self._transport.endpoint
+
     def warm(self) -> None:
         """Prepare for the first request; meant for a thread, after the first paint."""
         self._transport.warm()

@@ -44,7 +44,7 @@ PROTOCOLS: Mapping[str, str] = {
     "openai_responses": "providers.openai_responses.provider:ResponsesProvider",
     "gemini": "providers.gemini.provider:GeminiProvider",
     "vertex": "providers.gemini.vertex:VertexProvider",
-    "bedrock": "providers.bedrock.provider:open_bedrock",
+    "bedrock": "providers.bedrock.provider:BedrockProvider",
     "ollama": "providers.ollama.provider:OllamaProvider",
     "proxy": "providers.proxy.provider:ProxyProvider",
 }

@@ -7,11 +7,10 @@ import re
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from typing import get_args
 
-from msgspec.structs import asdict
+import msgspec
 
-from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
+from harness.deltas import Delta
 from harness.errors import CinchError, ConfigError, StreamError
-from harness.messages import Cost, StopReason, Usage
 from harness.ports.provider import Request
 from providers.endpoint import Endpoint
 from providers.net.http_errors import plain
@@ -85,21 +84,13 @@ def open_guarded(plugin: ProviderPlugin, endpoint: Endpoint) -> Service:
 
 
 def _is_sound(delta: object) -> bool:
-    match delta:
-        case BlockDelta(int(), str()) | BlockEnd(int(), str() | None, str() | None, tuple()):
-            return True
-        case BlockStart(int(), kind, str(), str()):
-            return kind in get_args(BlockKind)
-        case Done(reason, Usage() as usage, str(), str() | None):
-            return reason in get_args(StopReason) and _counts(usage)
-        case _:
-            return False
-
-
-def _counts(usage: Usage) -> bool:
-    held = asdict(usage)
-    cost = held.pop("cost")
-    return all(isinstance(number, int) for number in held.values()) and isinstance(cost, Cost | None)
+    """Return True if this is a delta whose fields have the declared types."""
+    if not isinstance(delta, get_args(Delta)):
+        return False
+    try:
+        return msgspec.convert(msgspec.to_builtins(delta, enc_hook=str), type(delta)) == delta
+    except msgspec.ValidationError:
+        return False
 
 
 def find_fault(plugin: ProviderPlugin, name: str, protocols: Collection[str]) -> str | None:

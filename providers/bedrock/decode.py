@@ -43,27 +43,16 @@ STATUS_OF_EXCEPTION = {
 """All others are server errors, which may be retried."""
 
 
-class ToolUseStart(TypedDict):
-    toolUseId: NotRequired[str]
-    name: str
-
-
 class BlockStartEvent(TypedDict):
-    start: dict[str, ToolUseStart]
+    start: dict[str, dict[str, str]]
     contentBlockIndex: int
-
-
-class ReasoningPiece(TypedDict):
-    text: NotRequired[str]
-    signature: NotRequired[str]
-    redactedContent: NotRequired[str]
 
 
 class BlockPiece(TypedDict):
     text: NotRequired[str]
     citation: NotRequired[dict[str, Any]]
     toolUse: NotRequired[dict[str, str]]
-    reasoningContent: NotRequired[ReasoningPiece]
+    reasoningContent: NotRequired[dict[str, str]]
 
 
 class BlockDeltaEvent(TypedDict):
@@ -86,7 +75,7 @@ class TokenUsage(TypedDict):
     cacheDetails: NotRequired[list[CacheDetail]]
 
 
-class StreamEvent(TypedDict, total=False):
+class BedrockStreamEvent(TypedDict, total=False):
     """Exactly one of these; error events have other names."""
 
     contentBlockStart: BlockStartEvent
@@ -96,7 +85,7 @@ class StreamEvent(TypedDict, total=False):
     metadata: dict[str, TokenUsage]
 
 
-class _Block(Struct):
+class OpenBlock(Struct):
     index: int
     kind: BlockKind
     signature: str = ""
@@ -115,7 +104,7 @@ class ConverseDecoder(ReplyDecoder):
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._open: dict[int, _Block] = {}
+        self._open: dict[int, OpenBlock] = {}
         self._cited: dict[int, list[Raw]] = {}
         self._begun = 0
         self._stop = ""
@@ -125,7 +114,7 @@ class ConverseDecoder(ReplyDecoder):
     def is_complete(self) -> bool:
         return bool(self._stop)
 
-    def take(self, event: StreamEvent) -> Sequence[Delta]:
+    def take(self, event: BedrockStreamEvent) -> Sequence[Delta]:
         """Return the deltas of one event.
 
         Raises:
@@ -161,7 +150,7 @@ class ConverseDecoder(ReplyDecoder):
 
     def _start_block(self, place: int, kind: BlockKind, call_id: str = "", name: str = "") -> Iterator[Delta]:
         yield from self._close(place)
-        self._open[place] = _Block(self._begun, kind)
+        self._open[place] = OpenBlock(self._begun, kind)
         self._begun += 1
         yield BlockStart(self._open[place].index, kind, call_id, name)
 
@@ -182,7 +171,7 @@ class ConverseDecoder(ReplyDecoder):
             yield from self._start_block(place, kind)
         yield from _deltas(self._open[place], piece)
 
-    def _check_for_error(self, event: StreamEvent) -> None:
+    def _check_for_error(self, event: BedrockStreamEvent) -> None:
         for name, value in event.items():
             error = as_object(value)
             if error and (name.endswith("Exception") or name == "error"):
@@ -199,7 +188,7 @@ def _kind_of(piece: BlockPiece) -> BlockKind | None:
     return "tool_call" if "toolUse" in piece else None
 
 
-def _deltas(block: _Block, piece: BlockPiece) -> Iterator[Delta]:
+def _deltas(block: OpenBlock, piece: BlockPiece) -> Iterator[Delta]:
     match piece:
         case {"text": text} | {"toolUse": {"input": text}} | {"reasoningContent": {"text": text}}:
             if text:

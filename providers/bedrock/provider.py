@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import AsyncGenerator, Set
+from collections.abc import AsyncGenerator, Mapping, Set
+from pathlib import Path
+from urllib.parse import quote, urlsplit
 
 from msgspec.structs import replace
 
 from harness.deltas import Delta
-from harness.errors import ModelNotFound, ProviderError, RequestRejected
+from harness.errors import AuthenticationFailed, ConfigError, ModelNotFound, ProviderError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
 from harness.ports.provider import Request
 from providers.anthropic.thinking import MISSING_THINKING
-from providers.bedrock.backend import BedrockBackend, UnsignedRequest
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.encode import SCHEMA, TEMPERATURE, THINKING, encode
 from providers.bedrock.frames import FrameDecoder
+from providers.bedrock.signing import LOGIN_HINT, Signer, can_sign
 from providers.bedrock.traits import traits_of
 from providers.endpoint import Endpoint
 from providers.http_provider import HttpProvider, RejectedFeatures, add_new, with_suggestions
 from providers.model_catalog.listing import entries_of, listed, name_of
 from providers.model_catalog.metadata import ListedModel, ModelMetadata
 from providers.net.stream import deltas
-from providers.net.transport import Transport, json_bytes
+from providers.net.transport import json_bytes
+from providers.preset import Secret
 from providers.wire.caching import REJECTABLE_MARKS
 from providers.wire.citations import as_object, objects
 from providers.wire.turns import ids_with_thinking
@@ -35,23 +39,63 @@ REJECTABLE = (
 )
 REFUSED_SCHEMA = r"outputconfig|textformat|output_config\.format|schema|structured output"
 REFUSED_SIGNATURE = r"thinking.*signature|signature.*thinking|reasoning.*signature"
+REGION_IN_HOST = r"bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\."
+AMAZONS_HOST = r"\.(amazonaws\.com(\.cn)?|api\.aws)$"
+DEFAULT_REGION = "us-east-1"
 MODELS = "/foundation-models?byOutputModality=TEXT"
 PROFILES = "/inference-profiles?maxResults=1000"
 """Newer models are available only through an inference profile, which distributes requests over regions."""
 
 
 class BedrockProvider(HttpProvider):
-    """Streams replies of the models in one region.
+    """Streams replies of the models in one region of Amazon's service, or of a gateway if the base URL was changed.
 
-    If a model rejects an optional part of a request, the part is left out from then on.
+    If a model rejects an optional part of a request, the part is left out from then on. Environment variables and the
+    profile's region are read as in Amazon's own programs.
     """
 
-    def __init__(self, backend: BedrockBackend) -> None:
+    def __init__(self, endpoint: Endpoint, environment: Mapping[str, str] | None = None) -> None:
+        """Read the environment; nothing is sent yet.
+
+        Raises:
+            ConfigError: There is neither a key nor a way to sign, or the region name is invalid.
+        """
+        region = _region(endpoint, os.environ if environment is None else environment)
+        base_url = _host(region) if endpoint.is_vendors_own else endpoint.base_url
+        self._is_amazons = re.search(AMAZONS_HOST, urlsplit(base_url).hostname or "") is not None
+        if endpoint.secret is None and self._is_amazons and not can_sign():
+            raise ConfigError(endpoint.preset.missing_login("AWS credentials", "bedrock"))
+        self._signer = Signer(region, looks_again=self._is_amazons) if can_sign() else None
         # Headers depend on the request, which they sign.
-        super().__init__(backend.endpoint, lambda _: {})
-        self._backend = backend
+        super().__init__(replace(endpoint, base_url=base_url), lambda _: {})
         self._rejected = RejectedFeatures()
         self._unreadable: set[str] = set()
+
+    async def authorize(
+        self, method: str, url: str, key: str | None, content: bytes = b""
+    ) -> tuple[Endpoint, Mapping[str, str]]:
+        """Return the headers for a request, with this key or the configured credentials, and the endpoint they belong
+        to.
+
+        Raises:
+            ProviderError: There are no credentials to send.
+        """
+        endpoint = self.endpoint if key is None else self.endpoint.with_key(key)
+        headers = {"content-type": "application/json"}
+        if endpoint.secret is not None or self._signer is None:
+            return endpoint, headers | endpoint.bearer_header
+        signed = await self._signer.sign(method, url, headers, content)
+        if signed is not None:
+            signed_headers, key_id = signed
+            secret, token = Secret(key_id, "your AWS credentials"), signed_headers.get("x-amz-security-token", "")
+            return replace(endpoint, secret=secret, session_token=token), signed_headers
+        if self._is_amazons:
+            raise AuthenticationFailed(f"no AWS credentials found; {LOGIN_HINT}")
+        return endpoint, headers
+
+    def listing(self, what: str) -> str:
+        """Return the address of a list, which is on another host."""
+        return f"{self.endpoint.base_url.replace('bedrock-runtime', 'bedrock', 1)}{what}"
 
     async def listed(self) -> list[ListedModel]:
         return await self._list_with_key(None)
@@ -61,21 +105,17 @@ class BedrockProvider(HttpProvider):
 
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
         model_id = request.spec.model_id
-        body = encode(request, without | self._rejected.of(model_id), self._unreadable)
-        path = self._backend.path_to(model_id)
-        unsigned = UnsignedRequest("POST", self._backend.endpoint.base_url + path, json_bytes(body))
-        transport = await self._authorized(unsigned, request.api_key)
+        body, path = encode(request, without | self._rejected.of(model_id), self._unreadable), path_to(model_id)
+        authorized = await self.authorize("POST", self.endpoint.base_url + path, request.api_key, json_bytes(body))
+        transport = self._transport.with_credentials(*authorized)
         return deltas(transport, path, body, ConverseDecoder(transport.endpoint), FrameDecoder())
-
-    async def _authorized(self, unsigned: UnsignedRequest, key: str | None) -> Transport:
-        return self._transport.with_credentials(*await self._backend.authorize(unsigned, key))
 
     async def _list_with_key(self, key: str | None) -> list[ListedModel]:
         return models_in(await self._list(PROFILES, key), await self._list(MODELS, key))
 
     async def _list(self, what: str, key: str | None) -> JsonValue:
-        url = self._backend.listing(what)
-        return await (await self._authorized(UnsignedRequest("GET", url), key)).get(url)
+        url = self.listing(what)
+        return await self._transport.with_credentials(*await self.authorize("GET", url, key)).get(url)
 
     async def _with_suggestions(self, request: Request, error: ModelNotFound) -> ModelNotFound:
         try:
@@ -111,5 +151,38 @@ def _is_on_demand(entry: JsonValue) -> bool:
     return not isinstance(types, list) or "ON_DEMAND" in types
 
 
-def open_bedrock(endpoint: Endpoint) -> BedrockProvider:
-    return BedrockProvider(BedrockBackend(endpoint))
+def path_to(model_id: str) -> str:
+    return f"/model/{quote(model_id, safe='')}/converse-stream"
+
+
+def _host(region: str) -> str:
+    return f"https://bedrock-runtime.{region}.amazonaws.com{'.cn' if region.startswith('cn-') else ''}"
+
+
+def _region(endpoint: Endpoint, variables: Mapping[str, str]) -> str:
+    in_host = re.search(REGION_IN_HOST, endpoint.base_url)
+    if in_host and not endpoint.is_vendors_own:
+        return in_host[1]
+    for variable in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        if region := variables.get(variable, "").strip():
+            # It becomes part of a host name.
+            if not re.fullmatch(r"[a-z0-9-]+", region):
+                raise ConfigError(f"{variable} is {region!r}, which is not an AWS region")
+            return region
+    return _profiles_region(variables) or DEFAULT_REGION
+
+
+def _profiles_region(variables: Mapping[str, str]) -> str:
+    # Imported here: rarely needed.
+    from configparser import ConfigParser, Error
+
+    profile = variables.get("AWS_PROFILE") or variables.get("AWS_DEFAULT_PROFILE") or "default"
+    path = Path(variables.get("AWS_CONFIG_FILE") or "~/.aws/config").expanduser()
+    parser = ConfigParser(interpolation=None)
+    try:
+        parser.read(path, encoding="utf-8")
+    except (Error, OSError, UnicodeDecodeError):
+        return ""
+    sections = (f"profile {profile}", profile)
+    found = next((parser[name].get("region", "") for name in sections if parser.has_section(name)), "")
+    return found if re.fullmatch(r"[a-z0-9-]+", found) else ""

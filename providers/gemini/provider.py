@@ -56,7 +56,7 @@ class GeminiProvider(HttpProvider):
         Raises:
             ProviderError: There is no key to send.
         """
-        endpoint = self._transport.endpoint if key is None else self._transport.endpoint.with_key(key)
+        endpoint = self.endpoint if key is None else self.endpoint.with_key(key)
         return Route(endpoint, key_header(endpoint), self.version)
 
     def model_name(self, model_id: str) -> str:

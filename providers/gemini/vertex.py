@@ -8,7 +8,8 @@ import os
 import re
 import threading
 from collections.abc import Callable
-from typing import Protocol, cast
+from importlib import import_module
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -49,7 +50,7 @@ class VertexProvider(GeminiProvider):
             raise ConfigError(f"{endpoint.preset.label}: {PROJECT_HINT}")
 
     async def route(self, key: str | None) -> Route:
-        endpoint = self._transport.endpoint
+        endpoint = self.endpoint
         if key is not None:
             return self._route_for(endpoint.with_key(key))
         if self._login is None:
@@ -174,15 +175,10 @@ class Login:
             ) from error
 
     def _renewed(self) -> Token:
-        import google.auth
-        from google.auth.transport.requests import Request
-
         credentials = self._credentials
         if credentials is None:
-            found = google.auth.default(scopes=[SCOPE])  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-            # google-auth has no types for these.
-            credentials, project = cast("tuple[GoogleCredentials, str | None]", found)
+            credentials, project = import_module("google.auth").default(scopes=[SCOPE])
             self._credentials, self._project = credentials, project or ""
         if not credentials.valid:
-            credentials.refresh(Request())
+            credentials.refresh(import_module("google.auth.transport.requests").Request())
         return Token(credentials.token or "", self._project, credentials.quota_project_id or "")

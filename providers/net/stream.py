@@ -61,12 +61,15 @@ async def deltas(
     surrogates = SurrogateBuffer()
     try:
         async with transport.post(path, body) as chunks:
-            idle = _IdleCheck()
+            last_event = monotonic()
             async for chunk in chunks:
                 received = events.feed(chunk)
                 for delta in surrogates.joined(decoded(decoder, received, transport.endpoint)):
                     yield delta
-                idle.check(received, transport.endpoint)
+                last_event = monotonic() if received else last_event
+                if monotonic() - last_event > EVENTLESS_SECONDS:
+                    where = transport.endpoint.shown_url
+                    raise NetworkError(f"{where} sent only keep-alive messages; the request timed out")
                 if decoder.is_over:
                     await _drain(chunks)
                     break
@@ -94,19 +97,6 @@ def decoded(decoder: ReplyDecoder, events: Sequence[str], endpoint: Endpoint | N
             shown = plain(endpoint.hide_key(data) if endpoint else data)[:200]
             raise StreamError(f"the service sent an invalid event: {shown}") from error
         yield from found
-
-
-class _IdleCheck:
-    """Limits how long a service may keep a connection open without events."""
-
-    def __init__(self) -> None:
-        self._last_event = monotonic()
-
-    def check(self, received: Sequence[str], endpoint: Endpoint) -> None:
-        if received:
-            self._last_event = monotonic()
-        elif monotonic() - self._last_event > EVENTLESS_SECONDS:
-            raise NetworkError(f"{endpoint.shown_url} sent only keep-alive messages; the request timed out")
 
 
 def _last(decoder: ReplyDecoder, events: Framing, transport: Transport) -> Iterator[Delta]:

@@ -84,13 +84,9 @@ class Transport:
         Raises:
             ProviderError: The service is unreachable, rejected the request, timed out or closed the connection.
         """
-        async with self._pool.client() as client:
-            request = client.build_request("POST", self._url(path), content=json_bytes(body), headers=self._headers)
-            with connection_error(self.endpoint, self._pool.proxy):
-                async with _answer(client, request) as response:
-                    await self._check(response)
-                    async with aclosing(_chunks(response)) as chunks:
-                        yield chunks
+        async with self._open("POST", path, body) as response, aclosing(_chunks(response)) as chunks:
+            await self._check(response)
+            yield chunks
 
     async def get(self, path: str, *, seconds: float = 10.0) -> JsonValue:
         """Return a small JSON document from a path under the base URL or a complete URL.
@@ -102,17 +98,20 @@ class Transport:
         Raises:
             ProviderError: As `post`; also if the response is not JSON.
         """
-        return await self._document(path, None, seconds)
+        return await self._document("GET", path, None, seconds)
 
     async def call(self, path: str, body: JsonObject, *, seconds: float = 10.0) -> JsonValue:
         """Post a small JSON document and return the response; raises as `get`."""
-        return await self._document(path, body, seconds)
+        return await self._document("POST", path, body, seconds)
 
-    async def _document(self, path: str, body: JsonObject | None, seconds: float) -> JsonValue:
+    async def _document(self, method: str, path: str, body: JsonObject | None, seconds: float) -> JsonValue:
+        content = bytearray()
         try:
             # In addition to the read timeout: a server may send a few bytes now and then, forever.
-            async with asyncio.timeout(2 * seconds):
-                content = await self._read_document(path, body, seconds)
+            async with asyncio.timeout(2 * seconds), self._open(method, path, body, seconds) as response:
+                if response.status_code >= 300:
+                    raise self._error(response, await _error_body(response))
+                await _fill(content, response, LARGEST_DOCUMENT)
         except TimeoutError as error:
             raise NetworkError(f"{self.endpoint.shown_url} did not finish its response in time") from error
         try:
@@ -120,17 +119,17 @@ class Transport:
         except (ValueError, RecursionError) as error:
             raise StreamError(f"{self.endpoint.shown_url}{path}: the response is not JSON") from error
 
-    async def _read_document(self, path: str, body: JsonObject | None, seconds: float) -> bytes:
-        method = "GET" if body is None else "POST"
+    @asynccontextmanager
+    async def _open(
+        self, method: str, path: str, body: JsonObject | None, seconds: float | None = None
+    ) -> AsyncGenerator[httpx.Response]:
+        content = None if body is None else json_bytes(body)
         async with self._pool.client() as client:
-            request = client.build_request(method, self._url(path), json=body, headers=self._headers, timeout=seconds)
+            timeout, url = client.timeout if seconds is None else seconds, self._url(path)
+            request = client.build_request(method, url, content=content, headers=self._headers, timeout=timeout)
             with connection_error(self.endpoint, self._pool.proxy):
                 async with _answer(client, request) as response:
-                    if response.status_code >= 300:
-                        raise self._error(response, await _error_body(response))
-                    content = bytearray()
-                    await _fill(content, response, LARGEST_DOCUMENT)
-                    return bytes(content)
+                    yield response
 
     def _url(self, path: str) -> str:
         if path.startswith("http"):
@@ -151,7 +150,7 @@ class Transport:
     def _error(self, response: httpx.Response, body: str) -> ProviderError:
         if response.status_code == 407:
             return proxy_error(self._pool.proxy, self.endpoint.shown_url, f"407 {response.reason_phrase}")
-        return failure(self.endpoint, response.status_code, body, _lower(response.headers))
+        return failure(self.endpoint, response.status_code, body, response.headers)
 
 
 def json_headers(endpoint: Endpoint) -> dict[str, str]:
@@ -234,7 +233,3 @@ async def _fill(body: bytearray, response: httpx.Response, most: int) -> None:
             body += chunk
             if len(body) >= most:
                 return
-
-
-def _lower(headers: httpx.Headers) -> dict[str, str]:
-    return {name.lower(): value for name, value in headers.items()}

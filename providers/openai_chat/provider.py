@@ -36,7 +36,7 @@ class ChatProvider(HttpProvider, ServerMetadataSource):
 
     async def listed(self) -> list[ListedModel]:
         found = await super().listed()
-        if not self._transport.endpoint.preset.window_path or any(model.metadata.context_window for model in found):
+        if not self.endpoint.preset.window_path or any(model.metadata.context_window for model in found):
             return found
         try:
             properties = await self._server_properties()
@@ -55,8 +55,8 @@ class ChatProvider(HttpProvider, ServerMetadataSource):
         return metadata_of_model(await self._server_properties(), model_id)
 
     async def _server_properties(self) -> JsonValue:
-        endpoint = self._transport.endpoint
-        return await self._transport.get(endpoint.base_url.removesuffix("/v1") + endpoint.preset.window_path)
+        base_url = self.endpoint.base_url.removesuffix("/v1")
+        return await self._transport.get(base_url + self.endpoint.preset.window_path)
 
     def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         return self._dialect.supports_thinking(spec, with_tools=with_tools)

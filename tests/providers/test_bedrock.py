@@ -18,15 +18,15 @@ from harness.errors import (
     ConfigError,
 )
 from providers import connect, endpoint_of, list_models
-from providers.bedrock.backend import BedrockBackend, UnsignedRequest
+from providers.bedrock.provider import BedrockProvider
 from providers.net.transport import json_bytes
 from providers.preset import presets
 
 __all__ = ["key", "keys"]
 
 
-def site(base_url: str | None = None) -> BedrockBackend:
-    return BedrockBackend(endpoint_of(presets()["bedrock"], base_url))
+def site(base_url: str | None = None) -> BedrockProvider:
+    return BedrockProvider(endpoint_of(presets()["bedrock"], base_url))
 
 
 def all_signed(server: ModelServer, region: str) -> bool:
@@ -145,7 +145,7 @@ def test_the_region_of_a_profile_is_known(
 async def test_an_amazon_host_determines_the_signing_region() -> None:
     here = site("https://vpce-1.bedrock-runtime.eu-west-1.vpce.amazonaws.com")
 
-    endpoint, headers = await here.authorize(UnsignedRequest("POST", here.endpoint.base_url + "/model/x"), None)
+    endpoint, headers = await here.authorize("POST", here.endpoint.base_url + "/model/x", None)
 
     assert "/eu-west-1/bedrock/aws4_request" in headers["authorization"]
     assert KEYS.secret_key not in repr(endpoint) + str(headers)
@@ -165,13 +165,13 @@ async def test_missing_credentials_name_how_to_get_some(ask: Asker) -> None:
 
 async def test_a_later_login_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     here = site()
-    asked = UnsignedRequest("POST", here.endpoint.base_url + "/model/x")
+    url = here.endpoint.base_url + "/model/x"
     with pytest.raises(AuthenticationFailed):
-        await here.authorize(asked, None)
+        await here.authorize("POST", url, None)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEYS.access_key)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEYS.secret_key)
 
-    _, headers = await here.authorize(asked, None)
+    _, headers = await here.authorize("POST", url, None)
 
     assert KEYS.access_key in headers["authorization"]
 
@@ -184,7 +184,7 @@ async def test_a_profile_that_is_not_there_is_reported(monkeypatch: pytest.Monke
 
 
 def test_without_a_key_and_without_the_extra_both_ways_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("providers.bedrock.backend.can_sign", lambda: False)
+    monkeypatch.setattr("providers.bedrock.provider.can_sign", lambda: False)
 
     with pytest.raises(ConfigError, match=r"AWS_BEARER_TOKEN_BEDROCK; .*pip install 'cinch-tui\[bedrock\]'"):
         connect("bedrock")

@@ -22,10 +22,8 @@ from harness.messages import (
 )
 from harness.ports.provider import OutputSchema, Request, ToolSpec
 from harness.thinking_level import ThinkingLevel
-from providers.bedrock.backend import BedrockBackend
 from providers.bedrock.encode import SCHEMA, TEMPERATURE, THINKING, encode
-from providers.endpoint import Endpoint
-from providers.preset import Secret, presets
+from providers.bedrock.provider import path_to
 from providers.wire.caching import CACHING
 
 CLAUDE = "eu.anthropic.claude-sonnet-4-5-20250929-v1:0"
@@ -248,7 +246,4 @@ def test_structured_output_is_enforced_by_the_service_or_described_in_the_prompt
     ],
 )
 def test_a_model_is_named_in_the_path_as_the_vendors_own_library_writes_it(model_id: str) -> None:
-    preset = presets()["bedrock"]
-    site = BedrockBackend(Endpoint(preset, preset.base_url, Secret("key", "a test")), {})
-
-    assert site.path_to(model_id) == path_of(model_id)
+    assert path_to(model_id) == path_of(model_id)

@@ -26,7 +26,7 @@ from providers.installed import all_presets, described_model, preset_for, servic
 from providers.model_catalog.local_servers import local_model_info
 from providers.model_catalog.metadata import MetadataSource, ServerMetadataSource
 from providers.model_catalog.prices import PricedModelInfo
-from providers.preset import Credentials, EnvironmentCredentials, GivenKey, Preset, Secret, presets
+from providers.preset import Credentials, EnvironmentCredentials, Preset, Secret, presets
 from providers.service import ApiKey, KeyedService, Service
 from providers.wire.image_support import ImageFallback
 
@@ -131,7 +131,7 @@ def endpoint_of(preset: Preset, base_url: str | None = None, credentials: Creden
     Raises:
         ConfigError: A required key was not found, or the base URL is invalid.
     """
-    endpoint = _endpoint(preset, base_url, credentials or EnvironmentCredentials())
+    endpoint = _endpoint(preset, base_url, _find_key(preset, credentials))
     if _lacks_key(endpoint):
         raise ConfigError(preset.missing_key)
     return endpoint
@@ -141,14 +141,16 @@ def _endpoint_for(preset: Preset, options: ConnectOptions) -> Endpoint:
     base_url, key, credentials = options.get("base_url"), options.get("api_key"), options.get("credentials")
     if key is None and credentials is not None:
         return endpoint_of(preset, base_url, credentials)
-    if isinstance(key, str):
-        credentials = GivenKey(key)
-    return _endpoint(preset, base_url, credentials or EnvironmentCredentials())
+    secret = Secret(key, "api_key=") if isinstance(key, str) else _find_key(preset, credentials)
+    return _endpoint(preset, base_url, secret)
 
 
-def _endpoint(preset: Preset, base_url: str | None, credentials: Credentials) -> Endpoint:
+def _find_key(preset: Preset, credentials: Credentials | None) -> Secret | None:
+    return (credentials or EnvironmentCredentials()).find(preset.name, preset.variables)
+
+
+def _endpoint(preset: Preset, base_url: str | None, secret: Secret | None) -> Endpoint:
     chosen = base_url or address_in(os.environ.get(preset.base_url_variable, "").strip(), preset.local_port)
-    secret = credentials.find(preset.name, preset.variables)
     if not chosen and ("RESOURCE" in preset.base_url or not preset.base_url):
         raise ConfigError(
             f"{preset.label}: no address; set {preset.base_url_variable}=https://…, or pass base_url= to connect()"

@@ -90,6 +90,9 @@ class HttpProvider(Service, MetadataSource):
         self._transport = Transport(endpoint, headers(endpoint))
         self._headers = headers
         self._lists = lists
+        self._rejected = RejectedFeatures()
+        self._unreadable: set[str] = set()
+        """Ids of replies whose thinking the service rejects."""
 
     @property
     def endpoint(self) -> Endpoint:

@@ -49,17 +49,6 @@ class EnvironmentCredentials(Redacted, frozen=True):
         return None
 
 
-class GivenKey(Redacted, frozen=True):
-    """A key passed as an argument."""
-
-    _hidden = ("value",)
-
-    value: str
-
-    def find(self, preset_name: str, variables: Sequence[str]) -> Secret | None:
-        return Secret(self.value, "api_key=")
-
-
 class ThinkingRule(Struct, frozen=True):
     """Thinking parameters for the models that match."""
 

@@ -8,7 +8,7 @@ from typing import Any, NotRequired, TypeAlias, TypedDict
 
 from msgspec.structs import replace
 
-from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
+from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from harness.messages import Citation, StopReason, Usage
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain
@@ -25,6 +25,12 @@ STOP_REASONS: Mapping[str, StopReason] = {
     "model_context_window_exceeded": "length",
     "refusal": "error",
 }
+BLOCKS: Mapping[str, BlockKind] = {
+    "text": "text",
+    "thinking": "thinking",
+    "redacted_thinking": "thinking",
+    "tool_use": "tool_call",
+}
 HOUR_CACHE_TOKENS = "ephemeral_1h_input_tokens"
 STATUS_OF_ERROR = {
     "invalid_request_error": 400,
@@ -37,11 +43,6 @@ STATUS_OF_ERROR = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-
-
-class ErrorBody(TypedDict):
-    type: NotRequired[str]
-    message: NotRequired[str]
 
 
 class ContentBlock(TypedDict):
@@ -72,7 +73,7 @@ class MessageHead(TypedDict):
     usage: NotRequired[UsageCounts]
 
 
-class StreamEvent(TypedDict):
+class AnthropicStreamEvent(TypedDict):
     """Fields depend on `type`."""
 
     type: str
@@ -81,7 +82,7 @@ class StreamEvent(TypedDict):
     content_block: ContentBlock
     delta: EventDelta
     usage: NotRequired[UsageCounts]
-    error: ErrorBody
+    error: dict[str, str]
 
 
 class MessageDecoder(ReplyDecoder):
@@ -101,7 +102,7 @@ class MessageDecoder(ReplyDecoder):
     def is_complete(self) -> bool:
         return self._is_complete
 
-    def take(self, event: StreamEvent) -> Sequence[Delta]:
+    def take(self, event: AnthropicStreamEvent) -> Sequence[Delta]:
         """Return the deltas of one event.
 
         Raises:
@@ -137,29 +138,20 @@ class MessageDecoder(ReplyDecoder):
         return (*ends, Done(stop, self._usage(), self._response_id, error))
 
     def _block_start(self, index: int, block: ContentBlock) -> Sequence[Delta]:
-        match block["type"]:
-            case "text":
-                if cited := block.get("citations"):
-                    self._cited[index] = objects(cited)
-                return self._start_block(BlockStart(index, "text"), block.get("text"))
-            case "thinking":
-                return self._start_block(BlockStart(index, "thinking"), block.get("thinking"), block.get("signature"))
-            case "redacted_thinking":
-                self._open[index] = BlockEnd(index, redacted=block["data"])
-                return (BlockStart(index, "thinking"),)
-            case "tool_use":
-                # Compatible servers may send complete arguments here; Anthropic sends an empty object.
-                whole = block.get("input")
-                start = BlockStart(index, "tool_call", block["id"], block["name"])
-                return self._start_block(start, json.dumps(whole) if whole else None)
-            case _:
-                return ()
+        kind = BLOCKS.get(block["type"])
+        if kind is None:
+            return ()
+        if cited := block.get("citations"):
+            self._cited[index] = objects(cited)
+        redacted = block["data"] if block["type"] == "redacted_thinking" else None
+        self._open[index] = BlockEnd(index, block.get("signature") or None, redacted)
+        is_call, whole = kind == "tool_call", block.get("input")
+        start = BlockStart(index, kind, block["id"], block["name"]) if is_call else BlockStart(index, kind)
+        # Compatible servers may send complete arguments here; Anthropic sends an empty object.
+        text = block.get("text") or block.get("thinking") or (json.dumps(whole) if whole else "")
+        return (start, BlockDelta(index, text)) if text else (start,)
 
-    def _start_block(self, start: BlockStart, text: str | None, signature: str | None = None) -> Sequence[Delta]:
-        self._open[start.index] = BlockEnd(start.index, signature or None)
-        return (start, BlockDelta(start.index, text)) if text else (start,)
-
-    def _block_delta(self, event: StreamEvent) -> Sequence[Delta]:
+    def _block_delta(self, event: AnthropicStreamEvent) -> Sequence[Delta]:
         index, delta = event["index"], event["delta"]
         if index not in self._open:
             return ()
@@ -202,7 +194,7 @@ class MessageDecoder(ReplyDecoder):
             cache_write_1h=counts.get(HOUR_CACHE_TOKENS, 0),
         )
 
-    def _fail(self, error: ErrorBody) -> None:
+    def _fail(self, error: dict[str, str]) -> None:
         status = STATUS_OF_ERROR.get(error.get("type", ""), 500)
         raise failure(self._endpoint, status, json.dumps({"error": error}), {})
 

@@ -14,7 +14,7 @@ from providers.anthropic.decode import MessageDecoder
 from providers.anthropic.encode import encode
 from providers.anthropic.thinking import MISSING_THINKING, ThinkingForm, thinking_form
 from providers.endpoint import Endpoint
-from providers.http_provider import ANY_MODEL, HttpProvider, RejectedFeatures, add_new
+from providers.http_provider import ANY_MODEL, HttpProvider, add_new
 from providers.net.stream import deltas
 from providers.wire.caching import accepted_marks, rejectable_marks
 from providers.wire.turns import ids_with_thinking
@@ -39,8 +39,6 @@ class AnthropicProvider(HttpProvider):
 
     def __init__(self, endpoint: Endpoint) -> None:
         super().__init__(endpoint.without_path("/v1"), _headers, (MODELS,))
-        self._unreadable: set[str] = set()
-        self._rejected = RejectedFeatures()
 
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
         transport = await self._transport_for(request)

@@ -21,7 +21,7 @@ from providers.bedrock.frames import FrameDecoder
 from providers.bedrock.signing import LOGIN_HINT, Signer, can_sign
 from providers.bedrock.traits import traits_of
 from providers.endpoint import Endpoint
-from providers.http_provider import HttpProvider, RejectedFeatures, add_new, with_suggestions
+from providers.http_provider import HttpProvider, add_new, with_suggestions
 from providers.model_catalog.listing import entries_of, listed, name_of
 from providers.model_catalog.metadata import ListedModel, ModelMetadata
 from providers.net.stream import deltas
@@ -68,8 +68,6 @@ class BedrockProvider(HttpProvider):
         self._signer = Signer(region, looks_again=self._is_amazons) if can_sign() else None
         # Headers depend on the request, which they sign.
         super().__init__(replace(endpoint, base_url=base_url), lambda _: {})
-        self._rejected = RejectedFeatures()
-        self._unreadable: set[str] = set()
 
     async def authorize(
         self, method: str, url: str, key: str | None, content: bytes = b""

@@ -73,19 +73,6 @@ class Candidate(TypedDict, total=False):
     citationMetadata: dict[str, Any] | None
 
 
-class PromptFeedback(TypedDict, total=False):
-    blockReason: str | None
-    blockReasonMessage: str | None
-
-
-class UsageMetadata(TypedDict, total=False):
-    promptTokenCount: int | None
-    toolUsePromptTokenCount: int | None
-    cachedContentTokenCount: int | None
-    candidatesTokenCount: int | None
-    thoughtsTokenCount: int | None
-
-
 class GoogleError(TypedDict, total=False):
     code: int | None
     message: str | None
@@ -94,8 +81,8 @@ class GoogleError(TypedDict, total=False):
 
 class GeminiStreamEvent(TypedDict, total=False):
     candidates: list[Candidate] | None
-    promptFeedback: PromptFeedback | None
-    usageMetadata: UsageMetadata | None
+    promptFeedback: dict[str, str | None] | None
+    usageMetadata: dict[str, int | None] | None
     responseId: str | None
     error: GoogleError | str
 
@@ -114,8 +101,8 @@ class ContentDecoder(ReplyDecoder):
         self._sources = GeminiCitations()
         self._finish = ""
         self._message = ""
-        self._blocked: PromptFeedback = {}
-        self._usage: UsageMetadata = {}
+        self._blocked: dict[str, str | None] = {}
+        self._usage: dict[str, int | None] = {}
         self._response_id = ""
 
     @property
@@ -211,7 +198,7 @@ def _explained(what: str, reason: str, message: str) -> str:
     return f"the service {what}: {why} ({plain(reason)})" if why else f"the service {what}: {plain(reason)}"
 
 
-def _counted(usage: UsageMetadata) -> Usage:
+def _counted(usage: dict[str, int | None]) -> Usage:
     cached = usage.get("cachedContentTokenCount") or 0
     read = (usage.get("promptTokenCount") or 0) + (usage.get("toolUsePromptTokenCount") or 0)
     written = (usage.get("candidatesTokenCount") or 0) + (usage.get("thoughtsTokenCount") or 0)

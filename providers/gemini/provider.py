@@ -17,7 +17,7 @@ from providers.endpoint import Endpoint
 from providers.gemini.decode import ContentDecoder
 from providers.gemini.encode import FORMAT, TEMPERATURE, THINKING, UNSIGNED, encode
 from providers.gemini.models import thinking_config
-from providers.http_provider import HttpProvider, RejectedFeatures
+from providers.http_provider import HttpProvider
 from providers.net.stream import deltas
 from providers.net.transport import Transport
 
@@ -48,7 +48,6 @@ class GeminiProvider(HttpProvider):
         # Google's SDK takes a base URL without the API version, other programs with it.
         endpoint = replace(endpoint, base_url=re.sub(r"/v1(beta1?)?$", "", endpoint.base_url))
         super().__init__(endpoint, key_header, (self.version + self.list_path,))
-        self._rejected = RejectedFeatures()
 
     async def route(self, key: str | None) -> Route:
         """Return the route for a request, with this key or the provider's own.

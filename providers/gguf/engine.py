@@ -11,13 +11,13 @@ import ctypes
 import logging
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import cast
 
 import llama_cpp
-from msgspec import Struct
 
 from harness.errors import RequestRejected, StreamError
 from providers.gguf.abort_flag import Flag
@@ -43,14 +43,6 @@ IS_SET = ctypes.cast(ctypes.CDLL(None).strlen, llama_cpp.ggml_abort_callback)
 
 class Aborted(Exception):
     """Loading or evaluation was stopped by its flag."""
-
-
-class Sampling(Struct, frozen=True):
-    """Sampling parameters of a reply."""
-
-    temperature: float
-    grammar: str = ""
-    """GBNF grammar that restricts the output; empty for none."""
 
 
 class Engine:
@@ -159,28 +151,28 @@ class Engine:
         reason = "; ".join(log_capture().take_errors()) or "no reason given"
         raise StreamError(f"llama.cpp could not evaluate the prompt ({status}): {reason}")
 
-    def sampler(self, choice: Sampling) -> llama_cpp.llama_sampler_p:
-        """Return a sampler; release it with `free`.
+    @contextmanager
+    def sampler(self, temperature: float, grammar: str) -> Generator[llama_cpp.llama_sampler_p]:
+        """Create a sampler; `grammar` is in GBNF and restricts the output, empty for none.
 
         Raises:
             RequestRejected: The grammar is invalid.
         """
         chain = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
-        if choice.grammar:
-            grammar = llama_cpp.llama_sampler_init_grammar(self._vocab, choice.grammar.encode(), b"root")
-            if not grammar:
-                llama_cpp.llama_sampler_free(chain)
-                raise RequestRejected("llama.cpp cannot enforce this output schema: use a simpler one")
-            llama_cpp.llama_sampler_chain_add(chain, grammar)
-        for part in _parts(choice.temperature):
-            llama_cpp.llama_sampler_chain_add(chain, part)
-        return chain
+        try:
+            if grammar:
+                part = llama_cpp.llama_sampler_init_grammar(self._vocab, grammar.encode(), b"root")
+                if not part:
+                    raise RequestRejected("llama.cpp cannot enforce this output schema: use a simpler one")
+                llama_cpp.llama_sampler_chain_add(chain, part)
+            for part in _parts(temperature):
+                llama_cpp.llama_sampler_chain_add(chain, part)
+            yield chain
+        finally:
+            llama_cpp.llama_sampler_free(chain)
 
     def choose(self, sampler: llama_cpp.llama_sampler_p) -> int:
         return llama_cpp.llama_sampler_sample(sampler, self._context, -1)
-
-    def free(self, sampler: llama_cpp.llama_sampler_p) -> None:
-        llama_cpp.llama_sampler_free(sampler)
 
     @property
     def _begin_token(self) -> int:
@@ -253,16 +245,14 @@ def _why(path: Path, window: int, errors: Sequence[str]) -> str:
 class LogCapture:
     """Log output of llama.cpp, kept off the terminal: it goes to our log, and recent errors to error messages.
 
-    llama.cpp has one log for the whole process.
+    llama.cpp has one log for the whole process, and its C code calls the callback as long as the process lives.
     """
 
     def __init__(self) -> None:
         self._errors: deque[str] = deque(maxlen=KEPT_LINES)
-        # C code calls it as long as the process lives.
         self._callback = llama_cpp.llama_log_callback(self._on_log)
-
-    def install(self) -> None:
         llama_cpp.llama_log_set(self._callback, ctypes.c_void_p(0))
+        llama_cpp.llama_backend_init()
 
     def take_errors(self) -> list[str]:
         """Return and clear the errors since the last call."""
@@ -280,10 +270,5 @@ class LogCapture:
         logger.log(logging.INFO if level in (WARNING, ERROR) else logging.DEBUG, "%s", line)
 
 
-@cache
-def log_capture() -> LogCapture:
-    """Return the capture; from the first call on, llama.cpp prints nothing."""
-    capture = LogCapture()
-    capture.install()
-    llama_cpp.llama_backend_init()
-    return capture
+log_capture = cache(LogCapture)
+"""Returns the capture; from the first call on, llama.cpp prints nothing."""

@@ -20,7 +20,7 @@ from harness.messages import Usage
 from harness.ports.provider import Request
 from providers.gguf.abort_flag import Flag
 from providers.gguf.encode import TEMPLATE_VARIANTS, TemplateVariant, encode
-from providers.gguf.engine import Aborted, Engine, Sampling
+from providers.gguf.engine import Aborted, Engine
 from providers.gguf.header import Header
 from providers.gguf.token_escaping import TokenEscaper
 from providers.wire.blocks import BlockWriter
@@ -56,8 +56,8 @@ class Generator:
         prompt = self._prompt(request)
         tokens = self._engine.tokens_of(prompt)
         room = self._room(request, len(tokens))
-        choice = Sampling(self._temperature(request), _grammar(request))
-        in_thought = prompt.rstrip().endswith(THINK) and not choice.grammar
+        grammar = _grammar(request)
+        in_thought = prompt.rstrip().endswith(THINK) and not grammar
         parser = TextToolCalls(request.tools, dialects_in(self._header.template), in_thought=in_thought)
         blocks = BlockWriter()
         utf8 = codecs.getincrementaldecoder("utf-8")("replace")
@@ -66,7 +66,7 @@ class Generator:
         try:
             kept = self._engine.reuse_prefix(tokens)
             self._engine.read(tokens[kept:])
-            for piece in self._pieces(choice, room):
+            for piece in self._pieces(self._temperature(request), grammar, room):
                 written += 1
                 if text := utf8.decode(piece):
                     emit([*blocks.write(parser.feed(text))])
@@ -78,30 +78,28 @@ class Generator:
         stop = "length" if written == room else "tool_use" if blocks.has_calls else "stop"
         emit([Done(stop, usage)])
 
-    def _pieces(self, choice: Sampling, room: int) -> Iterator[bytes]:
+    def _pieces(self, temperature: float, grammar: str, room: int) -> Iterator[bytes]:
         """Yield the tokens of the reply, `room` at most."""
-        sampler = self._engine.sampler(choice)
-        try:
+        with self._engine.sampler(temperature, grammar) as sampler:
             for _ in range(room):
                 token = self._engine.choose(sampler)
                 if self._engine.is_end(token):
                     return
                 yield self._engine.piece_of(token)
                 self._engine.read([token])
-        finally:
-            self._engine.free(sampler)
 
     def _prompt(self, request: Request) -> str:
         """Return the prompt in the first variant that the template accepts."""
         errors: list[Exception] = []
-        for variant in (self._variant, *(variant for variant in TEMPLATE_VARIANTS if variant != self._variant)):
+        # The last accepted variant first.
+        for variant in sorted(TEMPLATE_VARIANTS, key=lambda variant: variant != self._variant):
             try:
                 prompt = self._written(request, variant)
             except (TemplateError, ValueError, TypeError) as error:
                 errors.append(error)
-                continue
-            self._variant = variant
-            return prompt
+            else:
+                self._variant = variant
+                return prompt
         raise RequestRejected(
             f"the chat template of {request.spec.name} does not accept this request: {errors[0]}"
         ) from errors[0]

@@ -7,7 +7,7 @@ Each uses its own names for the same few facts, and no name has two meanings: on
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from harness.messages import JsonObject, JsonValue
@@ -29,6 +29,7 @@ WINDOWS = (
     "inputTokenLimit",
     "limits.max_input_tokens",
     "model_info.max_input_tokens",
+    "default_generation_settings.n_ctx",
 )
 OUTPUTS = (
     "top_provider.max_completion_tokens",
@@ -76,8 +77,6 @@ TARIFFS = (
         1e6,
     ),
 )
-# The window a model was loaded with comes before the window of training.
-WINDOW_FIELDS = ("loaded_context_length", "n_ctx", "context_length", "max_model_len", "max_context_length")
 CHAT_KINDS = ("chat", "llm", "vlm", "completion", "responses")
 OTHER_KINDS = (
     *("audio", "code", "embedding", "embeddings", "image", "image_generation", "language", "moderation", "rerank"),
@@ -186,10 +185,8 @@ def _created(entry: JsonObject) -> float:
 
 
 def _window(about: JsonObject) -> int | None:
-    for instance in _objects(about.get("loaded_instances")):
-        if window := _number(instance, ("config.context_length",)):
-            return window
-    return _number(about, WINDOWS) or _number(about, ("default_generation_settings.n_ctx",))
+    windows = (_number(instance, ("config.context_length",)) for instance in _objects(about.get("loaded_instances")))
+    return next(filter(None, windows), None) or _number(about, WINDOWS)
 
 
 def _images(about: JsonObject) -> bool | None:
@@ -271,38 +268,16 @@ def _at(about: JsonValue, path: str) -> JsonValue:
     return about
 
 
-def _objects(values: JsonValue) -> Iterator[JsonObject]:
-    for value in values if isinstance(values, list) else ():
-        if isinstance(value, dict):
-            yield value
+def _objects(values: JsonValue) -> list[JsonObject]:
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
-def metadata_of_model(answer: JsonValue, model_id: str) -> ModelMetadata:
+def metadata_of_model(answer: JsonValue, *names: str) -> ModelMetadata:
     """Return the metadata of a model in a server's response, which may list all models or describe the only one."""
-    models = {model.id: model.metadata for model in listed(answer)}
-    known = models.get(model_id) if models else metadata_in(answer) if isinstance(answer, dict) else None
-    return ModelMetadata(window_in(answer, model_id)).completed_by(known or ModelMetadata())
+    entries = entries_of(answer)
+    about: JsonValue = next((entry for entry in entries if _is_named(entry, names)), None) if entries else answer
+    return metadata_in(about) if isinstance(about, dict) else ModelMetadata()
 
 
-def window_in(answer: JsonValue, model_id: str) -> int | None:
-    """Return the context window of a model in a server's response, or of the only one described."""
-    objects = list(_objects_in(answer))
-    named = [value for value in objects if model_id in (value.get("id"), value.get("name"), value.get("model"))]
-    if not named and any("id" in value or "name" in value for value in objects):
-        return None
-    about = list(_objects_in([*named])) if named else objects
-    windows = (value.get(name) for name in WINDOW_FIELDS for value in about)
-    return next((window for window in windows if isinstance(window, int) and window > 0), None)
-
-
-def _objects_in(value: JsonValue) -> Iterator[dict[str, JsonValue]]:
-    match value:
-        case dict():
-            yield value
-            for inner in value.values():
-                yield from _objects_in(inner)
-        case list():
-            for inner in value:
-                yield from _objects_in(inner)
-        case _:
-            return
+def _is_named(entry: JsonValue, names: Sequence[str]) -> bool:
+    return isinstance(entry, dict) and any(entry.get(key) in names for key in ("id", "name", "model"))

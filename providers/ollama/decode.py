@@ -12,22 +12,13 @@ from harness.ports.provider import ToolSpec
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain
 from providers.net.stream import ReplyDecoder
+from providers.openai_chat.wire_types import CallPart
 from providers.wire.blocks import BlockWriter
 from providers.wire.text_tool_calls import TextToolCalls
 
 STOP_REASONS: Mapping[str, StopReason] = {"stop": "stop", "length": "length"}
 # Errors inside a stream have no status; only their text identifies them.
 STREAM_ERROR_STATUS = 500
-
-
-class FunctionPart(TypedDict, total=False):
-    name: str | None
-    arguments: dict[str, Any] | str | None
-
-
-class CallPart(TypedDict, total=False):
-    id: str | None
-    function: FunctionPart | None
 
 
 class MessagePart(TypedDict, total=False):

@@ -14,7 +14,7 @@ from harness.errors import ModelNotFound, ProviderError, RequestRejected, Stream
 from harness.ports.provider import Request
 from providers.endpoint import Endpoint
 from providers.http_provider import HttpProvider, model_names
-from providers.model_catalog.listing import window_in
+from providers.model_catalog.listing import metadata_of_model
 from providers.model_catalog.metadata import ListedModel, ModelMetadata, ServerMetadataSource
 from providers.net.framing import LineDecoder
 from providers.net.stream import deltas
@@ -120,7 +120,7 @@ async def _loaded_window(model_id: str, transport: Transport) -> int | None:
         loaded = await transport.get(LOADED)
     except ProviderError:
         return None
-    return window_in(loaded, model_id) or window_in(loaded, f"{model_id}:latest")
+    return metadata_of_model(loaded, model_id, f"{model_id}:latest").context_window
 
 
 def _no_tools(model_id: str) -> str:

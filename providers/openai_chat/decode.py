@@ -70,7 +70,7 @@ class ChatDecoder(ReplyDecoder):
         self._refusal = ""
         self._blocks = BlockWriter(self._block_end)
         self._reasoning = ReasoningSignature()
-        self._sources = CitationCollector()
+        self._sources = ChatCitations()
         self._calls = CallAssembler(self._blocks.new_index)
 
     @property
@@ -261,7 +261,7 @@ class CallAssembler:
         return None if name else next(latest, None)
 
 
-class CitationCollector:
+class ChatCitations:
     """Collects citations as they arrive; reads them when the text is complete."""
 
     def __init__(self) -> None:

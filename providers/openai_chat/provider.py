@@ -11,7 +11,7 @@ from harness.errors import ProviderError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
 from harness.ports.provider import Request
 from providers.endpoint import Endpoint
-from providers.http_provider import ANY_MODEL, HttpProvider, RejectedFeatures, lists_of
+from providers.http_provider import ANY_MODEL, HttpProvider, lists_of
 from providers.model_catalog.listing import metadata_in, metadata_of_model
 from providers.model_catalog.metadata import ListedModel, ModelMetadata, ServerMetadataSource
 from providers.net.stream import deltas
@@ -32,7 +32,6 @@ class ChatProvider(HttpProvider, ServerMetadataSource):
         endpoint = endpoint.without_path("/chat/completions")
         super().__init__(endpoint, lists=lists_of(endpoint))
         self._dialect = dialect_of(endpoint)
-        self._rejected = RejectedFeatures()
 
     async def listed(self) -> list[ListedModel]:
         found = await super().listed()

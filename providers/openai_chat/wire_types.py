@@ -42,13 +42,6 @@ class ChunkChoice(TypedDict, total=False):
     usage: ChunkUsage | None
 
 
-class BaseResponse(TypedDict, total=False):
-    """MiniMax's error report: its code is not 0."""
-
-    status_code: int | None
-    status_msg: str | None
-
-
 class Chunk(TypedDict, total=False):
     id: str | None
     object: str | None
@@ -58,4 +51,5 @@ class Chunk(TypedDict, total=False):
     search_results: list[dict[str, Any]] | None
     web_search: list[dict[str, Any]] | None
     error: str | dict[str, Any] | None
-    base_resp: BaseResponse | None
+    base_resp: dict[str, Any] | None
+    """MiniMax's error report: its `status_code` is not 0."""

@@ -63,7 +63,7 @@ class ResponseBody(TypedDict, total=False):
     citations: list[str] | None
 
 
-class StreamEvent(TypedDict, total=False):
+class ResponsesStreamEvent(TypedDict, total=False):
     type: Required[str]
     output_index: Required[int]
     summary_index: int
@@ -77,7 +77,7 @@ class StreamEvent(TypedDict, total=False):
     error: dict[str, Any] | None
 
 
-class _Block(Struct):
+class OpenItem(Struct):
     kind: BlockKind
     written: bool = False
 
@@ -90,7 +90,7 @@ class ResponseDecoder(ReplyDecoder):
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._open: dict[int, _Block] = {}
+        self._open: dict[int, OpenItem] = {}
         self._held_end: BlockEnd | None = None
         self._noted: list[Citation | None] = []
         self._results: list[Raw] = []
@@ -103,7 +103,7 @@ class ResponseDecoder(ReplyDecoder):
     def is_complete(self) -> bool:
         return bool(self._ending)
 
-    def take(self, event: StreamEvent) -> Sequence[Delta]:
+    def take(self, event: ResponsesStreamEvent) -> Sequence[Delta]:
         """Return the deltas of one event.
 
         Raises:
@@ -147,7 +147,7 @@ class ResponseDecoder(ReplyDecoder):
         if kind is None or index in self._open:
             return
         yield from self._release_end()
-        self._open[index] = _Block(kind)
+        self._open[index] = OpenItem(kind)
         if kind == "tool_call":
             self._calls = True
             call_id = item.get("call_id") or item.get("id") or new_call_id()
@@ -182,7 +182,7 @@ class ResponseDecoder(ReplyDecoder):
             yield replace(self._held_end, citations=self._held_end.citations or listed(self._response.get("citations")))
         self._held_end = None
 
-    def _note(self, event: StreamEvent) -> None:
+    def _note(self, event: ResponsesStreamEvent) -> None:
         if event["type"] == "response.refusal.delta":
             self._refusal += event["delta"]
             return
@@ -200,7 +200,7 @@ class ResponseDecoder(ReplyDecoder):
         results, self._results = placed(map(page, self._results)), []
         return joined(results, merged(found))
 
-    def _fail(self, event: StreamEvent) -> None:
+    def _fail(self, event: ResponsesStreamEvent) -> None:
         error = (event.get("response") or {}).get("error") or event.get("error") or {**event}
         body = json.dumps({"error": error})
         code = str(error.get("code") or "")

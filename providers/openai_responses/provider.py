@@ -9,7 +9,7 @@ from harness.errors import RequestRejected
 from harness.messages import ModelSpec
 from harness.ports.provider import Request
 from providers.endpoint import Endpoint
-from providers.http_provider import ANY_MODEL, HttpProvider, RejectedFeatures, lists_of
+from providers.http_provider import ANY_MODEL, HttpProvider, lists_of
 from providers.net.stream import deltas
 from providers.openai_chat.models import reasons
 from providers.openai_responses.decode import ResponseDecoder
@@ -38,7 +38,6 @@ class ResponsesProvider(HttpProvider):
     def __init__(self, endpoint: Endpoint) -> None:
         endpoint = endpoint.without_path("/responses")
         super().__init__(endpoint, lists=lists_of(endpoint))
-        self._rejected = RejectedFeatures()
         # Caching fields are only sent to the vendor's own service.
         self._caching = endpoint.preset.cache if endpoint.is_vendors_own else CacheRule()
 

@@ -54,7 +54,7 @@ PATTERNS: Mapping[str, str] = {
 }
 
 
-class StreamEvent(TypedDict):
+class ProxyEvent(TypedDict):
     """One event: `start`, `<block>_start`, `<block>_delta`, `<block>_end`, `done` or `error`.
 
     Each has only some of these fields; those required where they belong are marked as required here.
@@ -90,7 +90,7 @@ class ProxyDecoder(ReplyDecoder):
     def is_complete(self) -> bool:
         return self._done is not None
 
-    def take(self, event: StreamEvent) -> Sequence[Delta]:
+    def take(self, event: ProxyEvent) -> Sequence[Delta]:
         """Return the deltas of one event.
 
         Raises:
@@ -114,7 +114,7 @@ class ProxyDecoder(ReplyDecoder):
         done = self._done or Done("error")
         return (*(BlockEnd(index) for index in self._open), done)
 
-    def _step(self, kind: BlockKind, step: str, event: StreamEvent) -> Delta:
+    def _step(self, kind: BlockKind, step: str, event: ProxyEvent) -> Delta:
         index = event["content_index"]
         if step == "start":
             self._open[index] = kind
@@ -136,7 +136,7 @@ class ProxyDecoder(ReplyDecoder):
         self._done = done
         self.is_over = True
 
-    def _failed(self, event: StreamEvent) -> Done:
+    def _failed(self, event: ProxyEvent) -> Done:
         message = plain(self._endpoint.hide_key(event["error_message"])) or "no reason given"
         kind = event.get("error_kind") or _kind_by_message(message)
         if kind == FILTERED:
@@ -146,7 +146,7 @@ class ProxyDecoder(ReplyDecoder):
         )
 
 
-def _sources(event: StreamEvent) -> tuple[Citation, ...]:
+def _sources(event: ProxyEvent) -> tuple[Citation, ...]:
     return placed(citation(*map(raw.get, CITED)) for raw in objects(event.get("citations")))
 
 
@@ -154,7 +154,7 @@ def _kind_by_message(message: str) -> str:
     return next((kind for kind, pattern in PATTERNS.items() if re.search(pattern, message.lower())), "")
 
 
-def _done(event: StreamEvent) -> Done:
+def _done(event: ProxyEvent) -> Done:
     reason = event["stop_reason"]
     usage, response = _usage(event.get("usage"), event.get("cost")), event.get("response_id") or ""
     if reason in ("error", "aborted"):

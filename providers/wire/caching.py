@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from itertools import groupby
 
 from msgspec.structs import replace
 
@@ -39,11 +40,8 @@ def ends_of_turns(messages: Sequence[JsonObject]) -> list[JsonObject]:
     A service looks for cached prefixes only some twenty blocks before a mark, and one turn with many calls has more.
     The last mark of a request is therefore the last but one of the next, which is found without searching.
     """
-    following = [*(str(message["role"]) for message in messages[1:]), ""]
-    # Without messages there is nothing to pair.
-    pairs = zip(messages, following[: len(messages)], strict=True)
-    ends = [message for message, after in pairs if message["role"] in INPUT_ROLES and after not in INPUT_ROLES]
-    return ends[-MARKED_TURNS:]
+    turns = groupby(messages, key=lambda message: message["role"] in INPUT_ROLES)
+    return [[*turn][-1] for is_input, turn in turns if is_input][-MARKED_TURNS:]
 
 
 def cache_fields(rule: CacheRule, request: Request) -> JsonObject:

@@ -65,17 +65,14 @@ class TextToolCalls:
         self._is_waiting = False
 
     def feed(self, text: str) -> list[Piece]:
-        if self._is_plain_text and text and not text[-1].isspace() and self._beginnings.isdisjoint(text):
+        # The common case, which must be fast: only a mark could end the current text.
+        is_plain = not (self._pending or self._in_thought or self._is_first or self._is_fresh)
+        if is_plain and text and not text[-1].isspace() and self._beginnings.isdisjoint(text):
             return [TextPiece(text)]
         self._pending += text
         if self._is_waiting and len(self._pending) > SHORT and ENDS.isdisjoint(text):
             return []
         return list(self._pieces(is_over=False))
-
-    @property
-    def _is_plain_text(self) -> bool:
-        """Return True if only a mark could end the current text, the common case that must be fast."""
-        return not (self._pending or self._in_thought or self._is_first or self._is_fresh)
 
     def finish(self) -> list[Piece]:
         """Return what is left at the end of the reply."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Set
+from itertools import groupby
+from operator import itemgetter
 from typing import Literal, TypeAlias
 
 from harness.messages import (
@@ -93,17 +95,11 @@ class TurnEncoder(ABC):
         The first turn is the user's, even if the history begins with a reply. Services reject anything else, or join it
         in their own way.
         """
-        turns: list[Turn] = []
-        for role, content in self._unmerged_turns():
-            if not content:
-                continue
-            if not turns and role == "assistant":
-                turns.append(("user", [self.text(OPENING_TEXT)]))
-            if turns and turns[-1][0] == role:
-                turns[-1][1].extend(content)
-            else:
-                turns.append((role, content))
-        return turns
+        unmerged = (turn for turn in self._unmerged_turns() if turn[1])
+        grouped = groupby(unmerged, key=itemgetter(0))
+        turns: list[Turn] = [(role, [block for _, content in group for block in content]) for role, group in grouped]
+        is_reply_first = bool(turns) and turns[0][0] == "assistant"
+        return [("user", [self.text(OPENING_TEXT)]), *turns] if is_reply_first else turns
 
     def _unmerged_turns(self) -> Iterator[Turn]:
         results: list[JsonValue] = []
@@ -127,20 +123,12 @@ def with_result_images(messages: Iterable[ModelMessage]) -> Iterator[ModelMessag
 
     For formats whose tool messages cannot contain images.
     """
-    images: list[Image] = []
-    for message in messages:
-        if images and not isinstance(message, ToolResult):
-            yield _images_of_results(images)
-            images = []
-        if isinstance(message, ToolResult):
-            images.extend(block for block in message.content if isinstance(block, Image))
-        yield message
-    if images:
-        yield _images_of_results(images)
-
-
-def _images_of_results(images: Sequence[Image]) -> UserMessage:
-    return UserMessage((Text("Images from the tool results above:"), *images))
+    for is_result, group in groupby(messages, key=lambda message: isinstance(message, ToolResult)):
+        batch = [*group]
+        yield from batch
+        images = [block for message in batch for block in message.content if isinstance(block, Image)]
+        if is_result and images:
+            yield UserMessage((Text("Images from the tool results above:"), *images))
 
 
 def ids_with_thinking(messages: Iterable[ModelMessage]) -> set[str]:

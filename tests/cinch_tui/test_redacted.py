@@ -15,7 +15,7 @@ from providers.endpoint import Endpoint
 from providers.gemini.vertex import Token
 from providers.installed import find_preset
 from providers.net.proxies import Proxy
-from providers.preset import EnvironmentCredentials, GivenKey, Secret
+from providers.preset import EnvironmentCredentials, Secret
 
 KEY = "sk-1234567890"
 
@@ -36,7 +36,6 @@ def endpoint() -> Endpoint:
         UseKey("openai", KEY),
         Request(ModelSpec("openai", "gpt"), "", (), api_key=KEY),
         EnvironmentCredentials({"OPENAI_API_KEY": KEY}),
-        GivenKey(KEY),
         Secret(KEY, "keyring"),
         endpoint(),
         Token(KEY, "project", "payer"),

@@ -12,7 +12,7 @@ from fakes.asking import Serve
 from harness.messages import JsonValue
 from harness.ports.provider import ModelInfo
 from providers import connect, list_models
-from providers.model_catalog.listing import metadata_of_model, window_in
+from providers.model_catalog.listing import metadata_of_model
 from providers.model_catalog.local_servers import LocalServer, find_local_servers
 from providers.model_catalog.metadata import FREE, LazyModelInfo, ModelMetadata
 
@@ -71,7 +71,7 @@ async def test_the_models_of_a_server_are_listed(serve: Serve) -> None:
     ],
 )
 def test_the_window_is_found_in_each_servers_answer(answer: JsonValue, window: int | None) -> None:
-    assert window_in(answer, "m") == window
+    assert metadata_of_model(answer, "m").context_window == window
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ PRINTED = {
         demo/powerful failed, continuing with demo/spare
         Each shows one idea.
     """,
-    "sub_agents": """
+    "subagents": """
         > demo/script starts
         < 4 messages
         > demo/script starts

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Meta, field
 
 from harness.messages import JsonObject, JsonValue
 from harness.ports.interaction import ask_all
-from harness.ports.tool import Tool, ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
 from harness.user_requests import Answer, Choice, Question
 from harness.views import TextView
 from tools.typed import Parameters, TypedTool
@@ -128,7 +128,3 @@ def _answer_fields(question: Question, answer: Answer) -> JsonObject:
 
 def _answer_text(answer: Answer) -> str:
     return " + ".join(part for part in (answer.text, answer.other) if part) or answer.status.replace("_", " ")
-
-
-if TYPE_CHECKING:
-    _: type[Tool] = AskTool

@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from harness.execution.spill import spill_name
 from harness.jobs import BACKGROUND_HINT, MAX_RUNNING, Job, Jobs, JobSpec
 from harness.messages import JsonObject, new_id
-from harness.ports.tool import Revisable, Tool, ToolContext, ToolOutput
+from harness.ports.tool import Revisable, ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import TerminalView, View
 from tools.environment import command_environment, git_environment
@@ -64,7 +64,7 @@ class BashArguments(Parameters):
         self.timeout_s = _seconds(self.timeout_s)
 
 
-class BashTool(TypedTool[BashArguments]):
+class BashTool(TypedTool[BashArguments], Revisable):
     """bash.
 
     Args:
@@ -262,8 +262,3 @@ def _left_running_note(group: int | None) -> str:
         f"\n[It left processes running in the background; stop them with: kill -- -{group}. "
         "Their output is lost from now on unless it goes to a file.]"
     )
-
-
-if TYPE_CHECKING:
-    _: type[Tool] = BashTool
-    _revisable: type[Revisable] = BashTool

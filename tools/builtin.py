@@ -55,7 +55,7 @@ def create_tool(name: str, secrets: Callable[[], Iterable[str]] = tuple) -> Buil
     return tool_class(secrets()) if name == "bash" else tool_class()
 
 
-class LazyTool:
+class LazyTool(Revisable):
     """Proxy of a built-in tool."""
 
     def __init__(self, name: str, secrets: Callable[[], Iterable[str]] = tuple) -> None:
@@ -123,7 +123,6 @@ def manifest_text() -> str:
 
 if TYPE_CHECKING:
     _: type[Tool] = LazyTool
-    _revisable: type[Revisable] = LazyTool
 
 if __name__ == "__main__":
     MANIFEST.write_text(manifest_text(), encoding="utf-8")

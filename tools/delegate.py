@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Meta, field
 
 from harness.messages import JsonObject
-from harness.ports.tool import SubagentTask, Tool, ToolContext, ToolOutput
+from harness.ports.tool import SubagentTask, ToolContext, ToolOutput
 from tools.typed import Parameters, TypedTool
 
 
@@ -15,7 +15,7 @@ class DelegateArguments(Parameters):
     task: Annotated[
         str,
         Meta(
-            min_length=1, description="Everything the sub-agent needs to know and what to return; it sees nothing else."
+            min_length=1, description="Everything the subagent needs to know and what to return; it sees nothing else."
         ),
     ]
     name: Annotated[str, Meta(max_length=40, description="A name of one or two words.")] = ""
@@ -46,7 +46,3 @@ class DelegateTool(TypedTool[DelegateArguments]):
                 arguments.task, arguments.name, tuple(arguments.tools), call_id=context.call_id, update=context.update
             )
         )
-
-
-if TYPE_CHECKING:
-    _: type[Tool] = DelegateTool

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
 from harness.errors import WorkspaceError
 from harness.messages import JsonObject, JsonValue
-from harness.ports.tool import ToolContext, ToolOutput
+from harness.ports.tool import Revisable, ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import DiffView, View
 from harness.workspace.file_text import FileText
@@ -16,9 +16,6 @@ from harness.workspace.workspace import Change
 from tools.edits import AppliedEdits, Edit, RejectedEdits, apply_edits, edits_for
 from tools.protected_paths import check_resolved_path, risk_of_change
 from tools.typed import Parameters, TypedTool
-
-if TYPE_CHECKING:
-    from harness.ports.tool import Revisable, Tool
 
 _Old: TypeAlias = Annotated[str, Meta(description="The text to replace, exactly as in the file.")]
 _New: TypeAlias = Annotated[str, Meta(description="The new text; empty deletes.")]
@@ -56,7 +53,7 @@ class EditParameters(Parameters):
         return [Edit(self.old_string or "", self.new_string or "", self.replace_all), *several]
 
 
-class EditTool(TypedTool[EditParameters]):
+class EditTool(TypedTool[EditParameters], Revisable):
     name = "edit_file"
     label = "Edit file"
     mutates = True
@@ -121,8 +118,3 @@ def _output(path: str, attempt: _PendingEdits, change: Change) -> ToolOutput:
                 view=DiffView(path, change.old, change.new),
                 details={"path": path, "places": places, "bytes_written": change.size},
             )
-
-
-if TYPE_CHECKING:
-    _: type[Tool] = EditTool
-    _revisable: type[Revisable] = EditTool

@@ -6,7 +6,7 @@ import asyncio
 import re
 from contextlib import aclosing
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -16,9 +16,6 @@ from harness.views import ListingView
 from harness.workspace.disk import is_folder
 from tools.ripgrep import Ripgrep, RipgrepMissing
 from tools.typed import Parameters, TypedTool
-
-if TYPE_CHECKING:
-    from harness.ports.tool import Tool
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
 # Each brace multiplies the number of patterns.
@@ -138,7 +135,3 @@ def _translated(pattern: str, at: int) -> tuple[str, int]:
             return f"[^/{inside[1:]}]" if inside[0] in "!^" else f"[{inside}]", end - at + 1
         case character:
             return re.escape(character), 1
-
-
-if TYPE_CHECKING:
-    _: type[Tool] = FindTool

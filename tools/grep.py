@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -16,9 +16,6 @@ from harness.workspace.workspace import Workspace
 from tools.ripgrep import Ripgrep, RipgrepMissing
 from tools.ripgrep_output import FileMatches, Matches
 from tools.typed import Parameters, TypedTool
-
-if TYPE_CHECKING:
-    from harness.ports.tool import Tool
 
 # A search with more output than this is too broad to be useful; counting further only takes time.
 _MOST_OUTPUT = 32 * 1024 * 1024
@@ -188,7 +185,3 @@ def _error_message(error: str, arguments: GrepParameters) -> str:
     if not arguments.literal and _UNSAFE_LITERAL.intersection(arguments.pattern):
         hint = "\nTo search for plain text, set literal=true; otherwise escape the special characters."
     return f"ripgrep rejected the search:\n{text}{hint}"
-
-
-if TYPE_CHECKING:
-    _: type[Tool] = GrepTool

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeVar
 
 from msgspec import Meta
 
 from harness.jobs import Job, Jobs
 from harness.messages import JsonObject
-from harness.ports.tool import Tool, ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
 from harness.views import TerminalView
 from tools.output import for_model
 from tools.typed import Parameters, TypedTool
@@ -74,8 +74,3 @@ def _new_output(job: Job, heading: str = "") -> ToolOutput:
     text = f"{job.id} ({job.spec.title}): {job.status_text}.\n{heading}{for_model(printed, '(nothing new)')}"
     details: JsonObject = {"job_id": job.id, "state": job.state, "exit_code": job.exit_code}
     return ToolOutput.text(text, view=TerminalView(job.spec.title, printed, job.exit_code), details=details)
-
-
-if TYPE_CHECKING:
-    _: type[Tool] = JobOutputTool
-    _: type[Tool] = JobKillTool

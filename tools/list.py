@@ -22,8 +22,6 @@ from tools.typed import Parameters, TypedTool
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-    from harness.ports.tool import Tool
-
 
 _MOST_RULES = 1_000_000
 
@@ -168,7 +166,3 @@ def _drawn(folder: _Folder, indent: int) -> Iterator[str]:
             yield "  " * indent + entry.name
             if entry.folder is not None:
                 yield from _drawn(entry.folder, indent + 1)
-
-
-if TYPE_CHECKING:
-    _: type[Tool] = ListTool

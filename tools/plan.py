@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Meta
 
 from harness.messages import JsonObject, Text
-from harness.ports.tool import Tool, ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
 from harness.user_requests import PlanDecision
 from harness.views import TextView
 from tools.typed import Parameters, TypedTool
@@ -50,7 +50,3 @@ def _decision_text(decision: PlanDecision) -> str:
             "Plan mode continues. If the feedback asks for a change, revise the plan and submit it again."
         )
     return "The plan was not accepted, and no reason was given. Plan mode continues; ask what to change."
-
-
-if TYPE_CHECKING:
-    _: type[Tool] = PlanTool

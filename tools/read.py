@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -21,9 +21,6 @@ from harness.workspace.workspace import Workspace
 from tools.file_type import binary_kind, image_header
 from tools.list import listing
 from tools.typed import Parameters, TypedTool
-
-if TYPE_CHECKING:
-    from harness.ports.tool import Tool
 
 _LONGEST_LINE = 2000
 _MOST_BYTES = 50_000
@@ -159,7 +156,3 @@ def language_of(path: str) -> str:
     """Return the name of the Pygments lexer for a file, empty for plain text."""
     pure = PurePath(path)
     return _BY_NAME.get(pure.name) or _BY_SUFFIX.get(pure.suffix.lower(), "")
-
-
-if TYPE_CHECKING:
-    _: type[Tool] = ReadTool

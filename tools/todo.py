@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from harness.messages import JsonObject
-from harness.ports.tool import Tool, ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
 from harness.views import TodoItem, TodoView
 from tools.typed import Parameters, TypedTool
 
@@ -52,7 +52,3 @@ def _state(items: tuple[TodoItem, ...]) -> str:
     if done == len(items):
         return f"All {done} steps are done."
     return f"Updated: {done} of {len(items)} steps are done."
-
-
-if TYPE_CHECKING:
-    _: type[Tool] = TodoTool

@@ -11,7 +11,7 @@ from harness.errors import InvalidArguments
 from harness.function_tools.schema import Checker, validation_message
 from harness.function_tools.typed_arguments import shown_schema, unwrap_string
 from harness.messages import JsonObject, JsonValue
-from harness.ports.tool import ToolContext, ToolOutput
+from harness.ports.tool import Tool, ToolContext, ToolOutput
 from harness.risk import Risk, RiskLevel
 from harness.views import View
 from tools.builtin import description_of
@@ -41,15 +41,13 @@ class Parameters(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 P = TypeVar("P", bound=Parameters)
 
 
-class TypedTool(Generic[P]):
+class TypedTool(Tool, Generic[P]):
     """A tool whose arguments are a struct.
 
     A subclass sets `Arguments` and the class variables and implements `execute`; `risk_of`, `preview_of` and `summary`
     if the defaults do not fit. The description for the model is `descriptions/<name>.md`.
     """
 
-    name: ClassVar[str]
-    label: ClassVar[str]
     mutates: bool = False
     risk_level: ClassVar[RiskLevel | None] = None
     """Risk of a call that depends on no argument; None: "edit" if the tool mutates, else "read"."""

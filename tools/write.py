@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Meta
 
 from harness.errors import WorkspaceError
 from harness.messages import JsonObject
-from harness.ports.tool import ToolContext, ToolOutput
+from harness.ports.tool import Revisable, ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import DiffView, View
 from harness.workspace.workspace import Change, Workspace
 from tools.protected_paths import check_resolved_path, risk_of_change
 from tools.typed import Parameters, TypedTool
-
-if TYPE_CHECKING:
-    from harness.ports.tool import Revisable, Tool
 
 
 class WriteParameters(Parameters):
@@ -26,7 +23,7 @@ class WriteParameters(Parameters):
     content: Annotated[str, Meta(description="The whole content of the file.")]
 
 
-class WriteTool(TypedTool[WriteParameters]):
+class WriteTool(TypedTool[WriteParameters], Revisable):
     name = "write_file"
     label = "Write file"
     mutates = True
@@ -69,8 +66,3 @@ def _output(workspace: Workspace, change: Change) -> ToolOutput:
 
 def _view(workspace: Workspace, change: Change) -> DiffView:
     return DiffView(workspace.display(change.path), change.old, change.new)
-
-
-if TYPE_CHECKING:
-    _: type[Tool] = WriteTool
-    _revisable: type[Revisable] = WriteTool

@@ -41,7 +41,7 @@ class DialogInteraction:
         from cinch_tui.screens.approval import ApprovalScreen
 
         async with self._one_at_a_time:
-            return await answer_to(self._app, ApprovalScreen(request, grace=self._grace(), editor=self._editor))
+            return await answer_to(self._app, lambda: ApprovalScreen(request, grace=self._grace(), editor=self._editor))
 
     async def ask(self, question: Question) -> Answer:
         (answer,) = await self.ask_all([question])
@@ -51,28 +51,39 @@ class DialogInteraction:
         from cinch_tui.screens.question import QuestionScreen
 
         async with self._one_at_a_time:
-            return await answer_to(self._app, QuestionScreen(questions, grace=self._grace()))
+            return await answer_to(self._app, lambda: QuestionScreen(questions, grace=self._grace()))
 
     async def review_plan(self, plan: str) -> PlanDecision:
         from cinch_tui.screens.plan_review import PlanScreen
 
         async with self._one_at_a_time:
-            return await answer_to(self._app, PlanScreen(plan, grace=self._grace(), editor=self._editor))
+            return await answer_to(self._app, lambda: PlanScreen(plan, grace=self._grace(), editor=self._editor))
 
 
-async def answer_to(app: App[object], dialog: Dialog[ResultT]) -> ResultT:
-    """Show a dialog and wait for its answer, in any task of the app; close it if the caller is cancelled."""
-    answered: asyncio.Future[ResultT | None] = asyncio.get_running_loop().create_future()
+async def answer_to(app: App[object], create: Callable[[], Dialog[ResultT]]) -> ResultT:
+    """Show a dialog and wait for its answer, in any task of the app; close it if the caller is cancelled.
+
+    A dialog that closes without an answer, since one beneath it was withdrawn, is created and shown again.
+    """
+    while True:
+        dialog = create()
+        result = await _result_of(app, dialog)
+        # Only a picker has None as an answer.
+        if result is not None or isinstance(dialog, Picker):
+            return cast("ResultT", result)
+
+
+async def _result_of(app: App[object], dialog: Dialog[ResultT]) -> ResultT | None:
+    closed: asyncio.Future[ResultT | None] = asyncio.get_running_loop().create_future()
 
     def settle(result: ResultT | None) -> None:
-        # Other dialogs pass None only when they close without an answer.
-        if (result is not None or isinstance(dialog, Picker)) and not answered.done():
-            answered.set_result(result)
+        # The caller may be cancelled while an answered dialog closes.
+        if not closed.done():
+            closed.set_result(result)
 
     try:
         await app.push_screen(dialog, settle)
-        # None is set only if it belongs to the type of the result.
-        return cast("ResultT", await answered)
+        return await closed
     except asyncio.CancelledError:
         dialog.withdraw()
         raise
@@ -100,7 +111,7 @@ async def pick_index(app: App[object], title: str, choices: Sequence[tuple[str, 
     Need not be called in a worker. The dialog closes when the caller is cancelled.
     """
     items = [Item(name, detail, index) for index, (name, detail) in enumerate(choices)]
-    return await answer_to(app, Picker(title, items, grace=grace))
+    return await answer_to(app, lambda: Picker(title, items, grace=grace))
 
 
 if TYPE_CHECKING:

@@ -200,3 +200,18 @@ async def test_cancelling_one_that_waits_its_turn_leaves_the_other_standing():
         await pilot.press("y")
 
         assert await first == AllowOnce()
+
+
+async def test_dialog_closed_with_a_withdrawn_one_beneath_it_is_shown_again():
+    app = Host()
+
+    async with app.run_test() as pilot:
+        beneath = asyncio.create_task(user_on(app).ask(QUESTION))
+        await until(pilot, asks(app, QuestionScreen))
+        approval = asyncio.create_task(user_on(app).approve(request()))
+        await until(pilot, asks(app, ApprovalScreen))
+        beneath.cancel()
+        await until(pilot, lambda: beneath.done() and asks(app, ApprovalScreen)())
+        await pilot.press("y")
+
+        assert await asyncio.wait_for(approval, 5) == AllowOnce()

@@ -11,9 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from cinch_tui.api_keys.provider_key import smallest_request
-from cinch_tui.doctor.connection import route_to
+from cinch_tui.doctor.connection import SECONDS, ConnectionCheck, causes, route_to
 from cinch_tui.doctor.findings import Finding
-from cinch_tui.doctor.network import SECONDS, ConnectionCheck
 from cinch_tui.models.connecting import connect, endpoint_of
 from harness.agent.limits import with_price
 from harness.errors import (
@@ -32,7 +31,7 @@ from harness.errors import (
 from providers import list_models
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from cinch_tui.doctor.targets import Target
     from providers.endpoint import Endpoint
@@ -157,7 +156,7 @@ def _is_network_error(error: ProviderError) -> bool:
         return False
     from httpx import TransportError
 
-    return isinstance(error, NetworkError) or any(isinstance(cause, TransportError) for cause in _causes(error))
+    return isinstance(error, NetworkError) or any(isinstance(cause, TransportError) for cause in causes(error))
 
 
 def _connection_check(endpoint: Endpoint, error: ProviderError, timeouts: Timeouts) -> ConnectionCheck | None:
@@ -175,17 +174,11 @@ def _connection_check(endpoint: Endpoint, error: ProviderError, timeouts: Timeou
     return ConnectionCheck(route, trust, timeouts.step)
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
 def _address(endpoint: Endpoint, error: ProviderError) -> str:
     """Return the URL of the request: a service may use another host, for example by region."""
     from httpx import RequestError
 
-    asked = (cause for cause in _causes(error) if isinstance(cause, RequestError))
+    asked = (cause for cause in causes(error) if isinstance(cause, RequestError))
     with suppress(StopIteration, RuntimeError):
         return str(next(asked).request.url)
     return endpoint.base_url

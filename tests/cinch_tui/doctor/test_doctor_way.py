@@ -16,8 +16,7 @@ from fakes.model_server import ModelServer, Reply
 from fakes.patients import HURRIED, examined, report
 from fakes.relays import HttpProxy, Relay, SocksProxy
 
-from cinch_tui.doctor.connection import ServiceRoute
-from cinch_tui.doctor.network import ConnectionCheck
+from cinch_tui.doctor.connection import ConnectionCheck, ServiceRoute
 from providers.net.tls import ssl_context, unused_context
 
 HOST = "models.example"

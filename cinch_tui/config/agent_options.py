@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from cinch_tui.config.names import NEXT_PROMPT, effect_time
-from cinch_tui.config.settings import PromptCacheSettings, Settings
+from cinch_tui.config.names import keys
+from cinch_tui.config.settings import NEXT_PROMPT, PromptCacheSettings, Settings
 from harness.agent.limits import Limits
 from harness.agent.options import AgentOptions, Subagents
 from harness.agent.retry import RetryPolicy
@@ -73,7 +73,7 @@ def apply_to_agent(agent: Agent, settings: Settings, changed: Set[str]) -> None:
         agent.set_thinking(settings.model.thinking)
     if "approval.mode" in changed:
         agent.state.approval = settings.approval.mode
-    if any(effect_time(name) == NEXT_PROMPT for name in changed):
+    if any(keys()[name].applies == NEXT_PROMPT for name in changed):
         _configure_runs(agent, settings)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
+from itertools import chain
 from math import isfinite
 from operator import attrgetter
 from typing import Literal, get_args, get_origin, get_type_hints
@@ -12,7 +13,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
-from cinch_tui.config.settings import Guard, OpenTable, Setting, Settings, Value
+from cinch_tui.config.settings import NEXT_START, EffectTime, Guard, OpenTable, Setting, Settings, Value
 
 
 class SettingKey(Struct, frozen=True):
@@ -25,6 +26,9 @@ class SettingKey(Struct, frozen=True):
     default: Value
     doc: str
     guard: Guard
+    applies: EffectTime
+    """When a change applies."""
+
     choices: tuple[str, ...] = ()
     minimum: float | None = None
 
@@ -91,27 +95,6 @@ KIND_NAMES: dict[type, str] = {
     tuple: "a list of texts",
 }
 
-AT_ONCE = "at once"
-NEXT_PROMPT = "from the next prompt"
-NEXT_START = "from the next start"
-
-APPLIED_BY_AGENT = frozenset({"model.thinking", "approval.mode"})
-APPLIED_BY_VIEW = frozenset(
-    {
-        "ui.theme",
-        "ui.motion",
-        "ui.status",
-        "ui.status_command",
-        "ui.timestamps",
-        "ui.vim",
-        "ui.side_by_side_min_columns",
-        "ui.show_thinking",
-    }
-)
-_READ_WHEN_NEEDED = frozenset({"ui.editor", "ui.show_last_exchange", "ui.status_interval_s"})
-_READ_BY_A_RUN = ("limits.", "retry.", "prompt_cache.", "subagents.", "steering.")
-_READ_BY_TOOLS = frozenset({"tools.concurrency", "tools.batch_size", "tools.timeout_s", "tools.max_result_chars"})
-
 RENAMED = {
     **{f"cache.{key}": f"prompt_cache.{key}" for key in ("strategy", "tools", "system", "messages", "lifetime")},
     **{
@@ -137,20 +120,12 @@ def former_names(name: str) -> tuple[str, ...]:
     return tuple(former for former, current in RENAMED.items() if current == name)
 
 
-def effect_time(name: str) -> str:
-    """Return when a change of this setting applies, in words."""
-    if name in APPLIED_BY_AGENT or name in APPLIED_BY_VIEW or name in _READ_WHEN_NEEDED:
-        return AT_ONCE
-    if name in _READ_BY_TOOLS or name == "model.max_tokens" or name.startswith(_READ_BY_A_RUN):
-        return NEXT_PROMPT
-    return NEXT_START
-
-
 @cache
 def keys() -> dict[str, SettingKey]:
     """Return every key, in the order of the example file."""
-    groups = {table: group for table, group in get_type_hints(Settings).items() if table not in open_tables()}
-    return {key.name: key for table, group in groups.items() for key in _keys_of(table, group)}
+    tables = {table: get_args(hint) for table, hint in get_type_hints(Settings, include_extras=True).items()}
+    settings = (_keys_of(table, *args) for table, args in tables.items() if table not in open_tables())
+    return {key.name: key for key in chain.from_iterable(settings)}
 
 
 @cache
@@ -164,7 +139,7 @@ def find_key(name: str) -> SettingKey | None:
     """Return the key of that name, also one in an open table."""
     table, _, rest = name.partition(".")
     if rest and table in open_tables():
-        return SettingKey(name, str, "", open_tables()[table].doc, "held")
+        return SettingKey(name, str, "", open_tables()[table].doc, "held", NEXT_START)
     return keys().get(name)
 
 
@@ -190,7 +165,7 @@ def value_of(settings: Settings, name: str) -> Value:
     return found
 
 
-def _keys_of(table: str, group: type) -> Iterator[SettingKey]:
+def _keys_of(table: str, group: type, applies: EffectTime) -> Iterator[SettingKey]:
     defaults = group()
     for name, annotated in get_type_hints(group, include_extras=True).items():
         hint, setting = get_args(annotated)
@@ -203,6 +178,7 @@ def _keys_of(table: str, group: type) -> Iterator[SettingKey]:
             getattr(defaults, name),
             setting.doc,
             setting.guard,
+            setting.applies or applies,
             _choices(hint),
             setting.minimum,
         )

@@ -6,6 +6,7 @@ derived from them.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -30,6 +31,12 @@ Guard: TypeAlias = Literal["open", "held", "tighten"]
 ("tighten")."""
 
 
+EffectTime: TypeAlias = Literal["at once", "from the next prompt", "from the next start"]
+AT_ONCE: EffectTime = "at once"
+NEXT_PROMPT: EffectTime = "from the next prompt"
+NEXT_START: EffectTime = "from the next start"
+
+
 class Setting(NamedTuple):
     """Metadata of a setting."""
 
@@ -37,6 +44,12 @@ class Setting(NamedTuple):
     """Description in the example file."""
     minimum: float | None = None
     guard: Guard = "open"
+    applies: EffectTime | None = None
+    """When a change applies; None: as the table says."""
+
+
+_held = partial(Setting, guard="held")
+_tighten = partial(Setting, guard="tighten")
 
 
 class OpenTable(NamedTuple):
@@ -48,51 +61,38 @@ class OpenTable(NamedTuple):
 
 
 class ModelSettings(Struct, frozen=True):
-    name: Annotated[str, Setting("provider/model; empty: the first provider with a key", guard="held")] = ""
-    base_url: Annotated[str, Setting("API base URL; empty: the provider's default", guard="held")] = ""
+    name: Annotated[str, _held("provider/model; empty: the first provider with a key")] = ""
+    base_url: Annotated[str, _held("API base URL; empty: the provider's default")] = ""
     thinking: Annotated[
-        ThinkingLevel, Setting("thinking level: off, minimal, low, medium, high, extra-high", guard="held")
+        ThinkingLevel, _held("thinking level: off, minimal, low, medium, high, extra-high", applies=AT_ONCE)
     ] = "off"
     max_tokens: Annotated[
-        int, Setting("maximum length of a reply, in tokens; 0: the model's maximum", minimum=0, guard="held")
+        int, _held("maximum length of a reply, in tokens; 0: the model's maximum", 0, applies=NEXT_PROMPT)
     ] = 0
 
 
 class ProviderSettings(Struct, frozen=True):
     fallback: Annotated[
         tuple[str, ...],
-        Setting(
-            "fallback models as provider/model, tried in order when the chosen model fails permanently", guard="held"
-        ),
+        _held("fallback models as provider/model, tried in order when the chosen model fails permanently"),
     ] = ()
 
 
 class LimitSettings(Struct, frozen=True):
     """Limits of one run; 0 means unlimited."""
 
-    max_turns: Annotated[int, Setting("turns in one run; 0: unlimited", minimum=0, guard="tighten")] = 50
-    max_turns_headless: Annotated[
-        int, Setting("turns in one run in print mode; 0: unlimited", minimum=0, guard="tighten")
-    ] = 80
-    max_tokens: Annotated[
-        int, Setting("input and output tokens in one run; 0: unlimited", minimum=0, guard="tighten")
-    ] = 0
-    max_duration_s: Annotated[
-        float, Setting("duration of one run, in seconds; 0: unlimited", minimum=0, guard="tighten")
-    ] = 0.0
+    max_turns: Annotated[int, _tighten("turns in one run; 0: unlimited", 0)] = 50
+    max_turns_headless: Annotated[int, _tighten("turns in one run in print mode; 0: unlimited", 0)] = 80
+    max_tokens: Annotated[int, _tighten("input and output tokens in one run; 0: unlimited", 0)] = 0
+    max_duration_s: Annotated[float, _tighten("duration of one run, in seconds; 0: unlimited", 0)] = 0.0
     max_cost_usd: Annotated[
-        float,
-        Setting(
-            "cost of one run in US dollars, for models with known prices; 0: unlimited", minimum=0, guard="tighten"
-        ),
+        float, _tighten("cost of one run in US dollars, for models with known prices; 0: unlimited", 0)
     ] = 10.0
 
 
 class RetrySettings(Struct, frozen=True):
-    max_retries: Annotated[int, Setting("retries of a failed request", minimum=0, guard="held")] = 3
-    max_retry_after_s: Annotated[
-        float, Setting("longest Retry-After to honor, in seconds", minimum=0, guard="held")
-    ] = 120.0
+    max_retries: Annotated[int, _held("retries of a failed request", 0)] = 3
+    max_retry_after_s: Annotated[float, _held("longest Retry-After to honor, in seconds", 0)] = 120.0
 
 
 class PromptCacheSettings(Struct, frozen=True):
@@ -107,47 +107,39 @@ class PromptCacheSettings(Struct, frozen=True):
     tools: Annotated[bool, Setting("with manual: the tool definitions")] = True
     system: Annotated[bool, Setting("with manual: the system prompt")] = True
     messages: Annotated[bool, Setting("with manual: the conversation")] = True
-    lifetime: Annotated[Lifetime, Setting("cache lifetime: 5m, or 1h, which costs more to write", guard="held")] = "5m"
+    lifetime: Annotated[Lifetime, _held("cache lifetime: 5m, or 1h, which costs more to write")] = "5m"
 
 
 class ToolSettings(Struct, frozen=True):
     concurrency: Annotated[
         Concurrency, Setting("tool calls of one reply: parallel, as far as they do not conflict, or sequential")
     ] = "parallel"
-    batch_size: Annotated[int, Setting("how many run at the same time with parallel; 0: all", minimum=0)] = 0
-    timeout_s: Annotated[float, Setting("time limit of a call, in seconds; 0: the tool's own limit", minimum=0)] = 0.0
+    batch_size: Annotated[int, Setting("how many run at the same time with parallel; 0: all", 0)] = 0
+    timeout_s: Annotated[float, Setting("time limit of a call, in seconds; 0: the tool's own limit", 0)] = 0.0
     max_result_chars: Annotated[
-        int,
-        Setting(
-            "longer results are truncated for the model and saved in full to a file; 0: never truncated",
-            minimum=0,
-            guard="tighten",
-        ),
+        int, _tighten("longer results are truncated for the model and saved in full to a file; 0: never truncated", 0)
     ] = 30000
-    cache_entries: Annotated[int, Setting("results cached for identical calls; 0: no cache", minimum=0)] = 100
-    cache_ttl_turns: Annotated[int, Setting("how long a cached result is valid, in turns", minimum=1)] = 10
+    cache_entries: Annotated[int, Setting("results cached for identical calls; 0: no cache", 0, applies=NEXT_START)] = (
+        100
+    )
+    cache_ttl_turns: Annotated[int, Setting("how long a cached result is valid, in turns", 1, applies=NEXT_START)] = 10
 
 
 class ApprovalSettings(Struct, frozen=True):
     mode: Annotated[
         ApprovalMode,
-        Setting("on: ask before every call; smart: do not ask before reading; off: never ask", guard="tighten"),
+        _tighten("on: ask before every call; smart: do not ask before reading; off: never ask", applies=AT_ONCE),
     ] = "smart"
     allow: Annotated[
         tuple[str, ...],
-        Setting('calls to allow without asking: "tool" or "tool:prefix", such as "bash:make test"', guard="held"),
+        _held('calls to allow without asking: "tool" or "tool:prefix", such as "bash:make test"'),
     ] = ()
 
 
 class PlanSettings(Struct, frozen=True):
-    enabled: Annotated[bool, Setting("start in plan mode: read-only until you accept a plan", guard="tighten")] = False
+    enabled: Annotated[bool, _tighten("start in plan mode: read-only until you accept a plan")] = False
     max_turns: Annotated[
-        int,
-        Setting(
-            "turns of one run in plan mode, counted apart from limits.max_turns; 0: unlimited",
-            minimum=0,
-            guard="tighten",
-        ),
+        int, _tighten("turns of one run in plan mode, counted apart from limits.max_turns; 0: unlimited", 0)
     ] = 20
 
 
@@ -164,77 +156,82 @@ class SteeringSettings(Struct, frozen=True):
 
 
 class SubagentSettings(Struct, frozen=True):
-    max_depth: Annotated[int, Setting("nesting depth of subagents; 0: no subagents", minimum=0, guard="held")] = 2
-    max_concurrent: Annotated[int, Setting("subagents that run at the same time", minimum=1, guard="tighten")] = 5
-    max_turns: Annotated[int, Setting("turns of one subagent", minimum=1, guard="tighten")] = 20
+    max_depth: Annotated[int, _held("nesting depth of subagents; 0: no subagents", 0)] = 2
+    max_concurrent: Annotated[int, _tighten("subagents that run at the same time", 1)] = 5
+    max_turns: Annotated[int, _tighten("turns of one subagent", 1)] = 20
     max_tokens: Annotated[
-        int,
-        Setting(
-            "tokens that all subagents of a run may use together; 0: only the run's limit", minimum=0, guard="tighten"
-        ),
+        int, _tighten("tokens that all subagents of a run may use together; 0: only the run's limit", 0)
     ] = 0
-    result_chars: Annotated[
-        int, Setting("characters of a subagent's report returned to the agent; 0: all", minimum=0)
-    ] = 4000
+    result_chars: Annotated[int, Setting("characters of a subagent's report returned to the agent; 0: all", 0)] = 4000
 
 
 class UiSettings(Struct, frozen=True):
     theme: Annotated[str, Setting("color theme; auto: light or dark to match the terminal; /theme lists all")] = "auto"
     plain: Annotated[
-        bool, Setting("plain line output instead of the full-screen app, for screen readers and dumb terminals")
+        bool,
+        Setting(
+            "plain line output instead of the full-screen app, for screen readers and dumb terminals",
+            applies=NEXT_START,
+        ),
     ] = False
     motion: Annotated[Motion, Setting("full, or reduced: no animations")] = "full"
     status: Annotated[
         tuple[StatusItem, ...], Setting("items of the status bar, from left to right; context is always last")
     ] = ("state", "plan", "approval", "queue", "note", "model", "tokens", "cost", "branch", "command", "context")
     status_command: Annotated[
-        str, Setting("command for the status bar: receives JSON after each turn and prints one line", guard="held")
+        str, _held("command for the status bar: receives JSON after each turn and prints one line")
     ] = ""
-    status_interval_s: Annotated[float, Setting("minimum time between two runs of it, in seconds", minimum=1)] = 5.0
-    title: Annotated[bool, Setting("show the project and the agent's state in the window title")] = True
+    status_interval_s: Annotated[float, Setting("minimum time between two runs of it, in seconds", 1)] = 5.0
+    title: Annotated[
+        bool, Setting("show the project and the agent's state in the window title", applies=NEXT_START)
+    ] = True
     timestamps: Annotated[bool, Setting("show the time of each message on the right")] = False
     images: Annotated[
         Images,
         Setting(
             "images: kitty: kitty graphics protocol; blocks: half-block characters; "
-            "off: a placeholder; auto: the best the terminal supports"
+            "off: a placeholder; auto: the best the terminal supports",
+            applies=NEXT_START,
         ),
     ] = "auto"
     show_thinking: Annotated[bool, Setting("show the model's thinking, where available")] = True
     show_last_exchange: Annotated[bool, Setting("print the last prompt and reply on exit")] = True
     side_by_side_min_columns: Annotated[
-        int,
-        Setting("terminal width from which diffs are shown side by side, in columns; 0: only on key press", minimum=0),
+        int, Setting("terminal width from which diffs are shown side by side, in columns; 0: only on key press", 0)
     ] = 160
     notify: Annotated[
         tuple[CallKind, ...],
         Setting(
             "notifications while the terminal is unfocused: auto (what the terminal supports), "
-            "bell, osc9, osc777, osc99, desktop; off: none"
+            "bell, osc9, osc777, osc99, desktop; off: none",
+            applies=NEXT_START,
         ),
     ] = ("auto",)
     notify_after_s: Annotated[
-        float, Setting("notify at the end of a run that took at least this long, in seconds", minimum=0)
+        float,
+        Setting("notify at the end of a run that took at least this long, in seconds", 0, applies=NEXT_START),
     ] = 10.0
     vim: Annotated[bool, Setting("vi key bindings in the prompt; /vim toggles them")] = False
-    editor: Annotated[str, Setting("command for /editor; empty: $EDITOR, $VISUAL, or vi", guard="held")] = ""
-    editor_sends: Annotated[bool, Setting("send the prompt when the editor exits with saved changes", guard="held")] = (
-        False
-    )
+    editor: Annotated[str, _held("command for /editor; empty: $EDITOR, $VISUAL, or vi")] = ""
+    editor_sends: Annotated[
+        bool, _held("send the prompt when the editor exits with saved changes", applies=NEXT_START)
+    ] = False
 
 
 class Settings(Struct, frozen=True):
-    model: ModelSettings = ModelSettings()
-    providers: ProviderSettings = ProviderSettings()
-    limits: LimitSettings = LimitSettings()
-    retry: RetrySettings = RetrySettings()
-    prompt_cache: PromptCacheSettings = PromptCacheSettings()
-    tools: ToolSettings = ToolSettings()
-    approval: ApprovalSettings = ApprovalSettings()
-    plan: PlanSettings = PlanSettings()
-    steering: SteeringSettings = SteeringSettings()
-    subagents: SubagentSettings = SubagentSettings()
-    ui: UiSettings = UiSettings()
+    """All tables, each with the time when changes apply."""
+
+    model: Annotated[ModelSettings, NEXT_START] = ModelSettings()
+    providers: Annotated[ProviderSettings, NEXT_START] = ProviderSettings()
+    limits: Annotated[LimitSettings, NEXT_PROMPT] = LimitSettings()
+    retry: Annotated[RetrySettings, NEXT_PROMPT] = RetrySettings()
+    prompt_cache: Annotated[PromptCacheSettings, NEXT_PROMPT] = PromptCacheSettings()
+    tools: Annotated[ToolSettings, NEXT_PROMPT] = ToolSettings()
+    approval: Annotated[ApprovalSettings, NEXT_START] = ApprovalSettings()
+    plan: Annotated[PlanSettings, NEXT_START] = PlanSettings()
+    steering: Annotated[SteeringSettings, NEXT_PROMPT] = SteeringSettings()
+    subagents: Annotated[SubagentSettings, NEXT_PROMPT] = SubagentSettings()
+    ui: Annotated[UiSettings, AT_ONCE] = UiSettings()
     keys: Annotated[
         dict[str, str],
         OpenTable(

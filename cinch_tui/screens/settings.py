@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
-from cinch_tui.config.names import SettingKey, effect_time, value_of
+from cinch_tui.config.names import SettingKey, value_of
 from cinch_tui.config.settings import Settings
 from cinch_tui.config.store import Overview, SettingState, SettingStore, shown_value
 from cinch_tui.fuzzy_match import rank_matches
@@ -250,7 +250,7 @@ class SettingsScreen(Dialog[None]):
         if overridden := [each for each in states if each.override and each.key.name not in free]:
             self._report(f"saved, but overridden here: {overridden[0].value} ({overridden[0].source})")
         elif free:
-            times = {effect_time(name) for name in free}
+            times = {each.key.applies for each in states if each.key.name in free}
             self._report(f"saved; applies {times.pop()}" if len(times) == 1 else "saved")
 
     def _reload(self) -> bool:
@@ -340,4 +340,4 @@ def _about(state: SettingState) -> Iterator[Sequence[tuple[str, str] | str]]:
     if state.is_held_back:
         yield (("also set by the project's file, which is not trusted; run: cinch config trust", "$text-warning"),)
     choices = f"{', '.join(key.choices)} · " if key.choices else ""
-    yield (f"{choices}default {shown_value(key.default)} · {key.variable} · applies {effect_time(key.name)}",)
+    yield (f"{choices}default {shown_value(key.default)} · {key.variable} · applies {key.applies}",)

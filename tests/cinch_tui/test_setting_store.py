@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from cinch_tui.config.layers import Sources
-from cinch_tui.config.names import AT_ONCE, NEXT_PROMPT, NEXT_START, effect_time, keys
-from cinch_tui.config.settings import Value
+from cinch_tui.config.names import keys
+from cinch_tui.config.settings import AT_ONCE, NEXT_PROMPT, NEXT_START, Value
 from cinch_tui.config.store import SettingState, SettingStore, settings_text
 from harness.errors import ConfigError
 
@@ -158,7 +158,7 @@ def test_all_settings_are_reported_without_a_screen(tmp_path: Path):
     [("ui.theme", AT_ONCE), ("approval.mode", AT_ONCE), ("limits.max_turns", NEXT_PROMPT), ("ui.plain", NEXT_START)],
 )
 def test_when_a_change_counts_is_known(name: str, then: str):
-    assert effect_time(name) == then
+    assert keys()[name].applies == then
 
 
 def test_a_former_key_in_the_users_file_is_shown_under_its_current_name(tmp_path: Path):

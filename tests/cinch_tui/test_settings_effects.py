@@ -9,8 +9,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from cinch_tui.app.app import CinchApp
-from cinch_tui.config.names import APPLIED_BY_VIEW, AT_ONCE, NEXT_PROMPT, NEXT_START, build, effect_time, keys
-from cinch_tui.config.settings import Value
+from cinch_tui.config.names import build, keys
+from cinch_tui.config.settings import AT_ONCE, NEXT_PROMPT, NEXT_START, Value
 from cinch_tui.rendering.styles import diff_styles
 from cinch_tui.screens.context import ContextScreen
 from cinch_tui.screens.help import HelpPanel
@@ -74,17 +74,21 @@ async def test_a_setting_that_need_not_wait_takes_effect(
         app.controller.change_settings(build({"model.name": "anthropic/played", name: value}), {name})
         await until(pilot, lambda: seen(app) == expected)
 
-    assert effect_time(name) in (AT_ONCE, NEXT_PROMPT)
+    assert keys()[name].applies in (AT_ONCE, NEXT_PROMPT)
 
 
 def test_every_setting_says_when_a_change_counts():
-    assert {effect_time(name) for name in keys()} == {AT_ONCE, NEXT_PROMPT, NEXT_START}
+    assert {key.applies for key in keys().values()} == {AT_ONCE, NEXT_PROMPT, NEXT_START}
+
+
+READ_WHEN_NEEDED = {"ui.editor", "ui.show_last_exchange", "ui.status_interval_s"}
 
 
 def test_every_setting_of_the_view_has_an_effect(tmp_path: Path):
     app = chat(tmp_path)
 
-    assert SettingEffects(app, app.controller, app.controller.options).names == APPLIED_BY_VIEW
+    applied = {name for name, key in keys().items() if name.startswith("ui.") and key.applies == AT_ONCE}
+    assert SettingEffects(app, app.controller, app.controller.options).names == applied - READ_WHEN_NEEDED
 
 
 async def say(pilot: Pilot[object], app: CinchApp, text: str) -> None:

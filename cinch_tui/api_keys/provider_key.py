@@ -11,17 +11,8 @@ from msgspec import Struct
 
 from cinch_tui.models.connecting import connect, endpoint_of
 from cinch_tui.reports.formatting import app_hints
+from harness import errors
 from harness.deltas import Done
-from harness.errors import (
-    AuthenticationFailed,
-    CinchError,
-    ConfigError,
-    ModelNotFound,
-    ModelThrottled,
-    ProviderError,
-    QuotaExhausted,
-    RequestRejected,
-)
 from harness.messages import Usage, user
 from harness.ports.provider import Model, Request
 from harness.structs import Redacted
@@ -90,7 +81,7 @@ async def check_key(preset: Preset, secret: str, *, model_id: str = "", base_url
     model_id = model_id or ("" if base_url else preset.default_model)
     try:
         endpoint = endpoint_of(preset, address, credentials)
-    except ConfigError as error:
+    except errors.ConfigError as error:
         return KeyUnchecked(str(error))
     try:
         async with asyncio.timeout(TIMEOUT_S):
@@ -100,18 +91,23 @@ async def check_key(preset: Preset, secret: str, *, model_id: str = "", base_url
                 await list_models(preset.name, base_url=address, credentials=credentials)
     except TimeoutError:
         return KeyUnchecked(f"{endpoint.shown_url} did not answer within {TIMEOUT_S:g} s")
-    except CinchError as error:
+    except errors.CinchError as error:
         return _result_of(error, endpoint.hide_key(app_hints(str(error))))
     return KeyAccepted()
 
 
-def _result_of(error: CinchError, text: str) -> KeyCheck:
+def _result_of(error: errors.CinchError, text: str) -> KeyCheck:
     match error:
         # A 403 is about rights, and the key may have them elsewhere.
-        case AuthenticationFailed(status=status) if status != 403:
+        case errors.AuthenticationFailed(status=status) if status != 403:
             return KeyRefused(text)
         # These come after authentication.
-        case QuotaExhausted() | ModelThrottled() | ModelNotFound() | RequestRejected(status=400 | 422):
+        case (
+            errors.QuotaExhausted()
+            | errors.ModelThrottled()
+            | errors.ModelNotFound()
+            | errors.RequestRejected(status=400 | 422)
+        ):
             return KeyAccepted(text)
         case _:
             return KeyUnchecked(text)
@@ -137,7 +133,7 @@ async def smallest_request(model: Model) -> SmallAnswer:
         async for delta in model.provider.stream(request):
             first = first or time.perf_counter() - begun
             usage = delta.usage if isinstance(delta, Done) else usage
-    except ProviderError as error:
+    except errors.ProviderError as error:
         if CUT_SHORT not in str(error):
             raise
     whole = time.perf_counter() - begun
@@ -152,7 +148,7 @@ def provider_key(assembly: Assembly, name: str) -> ProviderKey:
     """
     known = {preset.name: preset for preset in each_preset() if preset.variables}
     if name not in known:
-        raise ConfigError(f"there is no provider {name!r}; there are {', '.join(known)}")
+        raise errors.ConfigError(f"there is no provider {name!r}; there are {', '.join(known)}")
     return ProviderKey(assembly, known[name])
 
 

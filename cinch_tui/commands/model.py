@@ -168,8 +168,5 @@ async def parallel(host: CommandHost, argument: str) -> None:
                 host.full_screen.ask_one()
             host.notice(f"The next prompt goes to {host.session.agent.state.model.spec.name}.")
         case models:
-            screen = full_screen(
-                host,
-                "/parallel needs the full-screen app; start cinch without --plain",
-            )
+            screen = full_screen(host, "/parallel needs the full-screen app; start cinch without --plain")
             await screen.ask_several(models, " ".join(prompt).strip())

@@ -68,12 +68,7 @@ _COPIES: dict[str, tuple[TranscriptPart, str, str]] = {
 """Arguments of #copy: the part, its description, and the error if it is empty."""
 
 VIEW.action("#help", "show or hide keys and commands next to the conversation", lambda host: host.show_help())
-VIEW.action(
-    "/settings",
-    "show and change settings",
-    lambda host: host.show_settings(),
-    aliases=("/config",),
-)
+VIEW.action("/settings", "show and change settings", lambda host: host.show_settings(), aliases=("/config",))
 VIEW.action(
     "#clear",
     "clear the screen; the conversation continues",
@@ -123,9 +118,5 @@ NO_EDITOR = "/editor needs the full-screen app; in plain mode a line of ``` begi
 NO_VIM = "/vim needs the full-screen app; in plain mode put `set editing-mode vi` into ~/.inputrc"
 VIEW.action("/editor", "write the prompt in $EDITOR", lambda host: full_screen(host, NO_EDITOR).open_editor())
 VIEW.action("/paste", "paste from the system clipboard, including images", lambda host: host.paste())
-VIEW.action(
-    "/vim",
-    "vi keys in the prompt on or off",
-    lambda host: full_screen(host, NO_VIM).toggle_vim(),
-)
+VIEW.action("/vim", "vi keys in the prompt on or off", lambda host: full_screen(host, NO_VIM).toggle_vim())
 VIEW.action("/quit", "quit; the session is kept", lambda host: host.session.leave("/quit"), aliases=("/q", "/exit"))

@@ -131,8 +131,7 @@ class ApprovalSettings(Struct, frozen=True):
         _tighten("on: ask before every call; smart: do not ask before reading; off: never ask", applies=AT_ONCE),
     ] = "smart"
     allow: Annotated[
-        tuple[str, ...],
-        _held('calls to allow without asking: "tool" or "tool:prefix", such as "bash:make test"'),
+        tuple[str, ...], _held('calls to allow without asking: "tool" or "tool:prefix", such as "bash:make test"')
     ] = ()
 
 
@@ -208,8 +207,7 @@ class UiSettings(Struct, frozen=True):
         ),
     ] = ("auto",)
     notify_after_s: Annotated[
-        float,
-        Setting("notify at the end of a run that took at least this long, in seconds", 0, applies=NEXT_START),
+        float, Setting("notify at the end of a run that took at least this long, in seconds", 0, applies=NEXT_START)
     ] = 10.0
     vim: Annotated[bool, Setting("vi key bindings in the prompt; /vim toggles them")] = False
     editor: Annotated[str, _held("command for /editor; empty: $EDITOR, $VISUAL, or vi")] = ""

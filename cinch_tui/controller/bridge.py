@@ -20,36 +20,11 @@ from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.sources_block import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.widgets.status_bar import AgentState
+from harness import events
 from harness.approval.policy import PLAN
 from harness.context.citations import sources_of
 from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.errors import InvalidReply, ModelOverloaded, ModelThrottled, NetworkError
-from harness.events import (
-    AgentEnd,
-    AgentStart,
-    CompactionEnd,
-    CompactionStart,
-    Event,
-    HookRan,
-    MessageDiscarded,
-    MessageEnd,
-    MessageStart,
-    MessageUpdate,
-    ModeChanged,
-    ModelChanged,
-    ModelFallback,
-    ModelRouted,
-    Notice,
-    RetryScheduled,
-    SubagentEvent,
-    ToolApprovalRequested,
-    ToolApprovalResolved,
-    ToolExecutionEnd,
-    ToolExecutionStart,
-    ToolExecutionUpdate,
-    TurnStart,
-    UsageUpdate,
-)
 from harness.messages import AssistantMessage, Text, Thinking, UserMessage
 from harness.views import TerminalView, TextView, TodoView, View
 
@@ -77,32 +52,32 @@ class Bridge:
         self._questions = 0
         self._model = ""
         self._tokens_before = 0
-        self._handlers: dict[type[Event], Callable[[Any], object]] = {
-            AgentStart: lambda _: self._agent_started(),
-            AgentEnd: self._agent_ended,
-            TurnStart: lambda _: widgets.set_status(turn=widgets.status.status.turn + 1),
-            MessageStart: self._message_started,
-            MessageUpdate: self._message_updated,
-            MessageEnd: self._message_ended,
-            MessageDiscarded: lambda _: self._message_discarded(),
-            ToolApprovalRequested: lambda _: self._question_opened(),
-            ToolApprovalResolved: lambda _: self._question_closed(),
-            ToolExecutionStart: self._tool_started,
-            ToolExecutionUpdate: self._tool_updated,
-            ToolExecutionEnd: self._tool_ended,
-            HookRan: self._hook_ran,
-            UsageUpdate: lambda event: widgets.show_usage(event.total, event.context, event.window),
-            RetryScheduled: self._retry.show,
-            SubagentEvent: self._subagent_reported,
-            ModelFallback: self._fell_back,
-            ModelRouted: lambda event: widgets.set_status(model=event.spec.name),
-            CompactionStart: self._compaction_started,
-            CompactionEnd: self._compaction_ended,
-            ModeChanged: lambda event: widgets.set_status(plan=event.mode == PLAN.name),
-            ModelChanged: self._model_changed,
+        self._handlers: dict[type[events.Event], Callable[[Any], object]] = {
+            events.AgentStart: lambda _: self._agent_started(),
+            events.AgentEnd: self._agent_ended,
+            events.TurnStart: lambda _: widgets.set_status(turn=widgets.status.status.turn + 1),
+            events.MessageStart: self._message_started,
+            events.MessageUpdate: self._message_updated,
+            events.MessageEnd: self._message_ended,
+            events.MessageDiscarded: lambda _: self._message_discarded(),
+            events.ToolApprovalRequested: lambda _: self._question_opened(),
+            events.ToolApprovalResolved: lambda _: self._question_closed(),
+            events.ToolExecutionStart: self._tool_started,
+            events.ToolExecutionUpdate: self._tool_updated,
+            events.ToolExecutionEnd: self._tool_ended,
+            events.HookRan: self._hook_ran,
+            events.UsageUpdate: lambda event: widgets.show_usage(event.total, event.context, event.window),
+            events.RetryScheduled: self._retry.show,
+            events.SubagentEvent: self._subagent_reported,
+            events.ModelFallback: self._fell_back,
+            events.ModelRouted: lambda event: widgets.set_status(model=event.spec.name),
+            events.CompactionStart: self._compaction_started,
+            events.CompactionEnd: self._compaction_ended,
+            events.ModeChanged: lambda event: widgets.set_status(plan=event.mode == PLAN.name),
+            events.ModelChanged: self._model_changed,
         }
 
-    def receive(self, event: Event) -> None:
+    def receive(self, event: events.Event) -> None:
         self._handlers.get(type(event), self._show_notice)(event)
 
     def forget(self) -> None:
@@ -115,7 +90,7 @@ class Bridge:
         self._model = self._widgets.status.status.model
         self._widgets.set_status(state="running", note="", turn=0)
 
-    def _agent_ended(self, event: AgentEnd) -> None:
+    def _agent_ended(self, event: events.AgentEnd) -> None:
         # Routing and fallback models apply to one run only.
         model = self._model or self._widgets.status.status.model
         self._widgets.set_status(state=_STATES.get(event.stop_reason, "idle"), note="", model=model)
@@ -129,14 +104,14 @@ class Bridge:
             level, text = notice
             self._widgets.notice(text, level)
 
-    def _message_started(self, event: MessageStart) -> None:
+    def _message_started(self, event: events.MessageStart) -> None:
         if event.role == "assistant":
             self._streaming.clear()
             self._reply_blocks.clear()
             # The calls of the previous turn have ended; the transcript shows them.
             self._widgets.tool_panel.retire()
 
-    def _message_updated(self, event: MessageUpdate) -> None:
+    def _message_updated(self, event: events.MessageUpdate) -> None:
         match event.delta:
             case BlockStart(index, kind):
                 self._open_block(index, kind)
@@ -171,7 +146,7 @@ class Bridge:
             block.finish()
             self._widgets.transcript.changed(block)
 
-    def _message_ended(self, event: MessageEnd) -> None:
+    def _message_ended(self, event: events.MessageEnd) -> None:
         message = event.message
         if isinstance(message, UserMessage):
             # The output of the user's own command was shown when it ran.
@@ -215,7 +190,7 @@ class Bridge:
         self._questions = max(0, self._questions - 1)
         self._widgets.set_status(note="needs input" if self._questions else "")
 
-    def _tool_started(self, event: ToolExecutionStart) -> None:
+    def _tool_started(self, event: events.ToolExecutionStart) -> None:
         block = ToolBlock(event.call.id, event.label, event.summary)
         block.status = "running"
         self._tools[event.call.id] = block
@@ -228,7 +203,7 @@ class Bridge:
         if event.call.name not in SHOWN_ELSEWHERE:
             self._widgets.tool_panel.started(event.call.id, event.label, event.summary)
 
-    def _tool_updated(self, event: ToolExecutionUpdate) -> None:
+    def _tool_updated(self, event: events.ToolExecutionUpdate) -> None:
         block = self._tools.get(event.call_id)
         if block is None:
             return
@@ -236,7 +211,7 @@ class Bridge:
         self._widgets.transcript.changed(block)
         self._widgets.tool_panel.updated(event.call_id, _last_line(event.view))
 
-    def _tool_ended(self, event: ToolExecutionEnd) -> None:
+    def _tool_ended(self, event: events.ToolExecutionEnd) -> None:
         result = event.result
         block = self._tools.pop(result.call_id, None)
         if block is None:
@@ -253,44 +228,50 @@ class Bridge:
         if isinstance(result.view, TodoView):
             self._widgets.todo_panel.todo = result.view
 
-    def _hook_ran(self, event: HookRan) -> None:
+    def _hook_ran(self, event: events.HookRan) -> None:
         if event.result is not None:
             # A blocked call has neither a start nor an end event.
             block = ToolBlock(event.call_id, event.result.tool_name, "")
             show_result(block, event.result)
             self._widgets.transcript.add(block)
 
-    def _subagent_reported(self, event: SubagentEvent) -> None:
+    def _subagent_reported(self, event: events.SubagentEvent) -> None:
         """Show what the user needs to know of a subagent besides its progress, which its call shows."""
         match event.event:
-            case ToolApprovalRequested() | ToolApprovalResolved() | RetryScheduled() | Notice() | SubagentEvent():
+            case (
+                events.ToolApprovalRequested()
+                | events.ToolApprovalResolved()
+                | events.RetryScheduled()
+                | events.Notice()
+                | events.SubagentEvent()
+            ):
                 self.receive(event.event)
-            case ToolExecutionStart(call=call) if call.name in QUESTIONS:
+            case events.ToolExecutionStart(call=call) if call.name in QUESTIONS:
                 self._question_opened()
-            case ToolExecutionEnd(result=result) if result.tool_name in QUESTIONS:
+            case events.ToolExecutionEnd(result=result) if result.tool_name in QUESTIONS:
                 self._question_closed()
-            case MessageStart(role="assistant"):
+            case events.MessageStart(role="assistant"):
                 self._retry.drop()
             case _:
                 pass
 
-    def _model_changed(self, event: ModelChanged) -> None:
+    def _model_changed(self, event: events.ModelChanged) -> None:
         self._model = event.spec.name
         self._widgets.show_model(event.spec.name)
 
-    def _fell_back(self, event: ModelFallback) -> None:
+    def _fell_back(self, event: events.ModelFallback) -> None:
         self._retry.drop()
         self._show_notice(event)
         self._widgets.set_status(model=event.spec.name)
 
-    def _compaction_started(self, event: CompactionStart) -> None:
+    def _compaction_started(self, event: events.CompactionStart) -> None:
         self._tokens_before = event.tokens
 
-    def _compaction_ended(self, event: CompactionEnd) -> None:
+    def _compaction_ended(self, event: events.CompactionEnd) -> None:
         if text := compaction_text(event, self._tokens_before):
             self._widgets.notice(text)
 
-    def _show_notice(self, event: Event) -> None:
+    def _show_notice(self, event: events.Event) -> None:
         if notice := notice_of(event):
             level, text = notice
             self._widgets.notice(text, level)
@@ -319,10 +300,10 @@ class RetryNotice:
         self._widgets = widgets
         self._block: NoticeBlock | None = None
         self._timer: Timer | None = None
-        self._event: RetryScheduled | None = None
+        self._event: events.RetryScheduled | None = None
         self._due = 0.0
 
-    def show(self, event: RetryScheduled) -> None:
+    def show(self, event: events.RetryScheduled) -> None:
         self.drop()
         self._event, self._due = event, time.monotonic() + event.delay
         self._block = self._widgets.notice(_countdown_text(event, event.delay), "warning")
@@ -344,7 +325,7 @@ class RetryNotice:
             self._widgets.transcript.changed(self._block)
 
 
-def _countdown_text(event: RetryScheduled, seconds_left: float) -> str:
+def _countdown_text(event: events.RetryScheduled, seconds_left: float) -> str:
     if event.delay < MIN_COUNTDOWN_S:
         return retry_text(event)
     reason, attempt = sentence(event.error), f"{event.attempt} of {event.max_retries}"

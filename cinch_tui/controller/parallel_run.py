@@ -9,22 +9,10 @@ from typing import TYPE_CHECKING
 from cinch_tui.keybindings.keymap import hint
 from cinch_tui.transcript.variant_block import VariantBlock
 from cinch_tui.user_dialogs.interaction import pick_index
+from harness import events
 from harness.context.citations import sources_markdown, sources_of
 from harness.deltas import BlockDelta, BlockStart
 from harness.errors import CinchError
-from harness.events import (
-    AgentEnd,
-    BranchEvent,
-    Event,
-    MessageDiscarded,
-    MessageEnd,
-    MessageStart,
-    MessageUpdate,
-    ParallelEnd,
-    ParallelStart,
-    RetryScheduled,
-    ToolExecutionStart,
-)
 from harness.messages import AssistantMessage
 from harness.parallel.run import ParallelVariant, run_parallel
 from harness.parallel.selection import Selection, candidates
@@ -117,32 +105,32 @@ class VariantView:
         self._blocks: dict[str, VariantBlock] = {}
         self._text: dict[tuple[str, int], bool] = {}
 
-    def receive(self, event: Event) -> None:
+    def receive(self, event: events.Event) -> None:
         match event:
-            case ParallelStart(run_ids=run_ids):
+            case events.ParallelStart(run_ids=run_ids):
                 self._blocks = {each: VariantBlock(name) for each, name in zip(run_ids, self._names, strict=True)}
                 self._widgets.transcript.extend(self._blocks.values())
-            case BranchEvent(event=inner) if inner.run_id in self._blocks:
+            case events.BranchEvent(event=inner) if inner.run_id in self._blocks:
                 block = self._blocks[inner.run_id]
                 self._show(block, inner)
                 self._widgets.transcript.changed(block)
-            case ParallelEnd():
+            case events.ParallelEnd():
                 self._settle(event)
             case _:
                 pass
 
-    def _show(self, block: VariantBlock, event: Event) -> None:
+    def _show(self, block: VariantBlock, event: events.Event) -> None:
         match event:
-            case MessageStart() | MessageEnd() | MessageDiscarded():
+            case events.MessageStart() | events.MessageEnd() | events.MessageDiscarded():
                 _turn(block, event)
-            case MessageUpdate(delta=delta):
+            case events.MessageUpdate(delta=delta):
                 self._grow(block, event.run_id, delta)
-            case RetryScheduled(attempt=attempt, max_retries=most):
+            case events.RetryScheduled(attempt=attempt, max_retries=most):
                 block.label("running", f"retry {attempt}/{most}")
-            case ToolExecutionStart(label=label, summary=summary):
+            case events.ToolExecutionStart(label=label, summary=summary):
                 block.append(_tool_line(label, summary))
                 block.label("running", label)
-            case AgentEnd():
+            case events.AgentEnd():
                 _end(block, event)
             case _:
                 pass
@@ -159,7 +147,7 @@ class VariantView:
             case _:
                 pass
 
-    def _settle(self, end: ParallelEnd) -> None:
+    def _settle(self, end: events.ParallelEnd) -> None:
         """Mark the chosen answer, and fold all: the conversation shows it as its own reply."""
         chosen = self._blocks.get(end.selected_run_id)
         for block in self._blocks.values():
@@ -181,21 +169,21 @@ def numbered(names: Sequence[str]) -> list[str]:
     ]
 
 
-def _turn(block: VariantBlock, event: MessageStart | MessageEnd | MessageDiscarded) -> None:
+def _turn(block: VariantBlock, event: events.MessageStart | events.MessageEnd | events.MessageDiscarded) -> None:
     match event:
-        case MessageStart(role="assistant"):
+        case events.MessageStart(role="assistant"):
             block.begin_reply()
             block.label("running")
-        case MessageEnd(message=AssistantMessage(content=content)):
+        case events.MessageEnd(message=AssistantMessage(content=content)):
             if sources := sources_of(content):
                 block.append(f"\n\n{sources_markdown(sources)}")
-        case MessageDiscarded():
+        case events.MessageDiscarded():
             block.drop_reply()
         case _:
             pass
 
 
-def _end(block: VariantBlock, end: AgentEnd) -> None:
+def _end(block: VariantBlock, end: events.AgentEnd) -> None:
     if end.stop_reason in ("error", "aborted"):
         block.append(f"\n\n{end.error or 'Stopped.'}")
         block.finish()

@@ -14,20 +14,8 @@ from cinch_tui.api_keys.provider_key import smallest_request
 from cinch_tui.doctor.connection import SECONDS, ConnectionCheck, causes, route_to
 from cinch_tui.doctor.findings import Finding
 from cinch_tui.models.connecting import connect, endpoint_of
+from harness import errors
 from harness.agent.limits import with_price
-from harness.errors import (
-    AuthenticationFailed,
-    ConfigError,
-    ContextWindowOverflow,
-    ModelNotFound,
-    ModelOverloaded,
-    ModelThrottled,
-    NetworkError,
-    ProviderError,
-    QuotaExhausted,
-    RequestRejected,
-    StreamError,
-)
 from providers import list_models
 
 if TYPE_CHECKING:
@@ -65,7 +53,7 @@ def check_setup(target: Target) -> Finding:
         if target.model_id:
             # Detects other problems, such as a missing optional dependency.
             connect(target.name, base_url=target.base_url or None, credentials=target)
-    except ConfigError as error:
+    except errors.ConfigError as error:
         return Finding("bad", name, target.problem or str(error), _setup_remedy(error, target), "setup")
     model = target.name if target.is_chosen else "not checked"
     return Finding("ok", name, f"{model}{_key_text(target)}{_route_text(endpoint)}")
@@ -79,7 +67,7 @@ async def check_service(target: Target, timeouts: Timeouts) -> list[Finding]:
     try:
         endpoint = endpoint_of(target.preset, target.base_url or None, target)
         found = await _request(target, endpoint, timeouts)
-    except ConfigError as error:
+    except errors.ConfigError as error:
         return [Finding("bad", name, str(error), _setup_remedy(error, target), "setup")]
     # An error message may quote the key.
     return [
@@ -94,9 +82,9 @@ async def _request(target: Target, endpoint: Endpoint, timeouts: Timeouts) -> li
         async with asyncio.timeout(seconds):
             return [await (_answered(target, endpoint) if target.model_id else _listed(target, endpoint))]
     except TimeoutError:
-        silence = NetworkError(f"{endpoint.shown_url} did not answer within {seconds:g} s")
+        silence = errors.NetworkError(f"{endpoint.shown_url} did not answer within {seconds:g} s")
         return await _failed(target, endpoint, silence, timeouts)
-    except ProviderError as error:
+    except errors.ProviderError as error:
         return await _failed(target, endpoint, error, timeouts)
 
 
@@ -129,7 +117,7 @@ async def _listed(target: Target, endpoint: Endpoint) -> Finding:
     return Finding("ok", "", message, remedy, "models")
 
 
-async def _failed(target: Target, endpoint: Endpoint, error: ProviderError, timeouts: Timeouts) -> list[Finding]:
+async def _failed(target: Target, endpoint: Endpoint, error: errors.ProviderError, timeouts: Timeouts) -> list[Finding]:
     """Return the error of the request, and the connection steps if it was a network error."""
     if _may_be_clock_skew(endpoint, error):
         connection = _connection_check(endpoint, error, timeouts)
@@ -144,22 +132,22 @@ async def _failed(target: Target, endpoint: Endpoint, error: ProviderError, time
     return steps
 
 
-def _may_be_clock_skew(endpoint: Endpoint, error: ProviderError) -> bool:
+def _may_be_clock_skew(endpoint: Endpoint, error: errors.ProviderError) -> bool:
     """Return True if a login was rejected: unlike keys, signatures depend on the clock."""
     is_login = endpoint.secret is None and not endpoint.preset.key_required
-    return is_login and isinstance(error, AuthenticationFailed) and error.status is not None
+    return is_login and isinstance(error, errors.AuthenticationFailed) and error.status is not None
 
 
-def _is_network_error(error: ProviderError) -> bool:
+def _is_network_error(error: errors.ProviderError) -> bool:
     """Return True for an error of the network, not of the service."""
     if error.status is not None:
         return False
     from httpx import TransportError
 
-    return isinstance(error, NetworkError) or any(isinstance(cause, TransportError) for cause in causes(error))
+    return isinstance(error, errors.NetworkError) or any(isinstance(cause, TransportError) for cause in causes(error))
 
 
-def _connection_check(endpoint: Endpoint, error: ProviderError, timeouts: Timeouts) -> ConnectionCheck | None:
+def _connection_check(endpoint: Endpoint, error: errors.ProviderError, timeouts: Timeouts) -> ConnectionCheck | None:
     route = route_to(_address(endpoint, error))
     if route is None:
         return None
@@ -168,13 +156,13 @@ def _connection_check(endpoint: Endpoint, error: ProviderError, timeouts: Timeou
 
     try:
         trust = ssl_context(os.environ) if route.meets_tls else unused_context()
-    except RequestRejected:
+    except errors.RequestRejected:
         # The request failed with the same error and reports it.
         return None
     return ConnectionCheck(route, trust, timeouts.step)
 
 
-def _address(endpoint: Endpoint, error: ProviderError) -> str:
+def _address(endpoint: Endpoint, error: errors.ProviderError) -> str:
     """Return the URL of the request: a service may use another host, for example by region."""
     from httpx import RequestError
 
@@ -184,12 +172,12 @@ def _address(endpoint: Endpoint, error: ProviderError) -> str:
     return endpoint.base_url
 
 
-def _refusal(target: Target, error: ProviderError) -> Finding:
+def _refusal(target: Target, error: errors.ProviderError) -> Finding:
     """Return the finding for an error; overload, or a missing default model, is not a problem of the setup."""
     if not target.model_id and error.status in UNLISTED:
         return Finding("note", "", f"the service does not list its models: {error}", _model_hint(target), "models")
-    is_passing = isinstance(error, ModelThrottled | ModelOverloaded)
-    is_our_choice = isinstance(error, ModelNotFound) and target.is_own_default
+    is_passing = isinstance(error, errors.ModelThrottled | errors.ModelOverloaded)
+    is_our_choice = isinstance(error, errors.ModelNotFound) and target.is_own_default
     step, remedy = _step_and_remedy(error, target)
     return Finding("note" if is_passing or is_our_choice else "bad", "", str(error), remedy, step)
 
@@ -198,30 +186,30 @@ def _model_hint(target: Target) -> str:
     return f"to check a model: cinch doctor {target.preset.name}/NAME"
 
 
-def _step_and_remedy(error: ProviderError, target: Target) -> tuple[str, str]:
+def _step_and_remedy(error: errors.ProviderError, target: Target) -> tuple[str, str]:
     """Return the step that failed and what to do about it; the remedy is empty if the error message says it."""
     match error:
-        case AuthenticationFailed():
+        case errors.AuthenticationFailed():
             return "key", _key_remedy(error, target)
-        case QuotaExhausted():
+        case errors.QuotaExhausted():
             label = target.preset.label
             return "account", f"add credit or raise the limit of your account with {label}, or use another provider"
-        case ModelNotFound():
+        case errors.ModelNotFound():
             return "model", _model_remedy(target)
-        case ModelThrottled() | ModelOverloaded():
+        case errors.ModelThrottled() | errors.ModelOverloaded():
             wait = f"in {error.retry_after:,.0f} s" if error.retry_after else "in a minute"
             return "answer", f"connection and key are valid; try again {wait}"
-        case NetworkError():
+        case errors.NetworkError():
             return "answer", _network_remedy(target)
-        case ContextWindowOverflow():
+        case errors.ContextWindowOverflow():
             return "answer", "the context window is too small: use another model"
-        case RequestRejected() | StreamError():
+        case errors.RequestRejected() | errors.StreamError():
             return "answer", _request_remedy(error, target)
         case _:
             return "answer", ""
 
 
-def _setup_remedy(error: ConfigError, target: Target) -> str:
+def _setup_remedy(error: errors.ConfigError, target: Target) -> str:
     is_of_address = "base URL" in str(error) and target.address_source
     return f"correct the base URL{target.address_from}" if is_of_address else ""
 
@@ -241,7 +229,7 @@ def _ms(seconds: float) -> str:
     return f"{seconds * 1000:,.0f} ms"
 
 
-def _key_remedy(error: AuthenticationFailed, target: Target) -> str:
+def _key_remedy(error: errors.AuthenticationFailed, target: Target) -> str:
     own = target.preset.remedies.get("rights", "")
     if error.status == FORBIDDEN and own:
         return own
@@ -265,8 +253,8 @@ def _network_remedy(target: Target) -> str:
     return "the connection works, so the service has a problem or a proxy drops responses: try again later"
 
 
-def _request_remedy(error: RequestRejected | StreamError, target: Target) -> str:
-    if isinstance(error, RequestRejected) and error.status is None:
+def _request_remedy(error: errors.RequestRejected | errors.StreamError, target: Target) -> str:
+    if isinstance(error, errors.RequestRejected) and error.status is None:
         # Rejected before anything was sent.
         return "correct the value, or unset the variable"
     if A_PAGE in str(error):

@@ -8,18 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cinch_tui.notifications.channels import Notification, show_on_desktop, terminal_output
-from harness.events import (
-    AgentEnd,
-    AgentStart,
-    Event,
-    PlanSubmitted,
-    QuestionAnswered,
-    QuestionAsked,
-    SubagentEvent,
-    ToolApprovalRequested,
-    ToolApprovalResolved,
-    ToolExecutionEnd,
-)
+from harness import events
 
 if TYPE_CHECKING:
     from cinch_tui.config.options import Options
@@ -51,28 +40,28 @@ class Notifications:
         self._waiting: dict[str, str] = {}
         self._later: asyncio.TimerHandle | None = None
 
-    def receive(self, event: Event) -> None:
+    def receive(self, event: events.Event) -> None:
         match event:
-            case AgentStart():
+            case events.AgentStart():
                 self._began = self._clock()
-            case AgentEnd():
+            case events.AgentEnd():
                 self._ended(event)
             case _:
                 self._track_question(event)
 
-    def _track_question(self, event: Event) -> None:
+    def _track_question(self, event: events.Event) -> None:
         match event:
-            case SubagentEvent(event=inner):
+            case events.SubagentEvent(event=inner):
                 self._track_question(inner)
-            case ToolApprovalRequested(call=call):
+            case events.ToolApprovalRequested(call=call):
                 self._waits(call.id, APPROVE)
-            case QuestionAsked(call_id=call_id):
+            case events.QuestionAsked(call_id=call_id):
                 self._waits(call_id, QUESTION)
-            case PlanSubmitted():
+            case events.PlanSubmitted():
                 self._waits(PLAN, REVIEW)
-            case ToolApprovalResolved(call_id=call_id) | QuestionAnswered(call_id=call_id):
+            case events.ToolApprovalResolved(call_id=call_id) | events.QuestionAnswered(call_id=call_id):
                 self._waiting.pop(call_id, None)
-            case ToolExecutionEnd(result=result) if result.tool_name == "submit_plan":
+            case events.ToolExecutionEnd(result=result) if result.tool_name == "submit_plan":
                 self._waiting.pop(PLAN, None)
             case _:
                 pass
@@ -104,7 +93,7 @@ class Notifications:
         elif self._presence.is_looking is None:
             self._look_later()
 
-    def _ended(self, event: AgentEnd) -> None:
+    def _ended(self, event: events.AgentEnd) -> None:
         self._waiting.clear()
         took = self._clock() - self._began
         if event.stop_reason == "aborted" or took < self._after or not self._presence.is_away:
@@ -120,7 +109,7 @@ def _in_words(seconds: float) -> str:
 
 def notification_handler(
     write: Callable[[str], None], presence: Presence, options: Options, ui: UiSettings
-) -> Callable[[Event], None]:
+) -> Callable[[events.Event], None]:
     """Return the event handler that notifies the user of this session; `write` sends a sequence to the terminal."""
 
     def notify(text: str) -> None:

@@ -9,16 +9,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct, field
 
 from cinch_tui.rendering.safe_text import error_line
-from harness.events import (
-    AgentEnd,
-    Event,
-    MessageEnd,
-    SubagentEvent,
-    ToolExecutionEnd,
-    ToolExecutionStart,
-    TurnStart,
-    UsageUpdate,
-)
+from harness import events
 from harness.messages import AssistantMessage, Message, UserMessage
 
 MAX_AGENTS = 40
@@ -80,13 +71,13 @@ class SubAgents:
         self._agents.clear()
         self._named.clear()
 
-    def receive(self, event: Event, depth: int = 0) -> None:
+    def receive(self, event: events.Event, depth: int = 0) -> None:
         match event:
-            case ToolExecutionStart(call=call, summary=summary):
+            case events.ToolExecutionStart(call=call, summary=summary):
                 self._named[event.session_id, call.id] = summary
-            case ToolExecutionEnd(result=result):
+            case events.ToolExecutionEnd(result=result):
                 self._named.pop((event.session_id, result.call_id), None)
-            case SubagentEvent(call_id=call_id, event=inner):
+            case events.SubagentEvent(call_id=call_id, event=inner):
                 agent = self._agents.get(inner.session_id)
                 if agent is None:
                     name = self._named.get((event.session_id, call_id), "") or "Subagent"
@@ -113,21 +104,21 @@ class SubAgents:
             del self._agents[session]
 
 
-def _note(agent: SubAgent, event: Event) -> None:
+def _note(agent: SubAgent, event: events.Event) -> None:
     match event:
-        case TurnStart():
+        case events.TurnStart():
             agent.turns += 1
-        case UsageUpdate(total=total):
+        case events.UsageUpdate(total=total):
             agent.tokens = total.context
-        case ToolExecutionStart(label=label, summary=summary):
+        case events.ToolExecutionStart(label=label, summary=summary):
             agent.doing = f"{label} {summary}".strip()
             agent.steps.append(f"● {agent.doing}")
-        case ToolExecutionEnd(result=result):
+        case events.ToolExecutionEnd(result=result):
             agent.doing = ""
             agent.steps.append(f"  {'✗' if result.is_error else '✓'} {error_line(result.text)[:200]}")
-        case MessageEnd(message=message):
+        case events.MessageEnd(message=message):
             agent.steps.extend(_message_lines(message))
-        case AgentEnd(stop_reason=reason, error=error, stop_message=stopped):
+        case events.AgentEnd(stop_reason=reason, error=error, stop_message=stopped):
             agent.state = _ENDS.get(reason, "done")
             agent.ended = time.monotonic()
             agent.doing = ""

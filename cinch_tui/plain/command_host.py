@@ -1,20 +1,33 @@
-"""Command host of plain mode."""
+"""Command host of plain mode; it also handles typed lines: prompts, commands and shell commands.
+
+Runs in the agent's event loop.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from cinch_tui.api_keys.leak_check import ask_about_keys, take_keys, without_keys
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.commands.registry import Command
+from cinch_tui.commands.keys import keep_key
+from cinch_tui.commands.registry import Command, Invocation, UnknownCommand
+from cinch_tui.commands.session import choose_session
 from cinch_tui.commands.side_questions import SideQuestions
+from cinch_tui.config.options import Resume
 from cinch_tui.models.offers import ProviderOffers, ask_providers, pulled_offers, ready_providers
-from cinch_tui.plain.menus import InputClosed, Option
+from cinch_tui.plain.line_renderer import user_command_lines
+from cinch_tui.plain.line_writer import LiveOutput
+from cinch_tui.plain.menus import LIST_AGAIN, InputClosed
 from cinch_tui.plain.view_lines import strip_markdown, view_lines
 from cinch_tui.reports.session_export import local_time
 from cinch_tui.reports.summaries import agent_settings, context_report, model_names
+from cinch_tui.shell_line import ShellLine, UserShell, shell_line
+from cinch_tui.user_input import UserInput
+from harness.agent.guardrails import find_secrets
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
@@ -28,8 +41,10 @@ if TYPE_CHECKING:
 
 LISTING_TIMEOUT_S = 5.0
 """Seconds that providers have to list their models."""
-STORE_KEY = Option("Store it anyway")
-RETRY_KEY = Option("Enter another key")
+SEND_AS_PROMPT = "Send it to the model as a prompt"
+DISCARD = "Discard it"
+MAX_SHELL_LINES = 50
+"""Lines of a user command printed per second; of more, the last ones."""
 
 
 class PlainCommandHost:
@@ -40,13 +55,99 @@ class PlainCommandHost:
         self.session = session
         self.side_questions = SideQuestions()
         self.notice = session.notice
-        self.wants_run = False
-        """Set by `continue_run`; the caller of the command starts the run."""
+        self._wants_run = False
+        """Set by `continue_run`; the run starts once the command has ended."""
         self._writer = session.writer
         self._menus = session.menus
 
     def continue_run(self) -> None:
-        self.wants_run = True
+        self._wants_run = True
+
+    async def open(self) -> None:
+        """Create the agent, and choose a session if that was asked for.
+
+        Raises:
+            ConfigError, SessionError: the agent cannot be created.
+        """
+        await self.session.open()
+        if self.session.options.session_choice == Resume(""):
+            await choose_session(self)
+
+    @property
+    def can_stop(self) -> bool:
+        """Return True if `stop` has something to stop; otherwise the caller cancels `handle`."""
+        return self.session.is_running or bool(self.session.shell and self.session.shell.is_running)
+
+    def stop(self) -> None:
+        """Stop the user's own command, else a side question, else the run."""
+        shell = self.session.shell
+        if not (shell and shell.stop()) and not self.side_questions.stop():
+            self.session.abort()
+
+    async def handle(self, text: str) -> None:
+        """Process a typed text: store a key, run a command, or send a prompt."""
+        self._menus.presence.typed()
+        rest, keys = take_keys(text)
+        for key in keys:
+            await keep_key(self, key.provider, key.secret)
+        if find_secrets(rest):
+            rest = await self._ask_about_keys(rest)
+            if not rest:
+                return
+        if rest.strip() == LIST_AGAIN:
+            self.notice(self.session.renderer.status_text())
+        elif line := shell_line(rest):
+            await self._run_shell(line)
+        elif rest.strip() or not keys:
+            await self._execute(rest)
+        if self._wants_run:
+            self._wants_run = False
+            await self.session.send(None)
+
+    async def _ask_about_keys(self, text: str) -> str:
+        """Return the text if the user wants it sent although it contains a key; otherwise an empty string."""
+        decision = await ask_about_keys(self, partial(keep_key, self), text)
+        if decision.send:
+            return decision.text
+        kept = without_keys(decision.text)
+        self.notice("Nothing was sent." + (f" Without the key it reads:\n{kept}" if kept else ""))
+        return ""
+
+    async def _execute(self, text: str) -> None:
+        match builtin_commands().parse(text):
+            case Invocation() as invocation:
+                await builtin_commands().run(invocation, self)
+            case UnknownCommand() as unknown:
+                await self._suggest(text, unknown)
+            case None:
+                await self.session.send_with_images(builtin_commands().literal(text))
+
+    async def _run_shell(self, line: ShellLine) -> None:
+        """Run a command that the user typed after `!`, and print its output."""
+        session = self.session
+        live = LiveOutput(self._writer, lambda: "Output", most=MAX_SHELL_LINES)
+        session.shell = session.shell or UserShell(session.agent)
+        output = await session.shell.run(line, live.update)
+        live.finish(output.view)
+        lines = user_command_lines(output, was_live=live.has_printed)
+        self._writer.write("Output", "\n".join([line.text, *lines]))
+        if not line.is_private:
+            self.notice("The output is sent to the model with your next prompt.")
+
+    async def _suggest(self, text: str, unknown: UnknownCommand) -> None:
+        async with self._menus.lock:
+            self._writer.write("Question", f"{unknown.reason}; did you mean one of these?")
+            options = [*unknown.suggestions, SEND_AS_PROMPT, DISCARD]
+            if not unknown.is_safe:
+                options.insert(0, options.pop())
+            try:
+                chosen = options[await self._menus.number(options)]
+            except InputClosed:
+                return
+        if chosen == SEND_AS_PROMPT:
+            await self.session.send(UserInput(text))
+        elif chosen != DISCARD:
+            await self.handle(chosen)
 
     # Output
 
@@ -151,7 +252,7 @@ class PlainCommandHost:
                     self._writer.notice(f"Refused: {reason}", "error")
                 case _:
                     self._writer.notice(f"The key could not be checked: {verdict.reason}", "warning")
-                    chosen = await self._menus.number([STORE_KEY, RETRY_KEY, Option("Cancel")])
+                    chosen = await self._menus.number(["Store it anyway", "Enter another key", "Cancel"])
                     if chosen != 1:
                         return (secret, verdict) if chosen == 0 else None
         return None
@@ -193,7 +294,7 @@ class PlainCommandHost:
 
     async def _find(self, title: str, lines: Sequence[str]) -> int | None:
         async with self._menus.lock:
-            return await self._menus.search(title, [Option(line) for line in lines])
+            return await self._menus.search(title, lines)
 
     async def paste(self) -> None:
         # Imported late: few users paste images, and the terminal pastes text.

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cinch_tui.plain.menus import InputClosed, Menus, Option
+from cinch_tui.plain.menus import InputClosed, Menus
 from cinch_tui.plain.view_lines import shorten, view_lines
 from cinch_tui.rendering.safe_text import mark_invisible, one_line, reveal
 from cinch_tui.user_dialogs.approval_options import (
@@ -153,7 +153,7 @@ class LineInteraction:
 
     async def _review(self, plan: str) -> PlanDecision:
         self._writer.write("Plan", f"\n{plan.strip()}")
-        key = await self._menus.letter([Option(text, key) for key, _, text, _ in PLAN_ANSWERS if key != "e"])
+        key = await self._menus.letter({key: text for key, _, text, _ in PLAN_ANSWERS if key != "e"})
         feedback = await self._menus.line("What to change? ") if key == "d" else ""
         return PlanDecision(accepted=key in "ya", allow_edits=key == "a", feedback=feedback)
 
@@ -168,10 +168,7 @@ class LineInteraction:
         if not question.choices:
             text = await self._menus.line("Answer, or empty to skip: ", opens=True)
             return Answer("free_text", text) if text else Answer("skipped")
-        options = [
-            Option(f"{choice.label}: {choice.description}" if choice.description else choice.label)
-            for choice in question.choices
-        ]
+        options = [": ".join(filter(None, (choice.label, choice.description))) for choice in question.choices]
         if question.multi_select:
             return await self._several(question, options)
         own = ", your own answer" if question.free_text else ""
@@ -183,7 +180,7 @@ class LineInteraction:
                 return Answer("free_text", taken) if taken else Answer("skipped")
             self._menus.report_invalid(options)
 
-    async def _several(self, question: Question, options: list[Option]) -> Answer:
+    async def _several(self, question: Question, options: list[str]) -> Answer:
         own = ", your own answer" if question.free_text else ""
         while True:
             numbers, typed = await self._menus.numbers_or_text(options, f"Numbers{own}, or empty to skip: ")
@@ -234,32 +231,28 @@ def _revealed(text: str) -> list[str]:
     return [mark_invisible(line) for line in reveal(text).split("\n")]
 
 
-def _answers(request: ApprovalRequest) -> list[Option]:
-    """Return the answers with the keys and in the order of the app."""
+def _answers(request: ApprovalRequest) -> dict[str, str]:
+    """Return the answers by key, with the keys and in the order of the app."""
     others: list[AnswerOption] = []
     if request.is_revisable and isinstance(request.view, DiffView) and len(hunks_of(request.view)) > 1:
         others.append(AnswerOption("h", "review", "Skip some of the changes", ""))
     if request.is_revisable and isinstance(request.view, TerminalView):
         others.append(AnswerOption("e", "rewrite", "Edit the command", ""))
-    offered = [Option(each.text, each.key) for each in answers_to(request, *others)]
-    return [*offered, *_answers_to_all((request, *request.others))]
+    return {each.key: each.text for each in answers_to(request, *others)} | _answers_to_all(request)
 
 
-_ANSWERS_BEFORE_ALL_IS_SHOWN = (
-    Option("Show all of it, then decide", "w"),
-    Option("Deny", "n"),
-    Option("Deny with reason", "d"),
-)
+_ANSWERS_BEFORE_ALL_IS_SHOWN = {"w": "Show all of it, then decide", "n": "Deny", "d": "Deny with reason"}
 
 
-def _answers_to_all(requests: Sequence[ApprovalRequest]) -> list[Option]:
+def _answers_to_all(request: ApprovalRequest) -> dict[str, str]:
     """Return the answers for a batch; it can be allowed only if every call was shown in full."""
-    if len(requests) == 1:
-        return []
+    if not request.others:
+        return {}
+    requests = (request, *request.others)
     free = allowable(requests)
-    is_shown = all(is_named_in_full(each, MAX_TITLE_WIDTH) for each in requests[1:] if each in free)
-    allow = [Option(f"Allow {number_of(len(free), len(requests))}", "A")] if len(free) > 1 and is_shown else []
-    return [*allow, Option(f"Deny all {len(requests)}", "N")]
+    is_shown = all(is_named_in_full(each, MAX_TITLE_WIDTH) for each in request.others if each in free)
+    allow = {"A": f"Allow {number_of(len(free), len(requests))}"} if len(free) > 1 and is_shown else {}
+    return allow | {"N": f"Deny all {len(requests)}"}
 
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
-from cinch_tui.plain.conversation import Conversation
+from cinch_tui.plain.command_host import PlainCommandHost
 from cinch_tui.plain.keyboard import Completer, Keyboard, is_complete, join_lines
 from cinch_tui.plain.line_writer import LineWriter
 from cinch_tui.plain.menus import InputClosed, LineRequest, Menus
@@ -98,7 +98,7 @@ class LineApp:
         self._agent_thread = AgentThread()
         self._menus = menus = Menus(self._writer, self._wake, self._withdraw)
         self._session = PlainSession(options, settings, menus, is_at_terminal=self._keyboard.is_terminal)
-        self._conversation = Conversation(self._session)
+        self._host = PlainCommandHost(self._session)
         self._history = PromptHistory(project_dir(options.paths.state, options.cwd) / "history.jsonl")
         self._futures: list[Future[None]] = []
         self._request: LineRequest | None = None
@@ -112,7 +112,7 @@ class LineApp:
         self._agent_thread.start()
         with self._signals():
             try:
-                self._do(self._conversation.open())
+                self._do(self._host.open())
                 self._converse()
             except UserLeft:
                 pass
@@ -174,7 +174,7 @@ class LineApp:
         if text.strip():
             self._history.add(text)
             self._keyboard.remember([entry for entry in self._history.entries[-1:] if entry == text])
-            self._do(self._conversation.handle(text))
+            self._do(self._host.handle(text))
 
     def _steer(self, line: str) -> None:
         """Handle a line typed during a run; an empty one opens an undisturbed line for steering."""
@@ -185,7 +185,7 @@ class LineApp:
             return
         if text.strip():
             self._history.add(text)
-            self._begin(self._conversation.handle(text))
+            self._begin(self._host.handle(text))
         else:
             self._agent_thread.call(self._session.send_now_or_explain)
 
@@ -230,8 +230,8 @@ class LineApp:
     def _stop(self, pending: list[Future[None]]) -> None:
         self._is_stopping = True
         self._writer.notice("Stopping. Press Ctrl+C again to quit.")
-        if self._conversation.can_stop:
-            self._agent_thread.call(self._conversation.stop)
+        if self._host.can_stop:
+            self._agent_thread.call(self._host.stop)
         else:
             for work in pending:
                 work.cancel()

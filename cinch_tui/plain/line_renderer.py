@@ -11,32 +11,12 @@ from cinch_tui.rendering.safe_text import error_line, one_line
 from cinch_tui.reports.formatting import app_hints
 from cinch_tui.reports.notices import NoticeLevel, compaction_text, end_notice, notice_of
 from cinch_tui.shell_line import is_report, output_text
+from harness import events
 from harness.agent.agent import Agent
 from harness.agent.retry import format_delay
 from harness.approval.policy import PLAN
 from harness.context.citations import sources_of, sources_text
 from harness.deltas import BlockDelta, BlockEnd, BlockStart
-from harness.events import (
-    AgentEnd,
-    AgentStart,
-    CompactionEnd,
-    Event,
-    HookRan,
-    JobEnded,
-    JobStarted,
-    MessageDiscarded,
-    MessageEnd,
-    MessageUpdate,
-    ModeChanged,
-    ModelRouted,
-    Notice,
-    RetryScheduled,
-    SubagentEvent,
-    ToolApprovalRequested,
-    ToolExecutionEnd,
-    ToolExecutionStart,
-    ToolExecutionUpdate,
-)
 from harness.execution.results import was_interrupted
 from harness.messages import AssistantMessage, JsonValue, ToolResult, Usage, UserMessage
 from harness.ports.tool import ToolOutput
@@ -76,19 +56,19 @@ class LineRenderer:
         calls = [f"{name}, {format_delay(now - start)}" for name, start in self._running.values()]
         return f"Running for {format_delay(now - self._started)}: {'; '.join(calls) or 'waiting for the model'}."
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: events.Event) -> None:
         match event:
-            case AgentStart():
+            case events.AgentStart():
                 self._start_run()
-            case MessageUpdate():
+            case events.MessageUpdate():
                 self._stream(event)
-            case MessageEnd(message=UserMessage() as message):
+            case events.MessageEnd(message=UserMessage() as message):
                 self._show_user_message(message)
-            case MessageEnd(message=AssistantMessage() as reply):
+            case events.MessageEnd(message=AssistantMessage() as reply):
                 self._end_reply(reply)
-            case SubagentEvent():
+            case events.SubagentEvent():
                 self._show_subagent(event)
-            case AgentEnd():
+            case events.AgentEnd():
                 self._end_run(event)
             case _ if notice := notice_of(event) or _news(event):
                 level, text = notice
@@ -107,18 +87,18 @@ class LineRenderer:
     def _name(self, call_id: str, default: str = "") -> str:
         return self._running[call_id][0] if call_id in self._running else default
 
-    def _show_subagent(self, event: SubagentEvent) -> None:
+    def _show_subagent(self, event: events.SubagentEvent) -> None:
         """Print the calls of a subagent as a sign of progress; their results are not printed."""
         match event.event:
-            case ToolExecutionStart(call=call, summary=summary):
+            case events.ToolExecutionStart(call=call, summary=summary):
                 name = self._name(event.call_id).partition(" ")[2]
                 self._writer.write("Subagent", f"{f'{name}: ' * bool(name)}{call.name} {one_line(summary)}".rstrip())
-            case RetryScheduled() | Notice() | SubagentEvent() as inner:
+            case events.RetryScheduled() | events.Notice() | events.SubagentEvent() as inner:
                 self(inner)
             case _:
                 pass
 
-    def _stream(self, event: MessageUpdate) -> None:
+    def _stream(self, event: events.MessageUpdate) -> None:
         label = KINDS.get(event.kind)
         if label is None or (event.kind == "thinking" and not self.shows_thinking):
             return
@@ -157,21 +137,21 @@ class LineRenderer:
             )
         self._live[call_id].update(view)
 
-    def _show_tool(self, event: Event) -> None:
+    def _show_tool(self, event: events.Event) -> None:
         match event:
-            case ToolExecutionUpdate(call_id=call_id, view=TerminalView() as view):
+            case events.ToolExecutionUpdate(call_id=call_id, view=TerminalView() as view):
                 self._show_live(call_id, view)
-            case ToolApprovalRequested(call=call):
+            case events.ToolApprovalRequested(call=call):
                 self._approved.add(call.id)
-            case ToolExecutionStart(call=call, summary=summary):
+            case events.ToolExecutionStart(call=call, summary=summary):
                 self._tool_calls += 1
                 name = f"{'' if call.name == TODO else call.name} {one_line(summary)}".strip()
                 self._running[call.id] = name, time.monotonic()
                 if call.name not in (*QUESTIONS, TODO):
                     self._writer.write("Tool", name)
-            case ToolExecutionEnd(result=result, duration=duration):
+            case events.ToolExecutionEnd(result=result, duration=duration):
                 self._show_result(result, duration)
-            case HookRan(result=ToolResult() as result):
+            case events.HookRan(result=ToolResult() as result):
                 self._writer.write("Result", f"{result.tool_name} was blocked: {result.text}")
             case _:
                 pass
@@ -209,7 +189,7 @@ class LineRenderer:
         lines = view_lines(view) if view is not None else split_lines(result.text)
         return "\n".join([f"done{took}", *shorten(lines)])
 
-    def _end_run(self, event: AgentEnd) -> None:
+    def _end_run(self, event: events.AgentEnd) -> None:
         self._writer.end()
         if notice := end_notice(event, is_planning=self._agent.state.mode is PLAN):
             level, text = notice
@@ -224,10 +204,7 @@ class LineRenderer:
             _input_tokens(usage) - _input_tokens(self._usage_before),
             usage.output - self._usage_before.output,
         )
-        parts = [
-            format_delay(time.monotonic() - self._started),
-            f"{read:,} input tokens, {output:,} output tokens",
-        ]
+        parts = [format_delay(time.monotonic() - self._started), f"{read:,} input tokens, {output:,} output tokens"]
         if self._tool_calls:
             parts.append("1 tool call" if self._tool_calls == 1 else f"{self._tool_calls} tool calls")
         if usage.cost and usage.cost.total:
@@ -274,20 +251,20 @@ def _status(view: TerminalView, details: Mapping[str, JsonValue]) -> str:
     return "ended" if not job else f"{job} is {details.get('state', 'running')}"
 
 
-def _news(event: Event) -> tuple[NoticeLevel, str] | None:
+def _news(event: events.Event) -> tuple[NoticeLevel, str] | None:
     """Return a notice of an event that the app shows in another way; None if it is not shown."""
     match event:
-        case MessageDiscarded(reason=reason):
+        case events.MessageDiscarded(reason=reason):
             text = f"The last reply was discarded: {reason}"
-        case ModeChanged(mode=mode):
+        case events.ModeChanged(mode=mode):
             text = f"Plan mode is {'on' if mode == PLAN.name else 'off'}."
-        case ModelRouted(spec=spec):
+        case events.ModelRouted(spec=spec):
             text = f"Switched to {spec.name}."
-        case CompactionEnd():
+        case events.CompactionEnd():
             text = compaction_text(event)
-        case JobStarted(job_id=job_id, title=title):
+        case events.JobStarted(job_id=job_id, title=title):
             text = f"{job_id} runs in the background: {title}. /jobs lists background jobs."
-        case JobEnded(job_id=job_id, state=state, exit_code=code):
+        case events.JobEnded(job_id=job_id, state=state, exit_code=code):
             text = f"{job_id} exited with code {code}." if state == "ended" else f"{job_id}: {state}."
         case _:
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 
 from msgspec import Struct, field
@@ -32,13 +32,6 @@ class LineRequest(Struct, eq=False, frozen=True):
     """True to read without echo."""
 
     answer: Future[str] = field(default_factory=lambda: Future())
-
-
-class Option(Struct, frozen=True):
-    """A choice; `key` is a letter that selects it."""
-
-    text: str
-    key: str = ""
 
 
 class Menus:
@@ -81,7 +74,7 @@ class Menus:
         self.presence.typed()
         return typed.strip()
 
-    async def number(self, options: Sequence[Option]) -> int:
+    async def number(self, options: Sequence[str]) -> int:
         """Ask for one of the choices until a valid one is typed; return its index."""
         opens = True
         while True:
@@ -92,34 +85,32 @@ class Menus:
             self.report_invalid(options)
             opens = False
 
-    async def letter(self, options: Sequence[Option]) -> str:
-        """Ask until the key of one of these is typed, and return it; keys are case-sensitive."""
-        keys = [option.key for option in options]
-        prompt = f"Answer ({', '.join(keys)}): "
+    async def letter(self, answers: Mapping[str, str]) -> str:
+        """Ask until the key of one of these texts is typed, and return it; keys are case-sensitive."""
         typed, opens = LIST_AGAIN, True
-        while typed not in keys:
+        while typed not in answers:
             if typed == LIST_AGAIN:
-                self._list_by_letters(options)
+                self._list(answers, ":")
             else:
-                self.writer.notice(f"Type one of {', '.join(keys)}, or {LIST_AGAIN} to list them again.")
-            typed = await self.line(prompt, opens=opens)
+                self.writer.notice(f"Type one of {', '.join(answers)}, or {LIST_AGAIN} to list them again.")
+            typed = await self.line(f"Answer ({', '.join(answers)}): ", opens=opens)
             opens = False
         return typed
 
-    async def number_or_text(self, options: Sequence[Option], prompt: str) -> int | str:
+    async def number_or_text(self, options: Sequence[str], prompt: str) -> int | str:
         """Ask for a choice; return its index, or any other text, which may be empty."""
         typed = await self._listed(options, prompt)
         index = _index(typed, options)
         return typed if index is None else index
 
-    async def numbers_or_text(self, options: Sequence[Option], prompt: str) -> tuple[list[int], str]:
+    async def numbers_or_text(self, options: Sequence[str], prompt: str) -> tuple[list[int], str]:
         """Ask for several choices; return their sorted indices, or any other text."""
         typed = await self._listed(options, prompt)
         indexes = [_index(word, options) for word in typed.replace(",", " ").split()]
         known = sorted({index for index in indexes if index is not None})
         return (known, "") if known and None not in indexes else ([], typed)
 
-    async def search(self, title: str, options: Sequence[Option]) -> int | None:
+    async def search(self, title: str, options: Sequence[str]) -> int | None:
         """Let the user filter a long list and pick one; None if cancelled."""
         shown = list(range(len(options)))
         self.writer.write("Choose", title)
@@ -139,42 +130,38 @@ class Menus:
                 shown = found
                 self._list_page(options, shown)
 
-    def report_invalid(self, options: Sequence[Option]) -> None:
-        self.writer.write(
-            "Notice", f"Not a valid choice: type a number from 1 to {len(options)}, or {LIST_AGAIN} to list them again."
+    def report_invalid(self, options: Sequence[str]) -> None:
+        self.writer.notice(
+            f"Not a valid choice: type a number from 1 to {len(options)}, or {LIST_AGAIN} to list them again."
         )
 
-    async def _listed(self, options: Sequence[Option], prompt: str, *, opens: bool = True) -> str:
+    async def _listed(self, options: Sequence[str], prompt: str, *, opens: bool = True) -> str:
         """List the choices of a new question and read the answer."""
         typed = LIST_AGAIN if opens else await self.line(prompt)
         while typed == LIST_AGAIN:
-            self._list(options)
+            self._list_numbered(options)
             typed = await self.line(prompt, opens=opens)
             opens = False
         return typed
 
-    def _list_page(self, options: Sequence[Option], shown: Sequence[int]) -> None:
-        self._list([options[index] for index in shown[:PAGE_SIZE]])
+    def _list_page(self, options: Sequence[str], shown: Sequence[int]) -> None:
+        self._list_numbered([options[index] for index in shown[:PAGE_SIZE]])
         if len(shown) > PAGE_SIZE:
             self.writer.write_plain(f"and {len(shown) - PAGE_SIZE} more")
 
-    def _list_by_letters(self, options: Sequence[Option]) -> None:
-        for option in options:
-            self.writer.write_plain(f"{option.key}: {' '.join(option.text.split())}")
+    def _list_numbered(self, options: Sequence[str]) -> None:
+        self._list({f"{number}": text for number, text in enumerate(options, 1)}, ".")
 
-    def _list(self, options: Sequence[Option]) -> None:
-        for number, option in enumerate(options, 1):
-            key = f" ({option.key})" if option.key else ""
-            self.writer.write_plain(f"{number}. {' '.join(option.text.split())}{key}")
+    def _list(self, texts: Mapping[str, str], mark: str) -> None:
+        for key, text in texts.items():
+            self.writer.write_plain(f"{key}{mark} {' '.join(text.split())}")
 
 
-def _index(typed: str, options: Sequence[Option]) -> int | None:
+def _index(typed: str, options: Sequence[str]) -> int | None:
     number = typed.removesuffix(".")
-    if number.isascii() and number.isdigit() and 1 <= int(number) <= len(options):
-        return int(number) - 1
-    return next((index for index, option in enumerate(options) if option.key and option.key == typed.lower()), None)
+    return int(number) - 1 if number.isascii() and number.isdigit() and 1 <= int(number) <= len(options) else None
 
 
-def _matching(text: str, options: Sequence[Option]) -> list[int]:
+def _matching(text: str, options: Sequence[str]) -> list[int]:
     wanted = text.lower().split()
-    return [index for index, option in enumerate(options) if all(word in option.text.lower() for word in wanted)]
+    return [index for index, option in enumerate(options) if all(word in option.lower() for word in wanted)]

@@ -8,19 +8,8 @@ from enum import IntEnum
 from msgspec import Struct, field
 
 from cinch_tui.reports.formatting import app_hints
+from harness import events
 from harness.agent.run_state import AgentResult
-from harness.events import (
-    AgentEnd,
-    Event,
-    MessageEnd,
-    PlanSubmitted,
-    RequestStart,
-    RetryScheduled,
-    SubagentEvent,
-    ToolApprovalRequested,
-    ToolApprovalResolved,
-    TurnEnd,
-)
 from harness.messages import AssistantMessage, Citation, JsonObject, JsonValue, Text, ToolCall, Usage
 from harness.session.records import STOP_REASONS
 
@@ -48,21 +37,23 @@ class RunStats(Struct):
     _asked_about: dict[str, ToolCall] = {}
     _request_began: float | None = None
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: events.Event) -> None:
         match event:
-            case TurnEnd():
+            case events.TurnEnd():
                 self.turns += 1
-            case RequestStart():
+            case events.RequestStart():
                 self._request_began = time.monotonic()
-            case MessageEnd(message=AssistantMessage()) | RetryScheduled() | AgentEnd():
+            case events.MessageEnd(message=AssistantMessage()) | events.RetryScheduled() | events.AgentEnd():
                 self._end_request()
-            case PlanSubmitted(plan=plan):
+            case events.PlanSubmitted(plan=plan):
                 self.plan = plan
-            case ToolApprovalRequested(call=call):
+            case events.ToolApprovalRequested(call=call):
                 self._asked_about[call.id] = call
-            case ToolApprovalResolved(call_id=call_id, non_interactive=True):
+            case events.ToolApprovalResolved(call_id=call_id, non_interactive=True):
                 self.unapproved.append(self._asked_about[call_id])
-            case SubagentEvent(event=ToolApprovalRequested() | ToolApprovalResolved() | SubagentEvent() as inner):
+            case events.SubagentEvent(
+                event=events.ToolApprovalRequested() | events.ToolApprovalResolved() | events.SubagentEvent() as inner
+            ):
                 self(inner)
             case _:
                 pass

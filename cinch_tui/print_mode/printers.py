@@ -10,20 +10,10 @@ from cinch_tui.print_mode.outcome import Outcome, result_object
 from cinch_tui.print_mode.output import Output
 from cinch_tui.rendering.safe_text import error_line
 from cinch_tui.reports.notices import notice_of
+from harness import events
 from harness.agent.agent import Agent
 from harness.codec import encode
 from harness.context.citations import sources_of, sources_text
-from harness.events import (
-    Event,
-    HookRan,
-    InputRejected,
-    LimitReached,
-    ModelFallback,
-    Notice,
-    RetryScheduled,
-    ToolExecutionEnd,
-    ToolExecutionStart,
-)
 from harness.messages import ToolResult
 from harness.terminal_text import strip_escapes
 
@@ -37,7 +27,7 @@ class Printer:
     def begin(self, agent: Agent) -> None:
         """Called before the prompt is sent."""
 
-    def write_event(self, event: Event) -> None:
+    def write_event(self, event: events.Event) -> None:
         """Receive an event of the agent."""
 
     def end(self, outcome: Outcome) -> None:
@@ -63,7 +53,7 @@ class JsonPrinter(Printer):
 class EventPrinter(Printer):
     """Prints every event of cinch as a JSON line."""
 
-    def write_event(self, event: Event) -> None:
+    def write_event(self, event: events.Event) -> None:
         self._output.write_json(encode(event))
 
 
@@ -78,7 +68,7 @@ class StreamJsonPrinter(Printer):
         self._session_id = agent.session_id
         self._output.write_json(init_line(agent))
 
-    def write_event(self, event: Event) -> None:
+    def write_event(self, event: events.Event) -> None:
         from cinch_tui.print_mode.stream_json import event_lines
 
         for line in event_lines(event, self._session_id):
@@ -105,9 +95,14 @@ class ProgressReporter:
         self._stream = stream
         self._verbose = verbose
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: events.Event) -> None:
         match event:
-            case Notice(level="warning" | "error") | RetryScheduled() | ModelFallback() | InputRejected():
+            case (
+                events.Notice(level="warning" | "error")
+                | events.RetryScheduled()
+                | events.ModelFallback()
+                | events.InputRejected()
+            ):
                 if notice := notice_of(event):
                     self.write(notice[1])
             case _ if self._verbose:
@@ -121,16 +116,16 @@ class ProgressReporter:
             self._stream.write(f"cinch: {strip_escapes(sentence)}\n")
             self._stream.flush()
 
-    def _report_step(self, event: Event) -> None:
+    def _report_step(self, event: events.Event) -> None:
         match event:
-            case ToolExecutionStart(call=call, summary=summary):
+            case events.ToolExecutionStart(call=call, summary=summary):
                 self.write(f"{call.name} {summary}")
             # Denied calls are listed at the end of the run.
-            case ToolExecutionEnd(result=result) if result.is_error and not (result.details or {}).get("denied"):
+            case events.ToolExecutionEnd(result=result) if result.is_error and not (result.details or {}).get("denied"):
                 self.write(f"{result.tool_name} failed: {error_line(result.text) or 'no reason given'}")
-            case HookRan(result=ToolResult() as result):
+            case events.HookRan(result=ToolResult() as result):
                 self.write(f"{result.tool_name} was blocked: {result.text}")
-            case Notice(text=text) | LimitReached(message=text):
+            case events.Notice(text=text) | events.LimitReached(message=text):
                 self.write(text)
             case _:
                 pass

@@ -4,43 +4,33 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from harness import events
 from harness.agent.retry import format_delay
 from harness.errors import ContextWindowOverflow
-from harness.events import (
-    AgentEnd,
-    CompactionEnd,
-    ContextWarning,
-    Event,
-    InputRejected,
-    LimitReached,
-    ModelFallback,
-    Notice,
-    RetryScheduled,
-)
 
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
 
 
-def notice_of(event: Event) -> tuple[NoticeLevel, str] | None:
+def notice_of(event: events.Event) -> tuple[NoticeLevel, str] | None:
     """Return the level and text of a notice; None if the event is none."""
     match event:
-        case Notice(text=text, level=level):
+        case events.Notice(text=text, level=level):
             return level, text
-        case RetryScheduled():
+        case events.RetryScheduled():
             return "warning", retry_text(event)
-        case ModelFallback(failed=failed, spec=spec, error=error):
+        case events.ModelFallback(failed=failed, spec=spec, error=error):
             return "warning", f"{sentence(error)} {spec.name} replaces {failed.name}."
-        case InputRejected(reason=reason):
+        case events.InputRejected(reason=reason):
             return "warning", f"Message blocked: {reason}"
-        case LimitReached(message=message):
+        case events.LimitReached(message=message):
             return "warning", f"Stopped: {message}. Say “go on” to continue."
-        case ContextWarning(level="critical"):
+        case events.ContextWarning(level="critical"):
             return "warning", "The context window is nearly full; /new starts afresh."
         case _:
             return None
 
 
-def end_notice(event: AgentEnd, *, is_planning: bool) -> tuple[NoticeLevel, str] | None:
+def end_notice(event: events.AgentEnd, *, is_planning: bool) -> tuple[NoticeLevel, str] | None:
     """Return what the user can do after a run with this end; None for nothing in particular."""
     if event.error_type == ContextWindowOverflow.__name__:
         return "info", "Start afresh with /new, or /reset; nothing of this conversation is lost."
@@ -53,12 +43,12 @@ def end_notice(event: AgentEnd, *, is_planning: bool) -> tuple[NoticeLevel, str]
     return None
 
 
-def retry_text(event: RetryScheduled) -> str:
+def retry_text(event: events.RetryScheduled) -> str:
     attempt = f"{event.attempt} of {event.max_retries}"
     return f"{sentence(event.error)} Trying again in {format_delay(event.delay)} ({attempt})."
 
 
-def compaction_text(event: CompactionEnd, tokens_before: int = 0) -> str:
+def compaction_text(event: events.CompactionEnd, tokens_before: int = 0) -> str:
     """Return what an overflow left out of the context, whose tokens were counted before; empty for nothing."""
     # If nothing could be left out, the provider reports the overflow.
     if event.reason == "window" or not (event.dropped or event.tokens < tokens_before):

@@ -87,8 +87,7 @@ class Assembly(Struct):
         spec, named = self.agent.state.model.spec, name.partition("/")[0]
         base_url = spec.base_url if named == spec.provider else ""
         model = connect(name, base_url=base_url or None, credentials=self.keys, thinking=thinking)
-        _report_replay_differences(model, self.agent)
-        _cache_prices(model, self.options.paths)
+        _prepare(model, self.agent, self.options.paths)
         return model
 
     def find(self, which: str) -> LoadedSession:
@@ -192,7 +191,7 @@ async def assemble(
         model = await asyncio.to_thread(choose_model, settings, keys, loaded)
     assembly = await _build(options, settings, user, model, keys)
     for each in (model, *assembly.agent.options.fallback):
-        _cache_prices(each, options.paths)
+        _prepare(each, assembly.agent, options.paths)
     if loaded is None:
         assembly.start_session()
     else:
@@ -280,7 +279,6 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         spill_dir=spill_dir,
     )
     agent = Agent(model, tools, prompt, here)
-    _report_replay_differences(model, agent)
     kept_in = project_dir(options.paths.state, root) / "originals" if options.keep_session else spill_dir / "originals"
     originals = Snapshots(lambda: kept_in / agent.session_id)
     workspace.on_change(originals.observe)
@@ -315,20 +313,15 @@ def _tools(settings: Settings) -> list[Tool]:
     return [tool for tool in tools if tool.name != "delegate_sub_agent" or settings.subagents.max_depth > 0]
 
 
-def _report_replay_differences(model: Model, agent: Agent) -> None:
-    """Show a warning if a replayed request differs from the recorded one."""
-    if model.spec.provider != "replay":
-        return
-    from providers.cassette.provider import ReplayProvider
-
-    if isinstance(model.provider, ReplayProvider):
-        model.provider.queue.on_mismatch = partial(agent.notify, level="warning")
-
-
-def _cache_prices(model: Model, paths: Paths) -> None:
-    """Cache the price lookup of a model for a day; it takes as long as a run in print mode."""
+def _prepare(model: Model, agent: Agent, paths: Paths) -> None:
+    """Report replayed requests that differ from recorded ones; cache the price lookup, which is slow, for a day."""
     if isinstance(model.info, PricedModelInfo):
         model.info.cache = PriceCache(paths.cache / "prices")
+    if model.spec.provider == "replay":
+        from providers.cassette.provider import ReplayProvider
+
+        if isinstance(model.provider, ReplayProvider):
+            model.provider.queue.on_mismatch = partial(agent.notify, level="warning")
 
 
 def _root(options: Options, model: Model) -> Path:

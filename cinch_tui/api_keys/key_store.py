@@ -87,17 +87,6 @@ class KeyStore:
         """True if a key that was entered wins over the environment's."""
         return preset_name in self._entered
 
-    def forget(self, preset_name: str) -> None:
-        """Remove a stored key; one in the environment is not ours to remove.
-
-        Raises:
-            ConfigError: the key file cannot be changed.
-        """
-        self._ask_keyring(lambda: _delete_in_keyring(preset_name))
-        known = _read(self.file)
-        if known.pop(preset_name, None) is not None:
-            self._write(known)
-
     def _ask_keyring(self, work: Callable[[], T]) -> T | None:
         """Return the result; None if the keyring is off, fails or does not answer, as behind a hidden dialog."""
         is_off = self.environ.get("CINCH_KEYRING", "").lower() in ("off", "0", "no", "false")
@@ -151,12 +140,6 @@ def _set_in_keyring(preset_name: str, key: str) -> bool:
 
     keyring.set_password(SERVICE, preset_name, key)
     return keyring.get_password(SERVICE, preset_name) == key
-
-
-def _delete_in_keyring(preset_name: str) -> None:
-    import keyring
-
-    keyring.delete_password(SERVICE, preset_name)
 
 
 if TYPE_CHECKING:

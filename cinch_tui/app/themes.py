@@ -110,17 +110,8 @@ def _theme(path: Path, table: Toml) -> Theme:
         name=path.stem,
         dark=dark,
         ansi=ansi,
-        primary=colours["primary"],
-        secondary=colours["secondary"],
-        accent=colours["accent"],
-        foreground=colours["foreground"],
-        background=colours["background"],
-        surface=colours["surface"],
-        panel=colours["panel"],
-        success=colours["success"],
-        warning=colours["warning"],
-        error=colours["error"],
         variables={**own, **muted, **_table(path, table)},
+        **colours,  # pyright: ignore[reportArgumentType] the other parameters are no colours
     )
     _check_variables(path, theme)
     return theme

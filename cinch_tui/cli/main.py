@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from cinch_tui import __version__
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from cinch_tui.config.settings import Settings
     from cinch_tui.print_mode.output import Output
     from cinch_tui.terminal.first_frame import FirstFrame
+
+    Subcommand = Callable[[list[str], Path, Output], int]
 
 FAILED = 1
 USAGE_ERROR = 2
@@ -100,46 +103,23 @@ def _front(arguments: Arguments, frame: FirstFrame | None) -> Callable[[Argument
 
 
 def _subcommand(arguments: Arguments) -> int:
+    from cinch_tui.cli.arguments import SUBCOMMAND_HELP
     from cinch_tui.cli.start import working_folder
     from cinch_tui.print_mode.output import Output
     from harness.errors import ConfigError
 
-    out = Output(sys.stdout)
-    status = _run_subcommand(arguments.command, arguments.rest, working_folder(arguments.cwd, "--cwd"), out)
-    if out.problem:
-        raise ConfigError(out.problem)
-    return status
-
-
-def _run_subcommand(name: str, argv: list[str], cwd: Path, out: Output) -> int:
-    from cinch_tui.cli.arguments import SUBCOMMAND_HELP
-
+    out, name, argv = Output(sys.stdout), arguments.command, arguments.rest
+    cwd = working_folder(arguments.cwd, "--cwd")
     if argv in (["--help"], ["-h"]) and name in SUBCOMMAND_HELP:
         out.write_text(SUBCOMMAND_HELP[name])
         return 0
-    match name:
-        case "sessions":
-            from cinch_tui.subcommands.sessions import run_sessions
-
-            return run_sessions(argv, cwd=cwd, out=out)
-        case "config":
-            from cinch_tui.subcommands.config import run_config
-
-            return run_config(argv, cwd=cwd, out=out)
-        case "models":
-            from cinch_tui.subcommands.models import run_models
-
-            return run_models(argv, out=out)
-        case "keys":
-            from cinch_tui.subcommands.keys import run_keys
-
-            return run_keys(argv, cwd=cwd, out=out)
-        case "doctor":
-            from cinch_tui.subcommands.doctor import run_doctor
-
-            return run_doctor(argv, cwd=cwd, out=out)
-        case _:
-            return _reset_terminal(argv)
+    if name == "reset-terminal":
+        return _reset_terminal(argv)
+    run: Subcommand = import_module(f"cinch_tui.subcommands.{name}").run
+    status = run(argv, cwd, out)
+    if out.problem:
+        raise ConfigError(out.problem)
+    return status
 
 
 def _reset_terminal(argv: list[str]) -> int:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -82,24 +82,16 @@ def read_config_file(path: Path) -> ConfigFile:
     return ConfigFile(path, text, entries)
 
 
-def _is_shallow(data: object) -> bool:
-    """Return True if no value is nested deeper than `DEEPEST` levels."""
-    level: list[object] = [data]
-    for _ in range(DEEPEST):
-        level = [item for value in level for item in _items_of(value)]
-        if not level:
-            return True
-    return False
-
-
-def _items_of(value: object) -> Iterable[object]:
+def _is_shallow(value: object, levels: int = DEEPEST) -> bool:
+    """Return True if no value is nested deeper than `levels`."""
     match value:
         case dict():
-            return value.values()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] only looked into
+            items: list[object] = list(value.values())  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] only looked into
         case list():
-            return value  # pyright: ignore[reportUnknownVariableType] as above
+            items = list(value)  # pyright: ignore[reportUnknownArgumentType] as above
         case _:
-            return ()
+            return True
+    return not items or (levels > 1 and all(_is_shallow(item, levels - 1) for item in items))
 
 
 def _explain(path: Path, text: str, problem: str) -> str:

@@ -27,7 +27,7 @@ class SettingKey(Struct, frozen=True):
     doc: str
     guard: Guard
     applies: EffectTime
-    """When a change applies."""
+    """The time when a change applies."""
 
     choices: tuple[str, ...] = ()
     minimum: float | None = None

@@ -45,7 +45,7 @@ class Setting(NamedTuple):
     minimum: float | None = None
     guard: Guard = "open"
     applies: EffectTime | None = None
-    """When a change applies; None: as the table says."""
+    """The time when a change applies; None: that of the table."""
 
 
 _held = partial(Setting, guard="held")

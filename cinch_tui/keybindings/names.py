@@ -8,23 +8,13 @@ from unicodedata import name as unicode_name
 
 from cinch_tui.fuzzy_match import did_you_mean
 
-MODIFIERS = {
-    "ctrl": "ctrl",
-    "control": "ctrl",
-    "ctl": "ctrl",
-    "c": "ctrl",
-    "alt": "alt",
-    "option": "alt",
-    "opt": "alt",
-    "meta": "alt",
-    "m": "alt",
-    "shift": "shift",
-    "s": "shift",
-    "super": "super",
-    "cmd": "super",
-    "command": "super",
-    "win": "super",
+_MODIFIER_NAMES = {
+    "ctrl": ("ctrl", "control", "ctl", "c"),
+    "alt": ("alt", "option", "opt", "meta", "m"),
+    "shift": ("shift", "s"),
+    "super": ("super", "cmd", "command", "win"),
 }
+MODIFIERS = {name: modifier for modifier, names in _MODIFIER_NAMES.items() for name in names}
 _ORDER = ("alt", "ctrl", "hyper", "meta", "shift", "super")
 _ALIASES = {
     "esc": "escape",

@@ -8,13 +8,14 @@ from typing import TextIO
 from cinch_tui.config.options import OutputFormat
 from cinch_tui.print_mode.outcome import Outcome, result_object
 from cinch_tui.print_mode.output import Output
+from cinch_tui.print_mode.stream_json import event_lines, init_line
 from cinch_tui.rendering.safe_text import error_line
 from cinch_tui.reports.notices import notice_of
 from harness import events
 from harness.agent.agent import Agent
 from harness.codec import encode
 from harness.context.citations import sources_of, sources_text
-from harness.messages import ToolResult
+from harness.messages import ToolResult, new_id
 from harness.terminal_text import strip_escapes
 
 
@@ -63,21 +64,15 @@ class StreamJsonPrinter(Printer):
     _session_id = ""
 
     def begin(self, agent: Agent) -> None:
-        from cinch_tui.print_mode.stream_json import init_line
-
         self._session_id = agent.session_id
         self._output.write_json(init_line(agent))
 
     def write_event(self, event: events.Event) -> None:
-        from cinch_tui.print_mode.stream_json import event_lines
-
         for line in event_lines(event, self._session_id):
             self._output.write_json(line)
 
     def end(self, outcome: Outcome) -> None:
-        from cinch_tui.print_mode.stream_json import end_line
-
-        self._output.write_json(end_line(outcome))
+        self._output.write_json({**result_object(outcome), "uuid": new_id()})
 
 
 PRINTERS: dict[OutputFormat, type[Printer]] = {

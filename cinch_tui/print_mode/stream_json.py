@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cinch_tui import __version__
-from cinch_tui.print_mode.outcome import Outcome, result_object
 from harness.agent.agent import Agent
 from harness.approval.policy import PLAN
 from harness.events import Event, HookRan, MessageEnd, RetryScheduled, SubagentEvent, ToolExecutionEnd
@@ -54,11 +53,6 @@ def event_lines(event: Event, session_id: str) -> Iterator[JsonObject]:
                 yield {**line, "parent_tool_use_id": line["parent_tool_use_id"] or call_id} if is_message else line
         case _:
             pass
-
-
-def end_line(outcome: Outcome) -> JsonObject:
-    """Return the last line of a run."""
-    return {**result_object(outcome), "uuid": new_id()}
 
 
 def _reply_lines(message: AssistantMessage, envelope: Envelope) -> Iterator[JsonObject]:

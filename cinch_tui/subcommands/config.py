@@ -18,7 +18,7 @@ from harness.errors import ConfigError
 USAGE = "usage: cinch config show|path|edit|trust"
 
 
-def run_config(argv: Sequence[str], *, cwd: Path, out: Output) -> int:
+def run(argv: Sequence[str], cwd: Path, out: Output) -> int:
     """Run one action and return the exit status.
 
     Raises:

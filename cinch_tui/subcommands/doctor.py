@@ -26,27 +26,19 @@ exit status: 0 no problems · 1 problems found · 2 usage error · 130 interrupt
 """
 
 
-class _Arguments(argparse.Namespace):
-    """Parsed arguments."""
-
-    names: list[str]
-    offline: bool
-    json: bool
-
-
 class _DoctorParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise ConfigError(f"{message}; usage: {USAGE}")
 
 
-def run_doctor(argv: Sequence[str], *, cwd: Path, out: Output) -> int:
+def run(argv: Sequence[str], cwd: Path, out: Output) -> int:
     """Print the findings; the status is 1 if something that is configured does not work.
 
     Raises:
         ConfigError: the arguments are invalid, or a name is not that of a provider.
         SystemExit: help was requested and has been printed.
     """
-    arguments = _parser().parse_args(list(argv), namespace=_Arguments())
+    arguments = _parser().parse_args(list(argv))
     found: list[Finding] = []
 
     def report(finding: Finding) -> None:

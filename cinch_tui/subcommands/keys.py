@@ -36,7 +36,7 @@ CHUNK = 4096
 READ_TIMEOUT_S = 0.1
 
 
-def run_keys(argv: Sequence[str], *, cwd: Path, out: Output) -> int:
+def run(argv: Sequence[str], cwd: Path, out: Output) -> int:
     """Describe each pressed key until the user quits, or list all keys with `--list`; the status is 0.
 
     Raises:

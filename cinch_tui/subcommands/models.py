@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -86,12 +87,13 @@ class FoundModels(Struct):
             self.remarks.append(f"{answer.preset.name}: {answer.problem}{origin}")
 
 
-def run_models(argv: Sequence[str], *, out: Output) -> int:
+def run(argv: Sequence[str], cwd: Path, out: Output) -> int:
     """List models or providers; the status is 1 if nothing matches.
 
     Raises:
         ConfigError: the arguments are invalid, or the named provider has no models.
     """
+    del cwd
     if list(argv[:1]) == ["pull"] or list(argv) == ["local"]:
         from cinch_tui.subcommands.pull import run_pull
 

@@ -47,7 +47,7 @@ class SessionFiles(Struct, frozen=True):
         return find_session(self.data_dir, self.cwd, which)
 
 
-def run_sessions(argv: list[str], *, cwd: Path, out: Output) -> int:
+def run(argv: list[str], cwd: Path, out: Output) -> int:
     """Run one command; the status is 0 on success, 1 on failure, 2 for invalid arguments."""
     # Exports are read by other programs, so they do not depend on the locale.
     out.encode_as("utf-8" if argv[:1] == ["export"] else None)

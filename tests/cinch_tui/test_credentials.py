@@ -131,16 +131,6 @@ def test_a_new_key_replaces_only_its_own(tmp_path: Path) -> None:
     assert json.loads(store.file.read_text()) == {"anthropic": KEY, "openrouter": "other"}
 
 
-def test_a_forgotten_key_is_nowhere(tmp_path: Path, keyring: Keyring) -> None:
-    store = store_in(tmp_path)
-    store.store("anthropic", KEY)
-
-    store.forget("anthropic")
-
-    assert keyring.kept == {}
-    assert store.find("anthropic", []) is None
-
-
 def test_a_damaged_file_is_reported_without_its_content(tmp_path: Path) -> None:
     store = store_in(tmp_path, CINCH_KEYRING="off")
     store.file.parent.mkdir(parents=True)

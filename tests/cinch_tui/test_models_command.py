@@ -11,7 +11,7 @@ from fakes.list_server import ListServer
 
 from cinch_tui.models.offers import capabilities_text, capability_letters, price_text, summary, window_text
 from cinch_tui.print_mode.output import Output
-from cinch_tui.subcommands.models import run_models
+from cinch_tui.subcommands.models import run
 from harness.errors import ConfigError
 from harness.ports.provider import Price
 from providers.installed import each_preset
@@ -53,7 +53,7 @@ def claudes(monkeypatch: pytest.MonkeyPatch) -> Iterator[ListServer]:
 
 def models(*argv: str, stream: io.StringIO | None = None) -> tuple[int, list[str]]:
     stream = stream or io.StringIO()
-    status = run_models(argv, out=Output(stream))
+    status = run(argv, Path(), Output(stream))
     return status, stream.getvalue().splitlines()
 
 

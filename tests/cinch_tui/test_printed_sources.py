@@ -13,7 +13,7 @@ from fakes.model_server import ModelServer, Raw, Reply
 from fakes.talk import written
 
 from cinch_tui.print_mode.output import Output
-from cinch_tui.subcommands.sessions import run_sessions
+from cinch_tui.subcommands.sessions import run
 from harness.messages import AssistantMessage, Text, user
 
 LIST = f"""Sources:
@@ -77,7 +77,7 @@ def test_a_reply_without_sources_describes_none(tmp_path: Path) -> None:
 
 def session(tmp_path: Path, *argv: str) -> str:
     out = io.StringIO()
-    assert run_sessions([*argv], cwd=tmp_path, out=Output(out)) == 0
+    assert run([*argv], tmp_path, Output(out)) == 0
     return out.getvalue()
 
 

@@ -10,7 +10,7 @@ import pytest
 from fakes.talk import call, reply, result, rounded, tell, tour, written
 
 from cinch_tui.print_mode.output import Output
-from cinch_tui.subcommands.sessions import run_sessions
+from cinch_tui.subcommands import sessions
 from harness.messages import ToolCall, new_id, user
 from harness.session.journal import Journal
 from harness.session.resume import load_session
@@ -26,7 +26,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     def run_command(*argv: str) -> tuple[int, str, str]:
         out, err = io.StringIO(), io.StringIO()
         with redirect_stderr(err):
-            status = run_sessions(list(argv), cwd=tmp_path, out=Output(out))
+            status = sessions.run(list(argv), tmp_path, Output(out))
         return status, out.getvalue(), err.getvalue()
 
     return run_command

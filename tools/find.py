@@ -48,7 +48,7 @@ class FindTool(TypedTool[FindParameters]):
         except RipgrepMissing as error:
             return ToolOutput.failure(str(error))
         matching = _matching(names, arguments.pattern, folder)
-        newest = await asyncio.to_thread(_newest_first, folder, matching)
+        newest = await asyncio.to_thread(sorted, matching, key=lambda name: (-_changed(folder / name), name))
         found = [context.workspace.display(folder / name) for name in newest[: arguments.limit]]
         return _listed(arguments.pattern, shown, found, search, total=len(newest))
 
@@ -82,11 +82,6 @@ def _matching(names: list[str], pattern: str, folder: Path) -> list[str]:
     expressions = [glob_expression(each) for each in _alternatives(pattern.removeprefix("./"))]
     matches = re.compile("|".join(expressions)).fullmatch
     return [name for name in names if matches(name)]
-
-
-def _newest_first(folder: Path, names: list[str]) -> list[str]:
-    times = {name: _changed(folder / name) for name in names}
-    return sorted(names, key=lambda name: (-times[name], name))
 
 
 def _changed(path: Path) -> float:

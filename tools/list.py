@@ -46,7 +46,6 @@ class _Folder(Struct):
     """A folder of the tree; `ignored` holds the ignore rules of each folder above it, outermost first."""
 
     path: Path
-    level: int
     ignored: list[tuple[Path, GitIgnoreSpec]]
     entries: list[_TreeEntry] = []
 
@@ -97,18 +96,15 @@ def _footer(tree: _Tree, shown: int) -> str:
 
 def _walk(top: Path, depth: int, limit: int) -> _Tree:
     """Walk level by level, so that a limit cuts the deepest entries first."""
-    tree = _Tree(_Folder(top, 1, _rules_above(top)))
+    tree = _Tree(_Folder(top, _rules_above(top)))
     level = [tree.top]
-    while level:
-        below: list[_Folder] = []
+    for _ in range(depth):
         for folder in level:
             for entry in _entries(folder, tree):
                 entry.is_shown = tree.total < limit
                 tree.total += 1
                 folder.entries.append(entry)
-                if entry.folder is not None and folder.level < depth:
-                    below.append(entry.folder)
-        level = below
+        level = [entry.folder for folder in level for entry in folder.entries if entry.folder]
     return tree
 
 
@@ -128,7 +124,7 @@ def _entries(folder: _Folder, tree: _Tree) -> Iterator[_TreeEntry]:
         if _is_ignored(Path(each.path), rules, is_folder=is_folder):
             tree.ignored += 1
         elif is_folder:
-            yield _TreeEntry(f"{each.name}/", _Folder(Path(each.path), folder.level + 1, rules))
+            yield _TreeEntry(f"{each.name}/", _Folder(Path(each.path), rules))
         elif each.is_symlink():
             yield _TreeEntry(f"{each.name} -> {Path(each.path).readlink()}")
         else:

@@ -96,10 +96,10 @@ class CapturedOutput:
         self._decode_end()
         if not self.is_cut:
             return self._head
-        return join_ends(self._head, self._tail, self.characters, self._gap_note)
-
-    def _gap_note(self, omitted: int) -> str:
-        return f"[… {omitted:,} characters left out of {self.bytes:,} bytes. {self._spill.note} …]"
+        source = f"{self.bytes:,} bytes. {self._spill.note}"
+        return join_ends(
+            self._head, self._tail, self.characters, lambda gone: f"[… {gone:,} characters left out of {source} …]"
+        )
 
     @property
     def _last_line(self) -> str:
@@ -166,7 +166,8 @@ class _Spill:
         if self._is_over:
             return
         try:
-            self._opened().write(text)
+            self._file = self._file or open_spill(self._path)
+            self._file.write(text)
         except OSError as error:
             self._give_up(f"It could not be saved to a file: {error.strerror or error}")
         else:
@@ -182,11 +183,6 @@ class _Spill:
             self.note = f"It could not be saved to a file: {error.strerror or error}"
         self._file = None
 
-    def _opened(self) -> TextIO:
-        if self._file is None:
-            self._file = open_spill(self._path)
-        return self._file
-
     def _give_up(self, note: str) -> None:
         self._is_over = True
         self.close()
@@ -199,11 +195,7 @@ def for_model(output: str, empty: str) -> str:
 
 
 def _cleaned(text: str) -> str:
+    # A carriage return restarts a line, as in progress bars: its final state counts.
     if "\r" in text:
-        text = "\n".join(_last_state(line) for line in text.split("\n"))
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
     return strip_escapes(text)
-
-
-def _last_state(line: str) -> str:
-    """Return the final state of a line: a carriage return restarts it, as in progress bars."""
-    return line.rstrip("\r").rpartition("\r")[2]

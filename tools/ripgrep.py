@@ -145,7 +145,9 @@ async def _unblock_when_slow(folder: Path, process: asyncio.subprocess.Process) 
         pipes = await asyncio.to_thread(_pipes, folder, stop)
         while pipes:
             for pipe in pipes:
-                _release(pipe)
+                # Opened for writing and closed, a pipe gives its reader an end of file.
+                with suppress(OSError):
+                    os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
             await asyncio.sleep(_RELEASE_SECONDS)
     except NotAFile:
         with suppress(ProcessLookupError):
@@ -179,9 +181,3 @@ def _ignore_files(folder: Path, stop: threading.Event) -> Iterator[str]:
         if ".git" in folders:
             folders.remove(".git")
             yield f"{path}/{_EXCLUDE}"
-
-
-def _release(pipe: str) -> None:
-    """Open a pipe for writing and close it, so that its reader gets an end of file."""
-    with suppress(OSError):
-        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))

@@ -107,22 +107,18 @@ def repair(found: Examination) -> list[str]:
         journal.close()
     if problems:
         raise SessionError(problems[0])
-    return _summary(found)
-
-
-def _damaged_lines(path: Path, layout: LineIndex) -> list[int]:
-    """Return the numbers of lines that belong to the conversation but cannot be read."""
-    with open_session_file(path) as file:
-        return [line.number for line in layout.lines if parse(read_line(file, line)) is None]
-
-
-def _summary(found: Examination) -> list[str]:
     counted = (
         (found.torn, "completed the torn last line"),
         (len(found.unanswered), f"added the missing results of tool calls: {len(found.unanswered)}"),
         (found.lost, f"added placeholders for lost lines: {found.lost}"),
     )
     return [text for count, text in counted if count]
+
+
+def _damaged_lines(path: Path, layout: LineIndex) -> list[int]:
+    """Return the numbers of lines that belong to the conversation but cannot be read."""
+    with open_session_file(path) as file:
+        return [line.number for line in layout.lines if parse(read_line(file, line)) is None]
 
 
 def _repairs(loaded: LoadedSession, layout: LineIndex) -> Iterator[bytes]:
@@ -134,10 +130,6 @@ def _repairs(loaded: LoadedSession, layout: LineIndex) -> Iterator[bytes]:
         yield to_bytes(result_line(result, line, envelope))
     if results and not loaded.messages.open_calls_at_end():
         # The last leaf in the file is the end of the conversation; a result in the middle must not become that.
-        yield _copy_of(loaded.path, layout, loaded.last_uuid)
-
-
-def _copy_of(path: Path, layout: LineIndex, line_id: str | None) -> bytes:
-    line = next(line for line in reversed(layout.lines) if line.id == line_id)
-    with open_session_file(path) as file:
-        return read_line(file, line).rstrip(b"\n") + b"\n"
+        last = next(line for line in reversed(layout.lines) if line.id == loaded.last_uuid)
+        with open_session_file(loaded.path) as file:
+            yield read_line(file, last).rstrip(b"\n") + b"\n"

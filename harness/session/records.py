@@ -21,7 +21,6 @@ from harness.codec import encode
 from harness.messages import (
     AssistantContent,
     AssistantMessage,
-    Cost,
     Image,
     JsonObject,
     JsonValue,
@@ -219,7 +218,7 @@ def assistant_lines(message: AssistantMessage, parent: str | None, envelope: Env
         line["cinch"] = {**facts, **_block_facts(block, message.model)}
         lines.append(line)
         parent = line_id(message.id, index)
-    if _needs_closing(message):
+    if not message.content or (message.stop_reason in ("aborted", "error") and not message.tool_calls):
         lines.append(_closing_line(message, parent, envelope, facts))
     return lines
 
@@ -227,10 +226,6 @@ def assistant_lines(message: AssistantMessage, parent: str | None, envelope: Env
 def _wrapped(kind: str, message: AssistantMessage, index: int, parent: str | None, envelope: Envelope) -> JsonObject:
     wrapped = envelope.wrap(kind, line_id(message.id, index), parent, message.time)
     return {**wrapped, "requestId": message.id, **envelope.tail()}
-
-
-def _needs_closing(message: AssistantMessage) -> bool:
-    return not message.content or (message.stop_reason in ("aborted", "error") and not message.tool_calls)
 
 
 def _closing_line(message: AssistantMessage, parent: str | None, envelope: Envelope, facts: JsonObject) -> JsonObject:
@@ -318,7 +313,6 @@ def _reply_facts(message: AssistantMessage) -> JsonObject:
     facts: JsonObject = {"provider": message.provider, "stop": message.stop_reason, "responseId": message.response_id}
     if message.error is not None:
         facts["error"] = message.error
-    cost: Cost | None = message.usage.cost
-    if cost is not None:
-        facts["cost"] = encode(cost)
+    if message.usage.cost is not None:
+        facts["cost"] = encode(message.usage.cost)
     return facts

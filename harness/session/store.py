@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.codec import encode
@@ -81,8 +82,9 @@ class SessionStore:
         self.path = resumed.path if resumed else session_path(data_dir, cwd, session_id)
         self._cwd = cwd
         self._session_id = resumed.session_id if resumed else session_id
-        earlier, notes = (resumed.messages, resumed.notes) if resumed else (None, ())
-        self._memory = SessionMemory(self.path, earlier, notes)
+        self._memory = SessionMemory(self.path, Envelope(self.path.stem, ""))
+        if resumed:
+            self._memory.earlier, self._memory.notes = resumed.messages, [*resumed.notes]
         self._journal = Journal(self.path, on_problem, self._memory.lost_lines)
         self._resumed = resumed
         self._lines = LineBuilder(resumed.last_uuid if resumed else None)
@@ -142,7 +144,7 @@ class SessionStore:
     def restart(self) -> None:
         """Start a new conversation in the same file; the earlier one remains in it."""
         self._lines = LineBuilder(None)
-        self._memory.restart()
+        self._memory.written.append(None)
 
     def flush(self) -> None:
         """Retry data that could not be written."""
@@ -168,8 +170,13 @@ class SessionStore:
 
     def _append_message(self, message: ModelMessage) -> None:
         lines = [] if self._has_started else self._missing_results()
-        self._memory.add(message, self._current_envelope())
-        self._append([*lines, *self._lines.lines(message, self._current_envelope())])
+        self._append([*lines, *self._lines_of(message)])
+
+    def _lines_of(self, message: ModelMessage) -> list[JsonObject]:
+        """Return the lines of a message, which is kept to restore them."""
+        self._memory.written.append(message)
+        self._memory.envelope = self._current_envelope()
+        return self._lines.lines(message, self._memory.envelope)
 
     def _missing_results(self) -> list[JsonObject]:
         """Return lines for the calls that a crash left without a result at the end of the resumed session."""
@@ -178,8 +185,7 @@ class SessionStore:
         lines: list[JsonObject] = []
         for result, line in self._resumed.messages.open_calls_at_end():
             self._lines.call_lines[result.call_id] = line
-            self._memory.add(result, self._current_envelope())
-            lines += self._lines.lines(result, self._current_envelope())
+            lines += self._lines_of(result)
         return lines
 
     def _end_turn(self) -> None:
@@ -227,7 +233,7 @@ class SessionStore:
 
     def _note(self, line: JsonObject, *, now: bool = False) -> None:
         if self._has_started or now:
-            self._memory.add_notes([line])
+            self._memory.notes.append(line)
             self._journal.append(to_bytes(line))
         else:
             self._early.append(line)
@@ -236,7 +242,7 @@ class SessionStore:
         """Append lines in one write, so that they are in the file together."""
         if not self._has_started:
             header = [header_line(self._current_envelope(), lines[0])] if self._is_new else []
-            self._memory.add_notes([*header, *self._early])
+            self._memory.notes += [*header, *self._early]
             lines = [*header, *self._early, *lines]
             self._has_started, self._is_new = True, False
             self._early.clear()
@@ -248,29 +254,22 @@ class SessionStore:
         return self._envelope
 
 
-class SessionMemory:
+class SessionMemory(Struct):
     """In-memory copy of a session, to restore a file that another program truncated.
 
     It references messages and notes that exist elsewhere as well, so it takes little memory.
     """
 
-    def __init__(self, path: Path, earlier: SessionMessages | None, notes: Iterable[JsonObject]) -> None:
-        self._path = path
-        self._earlier = earlier
-        self._written: list[ModelMessage | None] = []
-        self._notes = list(notes)
-        self._envelope = Envelope(path.stem, "")
-
-    def add(self, message: ModelMessage, envelope: Envelope) -> None:
-        self._written.append(message)
-        self._envelope = envelope
-
-    def add_notes(self, notes: Sequence[JsonObject]) -> None:
-        self._notes += notes
-
-    def restart(self) -> None:
-        """Start a new conversation with the next message."""
-        self._written.append(None)
+    path: Path
+    """The session file."""
+    envelope: Envelope
+    """Envelope of the last message."""
+    earlier: SessionMessages | None = None
+    """Messages of the resumed session."""
+    written: list[ModelMessage | None] = []
+    """Later messages; None starts a new conversation."""
+    notes: list[JsonObject] = []
+    """Lines outside the conversation."""
 
     def lost_lines(self) -> list[bytes]:
         """Return the lines that are missing from the file, in order.
@@ -278,23 +277,23 @@ class SessionMemory:
         Raises:
             OSError: The file cannot be read.
         """
-        layout = scan(self._path)
+        layout = scan(self.path)
         kept = {line.id for line in layout.lines}
         lines = [to_bytes(line) for line in self._all_lines() if text_at(line, "uuid") not in kept]
         kept_notes = {to_bytes(note) for note in layout.notes}
-        notes = [note for note in dict.fromkeys(map(to_bytes, self._notes)) if note not in kept_notes]
+        notes = [note for note in dict.fromkeys(map(to_bytes, self.notes)) if note not in kept_notes]
         headers = [note for note in notes if note.startswith(b'{"type":"cinch-session"')]
         return [*headers, *lines, *notes[len(headers) :]]
 
     def _all_lines(self) -> Iterator[JsonObject]:
         """Recreate the lines of the conversation, with the same ids as the first time."""
         builder = LineBuilder(None)
-        earlier = self._earlier.in_memory if self._earlier is not None else ()
-        for message in (*earlier, *self._written):
+        earlier = self.earlier.in_memory if self.earlier else ()
+        for message in (*earlier, *self.written):
             if message is None:
                 builder = LineBuilder(None)
             else:
-                yield from builder.lines(message, self._envelope)
+                yield from builder.lines(message, self.envelope)
 
 
 def _without_secrets(spec: ModelSpec) -> ModelSpec:

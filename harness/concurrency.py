@@ -60,16 +60,17 @@ def is_cancelled(task: asyncio.Task[Any] | None) -> bool:
     return task is not None and task.cancelling() > 0
 
 
-async def run_cancelled_once(work: Coroutine[Any, Any, _T]) -> _T:
-    """Return the result of `work`. However often the caller is cancelled, `work` is cancelled once and awaited.
+async def run_uninterrupted(work: Coroutine[Any, Any, _T], *, cancel_once: bool = False) -> _T:
+    """Return the result of `work`, which runs to its end however often the caller is cancelled meanwhile.
 
-    This lets it release resources in several steps.
+    With `cancel_once`, the first cancellation is passed on, and `work` may release resources in several steps.
     """
     task = asyncio.create_task(work)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        task.cancel()
+        if cancel_once:
+            task.cancel()
         await _wait_for_end(task)
         raise
 
@@ -83,16 +84,6 @@ async def stop_once(task: asyncio.Task[Any]) -> None:
         task.exception()
     if interrupted:
         raise asyncio.CancelledError
-
-
-async def run_uninterrupted(work: Coroutine[Any, Any, object]) -> None:
-    """Run `work` to its end, however often the caller is cancelled meanwhile."""
-    task = asyncio.create_task(work)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await _wait_for_end(task)
-        raise
 
 
 async def _wait_for_end(task: asyncio.Task[Any]) -> bool:

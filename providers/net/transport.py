@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from harness.concurrency import run_cancelled_once, run_uninterrupted, stop_once
+from harness.concurrency import run_uninterrupted, stop_once
 from harness.errors import NetworkError, ProviderError, RequestRejected, StreamError
 from harness.messages import JsonObject, JsonValue
 from providers.endpoint import Endpoint
@@ -176,7 +176,7 @@ async def _answer(client: httpx.AsyncClient, request: httpx.Request) -> AsyncGen
         answers.append(await client.send(request, stream=True))
 
     try:
-        await run_cancelled_once(send())
+        await run_uninterrupted(send(), cancel_once=True)
         yield answers[0]
     finally:
         for answer in answers:

@@ -173,24 +173,29 @@ UserContent: TypeAlias = Text | Image
 AssistantContent: TypeAlias = Text | Thinking | ToolCall
 
 
-class UserMessage(Tagged, frozen=True):
+class _Recorded(Tagged, frozen=True, kw_only=True):
+    """Base class of messages."""
+
+    id: str = field(default_factory=new_id)
+    """Id of the message."""
+    time: float = field(default_factory=time.time)
+    """Seconds since the epoch."""
+
+
+class UserMessage(_Recorded, frozen=True):
     """Message of the user, or of the program on the user's behalf."""
 
     content: tuple[UserContent, ...]
     """Text and images."""
     synthetic: bool = False
     """True if the program wrote the message: a reminder, a limit."""
-    id: str = field(default_factory=new_id)
-    """Id of the message."""
-    time: float = field(default_factory=time.time)
-    """Seconds since the epoch."""
 
     @property
     def text(self) -> str:
         return text_of(self.content)
 
 
-class AssistantMessage(Tagged, frozen=True):
+class AssistantMessage(_Recorded, frozen=True):
     """Reply of a model."""
 
     content: tuple[AssistantContent, ...]
@@ -207,10 +212,6 @@ class AssistantMessage(Tagged, frozen=True):
     """Description of the error if `stop_reason` is `error` or `aborted`."""
     response_id: str = ""
     """Id the service gave the reply."""
-    id: str = field(default_factory=new_id)
-    """Id of the message."""
-    time: float = field(default_factory=time.time)
-    """Seconds since the epoch."""
 
     @property
     def text(self) -> str:
@@ -221,7 +222,7 @@ class AssistantMessage(Tagged, frozen=True):
         return tuple(block for block in self.content if isinstance(block, ToolCall))
 
 
-class ToolResult(Tagged, frozen=True):
+class ToolResult(_Recorded, frozen=True):
     """Result of a tool call; every call has exactly one."""
 
     call_id: str
@@ -236,27 +237,19 @@ class ToolResult(Tagged, frozen=True):
     """Structured data for programs; never sent to the model."""
     view: View | None = None
     """Display for the user; never sent to the model."""
-    id: str = field(default_factory=new_id)
-    """Id of the message."""
-    time: float = field(default_factory=time.time)
-    """Seconds since the epoch."""
 
     @property
     def text(self) -> str:
         return text_of(self.content)
 
 
-class CustomMessage(Tagged, frozen=True):
+class CustomMessage(_Recorded, frozen=True):
     """Message of the application, stored in the conversation and never sent to a model."""
 
     kind: str
     """Type, defined by the application."""
     data: JsonObject
     """Content, defined by the application."""
-    id: str = field(default_factory=new_id)
-    """Id of the message."""
-    time: float = field(default_factory=time.time)
-    """Seconds since the epoch."""
 
 
 ModelMessage: TypeAlias = UserMessage | AssistantMessage | ToolResult

@@ -74,15 +74,11 @@ def shorten(text: str, room: int) -> str:
     A text that fits is unchanged. Otherwise its last lines are kept; then the first and last paragraph of those; then
     it is cut in the middle. Each step is at most as long as the one before.
     """
-    if len(text) <= room:
-        return text
-    tail = last_lines(text)
-    if len(tail) <= room:
-        return tail
-    ends = first_and_last_paragraph(tail)
-    if len(ends) <= room:
-        return ends
-    return cut_middle(ends, max(room, MIN_CHARS), lambda _: f"\n[… cut from {len(ends):,} characters …]\n")
+    for step in (str, last_lines, first_and_last_paragraph):
+        text = step(text)
+        if len(text) <= room:
+            return text
+    return cut_middle(text, max(room, MIN_CHARS), lambda _: f"\n[… cut from {len(text):,} characters …]\n")
 
 
 def fair_share(lengths: Sequence[int], room: int) -> int:

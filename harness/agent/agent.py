@@ -213,12 +213,12 @@ class Agent(AgentBase):
         Raises:
             AlreadyRunning: A run is active.
         """
-        options, initial, state = self.options, self.initial, self.state
+        options, initial, state = self.options, self._initial, self.state
         self.new_session(messages=options.messages)
         self.inbox.clear()
         self.inbox.steering.mode, self.inbox.follow_up.mode = options.steering, options.follow_up
         state.system_prompt, state.tools = initial.system_prompt, initial.tools
-        state.max_tokens, state.approval, state.last_error = options.max_tokens, options.approval, None
+        state.max_tokens, state.approval, state.last_error = initial.max_tokens, options.approval, None
         if state.model != initial.model:
             self.set_model(initial.model)
         if state.mode != options.mode:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -13,7 +14,7 @@ from harness.agent.identity import Identity
 from harness.agent.limits import Meter
 from harness.agent.options import AgentOptions
 from harness.agent.run_lifecycle import RunLifecycle
-from harness.agent.run_state import AgentResult, Initial, Run, RunRequest, State
+from harness.agent.run_state import AgentResult, Run, RunRequest, State
 from harness.agent.subagents.limits import SpawnContext
 from harness.approval.pending import PendingRequests
 from harness.approval.policy import Permissions
@@ -48,15 +49,15 @@ class AgentBase:
         self.history = History(options.messages)
         self.inbox = Inbox(options.steering, options.follow_up)
         self.identity = Identity(session_id=options.session_id or new_id(), config_id=options.config_id)
-        self.initial = Initial(model_of(model), tool_list(tools), system_prompt)
         self.state = State(
-            model=self.initial.model,
-            tools=self.initial.tools,
+            model=model_of(model),
+            tools=tool_list(tools),
             system_prompt=system_prompt,
             permissions=Permissions(options.mode, options.approval, options.grants or Grants()),
+            max_tokens=options.max_tokens,
             jobs=Jobs(self.publish, self.inbox.news),
         )
-        self.state.max_tokens = options.max_tokens
+        self._initial = copy(self.state)
         self._bus = Bus(self.identity.session_id)
         if isinstance(options.user, PendingRequests):
             self._bus.subscribe(options.user.observe)

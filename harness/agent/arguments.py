@@ -54,8 +54,6 @@ GROUP = "cinch.connect"
 """Entry point group of the function that connects a model by its name."""
 EXAMPLE = "anthropic/claude-sonnet-5-5"
 
-Connect: TypeAlias = Callable[[str], object]
-
 
 def model_of(model: Model | str) -> Model:
     """Return the model, connecting it if it is given by name.
@@ -74,7 +72,7 @@ def model_of(model: Model | str) -> Model:
 
 
 @cache
-def _connect() -> Connect:
+def _connect() -> Callable[[str], object]:
     # Imported late: it takes milliseconds, and only models given by name need it.
     from importlib.metadata import entry_points
 

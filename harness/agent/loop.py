@@ -56,7 +56,7 @@ async def _take_turns(run: Run, pending: tuple[Message, ...]) -> AgentEnd:
         while True:
             pending = (*pending, *run.inbox.take_notices())
             try:
-                stop = await _before_turn(run, pending)
+                stop = await run.hooks.before_turn((*run.history.messages, *pending), run.progress.turn + 1)
                 raise_if_cancelled()
             except asyncio.CancelledError:
                 append_messages(run, pending)
@@ -94,12 +94,6 @@ def append_unsent_prompts(run: Run) -> None:
     append_messages(run, tuple(prompt for prompt in prompts if prompt is not None))
 
 
-async def _before_turn(run: Run, pending: tuple[Message, ...]) -> Stop | None:
-    if not run.hooks:
-        return None
-    return await run.hooks.before_turn((*run.history.messages, *pending), run.progress.turn + 1)
-
-
 async def _take_turn(run: Run, messages: tuple[Message, ...]) -> _Turn:
     run.progress.turn += 1
     run.bus.turn += 1
@@ -113,8 +107,6 @@ async def _take_turn(run: Run, messages: tuple[Message, ...]) -> _Turn:
         raise
     end = TurnEnd(message=turn.reply, results=turn.results)
     run.bus.publish(end)
-    if not run.hooks:
-        return turn
     return replace(turn, stop=await run.hooks.after_turn(end))
 
 

@@ -59,10 +59,9 @@ async def call_model(run: Run) -> AssistantMessage:
     except asyncio.CancelledError:
         model_call.settle(model_call.builder.abort())
         raise
-    if run.hooks:
-        if reply.stop_reason == "error":
-            await run.hooks.on_error(reply.error or "")
-        await run.hooks.after_model(reply)
+    if reply.stop_reason == "error":
+        await run.hooks.on_error(reply.error or "")
+    await run.hooks.after_model(reply)
     return reply
 
 
@@ -160,7 +159,7 @@ class _ModelCall:
             metadata=run.request.metadata,
             on_notice=self._warn,
         )
-        return await run.hooks.before_model(request) if run.hooks else request
+        return await run.hooks.before_model(request)
 
     async def _stream(self, request: Request) -> AssistantMessage:
         run, builder = self._run, self.builder

@@ -65,11 +65,10 @@ class RunLifecycle:
 
     async def _work(self) -> AgentEnd:
         run = self._run
-        if run.hooks:
-            messages = (*run.history.messages, *run.request.prompts)
-            stop = await run.hooks.before_loop(messages, self._identity.run_count)
-            if stop is not None:
-                return rejected(stop.reason or "stopped by a hook")
+        messages = (*run.history.messages, *run.request.prompts)
+        stop = await run.hooks.before_loop(messages, self._identity.run_count)
+        if stop is not None:
+            return rejected(stop.reason or "stopped by a hook")
         run.bus.publish(
             AgentStart(
                 agent_id=self._identity.agent_id,

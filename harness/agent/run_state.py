@@ -31,14 +31,6 @@ from harness.publishing import Bus
 from harness.workspace.workspace import Workspace
 
 
-class Initial(Struct):
-    """Initial settings of an agent, for `reset`."""
-
-    model: Model
-    tools: tuple[Tool, ...]
-    system_prompt: str
-
-
 class State(Struct):
     """Settings and counters of an agent, changeable at any time; a run reads them anew each turn."""
 

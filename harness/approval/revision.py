@@ -62,9 +62,7 @@ def rejections(view: DiffView, rejected: Sequence[RejectedHunk]) -> str:
     """Describe the rejected hunks with their reasons, for the model."""
     sides, hunks = Sides.of(view), hunks_of(view)
     known = sorted((each for each in rejected if each.number < len(hunks)), key=lambda each: each.number)
-    shown = [_hunk(sides, hunks[each.number], each.reason) for each in known[:MAX_HUNKS]]
-    more = f"… and {len(known) - MAX_HUNKS} more hunks\n" if len(known) > MAX_HUNKS else ""
-    return "".join(shown) + more
+    return _listed(sides, [(hunks[each.number], each.reason) for each in known], "hunks")
 
 
 def apply_revision(proposed: View, text: str) -> Revision:
@@ -72,19 +70,22 @@ def apply_revision(proposed: View, text: str) -> Revision:
     if not isinstance(proposed, DiffView):
         return Revision(text, f"The user changed the command before allowing it; what ran is:\n{text}\n")
     difference = DiffView(proposed.path, proposed.new or "", text)
-    sides, hunks = Sides.of(difference), hunks_of(difference)
-    shown = "".join(_hunk(sides, hunk, "") for hunk in hunks[:MAX_HUNKS])
-    more = f"… and {len(hunks) - MAX_HUNKS} more places\n" if len(hunks) > MAX_HUNKS else ""
+    places = _listed(Sides.of(difference), [(hunk, "") for hunk in hunks_of(difference)], "places")
     note = (
         f"The user changed your proposal for {proposed.path} before allowing it. From what you proposed (-) to what "
-        f"was written (+):\n{shown}{more}"
+        f"was written (+):\n{places}"
     )
     return Revision(text, note)
 
 
-def _hunk(sides: Sides, hunk: Hunk, reason: str) -> str:
-    why = f": {reason}" if reason else ""
-    return f"@@ {_lines(hunk)}{why}\n{''.join(_signed(sides, hunk))}"
+def _listed(sides: Sides, hunks: Sequence[tuple[Hunk, str]], noun: str) -> str:
+    """Return hunks with their reasons, up to `MAX_HUNKS`."""
+    shown = (
+        f"@@ {_lines(hunk)}{f': {reason}' if reason else ''}\n{''.join(_signed(sides, hunk))}"
+        for hunk, reason in hunks[:MAX_HUNKS]
+    )
+    more = f"… and {len(hunks) - MAX_HUNKS} more {noun}\n" if len(hunks) > MAX_HUNKS else ""
+    return "".join(shown) + more
 
 
 def _lines(hunk: Hunk) -> str:

@@ -29,10 +29,6 @@ class History:
         return tuple(self._messages)
 
     @property
-    def last(self) -> Message | None:
-        return self._messages[-1] if self._messages else None
-
-    @property
     def at_rest(self) -> bool:
         """True if nothing is pending for the model: the history is empty or ends with a successful reply."""
         messages = (each for each in reversed(self._messages) if not isinstance(each, CustomMessage))

@@ -16,14 +16,8 @@ from harness.risk import Risk
 
 def groups_of(calls: Sequence[Allowed], concurrency: Concurrency) -> list[Sequence[Allowed]]:
     """Return the calls in groups that run one after another, in call order."""
-    match concurrency:
-        case "parallel":
-            size = len(calls)
-        case "sequential":
-            size = 1
-        case int():
-            size = concurrency
-    size = max(1, size)
+    sizes = {"parallel": len(calls), "sequential": 1}
+    size = max(1, concurrency if isinstance(concurrency, int) else sizes[concurrency])
     return [calls[start : start + size] for start in range(0, len(calls), size)]
 
 

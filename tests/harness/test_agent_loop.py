@@ -183,7 +183,7 @@ async def test_turn_limit_ends_the_run_with_its_stop_reason(make_agent, record):
 
     assert result.limit == "turns"
     assert len(happened.of(LimitReached)) == 1
-    last = agent.history.last
+    last = agent.history.messages[-1]
     assert isinstance(last, UserMessage)
     assert last.text == "[Agent stopped: the limit of 2 turns is reached]"
 

@@ -51,10 +51,8 @@ class ConcurrencySlot:
         self._release()
         try:
             yield
-        except BaseException:
+        finally:
             self._waits -= 1
-            raise
-        self._waits -= 1
         if not self._waits:
             await self._reacquire()
 

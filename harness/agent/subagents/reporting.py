@@ -19,7 +19,7 @@ from harness.events import (
     TurnStart,
 )
 from harness.jobs import BACKGROUND_HINT, Job
-from harness.messages import AssistantMessage, JsonObject, JsonValue, Message, Text
+from harness.messages import AssistantMessage, JsonObject, Message, Text
 from harness.ports.tool import SubagentTask, ToolOutput
 from harness.publishing import Bus
 from harness.truncation import truncate
@@ -78,12 +78,21 @@ def outcome(identity: Identity, result: AgentResult, who: str, limit: int, left:
     if problem:
         text = f"{who} did not finish: {problem}" + (f"\nIts last message:\n\n{text}" if text else "")
     text = text or f"{who} has finished without a message."
-    # A later process must know that they no longer run.
-    jobs: list[JsonValue] = [{"job_id": job.id, "call_id": job.spec.call_id} for job in left]
+    details: JsonObject = {
+        "session_id": identity.session_id,
+        "run_id": identity.last_run_id,
+        "stop_reason": result.stop_reason,
+        "limit": result.limit,
+        "turns": sum(isinstance(each, AssistantMessage) for each in result.messages),
+        "tokens": result.usage.context,
+    }
+    if left:
+        # A later process must know that they no longer run.
+        details["jobs"] = [{"job_id": job.id, "call_id": job.spec.call_id} for job in left]
     return ToolOutput(
         content=(Text(f"{text}{_jobs_text(left)}"),),
         view=TextView(message or text, language="markdown") if message else None,
-        details={**_details(identity, result), **({"jobs": jobs} if jobs else {})},
+        details=details,
         is_error=bool(problem),
         child_run_id=identity.last_run_id,
     )
@@ -115,18 +124,6 @@ def _problem(result: AgentResult) -> str:
 def _last_text(messages: Sequence[Message]) -> str:
     replies = (each.text.strip() for each in reversed(messages) if isinstance(each, AssistantMessage))
     return next((text for text in replies if text), "")
-
-
-def _details(identity: Identity, result: AgentResult) -> JsonObject:
-    turns = sum(isinstance(each, AssistantMessage) for each in result.messages)
-    return {
-        "session_id": identity.session_id,
-        "run_id": identity.last_run_id,
-        "stop_reason": result.stop_reason,
-        "limit": result.limit,
-        "turns": turns,
-        "tokens": result.usage.context,
-    }
 
 
 def _jobs_text(left: Sequence[Job]) -> str:

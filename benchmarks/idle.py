@@ -1,4 +1,4 @@
-"""Activity of cinch at rest and while waiting for a model, compared with the smallest Textual app."""
+"""Memory of cinch at rest, and its activity there and while waiting for a model, beside the smallest Textual app."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
 from fakes.model_server import Hang  # noqa: E402  the path comes first
-from measure import report  # noqa: E402
+from measure import memory, process_tree, report  # noqa: E402
 from stage import Script, cinch, smallest  # noqa: E402
 from terminal import Watched  # noqa: E402
 
@@ -20,8 +20,9 @@ THAN = "the smallest Textual app"
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Activity per second."""
+    """Memory in megabytes, and activity per second."""
 
+    memory: float
     cpu: float
     written: float
     frames: float
@@ -31,7 +32,7 @@ def observed(app: Watched) -> Figures:
     cpu, written, frames = app.cpu(), app.written, app.frames
     app.watch(SECONDS)
     counts = app.cpu() - cpu, app.written - written, app.frames - frames
-    return Figures(*(count / SECONDS for count in counts))
+    return Figures(app.memory(), *(count / SECONDS for count in counts))
 
 
 def compare(name: str, ours: Figures, theirs: Figures, frames: str) -> None:
@@ -45,7 +46,12 @@ def main() -> None:
         reference = observed(app)
     script = Script([Hang()])
     with cinch(script) as app:
-        compare("at rest", observed(app), reference, "≤ 2, the cursor's")
+        at_rest = observed(app)
+        report("memory at rest", at_rest.memory, reference.memory, unit="MB", than=THAN, goal="≤ 50 MB")
+        for process in process_tree(app.pid):
+            name = Path(f"/proc/{process}/comm").read_text().strip()
+            print(f"  process {name}: {memory(process):.1f} MB")
+        compare("at rest", at_rest, reference, "≤ 2, the cursor's")
         app.type("go\r")
         app.watch(1)
         compare("waiting for a model", observed(app), reference, "≤ 6, the spinner's 4 among them")

@@ -31,6 +31,12 @@ def as_installed() -> dict[str, str]:
     return {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bytecode}
 
 
+def process_tree(process: int) -> list[int]:
+    """Return a process and its descendants."""
+    children = [each for path in Path(f"/proc/{process}/task").glob("*/children") for each in path.read_text().split()]
+    return [process, *(each for child in children for each in process_tree(int(child)))]
+
+
 def memory(process: int | str = "self") -> float:
     """Return the memory of a process (PSS), in megabytes."""
     lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()

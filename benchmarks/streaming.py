@@ -99,7 +99,6 @@ def turns(app: Watched, script: Script) -> None:
 def main() -> None:
     script = Script()
     with cinch(script) as app:
-        print(f"memory idle: {app.memory():.1f} MB   goal ≤ 50")
         turns(app, script)
         answers(app, script)
         paced(app, script)

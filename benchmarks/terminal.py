@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from fcntl import ioctl
 from pathlib import Path
 
-from measure import memory
+from measure import memory, process_tree
 
 ROWS, COLUMNS = 40, 120
 PATIENCE = 30.0
@@ -92,8 +92,8 @@ class Watched:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory(self) -> float:
-        """Return the memory (PSS), in megabytes."""
-        return memory(self.pid)
+        """Return the memory of all its processes (PSS), in megabytes."""
+        return sum(map(memory, process_tree(self.pid)))
 
     def _read(self) -> None:
         data = os.read(self._fd, 65_536)

@@ -206,7 +206,7 @@ class CinchApp(App[object]):
             # Some terminals send no focus events.
             if self.controller.presence.is_away:
                 self._look_at_theme()
-            self.controller.presence.typed()
+            self.controller.user_typed()
         await super().on_event(event)
 
     def _write_to_terminal(self, sequence: str) -> None:

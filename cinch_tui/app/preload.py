@@ -1,14 +1,20 @@
-"""Preloading behind the first paint, before anyone waits for it."""
+"""Preloading in threads, in three steps, each before its results are needed.
+
+Behind the first paint: the agent and the commands. Then what sends a request. What shows its reply and runs its tools
+takes 5 MB, which an app without a conversation does not need: it is loaded when the user first pauses while typing.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cinch_tui.notifications.presence import Presence
     from harness.agent.run_state import State
+    from harness.ports.tool import Tool
 
 MODULES = (
     "cinch_tui.commands.builtin",
@@ -22,10 +28,10 @@ MODULES = (
     "cinch_tui.reports.summaries",
     "cinch_tui.app.exit_summary",
     "cinch_tui.transcript.history_blocks",
-    "cinch_tui.transcript.markdown",
-    "cinch_tui.screens.approval",
     "filelock",
 )
+TYPING_PAUSE_S = 0.3
+"""Seconds without a key after which an import delays no echo."""
 
 
 def import_modules() -> None:
@@ -35,18 +41,28 @@ def import_modules() -> None:
 
 
 async def warm(state: State) -> None:
-    """Load what the first turn needs before it begins: building the HTTP client costs as much as a short reply, and the
-    first code on the screen would hold up whoever types meanwhile."""
-    from tools import load
-
+    """Load what a request needs before the user sends one: building the HTTP client costs as much as a short reply."""
     build: Callable[[], None] | None = getattr(state.model.provider, "warm", None)
     if build:
         await asyncio.to_thread(build)
-    await asyncio.to_thread(load, state.tools)
     facts = state.model.info
     look_up: Callable[[], Awaitable[object]] = getattr(facts, "load_in_subprocess", facts.load)
     await look_up()
-    await asyncio.to_thread(draw_samples)
+
+
+async def warm_reply(state: State, presence: Presence) -> None:
+    """Load what a reply needs when no key is pressed: the first code on the screen would hold up whoever types then."""
+    while (wait := TYPING_PAUSE_S - presence.since_key_s) > 0:  # noqa: ASYNC110  each key sets the time anew
+        await asyncio.sleep(wait)
+    await asyncio.to_thread(_load_reply, state.tools)
+
+
+def _load_reply(tools: Sequence[Tool]) -> None:
+    from tools import load
+
+    importlib.import_module("cinch_tui.screens.approval")
+    load(tools)
+    draw_samples()
 
 
 def draw_samples() -> None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING, TypeAlias
 
-from cinch_tui.app.preload import import_modules, warm
+from cinch_tui.app.preload import import_modules, warm, warm_reply
 from cinch_tui.cli.start import collect_garbage
 from cinch_tui.config.options import Options, Resume
 from cinch_tui.config.settings import Settings
@@ -66,6 +66,7 @@ class SessionController(ChatSession):
         self._start_notices: list[str] = []
         self._settings_subscribers: list[SettingsSubscriber] = []
         self._warned_at = -QUIT_CONFIRMATION_S
+        self._has_preloaded_reply = False
 
     async def until_ready(self) -> bool:
         was_ready = self.sender.ready.is_set()
@@ -190,6 +191,20 @@ class SessionController(ChatSession):
         for text in self._start_notices:
             self.notice(text)
         await warm(self.agent.state)
+        if self.agent.history.messages:
+            self._preload_reply()
+
+    def user_typed(self) -> None:
+        """Note that a key was pressed."""
+        self.presence.typed()
+        if self.sender.ready.is_set():
+            self._preload_reply()
+
+    def _preload_reply(self) -> None:
+        """Load what replies need, once."""
+        if not self._has_preloaded_reply:
+            self._has_preloaded_reply = True
+            self.app.run_worker(warm_reply(self.agent.state, self.presence), group="preload")
 
     def _announce_tour(self) -> None:
         from cinch_tui.assembly import TOUR
@@ -247,7 +262,15 @@ class SessionController(ChatSession):
 
     def _receive(self, event: Event) -> None:
         """Update the status line where the event alone does not say enough."""
-        from harness.events import AgentEnd, ModeChanged, ModelChanged, SubagentEvent, ToolApprovalResolved, UsageUpdate
+        from harness.events import (
+            AgentEnd,
+            ModeChanged,
+            ModelChanged,
+            RequestStart,
+            SubagentEvent,
+            ToolApprovalResolved,
+            UsageUpdate,
+        )
 
         inner = event
         while isinstance(inner, SubagentEvent):
@@ -257,5 +280,7 @@ class SessionController(ChatSession):
             self.show_usage()
         elif isinstance(inner, ToolApprovalResolved | ModeChanged):
             self.show_permissions()
+        elif isinstance(event, RequestStart):
+            self._preload_reply()
         elif isinstance(event, ModelChanged):
             self.app.run_worker(warm(self.agent.state), group="preload")

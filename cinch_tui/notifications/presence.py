@@ -28,13 +28,18 @@ class Presence:
             self.is_looking = True
 
     @property
+    def since_key_s(self) -> float:
+        """Return the seconds since the last key."""
+        return self._clock() - self._typed_at
+
+    @property
     def is_composing(self) -> bool:
         """Return True while the user may be typing; relevant if the prompt is not empty."""
-        return self._clock() - self._typed_at < COMPOSING
+        return self.since_key_s < COMPOSING
 
     @property
     def is_pressing_keys(self) -> bool:
-        return self._clock() - self._typed_at < AT_THE_KEYS
+        return self.since_key_s < AT_THE_KEYS
 
     @property
     def is_away(self) -> bool:
@@ -43,4 +48,4 @@ class Presence:
     @property
     def idle_in(self) -> float:
         """Return the seconds until the user counts as idle."""
-        return self._typed_at + IDLE - self._clock()
+        return IDLE - self.since_key_s

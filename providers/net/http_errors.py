@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Container, Mapping
@@ -294,6 +293,9 @@ def title_of(body: str) -> str | None:
     """Return the title of a web page, empty if it has none; None if the body is not a page."""
     if not re.search(r"<(!doctype html|html|head|title)\b", body[:BEGINNING], re.IGNORECASE):
         return None
+    # Its table of entities takes half a megabyte, and few errors are web pages.
+    import html
+
     title = re.search(r"<title[^>]*>(.*?)</title>", body, re.IGNORECASE | re.DOTALL)
     return html.unescape(title[1]).strip() if title else ""
 

@@ -119,18 +119,34 @@ def test_later_modules_are_not_imported_before_the_first_paint() -> None:
     assert loaded.isdisjoint(later | ours)
 
 
-def test_preloaded_app_has_what_the_first_reply_needs() -> None:
-    loaded = loaded_by(
+def preloaded_by(call: str) -> set[str]:
+    return loaded_by(
         "import asyncio\n"
         "from types import SimpleNamespace\n"
-        "from cinch_tui.app.preload import warm\n"
+        "from cinch_tui.app.preload import import_modules, warm, warm_reply\n"
+        "from cinch_tui.notifications.presence import Presence\n"
         "from providers import connect\n"
         "from tools import builtin_tools\n"
-        "asyncio.run(warm(SimpleNamespace(model=connect('openai/gpt-5'), tools=builtin_tools())))",
+        "state = SimpleNamespace(model=connect('openai/gpt-5'), tools=builtin_tools())\n"
+        f"import_modules(); asyncio.run({call})",
         OPENAI_API_KEY="none",
     )
 
-    assert {"httpx", "tools.read", "markdown_it", "pygments.lexers.python"} <= loaded
+
+REPLY_MODULES = {"tools.read", "tools.bash", "markdown_it", "pygments.lexers.python", "cinch_tui.screens.approval"}
+
+
+def test_idle_app_has_loaded_what_a_request_needs_and_nothing_for_its_reply() -> None:
+    loaded = preloaded_by("warm(state)")
+
+    assert {"httpx", "anyio._backends._asyncio", "filelock"} <= loaded
+    assert loaded.isdisjoint(REPLY_MODULES | {"genai_prices", "pydantic", "jsonschema", "html.entities"})
+
+
+def test_app_with_a_conversation_has_loaded_what_a_reply_needs() -> None:
+    loaded = preloaded_by("warm_reply(state, Presence())")
+
+    assert loaded >= REPLY_MODULES
     assert loaded.isdisjoint({"genai_prices", "pydantic"})
 
 

@@ -7,7 +7,6 @@ import logging
 import os
 import re
 import shutil
-import sysconfig
 import time
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
@@ -121,6 +120,9 @@ async def _names(
 
 
 def _ripgrep() -> str | None:
+    # Not needed at start.
+    import sysconfig
+
     # The ripgrep wheel installs it next to Python, which may not be on the PATH.
     return shutil.which("rg") or shutil.which("rg", path=sysconfig.get_path("scripts"))
 

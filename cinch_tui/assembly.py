@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.config.agent_options import agent_options
 from cinch_tui.config.options import Continue, Options, Resume
-from cinch_tui.config.paths import Paths
+from cinch_tui.config.paths import Paths, load_json
 from cinch_tui.config.settings import Settings
-from cinch_tui.models.connecting import connect, load_choice
+from cinch_tui.models.connecting import ModelChoice, connect
 from harness.agent.agent import Agent
 from harness.approval.policy import EXECUTE, MODES, PLAN
 from harness.approval.rules import Grants
@@ -224,7 +224,7 @@ def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | Non
         with contextlib.suppress(ConfigError):
             spec = loaded.spec
             return connect(spec.name, base_url=spec.base_url or None, credentials=keys, thinking=spec.thinking)
-    chosen = load_choice(keys.paths.choice_file)
+    chosen = load_json(keys.paths.choice_file, ModelChoice)
     if chosen is not None:
         with contextlib.suppress(ConfigError):
             return connect(chosen.name, base_url=chosen.base_url or None, credentials=keys, thinking=wanted.thinking)

@@ -184,8 +184,7 @@ class CinchApp(App[object]):
         self.has_prompt.set()
 
     def on_status_bar_changed(self, message: StatusBar.Changed) -> None:
-        if self._driver is not None and not self.is_headless:
-            self._driver.write(self._title.showing(message.state))
+        self._write_to_terminal(self._title.showing(message.state))
 
     def on_terminal_background(self, message: TerminalBackground) -> None:
         # Rarely needed: only when the background differs from the last start.

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from cinch_tui.commands.host import DiffBase, FullScreenCommands, FullScreenHost
     from cinch_tui.controller.controller import SessionController
     from cinch_tui.models.model_catalog import ModelCatalog
-    from cinch_tui.reports.notices import NoticeLevel
     from cinch_tui.screens.chat import ChatScreen
     from cinch_tui.screens.key_entry import CheckKey
 
@@ -39,6 +38,7 @@ class ChatCommandHost:
 
     def __init__(self, controller: SessionController) -> None:
         self.session = controller
+        self.notice = controller.notice
         self.screen: ChatScreen | None = None
         self.side_questions = SideQuestions()
         self._app = controller.app
@@ -62,9 +62,6 @@ class ChatCommandHost:
         self._chat.continue_run()
 
     # Output
-
-    def notice(self, text: str, level: NoticeLevel = "info") -> None:
-        self.session.notice(text, level)
 
     def show(self, title: str, text: str) -> None:
         from cinch_tui.transcript.replies import ReplyBlock

@@ -27,7 +27,6 @@ class FullScreenCommands(Protocol):
 
     def clear_view(self) -> None:
         """Empty the screen; the history and the session stay."""
-        ...
 
     def toggle_timestamps(self) -> None: ...
 
@@ -35,15 +34,12 @@ class FullScreenCommands(Protocol):
 
     async def choose_theme(self, name: str) -> None:
         """Use this theme from now on; without a name, let the user choose."""
-        ...
 
     async def toggle_vim(self) -> None:
         """Switch the keys of the prompt between vi and a shell."""
-        ...
 
     async def open_editor(self) -> None:
         """Edit the prompt in `$EDITOR`; what is saved returns to the prompt, or is sent with `ui.editor_sends`."""
-        ...
 
     def panels(self) -> Sequence[tuple[str, str, bool]]:
         """Return the name and content of each panel, and True if it is shown."""
@@ -53,15 +49,12 @@ class FullScreenCommands(Protocol):
 
     async def ask_several(self, models: Sequence[str], prompt: str) -> None:
         """Send a prompt to two models or more; an empty one means the next prompt."""
-        ...
 
     def ask_one(self) -> None:
         """Send the next prompt to the session's model after all."""
-        ...
 
     def pick_answer(self) -> None:
         """Reopen the list of answers of a parallel run."""
-        ...
 
 
 class CommandHost(Protocol):
@@ -76,7 +69,6 @@ class CommandHost(Protocol):
     @property
     def full_screen(self) -> FullScreenCommands | None:
         """None in plain mode."""
-        ...
 
     @property
     def stop_key(self) -> str:
@@ -90,25 +82,20 @@ class CommandHost(Protocol):
 
     def continue_run(self) -> None:
         """Ask the model again without a new message, once the command has ended."""
-        ...
 
     # Output
 
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
         """Show one or two lines to the user."""
-        ...
 
     def show(self, title: str, text: str) -> None:
         """Show Markdown in the conversation; it never reaches a model."""
-        ...
 
     def show_progress(self, text: str) -> None:
         """Show what is going on; empty when it has ended."""
-        ...
 
     def show_permissions(self) -> None:
         """Update the display of the approval mode and of session grants, if there is one."""
-        ...
 
     def show_help(self) -> None: ...
 
@@ -116,19 +103,15 @@ class CommandHost(Protocol):
 
     async def show_context(self) -> None:
         """Show what fills the context window, message by message."""
-        ...
 
     async def show_changes(self, changes: SessionChanges, base: DiffBase) -> None:
         """Show what changed in files since the session began, or since the last commit."""
-        ...
 
     def open_panel(self, name: str) -> None:
         """Show a panel and focus it."""
-        ...
 
     async def answer_side_question(self, question: str) -> None:
         """Ask a side question and show the answer as it arrives."""
-        ...
 
     def copy(self, text: str) -> None: ...
 
@@ -136,15 +119,12 @@ class CommandHost(Protocol):
 
     async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
         """Let the user choose one of these (name, detail); return its name, or None."""
-        ...
 
     async def pick_session(self) -> str | None:
         """Let the user choose an earlier session of this folder; return its id, or None."""
-        ...
 
     async def pick_model(self) -> str | None:
         """Let the user choose a model; return its name, or None."""
-        ...
 
     def listed_models(self) -> Sequence[str]:
         """Return the names of the models that providers have listed so far."""
@@ -154,11 +134,9 @@ class CommandHost(Protocol):
         self, title: str, note: str, check: Callable[[str], Awaitable[KeyCheck]]
     ) -> tuple[str, KeyCheck] | None:
         """Ask for an API key in a masked field; return the key and the result of its check, or None."""
-        ...
 
     async def paste(self) -> None:
         """Paste the system's clipboard, images included."""
-        ...
 
 
 class FullScreenHost(CommandHost, FullScreenCommands, Protocol):
@@ -166,11 +144,9 @@ class FullScreenHost(CommandHost, FullScreenCommands, Protocol):
 
     def next_colours(self) -> None:
         """Switch to the next of the user's theme, white and black."""
-        ...
 
     async def next_model(self) -> None:
         """Switch to the next model that settings name or that this conversation used."""
-        ...
 
 
 def full_screen(host: CommandHost, reason: str) -> FullScreenCommands:

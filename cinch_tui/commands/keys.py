@@ -1,4 +1,4 @@
-"""Commands about API keys. A key is never shown, and never reaches the prompt history.
+"""Commands about API keys, and the question before one is sent. A key is never shown, or kept in the prompt history.
 
 `#key provider key` in one line is taken out of the text before it is parsed, see `cinch_tui.api_keys.leak_check`.
 """
@@ -6,12 +6,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from cinch_tui.api_keys.leak_check import provider_of
 from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.registry import Choice, CommandGroup
 from harness.errors import CinchError, ConfigError
 
+if TYPE_CHECKING:
+    from harness.agent.guardrails import FoundSecret
+
 KEYS = CommandGroup("API keys")
+
+REMOVE, SEND = "Remove it", "Send it anyway"
 
 DISCARD_KEY, KEEP_KEY = "Do not store it", "Store it anyway"
 
@@ -39,11 +49,15 @@ async def key(host: CommandHost, argument: str) -> None:
     if rest:
         host.notice("#key takes a provider: #key anthropic", "warning")
         return
-    if not provider:
-        choices = [(choice.value, "") for choice in provider_choices(host)]
-        provider = await host.pick("Which provider is the key for?", choices) or ""
-    if provider:
+    if provider := provider or await _pick_provider(host):
         await _enter_key(host, provider)
+
+
+async def _pick_provider(host: CommandHost) -> str:
+    """Return the chosen provider; empty if the user cancels."""
+    return (
+        await host.pick("Which provider is the key for?", [(each.value, "") for each in provider_choices(host)]) or ""
+    )
 
 
 async def _enter_key(host: CommandHost, provider: str) -> None:
@@ -78,3 +92,45 @@ async def _store_key(host: CommandHost, provider: str, secret: str) -> None:
         case _:
             pass
     host.notice(await key.store(secret, verdict))
+
+
+class Decision(Struct, frozen=True):
+    """The user's decision: `text` is sent, or else returned to the prompt."""
+
+    text: str
+    send: bool
+
+
+async def ask_about_keys(host: CommandHost, text: str) -> Decision:
+    """Ask what to do about the keys in `text`; a cancelled question gives it back unchanged."""
+    from harness.agent.guardrails import find_secrets  # not before the first paint
+
+    found = find_secrets(text)
+    kind = found[0].kind if len(found) == 1 else f"{len(found)} secrets"
+    store = _storing(text, found)
+    choices = [(REMOVE, "the rest goes back to the prompt"), *store, (SEND, "the model and the session file get it")]
+    chosen = await host.pick(f"Not sent yet: the text seems to contain {kind}. What do you want to do?", choices)
+    if chosen is None:
+        return Decision(text, send=False)
+    if chosen == SEND:
+        return Decision(text, send=True)
+    if chosen != REMOVE:
+        secret = text[found[0].start : found[0].end]
+        provider = provider_of(secret) or await _pick_provider(host)
+        if not provider:
+            return Decision(text, send=False)
+        await keep_key(host, provider, secret)
+    return Decision(_without(text, found), send=False)
+
+
+def _storing(text: str, found: Sequence[FoundSecret]) -> list[tuple[str, str]]:
+    if len(found) != 1 or (found[0].kind != "an API key" and not provider_of(text[found[0].start :])):
+        return []
+    provider = provider_of(text[found[0].start :])
+    return [(f"Store it as the key for {provider or 'a provider'}", "the rest goes back to the prompt")]
+
+
+def _without(text: str, found: Sequence[FoundSecret]) -> str:
+    for each in reversed(found):
+        text = text[: each.start] + text[each.end :]
+    return text.strip()

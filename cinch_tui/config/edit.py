@@ -32,8 +32,7 @@ def set_in_file(path: Path, name: str, value: Value) -> None:
     Raises:
         ConfigError: the file cannot be read or written, or its structure cannot be edited.
     """
-    plain = list(value) if isinstance(value, tuple) else value
-    _rewrite(path, lambda text: with_setting(text, name, value), {name: plain}, f"set it to {plain!r}")
+    _rewrite(path, name, value, lambda text: with_setting(text, name, value))
 
 
 def drop_from_file(path: Path, name: str) -> None:
@@ -42,7 +41,7 @@ def drop_from_file(path: Path, name: str) -> None:
     Raises:
         ConfigError: as `set_in_file`.
     """
-    _rewrite(path, lambda text: without_setting(text, name), {name: None}, "remove it")
+    _rewrite(path, name, None, lambda text: without_setting(text, name))
 
 
 def with_setting(text: str, name: str, value: Value) -> str:
@@ -115,17 +114,21 @@ def _position(table: Table, key: str) -> int:
     return next((at + 1 for at, (_, item) in enumerate(body) if example.match(item.as_string())), 0)
 
 
-def _rewrite(path: Path, change: Callable[[str], str], wanted: dict[str, object], by_hand: str) -> None:
-    name = next(iter(wanted))
+def _rewrite(path: Path, name: str, value: Value | None, change: Callable[[str], str]) -> None:
+    plain = list(value) if isinstance(value, tuple) else value
+    by_hand = "remove it" if plain is None else f"set it to {plain!r}"
     try:
         # A linked file stays where it is.
-        real = _followed(path)
+        # Before Python 3.13, Path.resolve() raises RuntimeError for a link to itself; from 3.13 on it raises nothing.
+        real = Path(os.path.realpath(path))
+        if real.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         exists = real.exists()
         before = {key: entry.value for key, entry in read_config_file(real).entries.items()} if exists else {}
         text = real.read_bytes().decode() if exists else ""
         changed = _changed(text, change)
-        kept = {key: value for key, value in before.items() if key not in former_names(name)}
-        expected = {key: value for key, value in {**kept, **wanted}.items() if value is not None}
+        expected = {key: kept for key, kept in before.items() if key not in (name, *former_names(name))}
+        expected |= {} if plain is None else {name: plain}
         if changed is None or dict(flatten(tomllib.loads(changed))) != expected:
             raise ConfigError(f"{path}: {name} cannot be changed from here; {by_hand} there")
         # A file without write permission is read-only, also where it could be replaced or root may write it.
@@ -145,11 +148,3 @@ def _changed(text: str, change: Callable[[str], str]) -> str | None:
         return change(text)
     except (TOMLKitError, ConfigError):
         return None
-
-
-def _followed(path: Path) -> Path:
-    # Before Python 3.13, Path.resolve() raises RuntimeError for a link to itself; from 3.13 on it raises nothing.
-    real = Path(os.path.realpath(path))
-    if real.is_symlink():
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-    return real

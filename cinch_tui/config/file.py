@@ -10,13 +10,11 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
-from msgspec import DecodeError, Struct
-from msgspec.json import decode
+from msgspec import Struct
 
-from cinch_tui.config.paths import write_private
+from cinch_tui.config.paths import load_json, write_private
 from harness.errors import ConfigError, NotAFile
 from harness.workspace.disk import read_small_text
 
@@ -164,9 +162,7 @@ class TrustStore:
 
     def _read(self) -> dict[str, str]:
         # With an unreadable store nothing is trusted.
-        with suppress(OSError, ValueError, DecodeError):
-            return decode(self._path.read_bytes(), type=dict[str, str])
-        return {}
+        return load_json(self._path, dict[str, str]) or {}
 
 
 def _place(file: ConfigFile) -> str:

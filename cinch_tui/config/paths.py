@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct
+from msgspec.json import decode, encode
 
 from harness.workspace.disk import is_there, write_atomically
 
+T = TypeVar("T")
 APP = "cinch"
 PROJECT_FOLDER = ".cinch"
 
@@ -93,3 +97,20 @@ def write_private(path: Path, content: str | bytes) -> None:
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_atomically(path, content.encode() if isinstance(content, str) else content)
+
+
+def load_json(path: Path, kind: type[T]) -> T | None:
+    """Return the content of a file; None if it is missing, damaged or of another type."""
+    with suppress(OSError, ValueError, DecodeError):
+        return decode(path.read_bytes(), type=kind)
+    return None
+
+
+def save_json(path: Path, value: object) -> None:
+    """Write a value that the user would not miss; an error is only logged."""
+    try:
+        write_private(path, f"{encode(value).decode()}\n")
+    except OSError as error:
+        import logging  # rarely needed
+
+        logging.getLogger(__name__).warning("%s cannot be written: %s", path, error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from itertools import groupby
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -215,14 +216,10 @@ def _in_open_tables(origins: Mapping[str, Origin]) -> str:
 
 
 def _in_tables(lines_of: Callable[[SettingKey], tuple[str, ...]]) -> str:
-    text, table = "", ""
-    for key in keys().values():
-        group = key.name.rpartition(".")[0]
-        if group != table:
-            table = group
-            text += f"\n[{table}]\n"
-        text += "\n".join(lines_of(key)) + "\n"
-    return text
+    tables = groupby(keys().values(), lambda key: key.name.rpartition(".")[0])
+    return "".join(
+        f"\n[{table}]\n" + "".join(f"{line}\n" for key in group for line in lines_of(key)) for table, group in tables
+    )
 
 
 def _assignment(key: SettingKey, value: object) -> str:

@@ -101,8 +101,7 @@ class Bridge:
         elif event.error_type in _PASSING:
             self._widgets.notice("/retry asks again.")
         elif notice := end_notice(event, is_planning=self._widgets.status.status.plan):
-            level, text = notice
-            self._widgets.notice(text, level)
+            self._widgets.notice(*notice)
 
     def _message_started(self, event: events.MessageStart) -> None:
         if event.role == "assistant":
@@ -273,8 +272,7 @@ class Bridge:
 
     def _show_notice(self, event: events.Event) -> None:
         if notice := notice_of(event):
-            level, text = notice
-            self._widgets.notice(text, level)
+            self._widgets.notice(*notice)
 
 
 _PASSING = frozenset(error.__name__ for error in (ModelOverloaded, ModelThrottled, NetworkError, InvalidReply))

@@ -36,27 +36,21 @@ class ChatView(Protocol):
 
     async def agent_ready(self) -> None:
         """Called once the agent exists, before the first prompt is sent."""
-        ...
 
     def replace_conversation(self, blocks: list[TranscriptBlock]) -> None:
         """Show these blocks instead of the current conversation."""
-        ...
 
     def send(self, user_input: UserInputLike) -> None:
         """Send a prompt, or a steering message during a run."""
-        ...
 
     def continue_run(self) -> None:
         """Ask the model again without a new message."""
-        ...
 
     async def pick_session(self) -> None:
         """Let the user choose an earlier session and open it."""
-        ...
 
     def keep_picture(self) -> object:
         """Save the empty screen as the first frame of the next start."""
-        ...
 
 
 class ChatSession(AgentSession):

@@ -19,11 +19,11 @@ from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.assembly import full_name
 from cinch_tui.cli.start import config_sources
 from cinch_tui.config.layers import Config, load_config
-from cinch_tui.config.paths import Paths
+from cinch_tui.config.paths import Paths, load_json
 from cinch_tui.doctor.findings import Finding, lines
 from cinch_tui.doctor.service import Timeouts, check_service, check_setup
 from cinch_tui.doctor.targets import Target, configured_targets, named_targets
-from cinch_tui.models.connecting import ModelChoice, load_choice
+from cinch_tui.models.connecting import ModelChoice
 from harness.errors import ConfigError
 from harness.workspace.disk import is_there
 from providers.installed import BUILTIN, all_presets, preset_for, problems
@@ -73,7 +73,7 @@ def setup_for(paths: Paths, cwd: Path, in_use: ModelChoice | None = None) -> Set
         config = load_config(config_sources(paths, cwd))
     except ConfigError as error:
         return Setup(keys, error, chosen)
-    named, last = config.settings.model, load_choice(paths.choice_file)
+    named, last = config.settings.model, load_json(paths.choice_file, ModelChoice)
     if named.name:
         chosen.append(ModelChoice(named.name if named.base_url else _full_name(named.name, keys), named.base_url))
     chosen += [ModelChoice(_full_name(name, keys)) for name in config.settings.providers.fallback]

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Unpack
 
-from msgspec import DecodeError, Struct
-from msgspec.json import decode, encode
+from msgspec import Struct
 
 import providers
-from cinch_tui.config.paths import write_private
 from cinch_tui.reports.formatting import app_hints
 from harness.errors import ConfigError
 
@@ -21,9 +17,6 @@ if TYPE_CHECKING:
     from providers import ConnectOptions, Credentials
     from providers.endpoint import Endpoint
     from providers.preset import Preset
-
-
-logger = logging.getLogger(__name__)
 
 
 def connect(name: str, **options: Unpack[ConnectOptions]) -> Model:
@@ -60,18 +53,3 @@ class ModelChoice(Struct, frozen=True):
 
     name: str
     base_url: str = ""
-
-
-def save_choice(file: Path, choice: ModelChoice) -> None:
-    """Store the choice; an error is only logged."""
-    try:
-        write_private(file, f"{encode(choice).decode()}\n")
-    except OSError as error:
-        logger.warning("the chosen model cannot be stored: %s", error)
-
-
-def load_choice(file: Path) -> ModelChoice | None:
-    """Return the stored choice; None if absent or unreadable."""
-    with suppress(OSError, ValueError, DecodeError):
-        return decode(file.read_bytes(), type=ModelChoice)
-    return None

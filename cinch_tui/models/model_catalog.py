@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from cinch_tui.api_keys.key_store import KeyStore
     from harness.messages import Message, ModelSpec
-    from providers.preset import Preset
 
 TOUR = "demo/tour"
 PULLED = "local"
@@ -76,25 +75,19 @@ class ModelCatalog:
         changed()
 
         def on_offers(answer: ProviderOffers) -> None:
-            self._take(answer)
+            name = answer.preset.name
+            self._awaited.discard(name)
+            self._put(name, answer.offers)
+            if answer.problem:
+                self._silent[name] = answer.problem
             changed()
 
-        await self._ask(ready, spec, on_offers)
-
-    async def _ask(self, ready: list[Preset], spec: ModelSpec, on_offers: Callable[[ProviderOffers], None]) -> None:
         # The current model may have a base URL of its own.
         elsewhere = find_preset(spec.provider) if spec.base_url else None
         async with asyncio.TaskGroup() as group:
             group.create_task(ask_providers([preset for preset in ready if preset != elsewhere], self._keys, on_offers))
             if elsewhere is not None:
                 on_offers(await offers_of(elsewhere, self._keys, spec.base_url))
-
-    def _take(self, answer: ProviderOffers) -> None:
-        name = answer.preset.name
-        self._awaited.discard(name)
-        self._put(name, answer.offers)
-        if answer.problem:
-            self._silent[name] = answer.problem
 
     def _put(self, provider: str, offers: Sequence[Offer]) -> None:
         self._offers[provider] = offers

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.api_keys.provider_key import EnteredKey, KeyAccepted, check_key
 from cinch_tui.config.options import Options
-from cinch_tui.models.connecting import ModelChoice, connect, save_choice
+from cinch_tui.config.paths import save_json
+from cinch_tui.models.connecting import ModelChoice, connect
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.welcome import NO_MODEL, Leave, TakeTour, UseKey, UseLocal, WelcomeScreen
 from cinch_tui.transcript.blocks import as_sentence
@@ -43,7 +44,7 @@ async def ask_for_model(app: App[object], options: Options, reason: str) -> Mode
             reason = str(error)
         else:
             if not isinstance(choice, TakeTour):
-                save_choice(options.paths.choice_file, ModelChoice(model.spec.name, model.spec.base_url))
+                save_json(options.paths.choice_file, ModelChoice(model.spec.name, model.spec.base_url))
             return model
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from cinch_tui.config.settings import CallKind
+from cinch_tui.terminal.multiplexers import passthrough
 from harness.terminal_text import escape_controls
 
 LONGEST = 80
@@ -126,10 +127,7 @@ def _through(sequence: str, environ: Mapping[str, str]) -> str:
     """Wrap a sequence for passthrough by a multiplexer."""
     if not sequence or not _is_wrapped(environ):
         return sequence
-    if environ.get("TMUX"):
-        doubled = sequence.replace("\x1b", "\x1b\x1b")
-        return f"\x1bPtmux;{doubled}\x1b\\"
-    return f"\x1bP{sequence}\x1b\\"
+    return passthrough(sequence, "tmux" if environ.get("TMUX") else "screen")
 
 
 def _is_wrapped(environ: Mapping[str, str]) -> bool:

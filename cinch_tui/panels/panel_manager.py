@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from cinch_tui.config.paths import write_private
+from cinch_tui.config.paths import load_json, save_json
 from cinch_tui.keybindings.keymap import hint
 from cinch_tui.panels.panel import PANELS, PanelContext, PanelSpec, find_panel
 from cinch_tui.panels.sub_agents import SubAgents
@@ -32,8 +29,6 @@ TICK_SECONDS = 1.0
 ABOVE_PROMPT = tuple(spec.name for spec in PANELS if spec.above_prompt)
 BESIDE = tuple(spec for spec in PANELS if not spec.above_prompt)
 """Panels that share the area beside the conversation; one is shown at a time."""
-
-logger = logging.getLogger(__name__)
 
 
 class PanelLayout(Struct, frozen=True):
@@ -64,7 +59,7 @@ class PanelManager:
 
     async def open(self) -> None:
         """Show the panels that were open last time."""
-        kept = await asyncio.to_thread(recall_panels, self._file)
+        kept = await asyncio.to_thread(load_json, self._file, PanelLayout) or PanelLayout()
         self._layout = replace(kept, beside="")
         self._show_above()
         if kept.beside in {spec.name for spec in BESIDE}:
@@ -214,29 +209,11 @@ class PanelManager:
             self._controller.notice(f"{job.id} {job.status_text}: {job.spec.title}", "warning" if failed else "info")
 
     def _remember(self) -> None:
-        file, layout = self._file, self._layout
-        self._controller.app.run_worker(
-            lambda: remember_panels(file, layout), thread=True, group="remember", exclusive=True
-        )
+        save = partial(save_json, self._file, self._layout)
+        self._controller.app.run_worker(save, thread=True, group="remember", exclusive=True)
 
 
 def _changes_counts(event: Event) -> bool:
     """Return True if the counts in the titles of the panels may have changed."""
     inner = innermost(event)
     return isinstance(inner, JobStarted | JobEnded) or (inner is not event and isinstance(inner, AgentStart | AgentEnd))
-
-
-def recall_panels(file: Path) -> PanelLayout:
-    """Return the saved layout, or the default if it cannot be read."""
-    try:
-        return msgspec.json.decode(file.read_bytes(), type=PanelLayout)
-    except (OSError, msgspec.DecodeError):
-        return PanelLayout()
-
-
-def remember_panels(file: Path, layout: PanelLayout) -> None:
-    """Save the layout; a failure is logged."""
-    try:
-        write_private(file, msgspec.json.encode(layout).decode() + "\n")
-    except OSError as error:
-        logger.warning("the choice of panels cannot be saved: %s", error)

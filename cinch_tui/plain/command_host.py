@@ -8,12 +8,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
-from cinch_tui.api_keys.leak_check import ask_about_keys, take_keys, without_keys
+from cinch_tui.api_keys.leak_check import take_keys, without_keys
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.commands.keys import keep_key
+from cinch_tui.commands.keys import ask_about_keys, keep_key
 from cinch_tui.commands.registry import Command, Invocation, UnknownCommand
 from cinch_tui.commands.session import choose_session
 from cinch_tui.commands.side_questions import SideQuestions
@@ -106,7 +105,7 @@ class PlainCommandHost:
 
     async def _ask_about_keys(self, text: str) -> str:
         """Return the text if the user wants it sent although it contains a key; otherwise an empty string."""
-        decision = await ask_about_keys(self, partial(keep_key, self), text)
+        decision = await ask_about_keys(self, text)
         if decision.send:
             return decision.text
         kept = without_keys(decision.text)

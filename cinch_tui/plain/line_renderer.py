@@ -71,8 +71,7 @@ class LineRenderer:
             case events.AgentEnd():
                 self._end_run(event)
             case _ if notice := notice_of(event) or _news(event):
-                level, text = notice
-                self._writer.notice(text, level)
+                self._writer.notice(*notice)
             case _:
                 self._show_tool(event)
 
@@ -192,8 +191,7 @@ class LineRenderer:
     def _end_run(self, event: events.AgentEnd) -> None:
         self._writer.end()
         if notice := end_notice(event, is_planning=self._agent.state.mode is PLAN):
-            level, text = notice
-            self._writer.notice(text, level)
+            self._writer.notice(*notice)
         label = {"aborted": "Stopped", "error": "Failed"}.get(event.stop_reason, "Done")
         self._writer.write(label, f"{self._summary()}{'. /retry retries.' if label == 'Failed' else ''}")
 
@@ -251,7 +249,7 @@ def _status(view: TerminalView, details: Mapping[str, JsonValue]) -> str:
     return "ended" if not job else f"{job} is {details.get('state', 'running')}"
 
 
-def _news(event: events.Event) -> tuple[NoticeLevel, str] | None:
+def _news(event: events.Event) -> tuple[str, NoticeLevel] | None:
     """Return a notice of an event that the app shows in another way; None if it is not shown."""
     match event:
         case events.MessageDiscarded(reason=reason):
@@ -268,4 +266,4 @@ def _news(event: events.Event) -> tuple[NoticeLevel, str] | None:
             text = f"{job_id} exited with code {code}." if state == "ended" else f"{job_id}: {state}."
         case _:
             return None
-    return ("info", text) if text else None
+    return (text, "info") if text else None

@@ -11,7 +11,7 @@ from cinch_tui.reports.formatting import app_hints
 from harness import events
 from harness.agent.run_state import AgentResult
 from harness.messages import AssistantMessage, Citation, JsonObject, JsonValue, Text, ToolCall, Usage
-from harness.session.records import STOP_REASONS
+from harness.session.records import STOP_REASONS, usage_facts
 
 # Limits with a subtype in Claude Code's format; the others are reported as errors.
 LIMIT_SUBTYPES = {"turns": "error_max_turns", "cost": "error_max_budget_usd"}
@@ -133,7 +133,7 @@ def result_object(outcome: Outcome) -> JsonObject:
         "stop_reason": STOP_REASONS.get(outcome.result.stop_reason),
         "session_id": outcome.session_id,
         "total_cost_usd": usage.cost.total if usage.cost else None,
-        "usage": _usage(usage),
+        "usage": usage_facts(usage),
         "modelUsage": {outcome.model: _model_usage(usage)},
         "permission_denials": denials,
     }
@@ -166,15 +166,6 @@ def _subtype(outcome: Outcome) -> str:
     if outcome.result.limit:
         return LIMIT_SUBTYPES.get(outcome.result.limit, "error_during_execution")
     return "error_during_execution" if outcome.failed else "success"
-
-
-def _usage(usage: Usage) -> JsonObject:
-    return {
-        "input_tokens": usage.input,
-        "cache_creation_input_tokens": usage.cache_write,
-        "cache_read_input_tokens": usage.cache_read,
-        "output_tokens": usage.output,
-    }
 
 
 def _model_usage(usage: Usage) -> JsonObject:

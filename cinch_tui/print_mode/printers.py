@@ -99,7 +99,7 @@ class ProgressReporter:
                 | events.InputRejected()
             ):
                 if notice := notice_of(event):
-                    self.write(notice[1])
+                    self.write(notice[0])
             case _ if self._verbose:
                 self._report_step(event)
             case _:

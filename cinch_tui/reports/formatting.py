@@ -37,21 +37,19 @@ APPROVAL_MEANINGS: Mapping[Literal["on", "smart", "off"], str] = {
     "smart": "calls that change files or run programs need approval",
     "off": "no call needs approval",
 }
-MINUTE, HOUR, DAY = 60, 3_600, 86_400
+DAY = 86_400
+UNITS = (("day", DAY), ("hour", 3_600), ("minute", 60))
 
 
 def ago(moment: float, now: float) -> str:
     """Return the age of a time in words, or its date if that was more than a week ago."""
     seconds = max(0.0, now - moment)
-    if seconds < MINUTE:
-        return "just now"
-    if seconds < HOUR:
-        return _counted(seconds / MINUTE, "minute")
-    if seconds < DAY:
-        return _counted(seconds / HOUR, "hour")
-    if seconds < 7 * DAY:
-        return _counted(seconds / DAY, "day")
-    return datetime.fromtimestamp(moment).strftime("%Y-%m-%d")
+    if seconds >= 7 * DAY:
+        return datetime.fromtimestamp(moment).strftime("%Y-%m-%d")
+    for unit, size in UNITS:
+        if count := int(seconds / size):
+            return f"{count} {unit}{'' if count == 1 else 's'} ago"
+    return "just now"
 
 
 def open_state(summary: SessionSummary, current: str) -> str:
@@ -59,8 +57,3 @@ def open_state(summary: SessionSummary, current: str) -> str:
     if summary.id == current:
         return "this session"
     return "open elsewhere" if summary.locked else ""
-
-
-def _counted(number: float, unit: str) -> str:
-    whole = int(number)
-    return f"{whole} {unit}{'' if whole == 1 else 's'} ago"

@@ -11,35 +11,35 @@ from harness.errors import ContextWindowOverflow
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
 
 
-def notice_of(event: events.Event) -> tuple[NoticeLevel, str] | None:
-    """Return the level and text of a notice; None if the event is none."""
+def notice_of(event: events.Event) -> tuple[str, NoticeLevel] | None:
+    """Return the text and level of a notice; None if the event is none."""
     match event:
         case events.Notice(text=text, level=level):
-            return level, text
+            return text, level
         case events.RetryScheduled():
-            return "warning", retry_text(event)
+            return retry_text(event), "warning"
         case events.ModelFallback(failed=failed, spec=spec, error=error):
-            return "warning", f"{sentence(error)} {spec.name} replaces {failed.name}."
+            return f"{sentence(error)} {spec.name} replaces {failed.name}.", "warning"
         case events.InputRejected(reason=reason):
-            return "warning", f"Message blocked: {reason}"
+            return f"Message blocked: {reason}", "warning"
         case events.LimitReached(message=message):
-            return "warning", f"Stopped: {message}. Say “go on” to continue."
+            return f"Stopped: {message}. Say “go on” to continue.", "warning"
         case events.ContextWarning(level="critical"):
-            return "warning", "The context window is nearly full; /new starts afresh."
+            return "The context window is nearly full; /new starts afresh.", "warning"
         case _:
             return None
 
 
-def end_notice(event: events.AgentEnd, *, is_planning: bool) -> tuple[NoticeLevel, str] | None:
+def end_notice(event: events.AgentEnd, *, is_planning: bool) -> tuple[str, NoticeLevel] | None:
     """Return what the user can do after a run with this end; None for nothing in particular."""
     if event.error_type == ContextWindowOverflow.__name__:
-        return "info", "Start afresh with /new, or /reset; nothing of this conversation is lost."
+        return "Start afresh with /new, or /reset; nothing of this conversation is lost.", "info"
     if event.limit:
         return None
     if event.stop_reason == "length":
-        return "warning", "The reply ended at the model's token limit; say “go on” to continue."
+        return "The reply ended at the model's token limit; say “go on” to continue.", "warning"
     if event.stop_reason == "stop" and is_planning:
-        return "info", "Plan mode is on; /plan accept carries out the plan in this reply."
+        return "Plan mode is on; /plan accept carries out the plan in this reply.", "info"
     return None
 
 

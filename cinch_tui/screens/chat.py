@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on, work
@@ -227,12 +226,10 @@ class ChatScreen(ConversationScreen):
 
     @work(group="command")
     async def _ask_about_keys(self, user_input: UserInput, send: Callable[[UserInput], None]) -> None:
-        from cinch_tui.api_keys.leak_check import ask_about_keys
-
         await self._controller.until_ready()
-        from cinch_tui.commands.keys import keep_key
+        from cinch_tui.commands.keys import ask_about_keys
 
-        decision = await ask_about_keys(self._host, partial(keep_key, self._host), user_input.text)
+        decision = await ask_about_keys(self._host, user_input.text)
         if decision.send:
             send(user_input)
         elif decision.text:

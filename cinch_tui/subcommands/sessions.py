@@ -159,7 +159,10 @@ def _rename(arguments: Namespace, files: SessionFiles) -> int:
     title = " ".join(" ".join(arguments.title).split())
     problems: list[str] = []
     journal = Journal(path, problems.append)
-    _hold(journal)
+    try:
+        journal.acquire()
+    except OSError as error:
+        raise SessionError(f"{journal.path} cannot be written: {error.strerror}") from error
     journal.append(to_bytes(title_line(path.stem, title)))
     journal.close()
     if problems:
@@ -182,13 +185,6 @@ def _remove(arguments: Namespace, files: SessionFiles) -> int:
         lock.release()
     files.write(f"deleted {path.stem}")
     return 0
-
-
-def _hold(journal: Journal) -> None:
-    try:
-        journal.acquire()
-    except OSError as error:
-        raise SessionError(f"{journal.path} cannot be written: {error.strerror}") from error
 
 
 def _doctor(arguments: Namespace, files: SessionFiles) -> int:

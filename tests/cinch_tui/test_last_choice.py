@@ -4,15 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.models.connecting import ModelChoice, load_choice, save_choice
+from cinch_tui.config.paths import load_json, save_json
+from cinch_tui.models.connecting import ModelChoice
 
 
 def test_a_choice_is_recalled_as_it_was_made(tmp_path: Path):
     file = tmp_path / "state" / "model.json"
 
-    save_choice(file, ModelChoice("openai-chat/big", "http://127.0.0.1:1/v1"))
+    save_json(file, ModelChoice("openai-chat/big", "http://127.0.0.1:1/v1"))
 
-    assert load_choice(file) == ModelChoice("openai-chat/big", "http://127.0.0.1:1/v1")
+    assert load_json(file, ModelChoice) == ModelChoice("openai-chat/big", "http://127.0.0.1:1/v1")
     assert file.stat().st_mode & 0o777 == 0o600
 
 
@@ -21,8 +22,8 @@ def test_a_damaged_file_is_no_choice(tmp_path: Path, content: bytes):
     file = tmp_path / "model.json"
     file.write_bytes(content)
 
-    assert load_choice(file) is None
+    assert load_json(file, ModelChoice) is None
 
 
 def test_what_cannot_be_kept_costs_nothing_else():
-    save_choice(Path("/proc/nowhere/model.json"), ModelChoice("demo/tour"))
+    save_json(Path("/proc/nowhere/model.json"), ModelChoice("demo/tour"))

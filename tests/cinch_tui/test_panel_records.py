@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from cinch_tui.cli.log import KEPT_RECENT, MOST_RECENT, RecentRecords, recent_records
+from cinch_tui.config.paths import load_json, save_json
 from cinch_tui.panels.builtin_panels import PANEL_CLASSES
 from cinch_tui.panels.panel import PANELS, find_panel
-from cinch_tui.panels.panel_manager import BESIDE, PanelLayout, recall_panels, remember_panels
+from cinch_tui.panels.panel_manager import BESIDE, PanelLayout
 from cinch_tui.panels.sub_agents import MAX_AGENTS, SubAgents
 from harness.agent.guardrails import without_secrets
 from harness.events import (
@@ -83,9 +84,9 @@ def test_of_many_sub_agents_the_newest_are_kept_and_those_that_run():
 def test_choices_of_panels_are_kept_for_their_owner_alone(tmp_path: Path):
     file = tmp_path / "state" / "panels.json"
 
-    remember_panels(file, PanelLayout("jobs", ("todo",)))
+    save_json(file, PanelLayout("jobs", ("todo",)))
 
-    assert recall_panels(file) == PanelLayout("jobs", ("todo",))
+    assert load_json(file, PanelLayout) == PanelLayout("jobs", ("todo",))
     assert file.stat().st_mode & 0o777 == 0o600
 
 
@@ -95,15 +96,15 @@ def test_choices_that_cannot_be_read_open_and_close_nothing(tmp_path: Path, text
     if text is not None:
         file.write_text(text)
 
-    assert recall_panels(file) == PanelLayout()
+    assert load_json(file, PanelLayout) is None
 
 
 def test_a_disk_that_refuses_costs_only_the_choice(tmp_path: Path):
     (tmp_path / "state").write_text("a file where the folder should be")
 
-    remember_panels(tmp_path / "state" / "panels.json", PanelLayout("jobs"))
+    save_json(tmp_path / "state" / "panels.json", PanelLayout("jobs"))
 
-    assert recall_panels(tmp_path / "state" / "panels.json") == PanelLayout()
+    assert load_json(tmp_path / "state" / "panels.json", PanelLayout) is None
 
 
 def test_only_the_last_records_are_kept():

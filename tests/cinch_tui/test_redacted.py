@@ -32,7 +32,7 @@ def endpoint() -> Endpoint:
         EnteredKey(KEY),
         KeyStore(find_paths({"HOME": "/home/user"}), {"OPENAI_API_KEY": KEY}),
         TypedKey("openai", KEY),
-        ProxyServer("http", "proxy", 80, "HTTPS_PROXY", KEY, KEY),
+        ProxyServer(f"http://user:{KEY}@proxy", "HTTPS_PROXY", "http", "proxy", 80, has_login=True),
         UseKey("openai", KEY),
         Request(ModelSpec("openai", "gpt"), "", (), api_key=KEY),
         EnvironmentCredentials({"OPENAI_API_KEY": KEY}),

@@ -18,7 +18,6 @@ def _inner_and_outer(base: Color, background: Color) -> tuple[Style, Style]:
 
 
 def _by_colours(cache: StylesCache, base: Color, background: Color) -> tuple[Style, Style]:
-    del cache
     return _inner_and_outer(base, background)
 
 

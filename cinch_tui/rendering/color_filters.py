@@ -46,7 +46,6 @@ class StyleFilter(LineFilter):
         self._convert = convert
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        del background
         convert = self._convert
         return [Segment(text, convert(style) if style else style, control) for text, style, control in segments]
 

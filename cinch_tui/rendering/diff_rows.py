@@ -9,17 +9,15 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby, zip_longest
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from cinch_tui.rendering.code import shown_line
 from cinch_tui.rendering.safe_text import shorten_blanks
+from harness.views import DiffView
 from harness.workspace.hunks import Hunk, Sides, changed_lines
-
-if TYPE_CHECKING:
-    from harness.views import DiffView
 
 RowKind: TypeAlias = Literal["added", "removed", "context", "gap", "note", "head"]
 Span: TypeAlias = tuple[int, int]

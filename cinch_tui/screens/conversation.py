@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from textual import on, work
 
 from cinch_tui.agent_session import NOT_READY
-from cinch_tui.screens.screen import Covered, FrameLimitedScreen, ScrollConversation, TypedAhead
-from cinch_tui.widgets.panel_keys import PanelLeft, PanelTyped
+from cinch_tui.keybindings.prompt_keys import FocusPrompt, TypedForPrompt
+from cinch_tui.screens.screen import Covered, FrameLimitedScreen, ScrollConversation
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class ConversationScreen(FrameLimitedScreen):
         if self._widgets is not None and self.focused is None:
             self.prompt.insert(event.text)
 
-    @on(TypedAhead)
-    def _typed_ahead(self, message: TypedAhead) -> None:
+    @on(TypedForPrompt)
+    def _typed_for_prompt(self, message: TypedForPrompt) -> None:
         self.prompt.insert(message.text)
 
     @on(Covered)
@@ -132,7 +132,6 @@ class ConversationScreen(FrameLimitedScreen):
 
     def _resumed(self, app: App[object]) -> None:
         """Send pictures again: terminals forget them while the app is suspended."""
-        del app
         self.widgets.transcript.resend_images()
 
     def show_pictures(self, way: ImageMode) -> None:
@@ -210,12 +209,6 @@ class ConversationScreen(FrameLimitedScreen):
 
     def on_transcript_keys_changed(self, message: Transcript.KeysChanged) -> None:
         self.prompt.field.keys_elsewhere = message.hint
-
-    def on_transcript_typed(self, message: Transcript.Typed) -> None:
-        self.prompt.insert(message.text)
-
-    def on_transcript_left(self) -> None:
-        self.prompt.focus()
 
     def on_transcript_found(self, message: Transcript.Found) -> None:
         from cinch_tui.widgets.search_bar import SearchBar
@@ -345,8 +338,8 @@ class ConversationScreen(FrameLimitedScreen):
             stops = [*self._panels.stops]
         stops[(place + 1) % len(stops)].focus()
 
-    @on(PanelLeft)
-    def _panel_left(self, message: PanelLeft) -> None:
+    @on(FocusPrompt)
+    def _focus_prompt(self, message: FocusPrompt) -> None:
         if message.emptied:
             self._emptied_at = time.monotonic()
         self.prompt.focus()
@@ -355,11 +348,6 @@ class ConversationScreen(FrameLimitedScreen):
     def has_just_lost_list(self) -> bool:
         """Return True shortly after the focused list became empty: Esc was meant to leave it."""
         return time.monotonic() - self._emptied_at < ESCAPE_DELAY
-
-    @on(PanelTyped)
-    def _panel_typed(self, message: PanelTyped) -> None:
-        self.prompt.focus()
-        self.prompt.insert(message.text)
 
     def on_tool_panel_action_requested(self, message: ToolPanel.ActionRequested) -> None:
         agent, widgets = self._controller.agent, self.widgets

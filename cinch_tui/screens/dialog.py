@@ -19,7 +19,8 @@ from textual.timer import Timer
 from textual.widgets import Input, OptionList, TextArea
 
 from cinch_tui.keybindings.keymap import bindings, hint
-from cinch_tui.screens.screen import Covered, Interrupted, ScrollConversation, SelectingScreen, TypedAhead
+from cinch_tui.keybindings.prompt_keys import TypedForPrompt
+from cinch_tui.screens.screen import Covered, Interrupted, ScrollConversation, SelectingScreen
 from cinch_tui.widgets.answer_bar import AnswerBar
 
 ResultT = TypeVar("ResultT")
@@ -56,7 +57,7 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
     """Modal dialog in a frame; `compose_content` yields its widgets.
 
     For `grace` seconds after it appears, and for a moment after any key that is not an answer, keys count as typing:
-    they answer nothing and are forwarded to the prompt as `TypedAhead`.
+    they answer nothing and are forwarded to the prompt as `TypedForPrompt`.
     """
 
     CSS_PATH = stylesheets()
@@ -237,7 +238,7 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
         """Forward text typed for the prompt to the screen below, before this one closes."""
         typed, self._typed = self._typed + text, ""
         if typed:
-            self._below.post_message(TypedAhead(typed))
+            self._below.post_message(TypedForPrompt(typed))
 
     @property
     def _below(self) -> Screen[object]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from rich.console import Group, RenderableType
@@ -14,15 +13,13 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import var
+from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.keybindings.keymap import bindings, hint, label_of, user_keys
 from cinch_tui.keybindings.table import KEYS
 from cinch_tui.screens.dialog import Dialog, stylesheets
-
-if TYPE_CHECKING:
-    from textual.screen import Screen
 
 _TYPED = (
     ("@", "attach a file or folder of the project"),

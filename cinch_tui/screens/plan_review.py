@@ -126,7 +126,6 @@ class MarkdownText(Widget):
         self._look = None
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        del container, viewport
         return len(self._lines(width))
 
     def render_line(self, y: int) -> Strip:

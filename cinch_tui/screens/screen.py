@@ -57,13 +57,6 @@ class FrameLimitedScreen(SelectingScreen[object]):
         return not waits and self.is_current
 
 
-@dataclass(eq=False, repr=False)
-class TypedAhead(Message):
-    """Text typed for the prompt while a dialog was open."""
-
-    text: str
-
-
 class Interrupted(Message):
     """Ctrl+C in a dialog; the screen below decides what to stop."""
 

@@ -63,7 +63,6 @@ class SettingEffects:
 
     def _status_command(self, settings: Settings) -> None:
         """Remove the output of the previous command; the new one runs after the next turn."""
-        del settings
         self._view.widgets.set_status(command_line="")
 
     def _timestamps(self, settings: Settings) -> None:

@@ -6,20 +6,17 @@ Textual rewrites a whole line of a widget, from its first column, for any change
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import groupby, repeat
 from operator import ne
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rich.cells import get_character_cell_size
+from rich.console import Console, RenderableType
 
 # There is no public API that exposes which cells an update changes.
 from textual._compositor import ChopsUpdate  # pyright: ignore[reportPrivateUsage]
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rich.console import Console, RenderableType
 
 # 1 marks a changed cell. Moving the cursor costs as much as rewriting a few unchanged cells between two changes.
 _RUNS = re.compile(rb"\x01+(?:\x00{1,8}\x01+)*")

@@ -202,7 +202,7 @@ def _ignore_interrupts() -> Generator[None, None, None]:
 
 
 def _do_nothing(number: int, frame: FrameType | None) -> None:
-    del number, frame
+    pass
 
 
 def _state(file: Path) -> tuple[int, int]:

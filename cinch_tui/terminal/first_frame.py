@@ -182,7 +182,6 @@ class FirstFrame:
 
     def _leave(self, number: int, where: FrameType | None) -> None:
         """Handle SIGTERM and SIGHUP."""
-        del where
         self.close()
         os._exit(128 + number)
 

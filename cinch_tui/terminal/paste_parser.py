@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from textual.events import Paste
+from textual.message import Message
 
 from cinch_tui.terminal.background import ReplyParser
-
-if TYPE_CHECKING:
-    from textual.message import Message
 
 BEGINS, ENDS = "\x1b[200~", "\x1b[201~"
 # Some widgets would write an escape character to the terminal.

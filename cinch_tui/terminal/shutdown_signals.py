@@ -45,7 +45,6 @@ class ShutdownSignals:
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, where: FrameType | None) -> None:
-        del where
         if self.status and time.monotonic() - self._since > REPEAT_AFTER_S:
             # A second signal forces an immediate exit.
             os._exit(SIGNAL_STATUS + number)
@@ -59,7 +58,6 @@ class ShutdownSignals:
         self._leave()
 
     def _on_timeout(self, number: int, where: FrameType | None) -> None:
-        del number, where
         os._exit(self.status)
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from cinch_tui.rendering.safe_text import plain_output
 from cinch_tui.transcript.heights import Heights
+from cinch_tui.transcript.image import TranscriptImage
 from cinch_tui.transcript.lines import BLANK, StyledLine, wrap_runs
 from cinch_tui.transcript.markdown_splitter import parser
-
-if TYPE_CHECKING:
-    from cinch_tui.transcript.image import TranscriptImage
-    from cinch_tui.transcript.styles import BlockStyles
+from cinch_tui.transcript.styles import BlockStyles
 
 UNDRAWN = "This block could not be displayed because of a bug in cinch; see the log for details."
 
@@ -64,7 +62,6 @@ class BlockPart:
 
 
 def _one_line(width: int) -> int:
-    del width
     return 1
 
 
@@ -190,11 +187,6 @@ class TranscriptBlock:
     @property
     def growing(self) -> bool:
         """Return True while more text is arriving."""
-        return False
-
-    @property
-    def is_streaming(self) -> bool:
-        """Return True while a reply is being streamed into the block."""
         return False
 
     def guess(self, width: int) -> int:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from textwrap import indent
-from typing import TYPE_CHECKING
 
 from cinch_tui.rendering.safe_text import expand_tabs, plain_output
+from cinch_tui.reports.notices import NoticeLevel
 from cinch_tui.transcript.block import BlockPart, FunctionPart, TranscriptBlock, guess_height
-from cinch_tui.transcript.lines import StyledLine, indented, wrap_runs
+from cinch_tui.transcript.lines import StyledLine, filled, indented, wrap_runs
 from cinch_tui.transcript.links import linked
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
+from cinch_tui.transcript.styles import BlockStyles
 from cinch_tui.transcript.tool_block import ToolBlock
 from harness.terminal_text import escape_controls
-
-if TYPE_CHECKING:
-    from cinch_tui.reports.notices import NoticeLevel
-    from cinch_tui.transcript.styles import BlockStyles
 
 __all__ = ["NoticeBlock", "ReplyBlock", "ThinkingBlock", "ToolBlock", "TranscriptBlock", "UserBlock"]
 
@@ -63,11 +60,7 @@ class UserBlock(TranscriptBlock):
         text = expand_tabs(self.shown)
         mark = styles.on_base("user-mark")
         lines = wrap_runs(linked([(text, styles.on_base("user"))], styles.options.root, styles["link"]), width - 2)
-        fill = styles.on_base("user")
-        return [
-            StyledLine(line.segments, line.gutter, line.end, fill)
-            for line in indented(lines, ("❯ ", mark), ("  ", mark))
-        ]
+        return filled(indented(lines, ("❯ ", mark), ("  ", mark)), styles.on_base("user"))
 
 
 class NoticeBlock(TranscriptBlock):

@@ -29,13 +29,7 @@ class Heights:
             self._values.append(value)
             self.total += value
             place = len(self._values)
-            low = place & -place
-            # A node sums its own value and those of the finished nodes directly below it.
-            node, step = value, 1
-            while step < low:
-                node += self._sums[place - step]
-                step <<= 1
-            self._sums.append(node)
+            self._sums.append(self.total - self.before(place & (place - 1)))
 
     def __setitem__(self, index: int, value: int) -> None:
         difference = value - self._values[index]

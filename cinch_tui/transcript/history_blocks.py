@@ -61,7 +61,8 @@ def blocks_of(
         tools: tools for labels and summaries of calls.
         session: identifies the replies that are plans.
     """
-    return list(_HistoryReader(tools, planned_spans(session.notes if session else ())).blocks(messages))
+    planned = tuple(planned_spans(session.notes)) if session else ()
+    return list(_HistoryReader(tools, planned).blocks(messages))
 
 
 def last_todo(messages: Sequence[Message]) -> TodoView:
@@ -109,9 +110,7 @@ class _HistoryReader:
                         yield SourcesBlock(sources)
                 case Thinking(text):
                     if text:
-                        thought = ThinkingBlock(text)
-                        thought.finish()
-                        yield thought
+                        yield ThinkingBlock(text)
                 case ToolCall():
                     yield self._call(content)
         if message.stop_reason in ("error", "aborted") and message.error:
@@ -138,14 +137,13 @@ def user_message_blocks(message: UserMessage) -> list[TranscriptBlock]:
     if is_report(message):
         return [report_block(message)]
     typed = "".join(block.text for block in without_attached(message.content) if isinstance(block, Text))
-    said = NoticeBlock(message.text) if message.synthetic else UserBlock(typed)
-    said.channel = "reminder" if message.synthetic else ""
-    images = [
-        ImageBlock(TranscriptImage.of(each.image, image_name(each.mark))) for each in user_input_of(message).images
-    ]
+    prompt = NoticeBlock(message.text) if message.synthetic else UserBlock(typed)
+    prompt.channel = "reminder" if message.synthetic else ""
+    attached = user_input_of(message).images
+    images = [ImageBlock(TranscriptImage.of(each.image, image_name(each.mark))) for each in attached]
     files = attached_names(message.content)
-    chip = [NoticeBlock(f"Attached {', '.join(files)}")] if files else []
-    return [*([said] if typed.strip() or not images else []), *images, *chip]
+    notice = [NoticeBlock(f"Attached {', '.join(files)}")] if files else []
+    return [*([prompt] if typed.strip() or not images else []), *images, *notice]
 
 
 def show_result(block: ToolBlock, result: ToolResult) -> None:
@@ -172,12 +170,8 @@ PLANNED = "PLAN"
 """Tag of such a reply: the plan was not executed by it."""
 
 
-def planned_spans(notes: Sequence[JsonObject]) -> list[tuple[float, float]]:
-    """Return the periods of plan mode as (start, end), from the session's `cinch-mode` records."""
-    return list(_spans(notes))
-
-
-def _spans(notes: Sequence[JsonObject]) -> Iterator[tuple[float, float]]:
+def planned_spans(notes: Sequence[JsonObject]) -> Iterator[tuple[float, float]]:
+    """Yield the periods of plan mode as (start, end), from the session's `cinch-mode` records."""
     since: float | None = None
     for note in notes:
         if note.get("type") != "cinch-mode":

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 from rich.color import Color
@@ -12,13 +12,9 @@ from rich.style import Style
 
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.transcript.block import BlockPart, TranscriptBlock
-from cinch_tui.transcript.lines import Run, StyledLine, plain_line, truncated
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cinch_tui.transcript.image import Cells, Colour, TranscriptImage
-    from cinch_tui.transcript.styles import BlockStyles
+from cinch_tui.transcript.image import Cells, Colour, TranscriptImage
+from cinch_tui.transcript.lines import Run, StyledLine, indented, plain_line, truncated
+from cinch_tui.transcript.styles import BlockStyles
 
 EDGE = 4
 
@@ -38,9 +34,9 @@ class ImagePart(BlockPart):
 
     def draw(self, styles: BlockStyles, width: int) -> list[StyledLine]:
         image = self.image
-        cells = self.cells(styles, width)
+        cells, edge = self.cells(styles, width), (" " * EDGE, styles.base)
         if cells is None:
-            return [_indented(line, styles) for line in frame((image.name, image.caption), styles, width - EDGE)]
+            return indented(frame((image.name, image.caption), styles, width - EDGE), edge, edge)
         if styles.options.images == "kitty":
             # Late import: few terminals support it.
             from cinch_tui.transcript.terminal_images import placeholder_lines
@@ -52,7 +48,7 @@ class ImagePart(BlockPart):
         else:
             lines = _empty(cells, styles)
         words = set_cell_size(one_line(f"{image.name} · {image.caption}"), width - EDGE).rstrip()
-        return [_indented(line, styles) for line in (*lines, plain_line(words, styles.on_base("muted")))]
+        return indented((*lines, plain_line(words, styles.on_base("muted"))), edge, edge)
 
     def guess(self, width: int) -> int:
         cells = self.image.cells(width - EDGE)
@@ -77,21 +73,12 @@ class ImageBlock(TranscriptBlock):
 
 def frame(words: tuple[str, ...], styles: BlockStyles, width: int) -> list[StyledLine]:
     """Return a frame with text in place of an image."""
-    said = [truncated(one_line(text), width - 4) for text in words]
-    inner = max(cell_len(text) for text in said) + 2
+    rows = [truncated(one_line(text), width - 4) for text in words]
+    inner = max(map(cell_len, rows))
     edge = styles.on_base("rule")
-    rows = [
-        StyledLine(
-            (Segment("│ ", edge), Segment(set_cell_size(text, inner - 2), styles.base), Segment(" │", edge)), gutter=2
-        )
-        for text in said
-    ]
-    return [plain_line(f"╭{'─' * inner}╮", edge), *rows, plain_line(f"╰{'─' * inner}╯", edge)]
-
-
-def _indented(line: StyledLine, styles: BlockStyles) -> StyledLine:
-    gutter = Segment(" " * EDGE, styles.base)
-    return StyledLine((gutter, *line.segments), line.gutter + EDGE, line.end, line.fill)
+    left, right = Segment("│ ", edge), Segment(" │", edge)
+    lines = [StyledLine((left, Segment(set_cell_size(row, inner), styles.base), right), gutter=2) for row in rows]
+    return [plain_line(f"╭{'─' * (inner + 2)}╮", edge), *lines, plain_line(f"╰{'─' * (inner + 2)}╯", edge)]
 
 
 def _empty(cells: Cells, styles: BlockStyles) -> list[StyledLine]:
@@ -106,11 +93,9 @@ def _empty(cells: Cells, styles: BlockStyles) -> list[StyledLine]:
 
 def _block_line(upper: Sequence[Colour], lower: Sequence[Colour], styles: BlockStyles) -> StyledLine:
     """Combine two rows of pixels into one row of cells."""
-    runs: list[Run] = []
-    for (above, below), same in groupby(zip(upper, lower, strict=True)):
-        runs.append(_half_blocks(above, below, len(list(same)), styles))
-    length = len(upper)
-    return StyledLine(tuple(Segment(text, style) for text, style in runs), gutter=length, end="")
+    cells = groupby(zip(upper, lower, strict=True))
+    runs = (_half_blocks(above, below, len(list(same)), styles) for (above, below), same in cells)
+    return StyledLine(tuple(Segment(text, style) for text, style in runs), gutter=len(upper), end="")
 
 
 def _half_blocks(above: Colour, below: Colour, count: int, styles: BlockStyles) -> Run:

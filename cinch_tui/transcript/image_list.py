@@ -1,33 +1,58 @@
-"""Transcript list with images: decoded when visible, freed in the terminal when removed."""
+"""Transcript list with images, and with the start banner while it is empty."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.message import Message
+from textual.strip import Strip
 
-from cinch_tui.transcript.selectable_list import SelectableList
+from cinch_tui.transcript.lines import plain_line
+from cinch_tui.transcript.painting import paint_line
+from cinch_tui.transcript.searchable_list import SearchableList
 
 if TYPE_CHECKING:
+    from cinch_tui.app.start_banner import StartBanner
     from cinch_tui.transcript.block import TranscriptBlock
     from cinch_tui.transcript.image import Cells, TranscriptImage
     from cinch_tui.transcript.layout import ScreenRow
     from cinch_tui.transcript.terminal_images import TerminalImageStore
 
 
-class ImageList(SelectableList):
-    @dataclass(eq=False, repr=False)
+class ImageList(SearchableList):
+    """Images are decoded when visible, and freed in the terminal when removed."""
+
     class ImageSeen(Message, namespace="transcript"):
         """The first image became visible."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
-        super().__init__(id=id)
-        self.terminal_images: TerminalImageStore | None = None
+    terminal_images: TerminalImageStore | None = None
+    _banner: StartBanner | None = None
+    _has_seen_an_image = False
+
+    def __init__(self) -> None:
+        super().__init__()
         self._decoding: set[TranscriptImage] = set()
-        self._has_seen_an_image = False
+
+    @property
+    def banner(self) -> StartBanner | None:
+        """Shown as long as there are no blocks."""
+        return self._banner
+
+    @banner.setter
+    def banner(self, banner: StartBanner | None) -> None:
+        self._banner = banner
+        if not self._rows:
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        if self._rows or self._banner is None:
+            return super().render_line(y)
+        width, styles = self.size.width, self._layout.styles
+        lines = self._banner.lines(width)
+        style = styles.on_base("heading" if y == 0 else "muted")
+        return paint_line(plain_line(lines[y] if y < len(lines) else "", style), width, styles.base)
 
     def resend_images(self) -> None:
         """Transmit the images again after another program used the terminal."""
@@ -36,7 +61,9 @@ class ImageList(SelectableList):
             self._schedule()
 
     def drop(self, block: TranscriptBlock) -> None:
-        self._free(block)
+        if self.terminal_images is not None:
+            for image in block.images:
+                self.terminal_images.free(image.number)
         super().drop(block)
 
     def clear(self) -> None:
@@ -48,15 +75,11 @@ class ImageList(SelectableList):
         if self.terminal_images is not None:
             self.terminal_images.clear()
 
-    def _free(self, block: TranscriptBlock) -> None:
-        if self.terminal_images is not None:
-            for image in block.images:
-                self.terminal_images.free(image.number)
-
     def _show(self, rows: list[ScreenRow]) -> None:
-        seen = {row.block for row in rows if row.block.images}
-        if seen:
+        if any(row.block.images for row in rows):
             self._load_images(rows)
+        if self._banner and bool(rows) != bool(self._rows):
+            self.refresh()
         super()._show(rows)
 
     def _load_images(self, rows: list[ScreenRow]) -> None:
@@ -88,9 +111,9 @@ class ImageList(SelectableList):
         # Late import: the decoder is large.
         from cinch_tui.images.decoding import ImageDecodingError, as_pixels, as_png
 
-        way = self.options.images
+        mode = self.options.images
         try:
-            if way == "blocks":
+            if mode == "blocks":
                 image.pixels = await asyncio.to_thread(as_pixels, image, cells)
             else:
                 png = await asyncio.to_thread(as_png, image, cells)
@@ -100,6 +123,6 @@ class ImageList(SelectableList):
             image.is_broken = True
         finally:
             self._decoding.discard(image)
-        if way == "blocks" or image.is_broken:
+        if mode == "blocks" or image.is_broken:
             block.invalidate()
         self.changed(block)

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from cinch_tui.transcript.block import TranscriptBlock
+from textual.selection import Selection
+
+from cinch_tui.transcript.block import BlockPart, Channel, TranscriptBlock
 from cinch_tui.transcript.heights import Heights
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
-
-    from textual.selection import Selection
-
-    from cinch_tui.transcript.block import BlockPart, Channel
-    from cinch_tui.transcript.lines import StyledLine
-    from cinch_tui.transcript.styles import BlockStyles
+from cinch_tui.transcript.lines import StyledLine
+from cinch_tui.transcript.styles import BlockStyles
 
 # Number of parts with cached lines; older ones are drawn again when they reappear.
 KEPT = 800

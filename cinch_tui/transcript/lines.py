@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 from rich.cells import cell_len, set_cell_size, split_graphemes
 from rich.segment import Segment
 from rich.style import Style
@@ -58,6 +59,11 @@ def truncated(text: str, cells: int) -> str:
     if cell_len(text) <= cells:
         return text
     return set_cell_size(text, cells - 1).rstrip() + "…" if cells > 1 else ""
+
+
+def filled(lines: Iterable[StyledLine], fill: Style) -> list[StyledLine]:
+    """Fill the rest of each row with a style."""
+    return [replace(line, fill=fill) for line in lines]
 
 
 def indented(lines: Iterable[StyledLine], first: Run, rest: Run) -> list[StyledLine]:
@@ -119,8 +125,7 @@ def _divide(row: Sequence[Run], breaks: Sequence[int]) -> list[list[Run]]:
     pieces: list[list[Run]] = []
     piece: list[Run] = []
     position = done = 0
-    for whole, style in row:
-        text = whole
+    for text, style in row:
         while done < len(breaks) and breaks[done] < position + len(text):
             at = breaks[done] - position
             if at:
@@ -194,13 +199,13 @@ def _characters(text: str) -> Iterable[tuple[int, int]]:
 
 def text_runs(text: Text, base: Style) -> list[Run]:
     """Convert a rich text to runs; later spans override earlier ones."""
-    whole = base + _styled(text.style)
+    own = base + _styled(text.style)
     if not text.spans:
-        return [(text.plain, whole)] if text.plain else []
+        return [(text.plain, own)] if text.plain else []
     edges = sorted({0, len(text), *_edges(text)})
     runs: list[Run] = []
     for start, end in pairwise(edges):
-        style = whole
+        style = own
         for span in text.spans:
             if span.start <= start and span.end >= end:
                 style += _styled(span.style)

@@ -10,7 +10,17 @@ from rich.style import Style
 
 from cinch_tui.rendering.code import Highlighter, lexer_for_language
 from cinch_tui.rendering.safe_text import expand_tabs
-from cinch_tui.transcript.lines import BLANK, Run, StyledLine, chop_runs, indented, plain_line, text_runs, wrap_runs
+from cinch_tui.transcript.lines import (
+    BLANK,
+    Run,
+    StyledLine,
+    chop_runs,
+    filled,
+    indented,
+    plain_line,
+    text_runs,
+    wrap_runs,
+)
 from cinch_tui.transcript.links import linked, safe_url, true_destination
 from cinch_tui.transcript.markdown_splitter import Piece, References, chunk_length, language_of, parser
 from cinch_tui.transcript.tables import table_lines
@@ -115,7 +125,7 @@ def code_lines(code: str, language: str, page: DrawContext) -> list[StyledLine]:
         length = chunk_length(left) or len(left)
         rows.extend(chop_runs(code_runs("\n".join(left[:length]), language, page.styles), page.width - 2))
         left = left[length:]
-    return [StyledLine(row.segments, row.gutter, row.end, fill) for row in indented(rows, edge, edge)]
+    return filled(indented(rows, edge, edge), fill)
 
 
 def code_runs(code: str, language: str, styles: BlockStyles) -> list[Run]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from rich.cells import cell_len, get_character_cell_size
 from rich.segment import Segment
+from rich.style import Style
 from textual.geometry import Region
 from textual.strip import Strip
 
-if TYPE_CHECKING:
-    from rich.style import Style
-
-    from cinch_tui.transcript.layout import ScreenRow
-    from cinch_tui.transcript.lines import StyledLine
+from cinch_tui.transcript.layout import ScreenRow
+from cinch_tui.transcript.lines import StyledLine
 
 
 class Highlight(Struct, frozen=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from rich.style import Style
 
@@ -11,10 +10,8 @@ from cinch_tui.rendering.safe_text import expand_tabs
 from cinch_tui.transcript.block import BlockPart, FunctionPart, Gap, TranscriptBlock, guess_height
 from cinch_tui.transcript.lines import BLANK, StyledLine, indented, plain_line, wrap_runs
 from cinch_tui.transcript.markdown_splitter import Piece, References, Splitter
+from cinch_tui.transcript.styles import BlockStyles
 from harness.terminal_text import escape_controls
-
-if TYPE_CHECKING:
-    from cinch_tui.transcript.styles import BlockStyles
 
 # Characters processed at once; keys are handled between two chunks of a fast stream.
 CHUNK = 4_096
@@ -43,10 +40,6 @@ class StreamedBlock(TranscriptBlock):
 
     @property
     def growing(self) -> bool:
-        return not self.finished
-
-    @property
-    def is_streaming(self) -> bool:
         return not self.finished
 
     def append(self, fragment: str) -> None:
@@ -119,10 +112,8 @@ class PiecePart(BlockPart):
 class ReplyBlock(StreamedBlock):
     """A Markdown reply. Settled pieces are drawn once; only the unfinished last one is redrawn."""
 
-    def __init__(self, text: str = "") -> None:
-        super().__init__(text)
-        self._splitter: Splitter | None = None
-        self._tail: PiecePart | None = None
+    _splitter: Splitter | None = None
+    _tail: PiecePart | None = None
 
     def invalidate(self) -> None:
         super().invalidate()
@@ -199,23 +190,12 @@ def _forget_links(parts: list[BlockPart]) -> None:
             part.forget()
 
 
-class _ThoughtPart(BlockPart):
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self._text = text
-
-    @property
-    def text(self) -> str:
-        return self._text
-
-    def draw(self, styles: BlockStyles, width: int) -> list[StyledLine]:
+def _thought_part(text: str) -> BlockPart:
+    def draw(styles: BlockStyles, width: int) -> list[StyledLine]:
         style = styles.on_base("thinking")
-        return indented(wrap_runs([(expand_tabs(self._text), style)], width - 2), ("│ ", style), ("│ ", style))
+        return indented(wrap_runs([(expand_tabs(text), style)], width - 2), ("│ ", style), ("│ ", style))
 
-    def guess(self, width: int) -> int:
-        return 1 + len(self._text) // max(1, width - 2)
+    return FunctionPart(draw, lambda width: 1 + len(text) // max(1, width - 2), lambda: text)
 
 
 class ThinkingBlock(StreamedBlock):
@@ -248,7 +228,7 @@ class ThinkingBlock(StreamedBlock):
             return [FunctionPart(self._draw_headline)] if self._length else []
         source = self.source.rstrip("\n")
         self._last_line = source.rfind("\n") + 1
-        lines: list[BlockPart] = [_ThoughtPart(line) for line in source.split("\n")] if source else []
+        lines: list[BlockPart] = [_thought_part(line) for line in source.split("\n")] if source else []
         return [FunctionPart(self._draw_headline), *lines] if self.finished else lines
 
     def advance(self, styles: BlockStyles, width: int) -> bool:
@@ -261,7 +241,7 @@ class ThinkingBlock(StreamedBlock):
         # Only the last line may have changed.
         last = len(self.parts) - 1
         source = self.source.rstrip("\n")
-        self.parts[last:] = [_ThoughtPart(line) for line in source[self._last_line :].split("\n")]
+        self.parts[last:] = [_thought_part(line) for line in source[self._last_line :].split("\n")]
         self._last_line = source.rfind("\n") + 1
         self.heights.truncate(last)
         self.heights.extend(self._height(part, styles, width) for part in self.parts[last:])

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from rich.segment import Segment
 from rich.style import Style
 
+from cinch_tui.transcript.block import TranscriptBlock
+from cinch_tui.transcript.layout import Layout, ScreenRow
 from cinch_tui.transcript.lines import Run, StyledLine
-
-if TYPE_CHECKING:
-    from cinch_tui.transcript.block import TranscriptBlock
-    from cinch_tui.transcript.layout import Layout, ScreenRow
+from cinch_tui.transcript.replies import StreamedBlock
 
 ROOM = 7
 """Width in cells of a time of the same day, with separator."""
@@ -75,7 +73,7 @@ CARET = "▍"
 
 def with_caret(rows: list[ScreenRow], layout: Layout) -> list[ScreenRow]:
     """Return the rows with a cursor behind the last line of the streamed reply, if it is visible."""
-    index = next((index for index in reversed(range(len(rows))) if rows[index].block.is_streaming), None)
+    index = next((index for index in reversed(range(len(rows))) if _is_streamed(rows[index].block)), None)
     if index is None or not _is_last_line(rows[index], layout):
         return rows
     row = rows[index]
@@ -85,6 +83,10 @@ def with_caret(rows: list[ScreenRow], layout: Layout) -> list[ScreenRow]:
     style = row.line.segments[-1].style if row.line.segments else layout.styles.base
     line = replace(row.line, segments=(*row.line.segments, Segment(CARET, style)))
     return [*rows[:index], row._replace(decorated=line), *rows[index + 1 :]]
+
+
+def _is_streamed(block: TranscriptBlock) -> bool:
+    return isinstance(block, StreamedBlock) and block.growing
 
 
 def _is_last_line(row: ScreenRow, layout: Layout) -> bool:

@@ -8,17 +8,14 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from msgspec import Struct
 
-from cinch_tui.transcript.layout import LinePosition, key_parts
+from cinch_tui.transcript.block import BlockPart, TranscriptBlock
+from cinch_tui.transcript.layout import Layout, LinePosition, ScreenRow, key_parts
+from cinch_tui.transcript.lines import StyledLine
 from cinch_tui.transcript.painting import Highlight
-
-if TYPE_CHECKING:
-    from cinch_tui.transcript.block import BlockPart, TranscriptBlock
-    from cinch_tui.transcript.layout import Layout, ScreenRow
-    from cinch_tui.transcript.lines import StyledLine
 
 # Two words may be separated by emphasis markers, which are not drawn, and by a line break, even in a quotation.
 _BETWEEN = r"[*_~`]*(?:[ \t]+|[ \t]*\n[ \t>]*)[*_~`]*"

@@ -1,4 +1,4 @@
-"""Searchable transcript list: highlights matches and steps through them."""
+"""Transcript list with incremental search and keyboard selection of lines."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from textual.geometry import Offset
 from textual.message import Message
+from textual.selection import Selection
 
+from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.layout import LinePosition, ScreenRow, row_key
+from cinch_tui.transcript.painting import Highlight
 from cinch_tui.transcript.search import Search
 from cinch_tui.transcript.virtual_list import SLICE, VirtualList
-
-if TYPE_CHECKING:
-    from cinch_tui.transcript.block import TranscriptBlock
-    from cinch_tui.transcript.painting import Highlight
 
 # Pause between two time slices, in which keys are handled.
 PAUSE = 0.001
@@ -32,7 +31,10 @@ class _ScrollPosition(Struct, frozen=True):
 
 
 class SearchableList(VirtualList):
-    """List with incremental search; added and changed blocks are searched too."""
+    """List with search, also of added and changed blocks, and keyboard selection.
+
+    A selection is the screen's own, as made by the mouse, so that copying is shared.
+    """
 
     @dataclass(eq=False, repr=False)
     class Found(Message, namespace="transcript"):
@@ -42,11 +44,11 @@ class SearchableList(VirtualList):
         total: int
         is_done: bool
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
-        super().__init__(id=id)
-        self._search: Search | None = None
-        self._start_position = _ScrollPosition(None)
-        self._unfolded: TranscriptBlock | None = None
+    _search: Search | None = None
+    _start_position = _ScrollPosition(None)
+    _unfolded: TranscriptBlock | None = None
+    _anchor: int | None = None
+    _head = 0
 
     def extend(self, blocks: Iterable[TranscriptBlock]) -> None:
         added = tuple(blocks)
@@ -193,3 +195,56 @@ class SearchableList(VirtualList):
         self._following = False
         self._top = self._layout.above(place, self.size.height // 3 if above is None else above)
         self._schedule()
+
+    @property
+    def is_marking(self) -> bool:
+        return self._anchor is not None
+
+    def begin_marking(self, block: TranscriptBlock, key: int | None = None) -> None:
+        """Start selecting at a line of a block: the line with `key` if visible, else its first visible or first line.
+
+        Scroll keys extend the selection from then on.
+        """
+        first = self._layout.place_of(block)
+        visible = [row.key for row in self._rows if row.block is block]
+        start = row_key(block, first.part, first.line)
+        if visible:
+            start = key if key in visible else max(start, visible[0])
+        self._anchor = self._head = start
+        self._mark(self._layout.place_of_key(start))
+
+    def end_marking(self) -> None:
+        """Clear the selection, made by key or mouse."""
+        self._anchor = None
+        self.screen.clear_selection()
+
+    @property
+    def marked_text(self) -> str:
+        """Return the original text of the selection, made by key or mouse."""
+        selection = self.text_selection
+        return self._layout.selected_text(selection) if selection is not None else ""
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        if selection is None:
+            self._anchor = None
+        super().selection_updated(selection)
+
+    def _scroll_by(self, lines: int) -> None:
+        if not self.is_marking:
+            super()._scroll_by(lines)
+            return
+        place = self._layout.place_of_key(self._head)
+        place = self._layout.below(place, lines) if lines > 0 else self._layout.above(place, -lines)
+        if place == self._layout.end:
+            place = self._layout.above(place, 1)
+        if rows := self._layout.rows(place, 1):
+            self._head = rows[0].key
+            self._mark(place)
+
+    def _mark(self, place: LinePosition) -> None:
+        assert self._anchor is not None, "marking has begun"
+        low, high = sorted((self._anchor, self._head))
+        rows = self._layout.rows(self._layout.place_of_key(high), 1)
+        end = len(rows[0].line.text) if rows else 0
+        self.screen.selections = {self: Selection(Offset(0, low), Offset(end, high))}
+        self._scroll_to_line(place, above=1 if self._head == low else self.size.height - 2)

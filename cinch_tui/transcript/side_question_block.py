@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cinch_tui.rendering.safe_text import expand_tabs
 from cinch_tui.transcript.block import BlockPart, FunctionPart, TranscriptBlock, guess_height
 from cinch_tui.transcript.lines import StyledLine, indented, plain_line, wrap_runs
 from cinch_tui.transcript.markdown_splitter import Splitter
+from cinch_tui.transcript.styles import BlockStyles
 from harness.terminal_text import escape_controls
-
-if TYPE_CHECKING:
-    from cinch_tui.transcript.styles import BlockStyles
 
 HEADING = "Aside · not part of the conversation"
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from rich.style import Style
 
 from cinch_tui.transcript.block import BlockPart, FunctionPart, TranscriptBlock
 from cinch_tui.transcript.lines import StyledLine, indented, plain_line, wrap_runs
-from harness.context.citations import sources_text
+from cinch_tui.transcript.styles import BlockStyles
+from harness.context.citations import Source, sources_text
 from harness.terminal_text import escape_controls
-
-if TYPE_CHECKING:
-    from cinch_tui.transcript.styles import BlockStyles
-    from harness.context.citations import Source
 
 # Longer lists are folded.
 FEW = 5
@@ -74,9 +70,8 @@ def _source_lines(source: Source, digits: int, styles: BlockStyles, width: int) 
         (number, dim),
         (" " * len(number), dim),
     )
-    # A copied line includes the URL.
-    address = f" {source.link}\n" if source.link else "\n"
     # The number is part of the text, the indentation below it is not.
-    first = replace(lines[0], gutter=2)
-    lines = [first, *lines[1:]]
-    return [*lines[:-1], replace(lines[-1], end=address)]
+    lines[0] = replace(lines[0], gutter=2)
+    # A copied line includes the URL.
+    lines[-1] = replace(lines[-1], end=f" {source.link}\n" if source.link else "\n")
+    return lines

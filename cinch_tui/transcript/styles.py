@@ -13,37 +13,11 @@ from cinch_tui.rendering.styles import CodeStyles, DiffStyles, component_style, 
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-StyleName: TypeAlias = Literal[
-    "user",
-    "user-mark",
-    "muted",
-    "heading",
-    "strong",
-    "emphasis",
-    "strike",
-    "code",
-    "code-block",
-    "link",
-    "quote-mark",
-    "rule",
-    "bullet",
-    "table-header",
-    "thinking",
-    "info",
-    "warning",
-    "error",
-    "waiting",
-    "running",
-    "done",
-    "failed",
-    "denied",
-    "label",
-    "metric",
-    "cursor",
-    "command",
-    "match",
-    "match-current",
-]
+_Markdown: TypeAlias = Literal["heading", "strong", "emphasis", "strike", "code", "code-block", "link"]
+_Structure: TypeAlias = Literal["quote-mark", "rule", "bullet", "table-header"]
+_Message: TypeAlias = Literal["user", "user-mark", "thinking", "info", "warning", "error", "muted"]
+_ToolCall: TypeAlias = Literal["waiting", "running", "done", "failed", "denied", "label", "metric", "command"]
+StyleName: TypeAlias = Literal[_Markdown, _Structure, _Message, _ToolCall, "cursor", "match", "match-current"]
 
 STYLE_NAMES: tuple[StyleName, ...] = get_args(StyleName)
 
@@ -90,7 +64,7 @@ class BlockStyles(Struct, frozen=True):
         return cls(Style.null(), {}, DiffStyles())
 
 
-def block_styles(widget: Widget, ways: DisplayOptions) -> BlockStyles:
+def block_styles(widget: Widget, options: DisplayOptions) -> BlockStyles:
     """Return the styles of a widget with the component classes of blocks and diffs."""
     styles: dict[StyleName, Style] = {name: component_style(widget, component_class(name)) for name in STYLE_NAMES}
-    return BlockStyles(widget.rich_style, styles, diff_styles(widget), ways)
+    return BlockStyles(widget.rich_style, styles, diff_styles(widget), options)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from rich.segment import Segment
+from rich.style import Style
 
 from cinch_tui.transcript.lines import BLANK, Run, StyledLine, wrap_runs
-
-if TYPE_CHECKING:
-    from rich.style import Style
-
-    from cinch_tui.transcript.styles import BlockStyles
+from cinch_tui.transcript.styles import BlockStyles
 
 BETWEEN = " │ "
 NARROWEST = 4

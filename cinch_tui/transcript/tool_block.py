@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cinch_tui.transcript.block import BlockPart, FunctionPart, TranscriptBlock, guess_height
+from cinch_tui.transcript.lines import StyledLine
 from cinch_tui.transcript.row_decorations import ROOM
+from cinch_tui.transcript.styles import BlockStyles
 from cinch_tui.transcript.tool_call_state import FRESH_LINES, ToolCallState
 from harness.terminal_text import escape_controls
 from harness.views import DiffView, ImageView, TerminalView, TextView
-
-if TYPE_CHECKING:
-    from cinch_tui.transcript.lines import StyledLine
-    from cinch_tui.transcript.styles import BlockStyles
 
 
 class ToolBlock(TranscriptBlock, ToolCallState):

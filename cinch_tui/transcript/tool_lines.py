@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from rich.cells import cell_len
@@ -14,17 +13,24 @@ from cinch_tui.rendering.diff import diff_lines, diff_stat
 from cinch_tui.rendering.diff_rows import Sides, diff_rows
 from cinch_tui.rendering.safe_text import error_line, expand_tabs, one_line, plain_output
 from cinch_tui.transcript.image_block import frame
-from cinch_tui.transcript.lines import Run, StyledLine, chop_runs, indented, plain_line, text_runs, truncated, wrap_runs
+from cinch_tui.transcript.lines import (
+    Run,
+    StyledLine,
+    chop_runs,
+    filled,
+    indented,
+    plain_line,
+    text_runs,
+    truncated,
+    wrap_runs,
+)
 from cinch_tui.transcript.links import linked
 from cinch_tui.transcript.markdown import code_runs
 from cinch_tui.transcript.replies import ReplyBlock, reply_lines
-from cinch_tui.transcript.tool_call_state import FRESH_LINES
+from cinch_tui.transcript.styles import BlockStyles
+from cinch_tui.transcript.tool_call_state import FRESH_LINES, ToolCallState, ToolStatus
 from harness.terminal_text import escape_controls
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
-
-if TYPE_CHECKING:
-    from cinch_tui.transcript.styles import BlockStyles
-    from cinch_tui.transcript.tool_call_state import ToolCallState, ToolStatus
 
 LONGEST = 200
 LONGEST_DIFF = 50
@@ -68,9 +74,8 @@ def _result(first: str, counts: str, cells: int) -> str:
     spare = cells - cell_len(f" · {counts}")
     if not first or counts.startswith(first) or spare < min(LEAST_FIRST_LINE, cell_len(first)):
         return truncated(counts, cells)
-    return (
-        f"{truncated(first, min(spare, FIRST_LINE))} · {counts}" if counts else truncated(first, min(cells, FIRST_LINE))
-    )
+    first = truncated(first, min(spare if counts else cells, FIRST_LINE))
+    return f"{first} · {counts}" if counts else first
 
 
 def first_line(call: ToolCallState) -> str:
@@ -94,12 +99,8 @@ def metric(call: ToolCallState, *, folded: bool = True) -> str:
     words = [_outcome(call, folded=folded)]
     # The note contains the duration.
     has_note = isinstance(call.view, TerminalView) and call.view.note
-    if call.duration is not None and call.duration >= 1 and not has_note:
-        words.append(
-            f"{call.duration:.1f}s"
-            if call.duration < 60
-            else f"{int(call.duration) // 60}m{int(call.duration) % 60:02}s"
-        )
+    if (seconds := call.duration or 0) >= 1 and not has_note:
+        words.append(f"{seconds:.1f}s" if seconds < 60 else f"{int(seconds) // 60}m{int(seconds) % 60:02}s")
     return " · ".join(word for word in words if word)
 
 
@@ -165,8 +166,10 @@ def body_lines(call: ToolCallState, styles: BlockStyles, width: int, *, is_brief
     else:
         lines = _view_lines(view, styles, inner) if view is not None else []
     if not lines and text.strip():
-        is_prose = call.status in ("failed", "denied")
-        lines = _prose_lines(text, styles, inner) if is_prose else _text_lines(text, "", styles, inner)
+        # Error messages are prose: they are wrapped between words.
+        wrap = wrap_runs if call.status in ("failed", "denied") else chop_runs
+        rows, more = first_lines(text)
+        lines = [*wrap(_output(rows, styles), inner), *_more(more, styles, inner)]
     if view is not None and text.strip() and _has_error_text(call):
         lines = [*lines, *wrap_runs([(plain_output(text.strip()), styles.on_base("failed"))], inner)]
     edge = ("    ", styles.base)
@@ -191,18 +194,12 @@ def _view_lines(view: View, styles: BlockStyles, width: int) -> list[StyledLine]
 
 
 def _text_lines(text: str, language: str, styles: BlockStyles, width: int) -> list[StyledLine]:
-    rows, more = first_lines(plain_output(text).strip("\n"))
-    if not language:
-        return [*chop_runs(_output(rows, styles), width), *_more(more, styles, width)]
-    fill = styles.on_base("code-block")
-    lines = chop_runs(code_runs(rows, language, styles), width)
-    return [*(StyledLine(line.segments, line.gutter, line.end, fill) for line in lines), *_more(more, styles, width)]
-
-
-def _prose_lines(text: str, styles: BlockStyles, width: int) -> list[StyledLine]:
-    """Word-wrap an error message."""
-    rows, more = first_lines(plain_output(text).strip("\n"))
-    return [*wrap_runs(_output(rows, styles), width), *_more(more, styles, width)]
+    rows, more = first_lines(text)
+    if language:
+        lines = filled(chop_runs(code_runs(rows, language, styles), width), styles.on_base("code-block"))
+    else:
+        lines = chop_runs(_output(rows, styles), width)
+    return [*lines, *_more(more, styles, width)]
 
 
 def _terminal_lines(view: TerminalView, styles: BlockStyles, width: int) -> list[StyledLine]:
@@ -248,16 +245,14 @@ def _diff_lines(view: DiffView, styles: BlockStyles, width: int) -> list[StyledL
 
 
 def first_lines(text: str) -> tuple[str, int]:
-    rows = text.split("\n")
+    """Return the first lines of output, and the number of further lines."""
+    rows = plain_output(text).strip("\n").split("\n")
     return "\n".join(rows[:LONGEST]), max(0, len(rows) - LONGEST)
 
 
 def _more(count: int, styles: BlockStyles, width: int) -> list[StyledLine]:
-    return (
-        [plain_line(truncated(f"… {count:,} more {'line' if count == 1 else 'lines'}", width), styles.on_base("muted"))]
-        if count > 0
-        else []
-    )
+    text = truncated(f"… {count:,} more {'line' if count == 1 else 'lines'}", width)
+    return [plain_line(text, styles.on_base("muted"))] if count > 0 else []
 
 
 def _has_error_text(call: ToolCallState) -> bool:
@@ -270,7 +265,7 @@ def body_text(call: ToolCallState) -> str:
     text = _view_text(call.view) if call.view is not None else ""
     result = call.text.strip()
     if not text:
-        return _first(result)
+        return first_lines(result)[0]
     return f"{text}\n{plain_output(result)}" if _has_error_text(call) else text
 
 
@@ -295,7 +290,7 @@ def _ending(text: str) -> str:
 def _view_text(view: View) -> str:
     match view:
         case TextView(text):
-            return _first(text)
+            return first_lines(text)[0]
         case TerminalView(command, output, _, note):
             rows = plain_output(output).rstrip().rsplit("\n", LONGEST)
             return "\n".join((f"$ {command}", *rows[-LONGEST:], *filter(None, (note,))))
@@ -307,7 +302,3 @@ def _view_text(view: View) -> str:
             return "\n".join(item.content for item in items)
         case ImageView(path):
             return path
-
-
-def _first(text: str) -> str:
-    return first_lines(plain_output(text).strip("\n"))[0]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from rich.style import Style
 
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.transcript.block import BlockPart, FunctionPart, TranscriptBlock
-from cinch_tui.transcript.lines import StyledLine, indented, wrap_runs
+from cinch_tui.transcript.lines import StyledLine, filled, indented, wrap_runs
 from cinch_tui.transcript.replies import PiecePart, ReplyBlock
+from cinch_tui.transcript.styles import BlockStyles, StyleName
 from harness.terminal_text import escape_controls
-
-if TYPE_CHECKING:
-    from cinch_tui.transcript.styles import BlockStyles, StyleName
 
 BranchState: TypeAlias = Literal["running", "done", "failed", "chosen", "left"]
 
@@ -34,6 +32,7 @@ class VariantBlock(ReplyBlock):
         self.state: BranchState = "running"
         self.note = ""
         self._begun_at = 0
+        self._label: BlockPart | None = None
         super().__init__()
 
     @property
@@ -66,14 +65,17 @@ class VariantBlock(ReplyBlock):
         return self.gap + 1 if self.folded or not self._length else super().guess(width) + 1
 
     def make_parts(self) -> list[BlockPart]:
-        label: list[BlockPart] = [_Label(self._draw_label, text=lambda: self.name)]
-        return label if self.folded else [*label, *super().make_parts()]
+        self._label = FunctionPart(self._draw_label, text=lambda: self.name)
+        return [self._label] if self.folded else [self._label, *super().make_parts()]
 
     def _settled(self, before: list[BlockPart]) -> list[BlockPart]:
-        return super()._settled(_below_label(before))
+        return super()._settled(self._below_label(before))
 
     def _unfinished(self, before: list[BlockPart]) -> PiecePart | None:
-        return super()._unfinished(_below_label(before))
+        return super()._unfinished(self._below_label(before))
+
+    def _below_label(self, parts: list[BlockPart]) -> list[BlockPart]:
+        return [part for part in parts if part is not self._label]
 
     def advance(self, styles: BlockStyles, width: int) -> bool:
         return TranscriptBlock.advance(self, styles, width) if self.finished else super().advance(styles, width)
@@ -86,16 +88,4 @@ class VariantBlock(ReplyBlock):
         note = f"  {self.note}" if self.note else ""
         runs = [(self.name, styles.on_base("label") + cursor), (note, styles.on_base("metric") + cursor)]
         first = wrap_runs(runs, max(1, width - len(mark)))[:1]
-        (line,) = indented(first, (mark, styles.on_base(style) + cursor), ("", styles.base))
-        return [StyledLine(line.segments, line.gutter, line.end, styles.base + cursor)]
-
-
-def _below_label(parts: list[BlockPart]) -> list[BlockPart]:
-    """Return the parts without the label."""
-    return [part for part in parts if not isinstance(part, _Label)]
-
-
-class _Label(FunctionPart):
-    """First part of a variant."""
-
-    __slots__ = ()
+        return filled(indented(first, (mark, styles.on_base(style) + cursor), ("", styles.base)), styles.base + cursor)

@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic, perf_counter
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
+from rich.style import Style
+from textual import events
 from textual.content import Content
 from textual.message import Message
+from textual.selection import Selection
+from textual.timer import Timer
 
-from cinch_tui.keybindings.keymap import bindings, bindings_for_key
-from cinch_tui.transcript.banner_list import BanneredSheet
+from cinch_tui.keybindings.keymap import bindings, bindings_for_key, hint
+from cinch_tui.keybindings.prompt_keys import FocusPrompt, TypedForPrompt
+from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.blocks import UserBlock
-from cinch_tui.transcript.key_hints import acting_keys
+from cinch_tui.transcript.image import TranscriptImage
+from cinch_tui.transcript.image_list import ImageList
 from cinch_tui.transcript.layout import ScreenRow, row_key
 from cinch_tui.transcript.links import Link, links_in
 from cinch_tui.transcript.painting import Highlight
 from cinch_tui.transcript.replies import ReplyBlock
+from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.transcript.virtual_list import SLICE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rich.style import Style
-    from textual import events
-    from textual.selection import Selection
-    from textual.timer import Timer
-
-    from cinch_tui.transcript.block import TranscriptBlock
-    from cinch_tui.transcript.image import TranscriptImage
-    from cinch_tui.transcript.tool_block import ToolBlock
 
 # Seconds after which a finished call is folded.
 SEEN_AFTER = 3.0
+_BLOCK_KEYS = ("transcript.copy_code code", "transcript.mark mark", "transcript.links links", "transcript.stamps times")
 
 
-class Transcript(BanneredSheet, can_focus=True):
+class Transcript(ImageList, can_focus=True):
     """The conversation."""
 
     BINDINGS = bindings("transcript")
@@ -71,25 +67,16 @@ class Transcript(BanneredSheet, can_focus=True):
 
         hint: str
 
-    @dataclass(eq=False, repr=False)
-    class Typed(Message):
-        """Text for the prompt, typed while the transcript was focused."""
+    _selected: TranscriptBlock | None = None
+    _found: int | None = None
+    _code_taken = 0
+    _keys_hint = ""
+    _hovered = ""
+    _folding: Timer | None = None
 
-        text: str
-
-    @dataclass(eq=False, repr=False)
-    class Left(Message):
-        """Return the focus to the prompt."""
-
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
-        super().__init__(id=id)
-        self._selected: TranscriptBlock | None = None
-        self._found: int | None = None
-        self._code_taken = 0
-        self._keys_hint = ""
-        self._hovered = ""
+    def __init__(self) -> None:
+        super().__init__()
         self._fresh: list[tuple[float, ToolBlock]] = []
-        self._folding: Timer | None = None
 
     def add_fresh(self, block: ToolBlock) -> None:
         """Add a running call, unfolded until some time after it finished."""
@@ -283,7 +270,7 @@ class Transcript(BanneredSheet, can_focus=True):
 
     def action_leave(self) -> None:
         self._select(None)
-        self.post_message(self.Left())
+        self.post_message(FocusPrompt())
 
     def _last_reply(self) -> TranscriptBlock | None:
         return self._layout.neighbor(len(self.blocks), -1, lambda block: isinstance(block, ReplyBlock))
@@ -299,7 +286,7 @@ class Transcript(BanneredSheet, can_focus=True):
             event.prevent_default()
             # Keys that arrive together are delivered here before the focus moves: the rest of a word is text, too.
             self._select(None)
-            self.post_message(self.Typed(event.character))
+            self.post_message(TypedForPrompt(event.character))
 
     def _is_command(self, key: str) -> bool:
         """Return True if the key is a command: letters are commands only while a block or lines are selected."""
@@ -310,7 +297,7 @@ class Transcript(BanneredSheet, can_focus=True):
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
-        self.post_message(self.Typed(event.text))
+        self.post_message(TypedForPrompt(event.text))
 
     def watch_has_focus(self, value: bool) -> None:  # noqa: FBT001  Textual's signature
         super().watch_has_focus(value)
@@ -326,10 +313,19 @@ class Transcript(BanneredSheet, can_focus=True):
 
     def _show_keys(self) -> None:
         """Publish the active keys if they changed."""
-        keys = acting_keys(self._selected, is_marking=self.is_marking) if self.has_focus else ""
+        keys = hint(*self._active_keys()) if self.has_focus else ""
         if keys != self._keys_hint:
             self._keys_hint = keys
             self.post_message(self.KeysChanged(keys))
+
+    def _active_keys(self) -> tuple[str, ...]:
+        if self.is_marking:
+            return ("↑ ↓ extend", "transcript.copy copy", "transcript.leave back")
+        if (block := self._selected) is None:
+            return ("In the conversation: ↑ ↓ scroll", "transcript.above selects a block", "transcript.leave back")
+        fold = "transcript.unfold open/fold" if block.foldable else ""
+        image = "transcript.open picture" if block.images else ""
+        return ("transcript.leave back", "transcript.copy copy", fold, image, *_BLOCK_KEYS)
 
     def _beginning(self, step: int) -> int:
         """Return the block index to step from: the selected block, else the edge of the view."""

@@ -6,27 +6,24 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import monotonic, perf_counter, time
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
+from textual.selection import Selection
 from textual.strip import Strip
+from textual.timer import Timer
 from textual.widget import Widget
 
 from cinch_tui.rendering.styles import DIFF_CLASSES
+from cinch_tui.transcript.block import Channel, TranscriptBlock
 from cinch_tui.transcript.layout import START, Layout, ScreenRow
 from cinch_tui.transcript.painting import Highlight, Strips, changed_regions, paint_line
 from cinch_tui.transcript.row_decorations import stamped, with_caret
 from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, DisplayOptions, block_styles, component_class
-
-if TYPE_CHECKING:
-    from textual.selection import Selection
-    from textual.timer import Timer
-
-    from cinch_tui.transcript.block import Channel, TranscriptBlock
 
 FRAME = 1 / 20
 # Maximum time per frame for new text, in seconds, before keys are handled.
@@ -48,8 +45,8 @@ class VirtualList(ScrollView):
 
         count: int
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self._layout = Layout(BlockStyles.bare())
         self._styles_are_stale = True
         self._options = DisplayOptions()
@@ -312,7 +309,6 @@ class VirtualList(ScrollView):
 
     def _row_style(self, row: ScreenRow) -> Style:
         """Return the style of the empty part of a row."""
-        del row
         return self._layout.styles.base
 
     @property
@@ -335,12 +331,10 @@ class VirtualList(ScrollView):
         return self._layout.selected_text(selection), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
-        del selection
         self.refresh()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Handle scrolling by keys, wheel or scrollbar."""
-        del old_value
         page, height = self._layout, self.size.height
         wanted = round(new_value)
         delta = wanted - page.row_of(self._top)
@@ -377,17 +371,20 @@ class VirtualList(ScrollView):
         self._arrange()
         self._schedule()
 
+    def _scroll_by(self, lines: int) -> None:
+        self.scroll_relative(y=lines, animate=False)
+
     def action_scroll_up(self) -> None:
-        self.scroll_relative(y=-1, animate=False)
+        self._scroll_by(-1)
 
     def action_scroll_down(self) -> None:
-        self.scroll_relative(y=1, animate=False)
+        self._scroll_by(1)
 
     def action_page_up(self) -> None:
-        self.scroll_relative(y=1 - self.size.height, animate=False)
+        self._scroll_by(1 - self.size.height)
 
     def action_page_down(self) -> None:
-        self.scroll_relative(y=self.size.height - 1, animate=False)
+        self._scroll_by(self.size.height - 1)
 
     def action_scroll_home(self) -> None:
         self.scroll_to(y=0, animate=False)

@@ -100,7 +100,6 @@ class AnswerBar(Widget, can_focus=True):
             self.action_choose()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        del container, viewport
         return len(self._rows(width))
 
     def render(self) -> Content:

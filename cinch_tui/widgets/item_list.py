@@ -91,7 +91,6 @@ class ItemList(ScrollView):
         self.post_message(self.Moved())
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        del container, viewport, width
         return len(self._rows)
 
     def on_resize(self) -> None:

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 from textual.message import Message
 
 from cinch_tui.keybindings.keymap import bindings, hint
+from cinch_tui.keybindings.prompt_keys import PanelKeys
 from cinch_tui.widgets.item_list import ItemList, ItemRow
-from cinch_tui.widgets.panel_keys import PanelKeys
 
 PanelAction: TypeAlias = Literal["open", "stop", "turn", "next", "previous", "close"]
 

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.reactive import var
 
 from cinch_tui.keybindings.keymap import bindings, hint
-from cinch_tui.widgets.panel_keys import PanelKeys, PanelLeft
+from cinch_tui.keybindings.prompt_keys import FocusPrompt, PanelKeys
 from harness.terminal_text import escape_controls
 
 LONGEST = 240
@@ -82,7 +82,7 @@ class QueueLine(PanelKeys, can_focus=True):
         self.waiting = bool(rows)
         self.refresh(layout=True)
         if self.has_focus and not rows:
-            self.post_message(PanelLeft(emptied=True))
+            self.post_message(FocusPrompt(emptied=True))
 
     def enter(self) -> None:
         """Focus the queue and select the first message."""
@@ -140,7 +140,6 @@ class QueueLine(PanelKeys, can_focus=True):
         return max(0, min((self._place or 0) - self._room // 2, len(self.rows) - self._room))
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        del container, width
         most = min(MOST_ROWS, max(1, viewport.height // 6))
         return min(len(self.rows), most) + (1 if self.has_focus else 0)
 

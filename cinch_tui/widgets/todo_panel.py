@@ -33,7 +33,6 @@ class TodoPanel(Widget):
         self.set_class(any(item.status != "completed" for item in todo.items), "-has-work")
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        del container, width
         return min(len(self.todo.items), MAX_ROWS, max(1, viewport.height // 6))
 
     def render(self) -> Content:

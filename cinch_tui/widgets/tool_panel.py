@@ -17,7 +17,7 @@ from textual.style import Style
 from textual.timer import Timer
 
 from cinch_tui.keybindings.keymap import bindings, hint
-from cinch_tui.widgets.panel_keys import PanelKeys, PanelLeft
+from cinch_tui.keybindings.prompt_keys import FocusPrompt, PanelKeys
 from cinch_tui.widgets.status_bar import format_elapsed
 from harness.terminal_text import escape_controls
 
@@ -145,7 +145,6 @@ class ToolPanel(PanelKeys, can_focus=True):
             self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        del container, width
         return min(len(self._calls), MAX_ROWS, max(1, viewport.height // 6)) + (1 if self.has_focus else 0)
 
     def render(self) -> Content:
@@ -253,7 +252,7 @@ class ToolPanel(PanelKeys, can_focus=True):
     def _changed(self) -> None:
         self.has_calls = bool(self._calls)
         if self.has_focus and not self._calls:
-            self.post_message(PanelLeft(emptied=True))
+            self.post_message(FocusPrompt(emptied=True))
         elif self.has_focus and self._chosen not in self._calls:
             self._choose("")
         if self._calls and self._ticker is None:

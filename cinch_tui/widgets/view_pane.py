@@ -85,7 +85,6 @@ class ViewPane(ScrollView, can_focus=True):
         self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        del container, viewport
         return len(self._lay_out(width))
 
     def on_resize(self) -> None:

@@ -9,7 +9,8 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input
 
-from cinch_tui.screens.dialog import Dialog, TypedAhead
+from cinch_tui.keybindings.prompt_keys import TypedForPrompt
+from cinch_tui.screens.dialog import Dialog
 
 
 class Host(App[None]):
@@ -29,7 +30,7 @@ class Host(App[None]):
             for field in self.first.query(Input):
                 field.cursor_blink = False
 
-    def on_typed_ahead(self, message: TypedAhead) -> None:
+    def on_typed_for_prompt(self, message: TypedForPrompt) -> None:
         self.typed.append(message.text)
 
 

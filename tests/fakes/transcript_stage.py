@@ -10,6 +10,7 @@ from textual.binding import BindingType
 
 import cinch_tui
 from cinch_tui.keybindings.keymap import bindings
+from cinch_tui.keybindings.prompt_keys import FocusPrompt, TypedForPrompt
 from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.blocks import ReplyBlock
 from cinch_tui.transcript.view import Transcript
@@ -64,10 +65,10 @@ class Stage(App[None]):
     def on_transcript_keys_changed(self, message: Transcript.KeysChanged) -> None:
         self.keys_hint = message.hint
 
-    def on_transcript_typed(self, message: Transcript.Typed) -> None:
+    def on_typed_for_prompt(self, message: TypedForPrompt) -> None:
         self.heard.append(("typed", message.text))
 
-    def on_transcript_left(self, message: Transcript.Left) -> None:
+    def on_focus_prompt(self, message: FocusPrompt) -> None:
         self.heard.append(type(message))
 
 

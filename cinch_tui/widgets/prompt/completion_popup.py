@@ -51,7 +51,6 @@ class CompletionPopup(Widget):
             self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        del container, width
         wanted = len(self.completion.candidates) if self.completion else 0
         return min(wanted, MAX_ROWS, max(1, viewport.height - _ROWS_FOR_OTHERS))
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from fakes.transcript_stage import Stage, numbered
 from textual.pilot import Pilot
 
+from cinch_tui.keybindings.prompt_keys import FocusPrompt
 from cinch_tui.transcript.blocks import ReplyBlock, ToolBlock, UserBlock
-from cinch_tui.transcript.view import Transcript
 from harness.views import DiffView, TerminalView
 
 SMALL = (60, 14)
@@ -70,7 +70,7 @@ async def test_what_is_typed_over_the_conversation_is_for_the_prompt() -> None:
     async with app.run_test(size=SMALL) as pilot:
         await pilot.press("H", "i", "space", "escape")
 
-        assert app.heard == [("typed", "H"), ("typed", "i"), ("typed", " "), Transcript.Left]
+        assert app.heard == [("typed", "H"), ("typed", "i"), ("typed", " "), FocusPrompt]
 
 
 async def test_command_letters_are_prompt_text_while_no_block_is_selected() -> None:

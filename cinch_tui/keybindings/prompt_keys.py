@@ -1,4 +1,4 @@
-"""Shared key handling of panels: unbound characters go to the prompt."""
+"""Text and focus for the prompt, from the widgets and dialogs around it."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from cinch_tui.keybindings.keymap import bindings_for_key
 
 
 @dataclass(eq=False, repr=False)
-class PanelTyped(Message):
-    """Text for the prompt."""
+class TypedForPrompt(Message):
+    """Text for the prompt, typed while something else was focused."""
 
     text: str
 
 
 @dataclass(eq=False, repr=False)
-class PanelLeft(Message):
+class FocusPrompt(Message):
     """Return the focus to the prompt."""
 
     emptied: bool = False
-    """The list became empty; no key was pressed."""
+    """The focused list became empty; no key was pressed."""
 
 
 class PanelKeys(Widget):
+    """Key handling of panels: unbound characters go to the prompt."""
+
     _is_writing = False
 
     def on_focus(self) -> None:
@@ -42,12 +44,12 @@ class PanelKeys(Widget):
             self._is_writing = True
             event.stop()
             event.prevent_default()
-            self.post_message(PanelTyped(event.character))
+            self.post_message(TypedForPrompt(event.character))
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
-        self.post_message(PanelTyped(event.text))
+        self.post_message(TypedForPrompt(event.text))
 
     def action_leave(self) -> None:
         """Return to the prompt."""
-        self.post_message(PanelLeft())
+        self.post_message(FocusPrompt())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from msgspec import Struct
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
@@ -20,7 +20,7 @@ from textual.strip import Strip
 
 from cinch_tui.fuzzy_match import match_spans
 from cinch_tui.rendering.styles import component_style
-from cinch_tui.transcript.lines import text_runs
+from cinch_tui.transcript.lines import text_runs, truncated
 
 DETAIL_SHARE = 0.45
 """Minimum share of the width for details if labels are long."""
@@ -39,12 +39,7 @@ class ItemRow(Struct, frozen=True):
 class ItemList(ScrollView):
     """List without focus: the filter field above receives the keys and moves the cursor."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "item-list--cursor",
-        "item-list--detail",
-        "item-list--match",
-        "item-list--title",
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"item-list--{name}" for name in ("cursor", "detail", "match", "title")}
 
     cursor = var(0)
 
@@ -117,7 +112,7 @@ class ItemList(ScrollView):
         # All details share one column.
         details = min(self._widest_detail, int(width * DETAIL_SHARE))
         room = min(self._widest, width - 2 - details) if row.detail and row.label else width
-        label = Text(_cropped(row.label, room))
+        label = Text(truncated(row.label, room))
         if row.is_title:
             label.stylize(component_style(self, "item-list--title"))
         mark: Style = component_style(self, "item-list--match")
@@ -125,16 +120,9 @@ class ItemList(ScrollView):
             label.stylize(mark, start, end)
         if row.detail and row.label:
             label.pad_right(room - cell_len(label.plain) + 2)
-        detail = _cropped(row.detail, width - cell_len(label.plain))
+        detail = truncated(row.detail, width - cell_len(label.plain))
         return label.append(detail, component_style(self, "item-list--detail"))
 
     def _follow(self) -> None:
-        if not self.size.height:
-            return
-        self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, force=True)
-
-
-def _cropped(text: str, width: int) -> str:
-    if cell_len(text) <= width:
-        return text
-    return f"{set_cell_size(text, max(0, width - 1)).rstrip()}…" if width > 0 else ""
+        if self.size.height:
+            self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, force=True)

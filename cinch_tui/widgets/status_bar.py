@@ -110,15 +110,8 @@ class Arrangement(Struct, frozen=True):
 
 class StatusLine(Widget):
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "status-line--idle",
-        "status-line--running",
-        "status-line--error",
-        "status-line--aborted",
-        "status-line--plan",
-        "status-line--approval",
-        "status-line--note",
-        "status-line--model",
-        "status-line--figure",
+        f"status-line--{name}"
+        for name in ("idle", "running", "error", "aborted", "plan", "approval", "note", "model", "figure")
     }
 
     status: reactive[Status] = reactive(Status())
@@ -192,47 +185,34 @@ class StatusBar(Horizontal):
 
 def parts_of(status: Status, elapsed: float | None) -> list[StatusPart]:
     """Return all parts. Without elapsed time, a word indicates a run."""
-    parts = [StatusPart(f"[{status.state.upper()}]", status.state, 100, "state")]
-    if status.state == "running":
-        parts.extend(_progress(status, elapsed))
-    if status.plan:
-        parts.append(StatusPart("PLAN", "plan", 90, "plan"))
-    if status.approval != "smart":
-        parts.append(StatusPart(f"approve:{status.approval}", "approval", 80, "approval"))
-    if status.allowed:
-        count = len(status.allowed)
-        first = f"allowed: {one_line(status.allowed[0])}{f' +{count - 1}' if count > 1 else ''}"
-        parts.append(StatusPart(first, "approval", 72, "approval", short=f"allowed: {count}"))
-    if status.thinking_hidden:
-        parts.append(StatusPart("thinking hidden", "note", 60, "note"))
-    if status.queued:
-        parts.append(StatusPart(f"{status.queued} queued", "note", 70, "queue"))
-    if status.note:
-        parts.append(StatusPart(escape_controls(status.note), "note", 65, "note"))
-    return parts + _figures(status)
+    count = len(status.allowed)
+    allowed = f"allowed: {one_line(status.allowed[0])}{f' +{count - 1}' if count > 1 else ''}" if count else ""
+    model = escape_controls(status.model)
+    has_usage = status.tokens_in or status.tokens_out
+    counts = f"↓{format_count(status.tokens_in)} ↑{format_count(status.tokens_out)}"
+    parts = (
+        StatusPart(f"[{status.state.upper()}]", status.state, 100, "state"),
+        *(_progress(status, elapsed) if status.state == "running" else ()),
+        StatusPart("PLAN" if status.plan else "", "plan", 90, "plan"),
+        StatusPart(f"approve:{status.approval}" if status.approval != "smart" else "", "approval", 80, "approval"),
+        StatusPart(allowed, "approval", 72, "approval", short=f"allowed: {count}"),
+        StatusPart("thinking hidden" if status.thinking_hidden else "", "note", 60, "note"),
+        StatusPart(f"{status.queued} queued" if status.queued else "", "note", 70, "queue"),
+        StatusPart(escape_controls(status.note), "note", 65, "note"),
+        StatusPart(model, "model", 50, "model", short=model.rpartition("/")[2]),
+        StatusPart(counts if has_usage else "", "figure", 30, "tokens"),
+        StatusPart(format_cost(status.cost) if has_usage else "", "figure", 40, "cost"),
+        StatusPart(f"⎇ {escape_controls(status.branch)}" if status.branch else "", "figure", 10, "branch"),
+        StatusPart(one_line(status.command_line), "figure", 20, "command"),
+    )
+    return [part for part in parts if part.text]
 
 
-def _progress(status: Status, elapsed: float | None) -> list[StatusPart]:
+def _progress(status: Status, elapsed: float | None) -> tuple[StatusPart, StatusPart]:
     frame = SPINNER[int((elapsed or 0) / FRAME_SECONDS) % len(SPINNER)]
     sign = "working" if elapsed is None else f"{frame} {format_elapsed(elapsed)}"
-    turn = [StatusPart(f"turn {status.turn}", "figure", 35, "state")] if status.turn else []
-    return [StatusPart(sign, "running", 75, "state"), *turn]
-
-
-def _figures(status: Status) -> list[StatusPart]:
-    parts: list[StatusPart] = []
-    if status.model:
-        model = escape_controls(status.model)
-        parts.append(StatusPart(model, "model", 50, "model", short=model.rpartition("/")[2]))
-    if status.tokens_in or status.tokens_out:
-        counts = f"↓{format_count(status.tokens_in)} ↑{format_count(status.tokens_out)}"
-        parts.append(StatusPart(counts, "figure", 30, "tokens"))
-        parts.append(StatusPart(format_cost(status.cost), "figure", 40, "cost"))
-    if status.branch:
-        parts.append(StatusPart(f"⎇ {escape_controls(status.branch)}", "figure", 10, "branch"))
-    if status.command_line:
-        parts.append(StatusPart(one_line(status.command_line), "figure", 20, "command"))
-    return parts
+    turn = f"turn {status.turn}" if status.turn else ""
+    return StatusPart(sign, "running", 75, "state"), StatusPart(turn, "figure", 35, "state")
 
 
 def arranged(parts: list[StatusPart], items: tuple[StatusItem, ...]) -> list[StatusPart]:

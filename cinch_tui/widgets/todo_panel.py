@@ -21,10 +21,7 @@ class TodoPanel(Widget):
     """Hidden if the list is empty or complete."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "todo-panel--pending",
-        "todo-panel--in-progress",
-        "todo-panel--completed",
-        "todo-panel--count",
+        f"todo-panel--{name}" for name in ("pending", "in-progress", "completed", "count")
     }
 
     todo: reactive[TodoView] = reactive(TodoView(()), layout=True)

@@ -58,13 +58,7 @@ class ToolPanel(PanelKeys, can_focus=True):
 
     BINDINGS = bindings("tools")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "tool-panel--running",
-        "tool-panel--done",
-        "tool-panel--failed",
-        "tool-panel--summary",
-        "tool-panel--tail",
-        "tool-panel--chosen",
-        "tool-panel--hint",
+        f"tool-panel--{name}" for name in ("running", "done", "failed", "summary", "tail", "chosen", "hint")
     }
 
     has_calls = var(default=False, toggle_class="-has-calls")
@@ -127,19 +121,18 @@ class ToolPanel(PanelKeys, can_focus=True):
         if self._retiring is not None:
             self._retiring.stop()
             self._retiring = None
-        self._calls = {call_id: call for call_id, call in self._calls.items() if call.state == "running"}
+        self._keep_calls(lambda call: False)
+
+    def _keep_calls(self, is_kept: Callable[[LiveCall], bool]) -> None:
+        """Remove finished calls, except for those that are kept."""
+        calls = self._calls.items()
+        self._calls = {call_id: call for call_id, call in calls if call.state == "running" or is_kept(call)}
 
     def tick(self) -> None:
         """Update elapsed times and remove faded calls."""
-        now = self._clock()
-        faded = {
-            call_id
-            for call_id, call in self._calls.items()
-            if call.state != "running" and now - call.finished >= self._fade_seconds
-        }
-        for call_id in faded:
-            del self._calls[call_id]
-        if faded:
+        before, faded = len(self._calls), self._clock() - self._fade_seconds
+        self._keep_calls(lambda call: call.finished > faded)
+        if len(self._calls) < before:
             self._changed()
         elif any(call.state == "running" for call in self._calls.values()):
             self.refresh()
@@ -214,12 +207,11 @@ class ToolPanel(PanelKeys, can_focus=True):
 
     def _kept(self, rows: int) -> list[str]:
         """Return the visible calls in order, preferring running ones, then later ones."""
-        ranked = sorted(
-            self._calls,
-            key=lambda each: (self._calls[each].state == "running", self._calls[each].started),
-            reverse=True,
-        )
-        kept = set(ranked[:rows])
+
+        def rank(call_id: str) -> tuple[bool, float]:
+            return self._calls[call_id].state == "running", self._calls[call_id].started
+
+        kept = set(sorted(self._calls, key=rank, reverse=True)[:rows])
         return [call_id for call_id in self._calls if call_id in kept]
 
     def _line(self, call_id: str) -> Content:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, assert_never
+from typing import ClassVar
 
 from msgspec.structs import replace
 from rich.segment import Segment
@@ -146,8 +146,6 @@ def as_text(view: TextView | TerminalView | ListingView | TodoView | ImageView) 
         case ImageView(path, media_type, width, height):
             size = f" · {width} × {height}" if width and height else ""
             return f"{path} · {media_type}{size}", ""
-        case _:
-            assert_never(view)
 
 
 class ReviewPane(ViewPane):

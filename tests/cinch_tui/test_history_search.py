@@ -6,8 +6,8 @@ from fakes.prompt_app import PromptApp, type_text
 from textual.events import Paste
 from textual.pilot import Pilot
 
-from cinch_tui.widgets.prompt.completion_popup import CompletionPopup
 from cinch_tui.widgets.prompt.history import HistorySearch
+from cinch_tui.widgets.prompt.prompt_field import CompletionPopup
 
 SENT = ("fix the parser", "run the tests", "two\nlines of text", "run the tests", "explain Parser errors")
 

@@ -16,12 +16,12 @@ from textual.pilot import Pilot
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.images.image_store import ImageStore
 from cinch_tui.widgets.prompt.completion import CommandCompletion
-from cinch_tui.widgets.prompt.completion_popup import CompletionPopup
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.input import PromptInput
 from cinch_tui.widgets.prompt.path_completion import MentionCompletion
 from cinch_tui.widgets.prompt.prompt import Prompt
+from cinch_tui.widgets.prompt.prompt_field import CompletionPopup
 
 
 class PromptApp(WidgetApp):

@@ -138,7 +138,7 @@ class PromptInput(LineInput):
         self.load_text("")
         self._pastes.clear()
         if self._vim:
-            self._vim.begin()
+            self._vim.reset()
             self._show_hint()
 
     def extend_span(self, start: int, end: int) -> tuple[int, int]:
@@ -168,23 +168,25 @@ class PromptInput(LineInput):
 
     async def on_key(self, event: events.Key) -> None:
         self.begin_command()
-        key = event.key
-        if self._vim and await self._press_vim(event, self._vim):
-            event.stop()
-            event.prevent_default()
-            return
-        own = bindings_for_key(self._bindings, key)
-        if await run_first(own, self) or await self._run_key(key):
-            event.stop()
-            event.prevent_default()
-        elif event.character and event.character in _JOINERS:
-            self._replace_selection(event.character)
+        if await self._press(event):
             event.stop()
             event.prevent_default()
 
+    async def _press(self, event: events.Key) -> bool:
+        """Return True if the key was handled."""
+        if self._vim and await self._press_vim(event, self._vim):
+            return True
+        own = bindings_for_key(self._bindings, event.key)
+        if await run_first(own, self) or await self._run_key(event.key):
+            return True
+        if event.character and event.character in _JOINERS:
+            self._replace_selection(event.character)
+            return True
+        return False
+
     async def _press_vim(self, event: events.Key, vim: VimKeys) -> bool:
         """Return True if the key was handled. Esc first closes an open popup."""
-        if event.key == "escape" and vim.inserts and await self._run_key("escape"):
+        if event.key == "escape" and vim.mode == "insert" and await self._run_key("escape"):
             return True
         outcome = vim.press(event)
         self._show_hint()
@@ -199,15 +201,13 @@ class PromptInput(LineInput):
         await self._receive(event.text)
 
     def action_cursor_up(self, select: bool = False) -> None:  # noqa: FBT001, FBT002  Textual's signature
-        self._leave_to_others(
-            not select and (self.yields_arrows or self.navigator.is_first_wrapped_line(self.cursor_location))
-        )
+        is_at_edge = self.navigator.is_first_wrapped_line(self.cursor_location)
+        self._leave_to_others(not select and (self.yields_arrows or is_at_edge))
         super().action_cursor_up(select)
 
     def action_cursor_down(self, select: bool = False) -> None:  # noqa: FBT001, FBT002  Textual's signature
-        self._leave_to_others(
-            not select and (self.yields_arrows or self.navigator.is_last_wrapped_line(self.cursor_location))
-        )
+        is_at_edge = self.navigator.is_last_wrapped_line(self.cursor_location)
+        self._leave_to_others(not select and (self.yields_arrows or is_at_edge))
         super().action_cursor_down(select)
 
     def action_cursor_left(self, select: bool = False) -> None:  # noqa: FBT001, FBT002  Textual's signature

@@ -70,7 +70,6 @@ class Prompt(PromptField):
     class SendNow(Message):
         """Enter in an empty prompt while a steering message is queued."""
 
-    @dataclass(eq=False, repr=False)
     class EditorRequested(Message):
         """Ctrl+G: edit in an editor. The text is still in the prompt; `take` it."""
 

@@ -16,7 +16,6 @@ _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _BRACKETS = {key: pair for pair, keys in (("()", "()b"), ("[]", "[]"), ("{}", "{}B"), ("<>", "<>")) for key in keys}
 _WORD_OR_BLANKS = re.compile(r"\w+|[^\w\s]+|[^\S\n]+")
 _NONBLANKS_OR_BLANKS = re.compile(r"\S+|[^\S\n]+")
-KINDS = {"w", "W", "p", '"', "'", "`", *_BRACKETS}
 
 
 class Motion(Struct, frozen=True):

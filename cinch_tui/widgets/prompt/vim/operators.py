@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+import re
+from collections.abc import Callable
 from typing import Protocol
 
 from msgspec import Struct
 
 from cinch_tui.widgets.prompt.line_edits import TextEdit
-from cinch_tui.widgets.prompt.vim.motions import KINDS, first_letter, line_end, line_start, resting
+from cinch_tui.widgets.prompt.vim.motions import first_letter, line_end, line_start, resting
 
-OPERATORS = "dcy"
-_MOTIONS = {*"hjklwWbBeE0^$G;,%{}", "gg"}
-_TO_LETTER = "fFtT"
-_ACTIONS = {*"xXDCYsSr~pPJu.oOaAiIvV", "redo"}
-_VISUAL_ACTIONS = {*"dcyxsr~pPJuUovV"}
-
-
-class IncompleteCommand(Exception):
-    """The keys are the start of a command."""
-
-
-class InvalidCommand(Exception):
-    """The keys are not a command."""
+_COUNT = "[1-9][0-9]*"
+_MOTION = r"(?P<motion>[hjklwWbBeE0^$G;,%{}]|gg|[fFtT].)"
+_OBJECT = r"(?P<text_object>[ia][wWp\"'`()b\[\]{}B<>])"
+_NORMAL = re.compile(
+    rf"(?P<count>{_COUNT})?(?:{_MOTION}|r(?P<letter>.)|(?P<action>[xXDCYsS~pPJu.oOaAiIvV\x12])"
+    rf"|(?P<operator>[dcy])(?P<inner>{_COUNT})?(?:(?P<lines>(?P=operator))"
+    rf"|{_OBJECT}|{_MOTION.replace('motion', 'target')}))"
+)
+_VISUAL = re.compile(rf"(?P<count>{_COUNT})?(?:{_OBJECT}|{_MOTION}|r(?P<letter>.)|(?P<action>[dcyxs~pPJuUovV]))")
+_BEGUN = re.compile(rf"(?:{_COUNT})?(?:[dcy](?:{_COUNT})?[iagfFtT]?|[gfFtTr]?)")
+_BEGUN_VISUAL = re.compile(rf"(?:{_COUNT})?[iagfFtTr]?")
+REDO = "\x12"
+"""Ctrl+R."""
 
 
 class VimCommand(Struct, frozen=True):
@@ -42,66 +44,27 @@ class VimCommand(Struct, frozen=True):
         return max(1, self.count)
 
 
-class _Keys:
-    def __init__(self, keys: Sequence[str]) -> None:
-        self._keys = list(keys)
+def read_command(keys: str, *, visual: bool) -> VimCommand | None:
+    """Return the command; None if the keys are only the start of one.
 
-    def next(self) -> str:
-        if not self._keys:
-            raise IncompleteCommand
-        return self._keys.pop(0)
-
-    def number(self) -> int:
-        digits = ""
-        # A leading 0 is a motion.
-        while self._keys and self._keys[0].isascii() and self._keys[0].isdigit() and (digits or self._keys[0] != "0"):
-            digits += self._keys.pop(0)
-        return min(int(digits or 0), 9_999)
-
-
-def read_command(keys: Sequence[str], *, visual: bool) -> VimCommand:
-    """Raises:
-    MoreIsNeeded, NoCommand
+    Raises:
+        ValueError: the keys are not a command.
     """
-    waiting = _Keys(keys)
-    count = waiting.number()
-    key = waiting.next()
-    if visual and key in "ia":
-        return VimCommand(text_object=_text_object(key, waiting), count=count)
-    if not visual and key in OPERATORS:
-        return _operation(key, count, waiting)
-    if key in (_VISUAL_ACTIONS if visual else _ACTIONS):
-        letter = waiting.next() if key == "r" else ""
-        return VimCommand(action=key, letter=letter, count=count)
-    return VimCommand(motion=_motion(key, waiting), count=count)
-
-
-def _operation(operator: str, count: int, waiting: _Keys) -> VimCommand:
-    inner = waiting.number()
-    count = max(1, count) * max(1, inner) if count or inner else 0
-    key = waiting.next()
-    if key == operator:
-        return VimCommand(operator=operator, motion=operator, count=count)
-    if key in "ia":
-        return VimCommand(operator=operator, text_object=_text_object(key, waiting), count=count)
-    return VimCommand(operator=operator, motion=_motion(key, waiting), count=count)
-
-
-def _motion(key: str, waiting: _Keys) -> str:
-    if key == "g":
-        key += waiting.next()
-    if key in _TO_LETTER:
-        return key + waiting.next()
-    if key not in _MOTIONS:
-        raise InvalidCommand
-    return key
-
-
-def _text_object(key: str, waiting: _Keys) -> str:
-    kind = waiting.next()
-    if kind not in KINDS:
-        raise InvalidCommand
-    return key + kind
+    found = (_VISUAL if visual else _NORMAL).fullmatch(keys)
+    if found is None:
+        if (_BEGUN_VISUAL if visual else _BEGUN).fullmatch(keys):
+            return None
+        raise ValueError(keys)
+    part = {name: text or "" for name, text in found.groupdict().items()}
+    counts = [min(int(part[name]), 9_999) for name in ("count", "inner") if part.get(name)]
+    return VimCommand(
+        action="r" if part["letter"] else part["action"],
+        operator=part.get("operator", ""),
+        motion=part["motion"] or part.get("target") or part.get("lines", ""),
+        text_object=part["text_object"],
+        letter=part["letter"],
+        count=math.prod(counts) if counts else 0,
+    )
 
 
 class Field(Protocol):
@@ -125,7 +88,6 @@ class Field(Protocol):
 
     def apply(self, change: TextEdit) -> None:
         """Change the text as one undo step."""
-        ...
 
     def undo(self) -> None: ...
 
@@ -160,7 +122,7 @@ class Operators:
             "P": lambda count: self._put(count, behind=False),
             "J": self._join,
             "u": lambda count: self._again(self._field.undo, count),
-            "redo": lambda count: self._again(self._field.redo, count),
+            REDO: lambda count: self._again(self._field.redo, count),
             "o": lambda _: self._open(self._line_end, "\n", 1),
             "O": lambda _: self._open(self._line_start, "\n", 0),
             "a": lambda _: self._write_at(min(self._at + 1, self._line_end)),
@@ -189,12 +151,8 @@ class Operators:
 
     def change_marked(self, command: VimCommand, span: TextSpan) -> bool:
         match command.action:
-            case "d" | "x":
-                return self.operate("d", span)
-            case "c" | "s":
-                return self.operate("c", span)
-            case "y":
-                return self.operate("y", span)
+            case "d" | "x" | "c" | "s" | "y":
+                return self.operate({"x": "d", "s": "c"}.get(command.action, command.action), span)
             case "p" | "P":
                 return self._put_over(span)
             case "J":

@@ -24,9 +24,8 @@ from cinch_tui.widgets.prompt.vim.motions import (
     vertical,
 )
 from cinch_tui.widgets.prompt.vim.operators import (
+    REDO,
     Field,
-    IncompleteCommand,
-    InvalidCommand,
     Operators,
     TextSpan,
     VimCommand,
@@ -37,7 +36,7 @@ Mode: TypeAlias = Literal["insert", "normal", "visual", "visual line"]
 Outcome: TypeAlias = Literal["taken", "left", "older", "newer"]
 """`left`: the key is not used here; `older` and `newer` ask for another prompt of the history."""
 
-_ALIASES = {"ctrl+r": "redo", "backspace": "h", "ctrl+h": "h", "space": "l", " ": "l"}
+_ALIASES = {"ctrl+r": REDO, "backspace": "h", "ctrl+h": "h", "space": "l", " ": "l"}
 _TURNED = {"f": "F", "F": "f", "t": "T", "T": "t"}
 _CHANGES = {*"xXDCsSr~pPJoOaAiI"}
 
@@ -47,7 +46,8 @@ class Vim:
         self.mode: Mode = "insert"
         self._field = field
         self._operators = Operators(field)
-        self._keys: list[str] = []
+        self.pending = ""
+        """Keys of an incomplete command."""
         self._find = ("", "")
         self._column: int | None = None
         self._last: VimCommand | None = None
@@ -55,13 +55,9 @@ class Vim:
         self._before_insert = ("", 0)
         self._anchor = self._at = 0
 
-    @property
-    def pending(self) -> str:
-        return "".join(self._keys)
-
     def reset(self) -> None:
         """Start with a new text."""
-        self._keys.clear()
+        self.pending = ""
         self._insert()
 
     def key(self, key: str) -> Outcome:
@@ -71,24 +67,22 @@ class Vim:
             return "taken" if key == "escape" else "left"
         if key == "escape":
             return self._escape()
-        name = key if self._keys and len(key) == 1 else _ALIASES.get(key, key)
-        if len(name) > 1 and name != "redo":
-            self._keys.clear()
+        keys, self.pending = self.pending, ""
+        name = key if keys and len(key) == 1 else _ALIASES.get(key, key)
+        if len(name) > 1:
             return "left"
-        self._keys.append(name)
         try:
-            command = read_command(self._keys, visual=self.mode != "normal")
-        except IncompleteCommand:
+            command = read_command(keys + name, visual=self.mode != "normal")
+        except ValueError:
             return "taken"
-        except InvalidCommand:
-            self._keys.clear()
+        if command is None:
+            self.pending = keys + name
             return "taken"
-        self._keys.clear()
         return self._execute(command) if self.mode == "normal" else self._visual(command)
 
     def _escape(self) -> Outcome:
-        has_done = bool(self._keys) or self.mode != "normal"
-        self._keys.clear()
+        has_done = bool(self.pending) or self.mode != "normal"
+        self.pending = ""
         if self.mode != "normal":
             self._end_visual()
         return "taken" if has_done else "left"

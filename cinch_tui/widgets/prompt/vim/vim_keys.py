@@ -19,36 +19,29 @@ if TYPE_CHECKING:
     from cinch_tui.widgets.prompt.vim.operators import Field
 
 
-class VimKeys:
+class VimKeys(Vim):
+    """Vim modes driven by Textual's key events."""
+
     def __init__(self, line: LineInput) -> None:
-        self._field = InputField(line)
-        self._vim = Vim(self._field)
+        super().__init__(InputField(line))
 
     @property
     def shown(self) -> str:
         """Return the mode and the pending keys."""
-        return f"{self._vim.mode.upper()} {self._vim.pending}".rstrip()
-
-    @property
-    def inserts(self) -> bool:
-        return self._vim.mode == "insert"
+        return f"{self.mode.upper()} {self.pending}".rstrip()
 
     def press(self, event: events.Key) -> Outcome:
         key = event.key
         letter = key.removeprefix("alt+")
         if len(letter) == 1 and letter != key and key not in _elsewhere():
             # Many terminals send the same for Alt and a letter as for Esc followed by the letter.
-            self._vim.key("escape")
-            return self._vim.key(letter)
-        return self._vim.key(event.character if event.is_printable and event.character else key)
-
-    def begin(self) -> None:
-        """Start with a new text."""
-        self._vim.reset()
+            self.key("escape")
+            return self.key(letter)
+        return self.key(event.character if event.is_printable and event.character else key)
 
     def rest(self) -> None:
         """Adjust the cursor to a replaced text."""
-        if not self.inserts:
+        if self.mode != "insert":
             self._field.go(resting(self._field.text, self._field.index))
 
 

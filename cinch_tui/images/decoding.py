@@ -40,7 +40,7 @@ def as_png(source: TranscriptImage, cells: Cells) -> bytes:
     """Return the image as PNG, scaled to its cells.
 
     Raises:
-        BrokenPictureError: cannot be decoded.
+        ImageDecodingError: the image cannot be decoded.
     """
     image = _open(source, (cells.columns * FINE_WIDTH, cells.rows * FINE_HEIGHT))
     png = _png(image)
@@ -51,7 +51,7 @@ def as_pixels(source: TranscriptImage, cells: Cells) -> Sequence[Sequence[Colour
     """Return rows of pixel colors, two per row of cells.
 
     Raises:
-        BrokenPictureError: cannot be decoded.
+        ImageDecodingError: the image cannot be decoded.
     """
     size = (cells.columns, cells.rows * 2)
     image = _open(source, size).resize(size)

@@ -33,16 +33,11 @@ class LoadedImage(Struct, frozen=True):
     height: int
 
 
-async def load_file(path: Path, root: Path) -> LoadedImage:
-    """Run `read_shot` in a thread."""
-    return await asyncio.to_thread(load_image, path, root)
-
-
 async def load_bytes(data: bytes, name: str) -> LoadedImage:
     """Load image data.
 
     Raises:
-        CinchError: as `read_shot`.
+        CinchError: not an image, or too large.
     """
     return await asyncio.to_thread(_taken, data, name)
 

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from cinch_tui.images.image_loader import LoadedImage, attachments, is_image, load_bytes, load_file
+from cinch_tui.images.image_loader import LoadedImage, attachments, is_image, load_bytes, load_image
 from cinch_tui.user_input import Attachment, UserInput
 from harness.errors import CinchError
 
@@ -48,7 +48,7 @@ async def parse_paste(text: str, root: Path) -> PasteContent | None:
     pieces, refused = list[Piece](), list[str]()
     for path in paths:
         try:
-            pieces.append(await _piece(path, root))
+            pieces.append(await asyncio.to_thread(_piece, path, root))
         except CinchError as error:
             refused.append(str(error))
             pieces.append(mention(path, root))
@@ -77,7 +77,7 @@ async def attach_named_images(text: str, root: Path, first: int = 1) -> tuple[Us
         if len(paths) != 1 or not await asyncio.to_thread(is_image, paths[0]):
             continue
         try:
-            shot = await load_file(paths[0], root)
+            shot = await asyncio.to_thread(load_image, paths[0], root)
         except CinchError as error:
             refused.append(str(error))
             continue
@@ -87,8 +87,8 @@ async def attach_named_images(text: str, root: Path, first: int = 1) -> tuple[Us
     return UserInput(said + text[end:], tuple(images)), tuple(refused)
 
 
-async def _piece(path: Path, root: Path) -> Piece:
-    return await load_file(path, root) if await asyncio.to_thread(is_image, path) else mention(path, root)
+def _piece(path: Path, root: Path) -> Piece:
+    return load_image(path, root) if is_image(path) else mention(path, root)
 
 
 _LONGEST = 16_000

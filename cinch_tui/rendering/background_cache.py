@@ -17,10 +17,6 @@ def _inner_and_outer(base: Color, background: Color) -> tuple[Style, Style]:
     return Style(background=base + background), Style(background=base)
 
 
-def _by_colours(cache: StylesCache, base: Color, background: Color) -> tuple[Style, Style]:
-    return _inner_and_outer(base, background)
-
-
 def remember_backgrounds_by_colour() -> None:
     """Patch Textual. Call it once, before the first paint."""
-    StylesCache.get_inner_outer = _by_colours  # pyright: ignore[reportAttributeAccessIssue]
+    StylesCache.get_inner_outer = staticmethod(_inner_and_outer)  # pyright: ignore[reportAttributeAccessIssue]

@@ -160,7 +160,8 @@ def _highlighted(text: str, lexer: Lexer, styles: CodeStyles) -> Iterator[Text]:
     line = Text()
     # The public `get_tokens` normalizes newlines and strips blanks, which would shift line numbers.
     for _, token, value in lexer.get_tokens_unprocessed(text):
-        style = _style(tuple(token), styles)
+        name = _style_name(tuple(token))
+        style: Style | None = getattr(styles, name) if name else None
         for number, piece in enumerate(value.split("\n")):
             if number:
                 yield line
@@ -169,42 +170,27 @@ def _highlighted(text: str, lexer: Lexer, styles: CodeStyles) -> Iterator[Text]:
     yield line
 
 
-_KINDS: dict[tuple[str, ...], str] = {
-    ("Keyword",): "keyword",
-    ("Keyword", "Constant"): "constant",
-    ("Keyword", "Type"): "type",
-    ("Literal",): "constant",
-    ("Literal", "Number"): "number",
-    ("Literal", "String"): "string",
-    ("Literal", "String", "Interpol"): "constant",
-    ("Literal", "String", "Doc"): "comment",
-    ("Comment",): "comment",
-    ("Name", "Function"): "function",
-    ("Name", "Decorator"): "function",
-    ("Name", "Builtin"): "function",
-    ("Name", "Class"): "type",
-    ("Name", "Exception"): "type",
-    ("Name", "Constant"): "constant",
-    ("Name", "Variable"): "attribute",
-    ("Name", "Attribute"): "attribute",
-    ("Name", "Tag"): "tag",
-    ("Name", "Entity"): "constant",
-    ("Operator",): "operator",
-    ("Operator", "Word"): "keyword",
-    ("Generic", "Heading"): "keyword",
-    ("Generic", "Subheading"): "keyword",
-    ("Generic", "Inserted"): "inserted",
-    ("Generic", "Deleted"): "deleted",
+_TOKENS = {
+    "keyword": "Keyword Operator.Word Generic.Heading Generic.Subheading",
+    "constant": "Keyword.Constant Literal Literal.String.Interpol Name.Constant Name.Entity",
+    "type": "Keyword.Type Name.Class Name.Exception",
+    "number": "Literal.Number",
+    "string": "Literal.String",
+    "comment": "Comment Literal.String.Doc",
+    "function": "Name.Function Name.Decorator Name.Builtin",
+    "attribute": "Name.Variable Name.Attribute",
+    "tag": "Name.Tag",
+    "operator": "Operator",
+    "inserted": "Generic.Inserted",
+    "deleted": "Generic.Deleted",
 }
-
-
-def _style(token: tuple[str, ...], styles: CodeStyles) -> Style | None:
-    kind = _kind(token)
-    return getattr(styles, kind) if kind else None
+"""Pygments tokens of each style."""
+_STYLE_NAMES = {tuple(token.split(".")): name for name, tokens in _TOKENS.items() for token in tokens.split()}
 
 
 @cache
-def _kind(token: tuple[str, ...]) -> str:
-    while token and token not in _KINDS:
+def _style_name(token: tuple[str, ...]) -> str:
+    """Return the name of the style of a token, or of the nearest token that contains it."""
+    while token and token not in _STYLE_NAMES:
         token = token[:-1]
-    return _KINDS.get(token, "")
+    return _STYLE_NAMES.get(token, "")

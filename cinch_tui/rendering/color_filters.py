@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import cbrt, dist, hypot
+from itertools import product
+from math import dist, hypot
 from typing import NamedTuple
 
 from rich.color import Color as RichColor
 from rich.segment import Segment
 from rich.style import Style
-from textual.color import Color
+from textual.color import Color, rgb_to_lab
 from textual.filter import LineFilter
 
 # In units of CIE Lab; the eye notices a difference of two or three.
@@ -23,7 +24,6 @@ GREYISH_BELOW = 10.0
 # Weight of saturation relative to brightness when matching a pale color.
 STRENGTH_WEIGHT = 0.3
 _STEPS = (0, 95, 135, 175, 215, 255)
-_WHITE = (0.9505, 1.0, 1.089)
 
 
 class Lab(NamedTuple):
@@ -46,8 +46,7 @@ class StyleFilter(LineFilter):
         self._convert = convert
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        convert = self._convert
-        return [Segment(text, convert(style) if style else style, control) for text, style, control in segments]
+        return [Segment(text, self._convert(style) if style else style, control) for text, style, control in segments]
 
 
 @lru_cache(4096)
@@ -90,33 +89,11 @@ def _difference(pale: Lab, other: Lab) -> float:
 
 
 def _lab(*colour: int) -> Lab:
-    red, green, blue = ((part / 255 + 0.055) / 1.055 for part in colour)
-    red, green, blue = (part**2.4 if part > 0.09045 else (part * 1.055 - 0.055) / 12.92 for part in (red, green, blue))
-    x, y, z = (
-        _curve(value / white)
-        for value, white in zip(
-            (
-                0.4124 * red + 0.3576 * green + 0.1805 * blue,
-                0.2126 * red + 0.7152 * green + 0.0722 * blue,
-                0.0193 * red + 0.1192 * green + 0.9505 * blue,
-            ),
-            _WHITE,
-            strict=True,
-        )
-    )
-    return Lab(116 * y - 16, 500 * (x - y), 200 * (y - z))
+    red, green, blue = colour
+    return Lab(*rgb_to_lab(Color(red, green, blue)))
 
 
-def _curve(value: float) -> float:
-    return cbrt(value) if value > 0.008856 else 7.787 * value + 16 / 116
-
-
-_CUBE = {
-    16 + 36 * red + 6 * green + blue: (_STEPS[red], _STEPS[green], _STEPS[blue])
-    for red in range(6)
-    for green in range(6)
-    for blue in range(6)
-}
+_CUBE = dict(enumerate(product(_STEPS, repeat=3), 16))
 _RAMP = {232 + step: (8 + 10 * step,) * 3 for step in range(24)}
 _TABLE = {number: _lab(*colour) for number, colour in (_CUBE | _RAMP).items()}
 _NUMBERS = {colour: number for number, colour in (_CUBE | _RAMP).items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import groupby, zip_longest
+from itertools import accumulate, groupby, zip_longest
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -73,7 +73,8 @@ def diff_pairs(sides: Sides, *, context: int = 3, hunks: Sequence[Hunk] = ()) ->
     for index, change in enumerate(changes):
         before = max(done, change.old_from - context)
         if pairs and before > done:
-            pairs.append(_both(DiffRow("gap", _unchanged(before - done))))
+            count = before - done
+            pairs.append(_both(DiffRow("gap", f"{count:,} unchanged line{'' if count == 1 else 's'}")))
         shift = change.new_from - change.old_from
         pairs.extend(_kept(sides, range(before, change.old_from), shift))
         if change.old_from in starts:
@@ -88,10 +89,6 @@ def diff_pairs(sides: Sides, *, context: int = 3, hunks: Sequence[Hunk] = ()) ->
 
 def _both(row: DiffRow) -> Pair:
     return Pair(row, row)
-
-
-def _unchanged(count: int) -> str:
-    return f"{count:,} unchanged line{'' if count == 1 else 's'}"
 
 
 def _kept(sides: Sides, lines: range, shift: int) -> Iterator[Pair]:
@@ -169,24 +166,11 @@ def changed_words(old: str, new: str) -> tuple[tuple[Span, ...], tuple[Span, ...
     matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
     if matcher.quick_ratio() < 0.5 or matcher.ratio() < 0.5:
         return (), ()
-    removed: list[Span] = []
-    added: list[Span] = []
-    old_starts, new_starts = _starts(old_words), _starts(new_words)
-    for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
-        if tag == "equal":
-            continue
-        if old_to > old_from:
-            removed.append((old_starts[old_from], old_starts[old_to]))
-        if new_to > new_from:
-            added.append((new_starts[new_from], new_starts[new_to]))
-    return tuple(removed), tuple(added)
-
-
-def _starts(words: Sequence[str]) -> list[int]:
-    starts = [0]
-    for word in words:
-        starts.append(starts[-1] + len(word))
-    return starts
+    old_starts, new_starts = ([0, *accumulate(map(len, words))] for words in (old_words, new_words))
+    changes = [places for tag, *places in matcher.get_opcodes() if tag != "equal"]
+    removed = tuple((old_starts[start], old_starts[end]) for start, end, _, _ in changes if end > start)
+    added = tuple((new_starts[start], new_starts[end]) for _, _, start, end in changes if end > start)
+    return removed, added
 
 
 CONTEXT = 3

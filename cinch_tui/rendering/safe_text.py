@@ -66,15 +66,10 @@ def error_line(text: str) -> str:
 def reveal(text: str) -> str:
     """Replace long runs of blanks and blank lines by their count, and split long lines."""
     text = _BLANK_LINES.sub(lambda found: f"\n⋯ {found[0].count(chr(10)) - 1:,} blank lines ⋯\n", f"\n{text}")[1:]
-    return "\n".join(_split_long_line(shorten_blanks(line)) for line in text.split("\n"))
+    lines = map(shorten_blanks, text.split("\n"))
+    return "\n".join(line[at : at + LONGEST_LINE] for line in lines for at in range(0, len(line) or 1, LONGEST_LINE))
 
 
 def shorten_blanks(line: str) -> str:
     """Replace long runs of blanks in a line by their count."""
     return _BLANKS.sub(lambda found: f" ⋯ {len(found[0]):,} blanks ⋯ ", line)
-
-
-def _split_long_line(line: str) -> str:
-    """Split a line into pieces short enough to be shown completely."""
-    pieces = (line[at : at + LONGEST_LINE] for at in range(0, len(line), LONGEST_LINE))
-    return "\n".join(pieces)

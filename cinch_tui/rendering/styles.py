@@ -66,9 +66,9 @@ def diff_styles(widget: Widget) -> DiffStyles:
 
 def component_style(widget: Widget, name: str) -> Style:
     """Return the style of a component class; colors without a rule stay unset."""
-    whole = widget.get_component_rich_style(name)
+    combined = widget.get_component_rich_style(name)
     own = widget.get_component_rich_style(name, partial=True)
-    colours = Style(color=whole.color if own.color else None, bgcolor=whole.bgcolor if own.bgcolor else None)
+    colours = Style(color=combined.color if own.color else None, bgcolor=combined.bgcolor if own.bgcolor else None)
     return own.without_color + colours
 
 

@@ -133,13 +133,13 @@ class ChatScreen(ConversationScreen):
         self.call_after_refresh(self._keep_picture)
 
     def _keep_picture(self) -> None:
-        from cinch_tui.terminal.first_picture import EmptyScreen, save_screen
+        from cinch_tui.terminal.first_picture import save_screen
 
         if self._widgets is None or self.prompt.text or self.has_panel or self._widgets.transcript.blocks:
             return
         if self.is_current:
-            empty = EmptyScreen(self, self.prompt.field, self._widgets.transcript, self._status.status)
-            save_screen(self._controller.app, empty, self._controller.options)
+            app, options = self._controller.app, self._controller.options
+            save_screen(app, options, self.prompt.field, self._widgets.transcript, self._status.status)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self._widgets is not None and super().check_action(action, parameters)

@@ -11,8 +11,10 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
@@ -43,12 +45,11 @@ REPLY_TIMEOUT_S = 0.2
 LIGHT_COLOURS = {"7", "9", "10", "11", "12", "13", "14", "15"}
 
 
+@dataclass(eq=False, repr=False)
 class TerminalBackground(Message):
     """The terminal reported a dark or light background."""
 
-    def __init__(self, *, dark: bool) -> None:
-        super().__init__()
-        self.dark = dark
+    dark: bool
 
 
 class TerminalImages(Message):
@@ -60,14 +61,14 @@ class ReplyParser(XTermParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self._held = ""
-        self._held_since = 0.0
+        self._unparsed = ""
+        self._unparsed_since = 0.0
         self._is_too_old = False
 
     def feed(self, data: str) -> Iterable[Message]:
         # Empty data means end of input.
-        text = self._held + data
-        self._held = ""
+        text = self._unparsed + data
+        self._unparsed = ""
         for reply in REPLY.finditer(text):
             if version := KITTY.match(reply["version"] or ""):
                 self._is_too_old = (int(version[1]), int(version[2])) < FIRST_WITH_PLACEHOLDERS
@@ -79,14 +80,14 @@ class ReplyParser(XTermParser):
         rest = REPLY.sub("", text)
         begun = INCOMPLETE_REPLY.search(rest) if data else None
         if begun:
-            rest, self._held, self._held_since = rest[: begun.start()], begun[0], time.monotonic()
+            rest, self._unparsed, self._unparsed_since = rest[: begun.start()], begun[0], time.monotonic()
         if rest or not data:
             yield from super().feed(rest)
 
     def tick(self) -> Iterable[Message]:
-        if self._held and time.monotonic() - self._held_since > REPLY_TIMEOUT_S:
-            held, self._held = self._held, ""
-            yield from super().feed(held)
+        if self._unparsed and time.monotonic() - self._unparsed_since > REPLY_TIMEOUT_S:
+            unparsed, self._unparsed = self._unparsed, ""
+            yield from super().feed(unparsed)
         yield from super().tick()
 
 
@@ -122,10 +123,6 @@ def _terminal_kind(environ: Mapping[str, str]) -> str:
 
 def _read_known(file: Path) -> dict[str, bool]:
     try:
-        data: object = json.loads(file.read_text(encoding="utf-8"))
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, bool])
     except (OSError, ValueError):
         return {}
-    if not isinstance(data, dict):
-        return {}
-    items: dict[object, object] = data  # pyright: ignore[reportUnknownVariableType] each item is checked below
-    return {key: value for key, value in items.items() if isinstance(key, str) and isinstance(value, bool)}

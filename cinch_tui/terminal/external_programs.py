@@ -53,8 +53,6 @@ EditorResult: TypeAlias = EditedText | EmptyText | UnchangedText | EditorFailed
 Suspend: TypeAlias = Callable[[], AbstractContextManager[None]]
 """Releases the terminal, as Textual's `App.suspend`. The app blocks meanwhile: it must not draw over the program."""
 
-_START_ERRORS = (OSError, UnicodeError, SuspendNotSupported)
-
 
 async def edit_prompt(draft: str, command: str, suspend: Suspend) -> EditorResult:
     """Let the user edit a prompt draft as in `edit_text`; trailing blanks are removed."""
@@ -76,11 +74,9 @@ async def edit_text(draft: str, name: str, command: str, suspend: Suspend) -> Ed
         command: editor command; empty: $EDITOR, $VISUAL or a common editor.
         suspend: releases the terminal.
     """
-    editor = ""
     try:
         argv = _installed_editor(command)
-        editor = argv[0]
-        with _private_file(name, draft) as file:
+        with _start_errors("editor", argv), _private_file(name, draft) as file:
             before = _state(file)
             with suspend():
                 status = run_in_terminal([*argv, str(file)])
@@ -88,24 +84,18 @@ async def edit_text(draft: str, name: str, command: str, suspend: Suspend) -> Ed
             text = _read(file, draft)
     except CinchError as error:
         return EditorFailed(str(error), draft)
-    except _START_ERRORS as error:
-        return EditorFailed(f"Could not start the editor {editor}: {error}.", draft)
-    return UnchangedText() if is_untouched and not status and text == draft else _result(editor, status, text)
+    return UnchangedText() if is_untouched and not status and text == draft else _result(argv[0], status, text)
 
 
 def edit_at(file: Path, line: int, command: str, suspend: Suspend) -> str:
     """Open a file in the user's editor at a line; return an error message, or an empty string."""
-    editor = ""
     try:
         argv = _installed_editor(command)
-        editor = argv[0]
-        with suspend():
-            status = run_in_terminal([*argv, *at_line(editor, file, line)])
+        with _start_errors("editor", argv), suspend():
+            status = run_in_terminal([*argv, *at_line(argv[0], file, line)])
     except CinchError as error:
         return str(error)
-    except _START_ERRORS as error:
-        return f"Could not start the editor {editor}: {error}."
-    return f"The editor {editor} exited with status {status}." if status else ""
+    return f"The editor {argv[0]} exited with status {status}." if status else ""
 
 
 _WITH_COLON = ("code", "codium", "cursor", "subl", "hx", "helix", "zed")
@@ -132,10 +122,11 @@ def page(text: str, suspend: Suspend) -> str:
     if not argv or shutil.which(argv[0]) is None:
         return f"Pager {argv[0]} not found; set $PAGER." if argv else "No pager found; set $PAGER."
     try:
-        with _private_file("conversation.txt", text, errors="replace") as file, suspend():
+        private_file = _private_file("conversation.txt", text, errors="replace")
+        with _start_errors("pager", argv), private_file as file, suspend():
             status = run_in_terminal([*argv, str(file)])
-    except _START_ERRORS as error:
-        return f"Could not start the pager {argv[0]}: {error}."
+    except CinchError as error:
+        return str(error)
     return f"The pager {argv[0]} exited with status {status}." if status else ""
 
 
@@ -160,6 +151,15 @@ def _installed_editor(command: str) -> list[str]:
         return argv
     problem = f"Editor {argv[0]} not found" if argv else "No editor found"
     raise CinchError(f"{problem}; set ui.editor in the configuration, or $EDITOR.")
+
+
+@contextmanager
+def _start_errors(kind: str, argv: Sequence[str]) -> Generator[None, None, None]:
+    """Convert the errors of starting a program to `CinchError`."""
+    try:
+        yield
+    except (OSError, UnicodeError, SuspendNotSupported) as error:
+        raise CinchError(f"Could not start the {kind} {argv[0]}: {error}.") from error
 
 
 @contextmanager

@@ -115,7 +115,7 @@ class FirstFrame:
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._leave)
         self._is_open = True
-        termios.tcsetattr(STDIN, termios.TCSANOW, _raw(termios.tcgetattr(STDIN)))
+        termios.tcsetattr(STDIN, termios.TCSANOW, raw_attributes(termios.tcgetattr(STDIN)))
         self._pressed = read_pending_input(STDIN)
         self.guard.acquire(SCREEN, self.attributes)
         _write(ENTER + body)
@@ -245,20 +245,16 @@ def read_saved_screen(name: str) -> SavedScreen | None:
         return None
     try:
         head, places, status_texts, ink, cursor, muted, body = os.read(handle, LARGEST).split(b"\n", 6)
-        row, column, room, *folder = map(int, places.split())
-        folder_row, folder_column, width = folder
+        row, column, room, folder_row, folder_column, width = map(int, places.split())
         model, branch = status_texts.decode().split("\t")
     except ValueError:
         return None
     finally:
         os.close(handle)
-    return (
-        SavedScreen(
-            (row, column, room), (folder_row, folder_column, width), (model, branch), (ink, cursor, muted), body
-        )
-        if head == f"cinch {__version__}".encode()
-        else None
-    )
+    if head != f"cinch {__version__}".encode():
+        return None
+    prompt, folder = (row, column, room), (folder_row, folder_column, width)
+    return SavedScreen(prompt, folder, (model, branch), (ink, cursor, muted), body)
 
 
 def _is_newer(picture: str, settings: str) -> bool:
@@ -331,7 +327,7 @@ def _starts_empty_conversation(argv: Sequence[str]) -> bool:
     return True
 
 
-def _raw(attributes: list[Any]) -> list[Any]:
+def raw_attributes(attributes: list[Any]) -> list[Any]:
     """Return raw mode attributes: single keys, no echo, no signals."""
     attributes[0] &= ~(termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | termios.IGNCR)
     attributes[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)

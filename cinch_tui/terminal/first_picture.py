@@ -8,7 +8,6 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from rich.segment import Segment
 from textual.color import Color
 from textual.strip import Strip
@@ -29,24 +28,21 @@ if TYPE_CHECKING:
     from cinch_tui.widgets.status_bar import Status
 
 
-class EmptyScreen(Struct, frozen=True):
-    """The chat screen before the first prompt, as it is saved."""
+def save_screen(app: App[object], options: Options, field: TextArea, transcript: Widget, status: Status) -> None:
+    """Save the app's screen, which contains no messages, unless it is saved already.
 
-    screen: Screen[object]
-    field: TextArea
-    """Text field of the prompt."""
-    transcript: Widget
-    status: Status
-    """State of the status bar."""
-
-
-def save_screen(app: App[object], empty: EmptyScreen, options: Options) -> None:
-    """Save this screen unless it is saved already. It contains no messages."""
-    screen, field, status = empty.screen, empty.field, empty.status
+    Args:
+        app: the app, showing the chat screen.
+        options: options of this start.
+        field: text field of the prompt.
+        transcript: the empty transcript.
+        status: state of the status bar.
+    """
+    screen: Screen[object] = app.screen
     room = field.content_region
     lines = screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage] - as Textual's own screenshots
     body = "".join(f"\x1b[{number};1H{line.render(app.console)}" for number, line in enumerate(lines, 1))
-    heading = empty.transcript.content_region
+    heading = transcript.content_region
     picture = SavedScreen(
         (room.y + 1, room.x + 1, room.width),
         (heading.y + 1 + FOLDER_ROW, heading.x + 1, heading.width),
@@ -54,7 +50,7 @@ def save_screen(app: App[object], empty: EmptyScreen, options: Options) -> None:
         (
             _sequence(app, field.rich_style),
             _sequence(app, field.get_component_rich_style("text-area--cursor")),
-            _sequence(app, empty.transcript.get_component_rich_style("transcript--muted")),
+            _sequence(app, transcript.get_component_rich_style("transcript--muted")),
         ),
         body.encode(),
     )

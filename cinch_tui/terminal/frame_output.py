@@ -39,24 +39,24 @@ class _SgrState(NamedTuple):
 
 def optimize_sgr(frame: str) -> str:
     """Return an equivalent frame that starts and ends without an active style."""
-    told = wanted = ""
+    current = wanted = ""
     pieces: list[str] = []
     for number, piece in enumerate(_STYLE.split(frame)):
         if number % 2:
             wanted = f"{wanted};{piece}" if wanted and piece not in ("", "0") else piece.removeprefix("0")
         elif piece:
             # Moving the cursor does not depend on the style.
-            if told != wanted and not _MOVES.fullmatch(piece):
-                pieces.append(_change(told, wanted))
-                told = wanted
+            if current != wanted and not _MOVES.fullmatch(piece):
+                pieces.append(_change(current, wanted))
+                current = wanted
             pieces.append(piece)
-    return "".join(pieces) + (PLAIN if told else "")
+    return "".join(pieces) + (PLAIN if current else "")
 
 
 @lru_cache(2048)
-def _change(told: str, wanted: str) -> str:
+def _change(current: str, wanted: str) -> str:
     """Return the sequence from one style to another."""
-    before, after = _parse_sgr(told), _parse_sgr(wanted)
+    before, after = _parse_sgr(current), _parse_sgr(wanted)
     if after == _SgrState():
         return PLAIN if before != after else ""
     codes: list[str] = []
@@ -72,7 +72,7 @@ def _change(told: str, wanted: str) -> str:
 
 
 def _parse_sgr(codes: str) -> _SgrState:
-    look = _SgrState()
+    state = _SgrState()
     rest = iter(codes.split(";"))
     for code in rest:
         kind = _COLOURS.get(code)
@@ -80,14 +80,14 @@ def _parse_sgr(codes: str) -> _SgrState:
             depth = next(rest, "")
             code = ";".join([code, depth, *(next(rest, "") for _ in range(_NUMBERS.get(depth, 0)))])
         if code in ("", "0"):
-            look = _SgrState()
+            state = _SgrState()
         elif kind == "fore" or code in _FORE:
-            look = look._replace(fore="" if code == "39" else code)
+            state = state._replace(fore="" if code == "39" else code)
         elif kind == "back" or code in _BACK:
-            look = look._replace(back="" if code == "49" else code)
+            state = state._replace(back="" if code == "49" else code)
         else:
-            look = look._replace(rest=(*look.rest, code))
-    return look
+            state = state._replace(rest=(*state.rest, code))
+    return state
 
 
 # Ranges that contain emoji and combining characters; a match is examined per cluster.

@@ -90,10 +90,10 @@ class Guard:
         """Report that the terminal is restored: cinch exits or suspends."""
         self._send("away")
 
-    def set_message(self, words: str) -> None:
+    def set_message(self, message: str) -> None:
         """Set a message for the user on the main screen, shown if the guard acts: one line of plain text."""
-        self._message = words
-        self._send(f"say {words}")
+        self._message = message
+        self._send(f"say {message}")
 
     def set_reset(self, sequence: str) -> None:
         """Set the reset sequences that only this terminal needs; they contain no blanks."""
@@ -113,7 +113,7 @@ class Guard:
 
 def _start(terminal: int, before: str) -> int:
     """Start the guard process and return the write end of its pipe."""
-    heard, told = os.pipe()
+    read_end, write_end = os.pipe()
     own = os.getpgrp()
     shells = f"{os.getsid(0)} {_group_of_parent()}"
     null = (os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0)
@@ -122,17 +122,17 @@ def _start(terminal: int, before: str) -> int:
             SHELL,
             ["sh", "-c", SCRIPT, "terminal-guard", before, f"{own} -1 0", shells],
             {"PATH": os.environ.get("PATH") or os.defpath},
-            file_actions=[(os.POSIX_SPAWN_DUP2, heard, 0), (os.POSIX_SPAWN_DUP2, terminal, 1), null],
+            file_actions=[(os.POSIX_SPAWN_DUP2, read_end, 0), (os.POSIX_SPAWN_DUP2, terminal, 1), null],
             # Its own process group: keyboard signals and a kill of the whole group of cinch do not reach it.
             setpgroup=0,
             setsigmask=IGNORED,
         )
     except OSError:
-        os.close(told)
+        os.close(write_end)
         raise
     finally:
-        os.close(heard)
-    return told
+        os.close(read_end)
+    return write_end
 
 
 def _group_of_parent() -> int:

@@ -34,9 +34,8 @@ def is_in_konsole(environ: Mapping[str, str]) -> bool:
 
 
 def _is_xterm(environ: Mapping[str, str]) -> bool:
-    return (
-        bool(environ.get("XTERM_VERSION")) and environ.get("TERM", "").startswith("xterm") and not _is_inside(environ)
-    )
+    is_xterm = environ.get("XTERM_VERSION") and environ.get("TERM", "").startswith("xterm")
+    return bool(is_xterm) and not _is_inside(environ)
 
 
 def _is_st(environ: Mapping[str, str]) -> bool:
@@ -66,10 +65,8 @@ _XTERM = re.compile(r"\x1b\[27;(?P<modifiers>\d+);(?P<code>\d+)~")
 # The same in the format of kitty's protocol, as sent by mlterm, and by xterm with formatOtherKeys.
 _BRIEF = re.compile(r"\x1b\[(?P<code>\d+);(?P<modifiers>\d+)u")
 # Textual maps these numbers to letters.
-_FUNCTION = re.compile(r"\x1b\[(?P<number>25|26|28|29|31|32|33|34)~")
-_FUNCTION_CODES = {
-    number: 57376 + place for place, number in enumerate(("25", "26", "28", "29", "31", "32", "33", "34"))
-}
+_FUNCTION_KEYS = ("25", "26", "28", "29", "31", "32", "33", "34")
+_FUNCTION = re.compile(rf"\x1b\[(?P<number>{'|'.join(_FUNCTION_KEYS)})~")
 _SHIFT = 2
 _BACKSPACE = {8: 127}
 
@@ -82,7 +79,7 @@ def translate_legacy_keys(text: str, *, in_konsole: bool = False) -> str:
         text = _KONSOLE.sub(lambda match: f"\x1b[13;{4 if match['alt'] else 2}u", text)
     text = _RXVT.sub(_from_rxvt, text)
     text = _WITH_ESC.sub(_with_alt, text)
-    text = _FUNCTION.sub(lambda match: f"\x1b[{_FUNCTION_CODES[match['number']]}u", text)
+    text = _FUNCTION.sub(lambda match: f"\x1b[{57376 + _FUNCTION_KEYS.index(match['number'])}u", text)
     return _BRIEF.sub(_modified, _XTERM.sub(_modified, text))
 
 

@@ -8,6 +8,7 @@ import termios
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
+from cinch_tui.terminal.first_frame import raw_attributes
 from cinch_tui.terminal.guard import RESET, Guard
 from cinch_tui.terminal.key_protocols import enabling, restoring
 from harness.errors import ConfigError
@@ -62,10 +63,7 @@ def raw(terminal: int, entering: str) -> Generator[None, None, None]:
     guard = Guard()
     try:
         before = termios.tcgetattr(terminal)
-        attributes = termios.tcgetattr(terminal)
-        attributes[0] &= ~(termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | termios.IGNCR)
-        attributes[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
-        termios.tcsetattr(terminal, termios.TCSANOW, attributes)
+        termios.tcsetattr(terminal, termios.TCSANOW, raw_attributes(termios.tcgetattr(terminal)))
     except termios.error as error:
         raise ConfigError(f"cannot switch the terminal to raw mode: {error}") from error
     guard.set_reset(restoring(os.environ))

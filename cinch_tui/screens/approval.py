@@ -128,9 +128,6 @@ class ApprovalScreen(DockedDialog[Approval]):
     def action_once(self) -> None:
         self._allow(self._calls.shown.approval)
 
-    def action_deny(self) -> None:
-        self._decide(Denied())
-
     def action_allow_all(self) -> None:
         self._allow_together("")
 
@@ -167,7 +164,7 @@ class ApprovalScreen(DockedDialog[Approval]):
             self.explaining = False
             self.focus_first()
         elif self.reviewing:
-            self._leave_review()
+            self.leave_review()
         else:
             self.action_deny()
 
@@ -235,10 +232,6 @@ class ApprovalScreen(DockedDialog[Approval]):
         review = self._calls.shown.review
         self._ask_reason(_WHY_SKIP, review.current + 1 if review else 1)
 
-    @on(ReviewPane.Finished)
-    def finish_review(self) -> None:
-        self._leave_review()
-
     def _fit(self) -> None:
         """Limit the call to the remaining rows."""
         # It is missing for a moment while another call is shown.
@@ -269,6 +262,8 @@ class ApprovalScreen(DockedDialog[Approval]):
         """Answer the visible call."""
         self.answer(self._calls.approval_of(approval))
 
+    action_deny = partialmethod(_decide, Denied())
+
     def _allow_together(self, tool: str) -> None:
         """Allow several calls at once if each was shown."""
         self.show_unseen()
@@ -291,7 +286,8 @@ class ApprovalScreen(DockedDialog[Approval]):
     def _others(self) -> str:
         return "\n".join(self._calls.lines())
 
-    def _leave_review(self) -> None:
+    @on(ReviewPane.Finished)
+    def leave_review(self) -> None:
         self.reviewing = False
         self.focus_first()
 

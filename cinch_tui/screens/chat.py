@@ -145,20 +145,15 @@ class ChatScreen(ConversationScreen):
         return self._widgets is not None and super().check_action(action, parameters)
 
     @on(Prompt.Submitted)
-    def _submitted(self, message: Prompt.Submitted) -> None:
-        if self._widgets is None:
-            self._early.append(message.user_input)
-        else:
-            self.take(message.user_input)
-
     @on(Prompt.FollowUp)
-    def _followed_up(self, message: Prompt.FollowUp) -> None:
+    def _submitted(self, message: Prompt.Submitted | Prompt.FollowUp) -> None:
+        user_input, is_follow_up = message.user_input, isinstance(message, Prompt.FollowUp)
         if self._widgets is None:
-            self._early.append(message.user_input)
-        elif self._controller.is_running and self._is_prompt(message.user_input.text):
-            self._guard(message.user_input, self._controller.sender.follow_up)
+            self._early.append(user_input)
+        elif is_follow_up and self._controller.is_running and self._is_prompt(user_input.text):
+            self._guard(user_input, self._controller.sender.follow_up)
         else:
-            self.take(message.user_input)
+            self.take(user_input)
 
     @on(Prompt.RecallQueued)
     def _take_back(self) -> None:
@@ -192,10 +187,6 @@ class ChatScreen(ConversationScreen):
     @work(group="command")
     async def _editor_requested(self) -> None:
         await self._host.open_editor()
-
-    @on(Interrupted)
-    def _interrupted(self) -> None:
-        self.action_interrupt()
 
     def _is_prompt(self, text: str) -> bool:
         return text[0] != "!" and self._commands().parse(text) is None
@@ -332,10 +323,10 @@ class ChatScreen(ConversationScreen):
         elif not ((self._shell and self._shell.stop()) or self._host.side_questions.stop()):
             self._controller.send_now_or_abort()
 
+    @on(Interrupted)
     def action_interrupt(self) -> None:
         """Handle Ctrl+C: copy the selection, stop the agent, clear the prompt, or quit when pressed twice."""
-        selected = self.get_selected_text()
-        if selected:
+        if selected := self.get_selected_text():
             self._host.copy(selected)
             self.clear_selection()
         elif self._shell and self._shell.stop():
@@ -379,8 +370,7 @@ class ChatScreen(ConversationScreen):
         await self.pick_session()
 
     def on_text_selected(self) -> None:
-        selected = self.get_selected_text()
-        if selected:
+        if selected := self.get_selected_text():
             self._host.copy(selected)
 
 

@@ -143,20 +143,16 @@ class ConversationScreen(FrameLimitedScreen):
         """Query image support, only once the first image is visible."""
         from cinch_tui.transcript.terminal_images import QUERY, answers_queries, tmux_passes_images
 
-        wanted, environ, gallery = (
-            self._controller.settings.ui.images,
-            os.environ,
-            self.widgets.transcript.terminal_images,
-        )
+        wanted, store = self._controller.settings.ui.images, self.widgets.transcript.terminal_images
         is_able = self._controller.app.console.color_system == "truecolor" and not self._controller.app.no_color
-        if gallery is None or wanted not in ("auto", "kitty") or not is_able:
+        if store is None or wanted not in ("auto", "kitty") or not is_able:
             return
-        if environ.get("TMUX"):
+        if os.environ.get("TMUX"):
             if wanted == "kitty" or await asyncio.to_thread(tmux_passes_images):
-                gallery.is_in_tmux = True
+                store.is_in_tmux = True
                 self.show_pictures("kitty")
-        elif wanted == "auto" and answers_queries(environ):
-            gallery.write(QUERY)
+        elif wanted == "auto" and answers_queries(os.environ):
+            store.write(QUERY)
 
     def on_transcript_link_opened(self, message: Transcript.LinkOpened) -> None:
         self._open(message.url)
@@ -267,16 +263,14 @@ class ConversationScreen(FrameLimitedScreen):
         from cinch_tui.terminal.external_programs import page
         from cinch_tui.transcript.blocks import transcript_text
 
-        failure = page(transcript_text(self.widgets.transcript.blocks), self._controller.app.suspend)
-        if failure:
+        if failure := page(transcript_text(self.widgets.transcript.blocks), self._controller.app.suspend):
             self._controller.notice(failure, "error")
 
     async def action_search(self) -> None:
         # Imported late: few conversations are searched.
         from cinch_tui.widgets.search_bar import SearchBar
 
-        bars = self.query(SearchBar)
-        if not bars:
+        if not self.query(SearchBar):
             await self.mount(SearchBar(), before=self.prompt)
         self.query_one(SearchBar).open()
 

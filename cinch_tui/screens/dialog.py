@@ -184,10 +184,7 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
     def action_mark(self, step: int) -> None:
         """Highlight the previous or next answer."""
         for answers in (*self.query(OptionList), *self.query(AnswerBar)):
-            if step < 0:
-                answers.action_cursor_up()
-            else:
-                answers.action_cursor_down()
+            (answers.action_cursor_up if step < 0 else answers.action_cursor_down)()
 
     @on(AnswerBar.Chosen)
     async def take_chosen(self, event: AnswerBar.Chosen) -> None:

@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.keybindings.keymap import bindings, hint, label_of, user_keys
-from cinch_tui.keybindings.table import KEYS
+from cinch_tui.keybindings.table import KEYS, PLACES
 from cinch_tui.screens.dialog import Dialog, stylesheets
 
 _TYPED = (
@@ -47,7 +47,7 @@ class Section(Struct, frozen=True):
 
     def narrowed(self, words: Sequence[str]) -> Section:
         """Return the rows that contain all words, or all rows if the title does."""
-        if all(word in self.title.casefold() for word in words):
+        if _has(self.title, words):
             return self
         return Section(self.title, tuple(row for row in self.rows if _has(" ".join(row), words)))
 
@@ -120,8 +120,6 @@ def _parts(sections: Sequence[Section]) -> Iterator[RenderableType]:
 
 def help_screen() -> HelpScreen:
     """Return the help screen: essentials, all keys with the user's bindings, and all commands."""
-    from cinch_tui.commands.builtin import builtin_commands
-    from cinch_tui.keybindings.table import KEYS, PLACES
     from cinch_tui.keybindings.user_keys import rows_of
 
     own = user_keys()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from cinch_tui.keybindings.keymap import label_of
 from cinch_tui.keybindings.table import KEYS
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from cinch_tui.commands.registry import Registry
-    from cinch_tui.user_input import UserInputLike
-    from cinch_tui.widgets.prompt.prompt import Prompt
+    from cinch_tui.screens.chat import ChatScreen
     from harness.session.index import SessionSummary
 
 Run: TypeAlias = Callable[[], object]
@@ -47,18 +46,6 @@ WITHOUT_COMMAND = (
 """Ids of keys whose action has no command."""
 
 
-class Chat(Protocol):
-    """The chat screen, as the palette uses it."""
-
-    prompt: Prompt
-
-    def take(self, user_input: UserInputLike) -> None: ...
-
-    async def run_action(self, action: str) -> None: ...
-
-    def call_later(self, callback: Callable[..., object], *args: object) -> bool: ...
-
-
 class Palette(Picker[Run]):
     """Returns the action to run."""
 
@@ -66,19 +53,19 @@ class Palette(Picker[Run]):
         super().__init__("Commands", items)
 
 
-def palette(chat: Chat, registry: Registry, screenshot: Run) -> Palette:
+def palette(chat: ChatScreen, registry: Registry, screenshot: Run) -> Palette:
     """Return the palette. A command with a required argument is inserted into the prompt."""
     return Palette([*_commands(chat, registry), *_actions(chat), Item("Screenshot", "save a screenshot", screenshot)])
 
 
-def _commands(chat: Chat, registry: Registry) -> Iterator[Item[Run]]:
+def _commands(chat: ChatScreen, registry: Registry) -> Iterator[Item[Run]]:
     for command in registry.commands:
         begin = partial(chat.prompt.insert, f"{command.name} ")
         run = begin if "<" in command.usage else partial(chat.take, command.name)
         yield Item(command.usage, _with_key(command.summary, KEYS_OF_COMMANDS.get(command.name, "")), run)
 
 
-def _actions(chat: Chat) -> Iterator[Item[Run]]:
+def _actions(chat: ChatScreen) -> Iterator[Item[Run]]:
     by_id = {key.id: key for key in KEYS}
     for key_id in WITHOUT_COMMAND:
         key = by_id[key_id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partialmethod
 from typing import ClassVar
 
 from textual import on, work
@@ -68,18 +69,15 @@ class PlanScreen(DockedDialog[PlanDecision]):
     def focus_first(self) -> None:
         self.query_one("#feedback" if self.explaining else "#answers").focus()
 
-    def action_accept(self) -> None:
-        self._accept()
-
-    def action_accept_with_edits(self) -> None:
-        self._accept(allow_edits=True)
-
     def action_reject(self) -> None:
         self.answer(PlanDecision(accepted=False))
 
     def _accept(self, *, allow_edits: bool = False) -> None:
         edited = self._plan if self._plan != self._proposed else ""
         self.answer(PlanDecision(accepted=True, allow_edits=allow_edits, plan=edited))
+
+    action_accept = partialmethod(_accept)
+    action_accept_with_edits = partialmethod(_accept, allow_edits=True)
 
     @work(group="editor", exclusive=True)
     async def action_edit(self) -> None:
@@ -112,8 +110,8 @@ class MarkdownText(Widget):
     COMPONENT_CLASSES: ClassVar[set[str]] = {component_class(name) for name in STYLE_NAMES} | DIFF_CLASSES
     DEFAULT_CSS = "MarkdownText { height: auto; }"
 
-    def __init__(self, text: str, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
-        super().__init__(id=id)
+    def __init__(self, text: str) -> None:
+        super().__init__()
         self._reply = ReplyBlock(text)
         self._look: BlockStyles | None = None
 

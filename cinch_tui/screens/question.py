@@ -114,15 +114,13 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
             self._go_on()
 
     def action_tick(self) -> None:
-        index = self._highlighted()
-        if index is None:
+        if (index := self._highlighted()) is None:
             self.action_write()
         else:
             self._tick(index)
 
     def action_edit(self) -> None:
-        index = self._highlighted()
-        if index is None:
+        if (index := self._highlighted()) is None:
             self.action_write()
         else:
             self._write("edit", self._form.blank.edited_text(index))
@@ -303,11 +301,8 @@ def _options(blank: QuestionState) -> list[Option]:
     options = [Option(_described(blank, index, choice)) for index, choice in enumerate(question.choices)]
     if not options or not question.free_text:
         return options
-    return [*options, Option(Content.assemble(("o", "bold"), f"  {_other(blank)}"))]
-
-
-def _other(blank: QuestionState) -> str:
-    return f"{OTHER} {one_line(blank.draft)}" if blank.draft else OTHER
+    draft = f" {one_line(blank.draft)}" if blank.draft else ""
+    return [*options, Option(Content.assemble(("o", "bold"), f"  {OTHER}{draft}"))]
 
 
 def _described(blank: QuestionState, index: int, choice: Choice) -> Content:

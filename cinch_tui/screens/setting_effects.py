@@ -35,7 +35,7 @@ class SettingEffects:
             "ui.timestamps": self._timestamps,
             "ui.vim": self._vim,
             "ui.side_by_side_min_columns": self.side_by_side,
-            "ui.show_thinking": self._show_thinking,
+            "ui.show_thinking": lambda settings: view.widgets.show_thinking(shown=settings.ui.show_thinking),
         }
 
     @property
@@ -71,9 +71,6 @@ class SettingEffects:
 
     def _vim(self, settings: Settings) -> None:
         self._view.prompt.uses_vim = settings.ui.vim
-
-    def _show_thinking(self, settings: Settings) -> None:
-        self._view.widgets.show_thinking(shown=settings.ui.show_thinking)
 
     def side_by_side(self, settings: Settings) -> None:
         """Show diffs side by side from the configured width on."""

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from textual import events
-from textual.message import Message
 from textual.widget import Widget
 
+from cinch_tui.data_message import DataMessage
 from cinch_tui.keybindings.keymap import bindings_for_key
 
 
-@dataclass(eq=False, repr=False)
-class TypedForPrompt(Message):
+class TypedForPrompt(DataMessage):
     """Text for the prompt, typed while something else was focused."""
 
     text: str
 
 
-@dataclass(eq=False, repr=False)
-class FocusPrompt(Message):
+class FocusPrompt(DataMessage):
     """Return the focus to the prompt."""
 
     emptied: bool = False

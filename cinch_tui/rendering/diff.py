@@ -33,26 +33,17 @@ class RowRenderer:
 
     def base(self, row: DiffRow) -> Style:
         """Return the base style of the whole line."""
-        if self._is_left_out(row):
-            return self._styles.hunk
-        match row.kind:
-            case "added":
-                return self._styles.added
-            case "removed":
-                return self._styles.removed
-            case "context":
-                return self._styles.context
-            case "gap" | "note" | "head":
-                return self._styles.hunk
+        styles = self._styles
+        by_kind = {"added": styles.added, "removed": styles.removed, "context": styles.context}
+        return styles.hunk if self._is_left_out(row) else by_kind.get(row.kind, styles.hunk)
 
     def code(self, row: DiffRow) -> Text:
-        match row.kind:
-            case "removed":
-                text, mark = self._old.line((row.old or 1) - 1), self._styles.removed_word
-            case "added" | "context":
-                text, mark = self._new.line((row.new or 1) - 1), self._styles.added_word
-            case "gap" | "note" | "head":
-                return Text(row.text)
+        if row.kind == "removed":
+            text, mark = self._old.line((row.old or 1) - 1), self._styles.removed_word
+        elif row.kind in ("added", "context"):
+            text, mark = self._new.line((row.new or 1) - 1), self._styles.added_word
+        else:
+            return Text(row.text)
         if text.plain != row.text:
             text = Text(row.text)  # a changed line is never truncated, and its long runs of blanks are counted
         if not row.words or self._is_left_out(row):

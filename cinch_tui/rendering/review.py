@@ -33,10 +33,7 @@ class Review(Struct):
         self.rejected[self.current] = reason or self.rejected.get(self.current, "")
 
     def toggle(self) -> None:
-        if self.current in self.rejected:
-            self.accept()
-        else:
-            self.reject()
+        (self.accept if self.current in self.rejected else self.reject)()
 
     def accept_all(self) -> None:
         self.rejected.clear()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.message import Message
 from textual.widgets import Input, Static
 
+from cinch_tui.data_message import DataMessage
 from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.screens.dialog import Dialog, stylesheets
 
@@ -29,8 +28,7 @@ class KeyField(Vertical):
     KeyField > .note { height: auto; color: $text-warning; }
     """
 
-    @dataclass(eq=False, repr=False)
-    class Entered(Message):
+    class Entered(DataMessage):
         secret: str
         verdict: KeyCheck
 

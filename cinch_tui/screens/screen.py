@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import monotonic
 from typing import TypeVar
 
 from textual.message import Message
 from textual.screen import Screen
+
+from cinch_tui.data_message import DataMessage
 
 ResultT = TypeVar("ResultT")
 FRAME = 1 / 30
@@ -61,15 +62,13 @@ class Interrupted(Message):
     """Ctrl+C in a dialog; the screen below decides what to stop."""
 
 
-@dataclass(eq=False, repr=False)
-class Covered(Message):
+class Covered(DataMessage):
     """Number of rows at the bottom that a docked dialog covers; 0 when it closes."""
 
     rows: int
 
 
-@dataclass(eq=False, repr=False)
-class ScrollConversation(Message):
+class ScrollConversation(DataMessage):
     """Scroll the transcript by this many lines; negative: up."""
 
     lines: int

@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -19,6 +18,7 @@ from textual._xterm_parser import XTermParser
 from textual.message import Message
 
 from cinch_tui.config.paths import write_private
+from cinch_tui.data_message import DataMessage
 
 QUERY = "\x1b]11;?\x1b\\\x1b[?2031h"
 """Query the background color and subscribe to changes of the color scheme."""
@@ -45,8 +45,7 @@ REPLY_TIMEOUT_S = 0.2
 LIGHT_COLOURS = {"7", "9", "10", "11", "12", "13", "14", "15"}
 
 
-@dataclass(eq=False, repr=False)
-class TerminalBackground(Message):
+class TerminalBackground(DataMessage):
     """The terminal reported a dark or light background."""
 
     dark: bool

@@ -212,9 +212,6 @@ class TranscriptBlock:
         self._open_width = -1
         self.parts = []
 
-    def measured(self, index: int, height: int) -> None:
-        self.heights[index] = height
-
     def make_parts(self) -> list[BlockPart]:
         raise NotImplementedError
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from textual.selection import Selection
@@ -86,14 +87,14 @@ class Layout:
     def prepend(self, blocks: Sequence[TranscriptBlock], place: LinePosition) -> LinePosition:
         """Insert blocks at the top; return the new position of `place`."""
         first = self.blocks[0] if self.blocks else None
-        stood_apart = first is not None and first.gap
+        had_gap = first is not None and first.gap
         self._lowest -= len(blocks)
         for serial, block in enumerate(blocks, self._lowest):
             block.serial = serial
         self.blocks[:0] = blocks
         self._renumber()
         # The former first block has a blank line before it now.
-        moved = place.block == 0 and first is not None and first.gap and not stood_apart
+        moved = place.block == 0 and first is not None and first.gap and not had_gap
         return LinePosition(place.block + len(blocks), place.part + moved, place.line)
 
     def remove(self, block: TranscriptBlock) -> None:
@@ -116,19 +117,27 @@ class Layout:
         self._drawn.clear()
         self.heights = Heights()
 
-    def fit(self, styles: BlockStyles, width: int) -> None:
-        """Change the width or styles; heights outside the view are estimated again."""
+    def fit(self, styles: BlockStyles, width: int, place: LinePosition) -> LinePosition:
+        """Change the width or styles, and return the line with the character that starts `place` now.
+
+        Heights outside the view are estimated again.
+        """
+        offset = sum(map(_length, self._lines_at(place)[: place.line]))
         self.styles = styles
         self.width = width
         self._drawn.clear()
         self.heights = Heights(block.guess(width) for block in self.blocks)
+        lines = self._lines_at(place)
+        ends = accumulate(map(_length, lines))
+        number = next((number for number, end in enumerate(ends) if offset < end), 0)
+        return place._replace(line=number) if lines else LinePosition(place.block, 0, 0)
 
     def advance(self, block: TranscriptBlock) -> bool:
         """Update a changed block; return True if more remains."""
         more = block.advance(self.styles, self.width)
         self.heights[block.index] = block.heights.total
         if block.index + 1 < len(self.blocks) and not block.hidden:
-            self._part(block, self.blocks[block.index + 1])
+            self._update_gap(block, self.blocks[block.index + 1])
         return more
 
     def lines(self, block: TranscriptBlock, part: int) -> Sequence[StyledLine]:
@@ -267,28 +276,11 @@ class Layout:
             index += step
         return None
 
-    def reading_offset(self, place: LinePosition) -> int:
-        """Return the number of characters of the part before `place`, which does not depend on the width."""
-        if place.block >= len(self.blocks):
-            return 0
-        block = self._opened(place.block)
-        if place.part >= len(block.parts):
-            return 0
-        return sum(len(line.text) - line.gutter + len(line.end) for line in self.lines(block, place.part)[: place.line])
-
-    def place_with_offset(self, place: LinePosition, offset: int) -> LinePosition:
-        """Return the line of the same part that contains the character at `offset`."""
-        if place.block >= len(self.blocks):
-            return self.end
-        block = self._opened(place.block)
-        if place.part >= len(block.parts):
-            return LinePosition(place.block, 0, 0)
-        rest = offset
-        for number, line in enumerate(self.lines(block, place.part)):
-            rest -= len(line.text) - line.gutter + len(line.end)
-            if rest < 0:
-                return LinePosition(place.block, place.part, number)
-        return LinePosition(place.block, place.part, 0)
+    def _lines_at(self, place: LinePosition) -> Sequence[StyledLine]:
+        """Return the lines of the part of `place`, if it exists."""
+        if place.block >= len(self.blocks) or place.part >= len(self._opened(place.block).parts):
+            return ()
+        return self.lines(self.blocks[place.block], place.part)
 
     def _part_before(self, block: int, part: int) -> tuple[int, int] | None:
         while part == 0:
@@ -313,7 +305,7 @@ class Layout:
             del self._drawn[oldest]
             oldest.forget()
 
-    def _part(self, before: TranscriptBlock | None, block: TranscriptBlock) -> None:
+    def _update_gap(self, before: TranscriptBlock | None, block: TranscriptBlock) -> None:
         """Update the blank line before `block` according to the block before it."""
         gap = _apart(before, block)
         if gap != block.gap:
@@ -326,8 +318,13 @@ class Layout:
         before: TranscriptBlock | None = None
         for index, block in enumerate(self.blocks):
             block.index = index
-            self._part(before, block)
+            self._update_gap(before, block)
             before = before if block.hidden else block
+
+
+def _length(line: StyledLine) -> int:
+    """Return the number of characters of a line without its gutter, which does not depend on the width."""
+    return len(line.text) - line.gutter + len(line.end)
 
 
 def _apart(before: TranscriptBlock | None, block: TranscriptBlock) -> bool:

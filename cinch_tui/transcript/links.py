@@ -144,13 +144,9 @@ def _file_url(path: str, line: str, root: str) -> str:
 
 def _without_the_sentence(url: str) -> str:
     """Strip trailing punctuation and an enclosing bracket."""
-    while url and (url[-1] in ".,;:!?'*_" or _closes_what_it_did_not_open(url)):
+    while (last := url[-1:]) and (last in ".,;:!?'*_" or url.count(last) > url.count(_BRACKETS.get(last, last))):
         url = url[:-1]
     return url
-
-
-def _closes_what_it_did_not_open(url: str) -> bool:
-    return url[-1] in _BRACKETS and url.count(url[-1]) > url.count(_BRACKETS[url[-1]])
 
 
 @cache

@@ -156,7 +156,10 @@ class ReplyBlock(StreamedBlock):
         known = len(splitter.references)
         pieces = splitter.finish() if self.finished and not self._has_more else splitter.settle()
         if len(splitter.references) != known:
-            _forget_links(before)
+            # Links that used the references look different now.
+            for part in before:
+                if isinstance(part, PiecePart) and "[" in part.piece.source:
+                    part.forget()
         parts: list[BlockPart] = []
         for piece in pieces:
             apart = _has_content([*before[-2:], *parts[-1:]])
@@ -182,12 +185,6 @@ def reply_lines(reply: ReplyBlock, styles: BlockStyles, width: int) -> list[Styl
 
 def _has_content(parts: list[BlockPart]) -> bool:
     return any(not isinstance(part, Gap) for part in parts)
-
-
-def _forget_links(parts: list[BlockPart]) -> None:
-    for part in parts:
-        if isinstance(part, PiecePart) and "[" in part.piece.source:
-            part.forget()
 
 
 def _thought_part(text: str) -> BlockPart:

@@ -161,13 +161,13 @@ class Search:
         return bool(self._waiting)
 
     def _search_block(self, block: TranscriptBlock) -> None:
-        needle = self._query
-        if needle is None:
+        query = self._query
+        if query is None:
             return
         text = self._texts.get(block)
         if text is None:
             text = self._texts[block] = "" if block.hidden else block.search_text
-        count = needle.count(text)
+        count = query.count(text)
         if self.current is not None and self.current.block is block and self.current.number >= count:
             self.current = None
         if not count:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 
-from msgspec import Struct
 from textual.geometry import Offset
-from textual.message import Message
 from textual.selection import Selection
 
+from cinch_tui.data_message import DataMessage
 from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.layout import LinePosition, ScreenRow, row_key
 from cinch_tui.transcript.painting import Highlight
@@ -22,22 +20,13 @@ from cinch_tui.transcript.virtual_list import SLICE, VirtualList
 PAUSE = 0.001
 
 
-class _ScrollPosition(Struct, frozen=True):
-    """Scroll position: the end, or a line."""
-
-    block: TranscriptBlock | None
-    part: int = 0
-    line: int = 0
-
-
 class SearchableList(VirtualList):
     """List with search, also of added and changed blocks, and keyboard selection.
 
     A selection is the screen's own, as made by the mouse, so that copying is shared.
     """
 
-    @dataclass(eq=False, repr=False)
-    class Found(Message, namespace="transcript"):
+    class Found(DataMessage, namespace="transcript"):
         """Search result: the selected match `number`, from 1, of `total`; 0 of 0 if none."""
 
         number: int
@@ -45,7 +34,8 @@ class SearchableList(VirtualList):
         is_done: bool
 
     _search: Search | None = None
-    _start_position = _ScrollPosition(None)
+    _start_key: int | None = None
+    """Key of the top line when the search began; None at the end."""
     _unfolded: TranscriptBlock | None = None
     _anchor: int | None = None
     _head = 0
@@ -72,14 +62,16 @@ class SearchableList(VirtualList):
     def clear(self) -> None:
         if self._search is not None:
             self._search.empty()
-        self._start_position, self._unfolded = _ScrollPosition(None), None
+        self._start_key = self._unfolded = None
         super().clear()
 
     def find(self, query: str) -> None:
         """Search from the scroll position at the start of the search; an empty query finds nothing."""
         if self._search is None:
             self._search = Search(self._layout)
-            self._start_position = self._scroll_position()
+            index, part, line = self._top
+            is_at_end = self.following or index >= len(self.blocks)
+            self._start_key = None if is_at_end else row_key(self.blocks[index], part, line)
         self._refold(None)
         self._search.find(query, self._last_seen())
         self._start_search()
@@ -156,27 +148,18 @@ class SearchableList(VirtualList):
         self.fold_changed(block)
         self._absorb(perf_counter() + SLICE)
 
-    def _scroll_position(self) -> _ScrollPosition:
-        index, part, line = self._top
-        return _ScrollPosition(None if self._following or index >= len(self.blocks) else self.blocks[index], part, line)
-
     def _restore_position(self) -> None:
-        block, part, line = self._start_position.block, self._start_position.part, self._start_position.line
-        if block is None or block.index < 0:
+        if self._start_key is None:
             self.follow()
             return
-        self._following = False
-        self._top = LinePosition(block.index, part, line)
+        self.following = False
+        self._top = self._layout.place_of_key(self._start_key)
         self._schedule()
 
     def _last_seen(self) -> int:
         """Return the index of the last block visible when the search began."""
-        block = self._start_position.block
-        if block is None or block.index < 0:
-            return len(self.blocks) - 1
-        rows = self._layout.rows(
-            LinePosition(block.index, self._start_position.part, self._start_position.line), self.size.height
-        )
+        start = self._start_key
+        rows = self._layout.rows(self._layout.place_of_key(start), self.size.height) if start is not None else []
         return rows[-1].block.index if rows else len(self.blocks) - 1
 
     @property
@@ -192,7 +175,7 @@ class SearchableList(VirtualList):
         visible = [row.key for row in self._rows]
         if visible and visible[0] <= row_key(self.blocks[place.block], place.part, place.line) <= visible[-1]:
             return
-        self._following = False
+        self.following = False
         self._top = self._layout.above(place, self.size.height // 3 if above is None else above)
         self._schedule()
 

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
 from rich.segment import Segment
-from rich.style import Style
 
 from cinch_tui.transcript.lines import BLANK, Run, StyledLine, wrap_runs
 from cinch_tui.transcript.styles import BlockStyles
 
 BETWEEN = " │ "
 NARROWEST = 4
-
-
-class _Frame(Struct, frozen=True):
-    widths: Sequence[int]
-    alignments: Sequence[str]
-    rule: Style
-    base: Style
 
 
 def table_lines(
@@ -34,8 +25,7 @@ def table_lines(
         return _records(styled, styles, width)
     widths = _column_widths(styled, width)
     rule = styles.on_base("rule")
-    frame = _Frame(widths, alignments, rule, styles.base)
-    drawn = [_row_lines(row, frame) for row in styled]
+    drawn = [_row_lines(row, widths, alignments, styles) for row in styled]
     under = StyledLine((Segment("─┼─".join("─" * width for width in widths), rule),))
     return [*drawn[0], under, *(line for lines in drawn[1:] for line in lines)]
 
@@ -72,20 +62,23 @@ def _column_widths(rows: Sequence[Sequence[list[Run]]], width: int) -> list[int]
     return natural
 
 
-def _row_lines(row: Sequence[list[Run]], frame: _Frame) -> list[StyledLine]:
-    cells = [wrap_runs(cell, width) for cell, width in zip(row, frame.widths, strict=True)]
+def _row_lines(
+    row: Sequence[list[Run]], widths: Sequence[int], alignments: Sequence[str], styles: BlockStyles
+) -> list[StyledLine]:
+    cells = [wrap_runs(cell, width) for cell, width in zip(row, widths, strict=True)]
+    separator = Segment(BETWEEN, styles.on_base("rule"))
     lines: list[StyledLine] = []
-    for index in range(max(len(cell) for cell in cells)):
+    for index in range(max(map(len, cells))):
         segments: list[Segment] = []
-        for column, (cell, width) in enumerate(zip(cells, frame.widths, strict=True)):
+        for column, (cell, width) in enumerate(zip(cells, widths, strict=True)):
             if column:
-                segments.append(Segment(BETWEEN, frame.rule))
+                segments.append(separator)
             line = cell[index] if index < len(cell) else BLANK
-            left, right = _pads(width - line.width, frame.alignments[column])
+            left, right = _pads(width - line.width, alignments[column])
             if column == len(cells) - 1:
                 # No trailing blanks in copied lines.
                 right = ""
-            segments.extend((Segment(left, frame.base), *line.segments, Segment(right, frame.base)))
+            segments.extend((Segment(left, styles.base), *line.segments, Segment(right, styles.base)))
         lines.append(StyledLine(tuple(segment for segment in segments if segment.text)))
     return lines
 

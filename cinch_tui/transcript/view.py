@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import monotonic, perf_counter
 
 from msgspec.structs import replace
 from rich.style import Style
 from textual import events
 from textual.content import Content
-from textual.message import Message
 from textual.selection import Selection
 from textual.timer import Timer
 
+from cinch_tui.data_message import DataMessage
 from cinch_tui.keybindings.keymap import bindings, bindings_for_key, hint
 from cinch_tui.keybindings.prompt_keys import FocusPrompt, TypedForPrompt
 from cinch_tui.transcript.block import TranscriptBlock
@@ -37,32 +36,27 @@ class Transcript(ImageList, can_focus=True):
 
     BINDINGS = bindings("transcript")
 
-    @dataclass(eq=False, repr=False)
-    class LinkOpened(Message):
+    class LinkOpened(DataMessage):
         """A link was clicked."""
 
         url: str
 
-    @dataclass(eq=False, repr=False)
-    class LinksWanted(Message):
+    class LinksWanted(DataMessage):
         """Open or copy one of these links."""
 
         links: list[Link]
 
-    @dataclass(eq=False, repr=False)
-    class ImageOpened(Message):
+    class ImageOpened(DataMessage):
         """Open an image in a viewer."""
 
         image: TranscriptImage
 
-    @dataclass(eq=False, repr=False)
-    class Grabbed(Message):
+    class Grabbed(DataMessage):
         """Copy a text."""
 
         text: str
 
-    @dataclass(eq=False, repr=False)
-    class KeysChanged(Message):
+    class KeysChanged(DataMessage):
         """Hint of the active keys; empty while unfocused."""
 
         hint: str
@@ -115,7 +109,7 @@ class Transcript(ImageList, can_focus=True):
         """Return True if the user may be reading it: it is selected, or visible while they select, search or scroll."""
         if block is self._selected:
             return True
-        is_busy = self._has_highlights or not self._following
+        is_busy = self._has_highlights or not self.following
         return is_busy and any(row.block is block for row in self._rows)
 
     def drop(self, block: TranscriptBlock) -> None:
@@ -204,7 +198,7 @@ class Transcript(ImageList, can_focus=True):
 
     def _go_to(self, block: TranscriptBlock | None) -> None:
         if block is not None:
-            self._following = False
+            self.following = False
             self._top = self._layout.place_of(block)
             self._schedule()
 
@@ -364,11 +358,11 @@ class Transcript(ImageList, can_focus=True):
     def _toggle(self, block: TranscriptBlock) -> None:
         block.folded = not block.folded
         self.fold_changed(block)
-        if not block.folded and self._following:
+        if not block.folded and self.following:
             # Stop following if the end no longer fits: an unfolded block is read from its top.
             self._absorb(perf_counter() + SLICE)
             height = self.size.height
-            self._following = len(self._layout.rows(self._top, height + 1)) <= height
+            self.following = len(self._layout.rows(self._top, height + 1)) <= height
 
     def _reveal(self, block: TranscriptBlock) -> None:
         """Scroll as little as needed to show the start of a block."""

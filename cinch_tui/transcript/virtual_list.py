@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from time import monotonic, perf_counter, time
 from typing import ClassVar, Self
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Region, Size
-from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
+from cinch_tui.data_message import DataMessage
 from cinch_tui.rendering.styles import DIFF_CLASSES
 from cinch_tui.transcript.block import Channel, TranscriptBlock
 from cinch_tui.transcript.layout import START, Layout, ScreenRow
@@ -39,8 +38,7 @@ class VirtualList(ScrollView):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {component_class(name) for name in STYLE_NAMES} | DIFF_CLASSES
 
-    @dataclass(eq=False, repr=False)
-    class Unseen(Message, namespace="transcript"):
+    class Unseen(DataMessage, namespace="transcript"):
         """Number of new lines below the view; 0 once they are visible."""
 
         count: int
@@ -52,7 +50,8 @@ class VirtualList(ScrollView):
         self._options = DisplayOptions()
         self._hidden: frozenset[Channel] = frozenset()
         self._top = START
-        self._following = True
+        self.following = True
+        """The view follows the end."""
         self._rows: list[ScreenRow] = []
         self._strips = Strips()
         self._dirty: dict[TranscriptBlock, bool] = {}
@@ -69,17 +68,12 @@ class VirtualList(ScrollView):
         return self._layout.blocks
 
     @property
-    def following(self) -> bool:
-        """Return True while the view follows the end."""
-        return self._following
-
-    @property
     def options(self) -> DisplayOptions:
         return self._options
 
     @options.setter
-    def options(self, ways: DisplayOptions) -> None:
-        self._options = ways
+    def options(self, options: DisplayOptions) -> None:
+        self._options = options
         self._styles_are_stale = True
         self._schedule()
 
@@ -148,13 +142,13 @@ class VirtualList(ScrollView):
         """Remove all blocks."""
         self._layout.clear()
         self._dirty.clear()
-        self._top, self._following = START, True
+        self._top, self.following = START, True
         self._report_unseen(0)
         self._schedule()
 
     def follow(self) -> None:
         """Scroll to the end and stay there."""
-        self._following = True
+        self.following = True
         self._schedule()
 
     async def drained(self) -> None:
@@ -220,11 +214,9 @@ class VirtualList(ScrollView):
             self.refresh()
         elif width == self._layout.width:
             return
-        offset = self._layout.reading_offset(self._top)
         if width != self._layout.width and self.text_selection is not None:
             self.screen.clear_selection()
-        self._layout.fit(styles, width)
-        self._top = self._layout.place_with_offset(self._top, offset)
+        self._top = self._layout.fit(styles, width, self._top)
 
     def _arrange(self) -> None:
         """Determine the visible rows and repaint changed ones."""
@@ -232,7 +224,7 @@ class VirtualList(ScrollView):
         if not height:
             return
         self._fit()
-        if self._following:
+        if self.following:
             self._top, rows = self._layout.end_view(self._top, height)
         else:
             rows = self._layout.rows(self._top, height)
@@ -249,13 +241,13 @@ class VirtualList(ScrollView):
         if regions := changed_regions(before, rows, self.size.width, with_marks=self._has_highlights):
             super().refresh(*regions)
         below = max(0, self._layout.heights.total - round(self.scroll_y) - self.size.height)
-        self._report_unseen(0 if self._following else min(self._unseen, below))
+        self._report_unseen(0 if self.following else min(self._unseen, below))
 
     def _place_scrollbar(self) -> None:
         """Update Textual's scroll state without a layout or further repaints."""
         width, height = self.size
         top = self._layout.row_of(self._top)
-        total = max(self._layout.heights.total, top + height if self._following else 0)
+        total = max(self._layout.heights.total, top + height if self.following else 0)
         # Textual's stubs do not model reactives accessed through the class.
         self.set_reactive(Widget.virtual_size, Size(width, total))  # pyright: ignore[reportArgumentType]
         if round(self.scroll_y) != top:
@@ -271,7 +263,7 @@ class VirtualList(ScrollView):
             bar.position = top
 
     def _count_unseen(self, lines: int) -> None:
-        if not self._following and lines > 0:
+        if not self.following and lines > 0:
             self._report_unseen(self._unseen + lines)
 
     def _report_unseen(self, count: int) -> None:
@@ -341,12 +333,12 @@ class VirtualList(ScrollView):
         if not delta:
             return
         if wanted >= self.max_scroll_y:
-            self._following = True
+            self.following = True
         elif abs(delta) > 4 * height:
-            self._following = False
+            self.following = False
             self._top = page.place_at(wanted) if wanted > 0 else START
         else:
-            self._following = False
+            self.following = False
             self._top = page.below(self._top, delta) if delta > 0 else page.above(self._top, -delta)
         self._arrange()
 
@@ -365,7 +357,7 @@ class VirtualList(ScrollView):
         self._settled.set()
 
     def on_resize(self) -> None:
-        if self._following:
+        if self.following:
             # Recompute the top: a larger view shows more lines above instead of blanks below the end.
             self._top = START
         self._arrange()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
@@ -12,9 +11,9 @@ from rich.cells import cell_len
 from textual import events
 from textual.content import Content
 from textual.geometry import Size
-from textual.message import Message
 from textual.widget import Widget
 
+from cinch_tui.data_message import DataMessage
 from cinch_tui.keybindings.keymap import bindings
 
 MOST_LINES = 3
@@ -42,8 +41,7 @@ class AnswerBar(Widget, can_focus=True):
     """
     BINDINGS = bindings("answers")
 
-    @dataclass(eq=False, repr=False)
-    class Chosen(Message):
+    class Chosen(DataMessage):
         """An answer was chosen with Enter or a click."""
 
         action: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from msgspec import Struct
@@ -18,6 +17,7 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from cinch_tui.data_message import DataMessage
 from cinch_tui.fuzzy_match import match_spans
 from cinch_tui.rendering.styles import component_style
 from cinch_tui.transcript.lines import text_runs, truncated
@@ -43,8 +43,7 @@ class ItemList(ScrollView):
 
     cursor = var(0)
 
-    @dataclass(eq=False, repr=False)
-    class Clicked(Message):
+    class Clicked(DataMessage):
         """A row was clicked."""
 
         index: int

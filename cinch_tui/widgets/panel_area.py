@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from textual.message import Message
-
+from cinch_tui.data_message import DataMessage
 from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.keybindings.prompt_keys import PanelKeys
 from cinch_tui.widgets.item_list import ItemList, ItemRow
@@ -20,8 +18,7 @@ class PanelArea(ItemList, PanelKeys, can_focus=True, inherit_bindings=False):  #
 
     BINDINGS = bindings("panel")
 
-    @dataclass(eq=False, repr=False)
-    class ActionRequested(Message):
+    class ActionRequested(DataMessage):
         """Perform an action, on the row with this key if it needs one."""
 
         action: PanelAction

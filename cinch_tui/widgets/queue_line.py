@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 from textual import events
 from textual.content import Content
 from textual.geometry import Size
-from textual.message import Message
 from textual.reactive import var
 
+from cinch_tui.data_message import DataMessage
 from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.keybindings.prompt_keys import FocusPrompt, PanelKeys
 from harness.terminal_text import escape_controls
@@ -61,8 +60,7 @@ class QueueLine(PanelKeys, can_focus=True):
 
     waiting = var(default=False, toggle_class="-waiting")
 
-    @dataclass(eq=False, repr=False)
-    class Asked(Message):
+    class Asked(DataMessage):
         """Perform an action on a message."""
 
         wish: QueueAction

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.events import Paste
-from textual.message import Message
 from textual.reactive import var
 from textual.widgets import Input, Static
 
+from cinch_tui.data_message import DataMessage
 from cinch_tui.keybindings.keymap import bindings, hint
 
 LONGEST = 300
@@ -54,20 +52,17 @@ class SearchBar(Horizontal):
 
     is_open = var(default=False, toggle_class="-open")
 
-    @dataclass(eq=False, repr=False)
-    class Wanted(Message):
+    class Wanted(DataMessage):
         """Search for this query."""
 
         query: str
 
-    @dataclass(eq=False, repr=False)
-    class Step(Message):
+    class Step(DataMessage):
         """Go to the next match below (1) or above (-1)."""
 
         by: int
 
-    @dataclass(eq=False, repr=False)
-    class Left(Message):
+    class Left(DataMessage):
         """The search was closed."""
 
         stay: bool

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias, get_args
 
 from msgspec import Struct
@@ -12,12 +11,12 @@ from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.message import Message
 from textual.reactive import reactive
 from textual.timer import Timer
 from textual.widget import Widget
 
 from cinch_tui.config.settings import StatusItem
+from cinch_tui.data_message import DataMessage
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.reports.formatting import format_cost
 from harness.terminal_text import escape_controls
@@ -124,10 +123,6 @@ class StatusLine(Widget):
         # No timer while the agent is idle: an idle app must not wake up.
         self._ticker: Timer | None = None
 
-    @property
-    def is_ticking(self) -> bool:
-        return self._ticker is not None
-
     def watch_status(self, before: Status, status: Status) -> None:
         if status.state == "running" and before.state != "running":
             self._started = self._clock()
@@ -159,8 +154,7 @@ class StatusBar(Horizontal):
     arrangement: reactive[Arrangement] = reactive(Arrangement())
     """Items of the bar; the gauge follows at its next update."""
 
-    @dataclass(eq=False, repr=False)
-    class Changed(Message):
+    class Changed(DataMessage):
         """The agent state changed."""
 
         state: AgentState

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 from textual import events
 from textual.content import Content
 from textual.geometry import Size
-from textual.message import Message
 from textual.reactive import var
 from textual.style import Style
 from textual.timer import Timer
 
+from cinch_tui.data_message import DataMessage
 from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.keybindings.prompt_keys import FocusPrompt, PanelKeys
 from cinch_tui.widgets.status_bar import format_elapsed
@@ -63,8 +62,7 @@ class ToolPanel(PanelKeys, can_focus=True):
 
     has_calls = var(default=False, toggle_class="-has-calls")
 
-    @dataclass(eq=False, repr=False)
-    class ActionRequested(Message):
+    class ActionRequested(DataMessage):
         """Perform an action on a call."""
 
         action: CallAction
@@ -81,10 +79,6 @@ class ToolPanel(PanelKeys, can_focus=True):
         # One timer for all rows; none without rows.
         self._ticker: Timer | None = None
         self._retiring: Timer | None = None
-
-    @property
-    def is_ticking(self) -> bool:
-        return self._ticker is not None
 
     def started(self, call_id: str, label: str, summary: str) -> None:
         if self._retiring is not None:

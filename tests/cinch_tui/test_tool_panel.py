@@ -68,15 +68,15 @@ async def test_panel_is_hidden_and_without_timer_while_it_is_empty(clock: Clock)
     panel = ToolPanel(clock)
     app = unfocused(panel, styles=("panel",))
     async with app.run_test() as pilot:
-        assert (panel.display, panel.is_ticking) == (False, False)
+        assert (panel.display, panel._ticker) == (False, None)
 
         panel.started("1", "Shell", "make")
         await pilot.pause()
-        assert (panel.display, panel.is_ticking) == (True, True)
+        assert (panel.display, panel._ticker is not None) == (True, True)
 
         panel.clear()
         await pilot.pause()
-        assert (panel.display, panel.is_ticking) == (False, False)
+        assert (panel.display, panel._ticker) == (False, None)
 
 
 async def test_what_is_over_makes_way_for_the_next_call_without_a_jump(clock: Clock):

@@ -7,16 +7,15 @@ import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import work
-from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 
+from cinch_tui.data_message import DataMessage
 from cinch_tui.images.image_store import ImageStore
 from cinch_tui.user_input import UserInput, join_inputs
 
@@ -121,8 +120,7 @@ class DraftKeeper(Widget):
 
     DEFAULT_CSS = "DraftKeeper { display: none; }"
 
-    @dataclass(eq=False, repr=False)
-    class Found(Message):
+    class Found(DataMessage):
         """An unsent draft from an earlier start."""
 
         user_input: UserInput

@@ -186,15 +186,10 @@ class HistorySearch:
 
     def __init__(self, entries: Sequence[str], draft: str) -> None:
         self.draft = draft
-        newest = {entry: index for index, entry in enumerate(entries)}
-        self._indices = newest
-        order = sorted(newest.items(), key=lambda pair: -pair[1])
+        self.last_indices = {entry: index for index, entry in enumerate(entries)}
+        order = sorted(self.last_indices.items(), key=lambda pair: -pair[1])
         # Casefolded once, not per key; only the start of long texts is searched.
         self._entries = [(entry[:_MAX_SEARCHED].casefold(), entry) for entry, _ in order]
-
-    def index_of(self, entry: str) -> int:
-        """Return the last index of the entry."""
-        return self._indices[entry]
 
     def find(self, query: str) -> Completion | None:
         """Return entries that contain all words of the query, else those with its letters in order."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import Binding
 from textual.geometry import Size
-from textual.message import Message
 from textual.reactive import var
 from textual.widget import Widget
 
+from cinch_tui.data_message import DataMessage
 from cinch_tui.keybindings.keymap import bindings_for_key
 from cinch_tui.user_input import UserInput, UserInputLike, as_user_input
 from cinch_tui.widgets.prompt.line_input import LineInput
@@ -61,8 +60,7 @@ class PromptInput(LineInput):
         self._pastes = Pastes()
         self._vim: VimKeys | None = None
 
-    @dataclass(eq=False, repr=False)
-    class Beyond(Message):
+    class Beyond(DataMessage):
         """The cursor moved up (-1) or down (1) out of the text."""
 
         step: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Self
 
 from textual import on
@@ -14,6 +13,7 @@ from textual.message import Message
 from textual.reactive import var
 from textual.widgets import TextArea
 
+from cinch_tui.data_message import DataMessage
 from cinch_tui.keybindings.keymap import bindings, hint, recognize_alt_keys
 from cinch_tui.user_input import UserInput, UserInputLike, as_user_input, join_inputs
 from cinch_tui.widgets.prompt.completion import CommandCompletion, Completion
@@ -55,14 +55,12 @@ class Prompt(PromptField):
     unseen = var(0)
     """Number of new lines below the transcript's view, shown in the frame."""
 
-    @dataclass(eq=False, repr=False)
-    class Submitted(Message):
+    class Submitted(DataMessage):
         """Enter: the complete text with pastes and images."""
 
         user_input: UserInput
 
-    @dataclass(eq=False, repr=False)
-    class FollowUp(Message):
+    class FollowUp(DataMessage):
         """Alt+Enter: send after the run."""
 
         user_input: UserInput
@@ -73,8 +71,7 @@ class Prompt(PromptField):
     class EditorRequested(Message):
         """Ctrl+G: edit in an editor. The text is still in the prompt; `take` it."""
 
-    @dataclass(eq=False, repr=False)
-    class Revised(Message):
+    class Revised(DataMessage):
         """The edited queued message is ready."""
 
         user_input: UserInput
@@ -337,5 +334,5 @@ class Prompt(PromptField):
             return False
         self._leave_search()
         if candidate:
-            self._show(self._history.go_to(search.index_of(candidate.text), self.user_input))
+            self._show(self._history.go_to(search.last_indices[candidate.text], self.user_input))
         return True

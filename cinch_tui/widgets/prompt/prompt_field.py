@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -13,11 +12,11 @@ from textual.actions import SkipAction
 from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Size
-from textual.message import Message
 from textual.reactive import var
 from textual.style import Style
 from textual.widget import Widget
 
+from cinch_tui.data_message import DataMessage
 from cinch_tui.keybindings.keymap import bindings_for_key
 from cinch_tui.user_input import UserInputLike, as_user_input
 from cinch_tui.widgets.prompt.completion import Candidate, CommandCompletion, Completion
@@ -112,8 +111,7 @@ class PromptField(Vertical):
     is_shell = var(default=False, toggle_class="-shell")
     """The text is a shell command of the user."""
 
-    @dataclass(eq=False, repr=False)
-    class PasteRejected(Message):
+    class PasteRejected(DataMessage):
         """The paste, or a part of it, could not be accepted as it was."""
 
         text: str

@@ -122,7 +122,7 @@ class CinchApp(App[object]):
         draft = Draft(project_dir(self._options.paths.state, self._options.cwd) / "drafts", self._image_store)
         prompt = Prompt(CommandCompletion(_commands, host), mentions, self._prompt_history, draft)
         if self._settings.ui.vim:
-            prompt.uses_vim = True
+            prompt.field.uses_vim = True
         self._chat = host.screen = ChatScreen(self.controller, host, prompt, _commands, self.frame)
         return self._chat
 

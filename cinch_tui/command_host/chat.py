@@ -99,7 +99,7 @@ class ChatCommandHost:
         await self._app.push_screen_wait(ChangesScreen(changes, base))
 
     async def answer_side_question(self, question: str) -> None:
-        from cinch_tui.transcript.side_question_block import SideQuestionBlock
+        from cinch_tui.transcript.blocks import SideQuestionBlock
 
         block, transcript = SideQuestionBlock(question), self._chat.widgets.transcript
         transcript.add(block)
@@ -279,7 +279,7 @@ class ChatCommandHost:
     async def toggle_vim(self) -> None:
         from cinch_tui.config.edit import set_in_file
 
-        prompt, path = self._chat.prompt, self.session.options.sources.user_file
+        prompt, path = self._chat.prompt.field, self.session.options.sources.user_file
         prompt.uses_vim = not prompt.uses_vim
         await asyncio.to_thread(set_in_file, path, "ui.vim", prompt.uses_vim)
         self.notice(f"vi keys in the prompt are {'on' if prompt.uses_vim else 'off'} ({path}).")

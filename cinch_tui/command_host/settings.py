@@ -29,7 +29,7 @@ def live_settings(controller: SessionController) -> dict[str, object]:
         **agent_settings(controller.agent),
         "ui.theme": theme_switch_of(controller.app).shown,
         "ui.timestamps": view.widgets.transcript.options.stamps,
-        "ui.vim": view.prompt.uses_vim,
+        "ui.vim": view.prompt.field.uses_vim,
         "ui.show_thinking": view.widgets.shows_thinking,
     }
 

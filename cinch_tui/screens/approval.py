@@ -168,9 +168,6 @@ class ApprovalScreen(DockedDialog[Approval]):
         else:
             self.action_deny()
 
-    def action_explain(self) -> None:
-        self._ask_reason(_WHY_NOT)
-
     def action_review(self) -> None:
         self.reviewing = True
         self.focus_first()
@@ -296,6 +293,8 @@ class ApprovalScreen(DockedDialog[Approval]):
         self.query_one("#reason", Input).placeholder = placeholder
         self.explaining = True
         self.focus_first()
+
+    action_explain = partialmethod(_ask_reason, _WHY_NOT)
 
     def _pane(self) -> ViewPane:
         view = _in_full(self._shown())

@@ -155,12 +155,7 @@ class HelpPanel(VerticalScroll, can_focus=False):
     SCOPED_CSS = False
     DEFAULT_CSS = """
     HelpPanel {
-        dock: right;
-        width: 36;
-        height: 100%;
-        padding: 0 1;
-        border-left: vkey $foreground 40%;
-        background: $surface;
+        dock: right; width: 36; height: 100%; padding: 0 1; border-left: vkey $foreground 40%; background: $surface;
         scrollbar-size-vertical: 1;
     }
     .-narrow HelpPanel { display: none; }

@@ -70,7 +70,7 @@ class SettingEffects:
         transcript.options = replace(transcript.options, stamps=settings.ui.timestamps)
 
     def _vim(self, settings: Settings) -> None:
-        self._view.prompt.uses_vim = settings.ui.vim
+        self._view.prompt.field.uses_vim = settings.ui.vim
 
     def side_by_side(self, settings: Settings) -> None:
         """Show diffs side by side from the configured width on."""

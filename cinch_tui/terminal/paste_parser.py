@@ -21,13 +21,8 @@ class PasteParser(ReplyParser):
     def __init__(self) -> None:
         super().__init__()
         self._pasted: list[str] = []
-        # The last characters read, which may begin the end marker.
+        # The last characters read, which may begin the end marker; None outside of a paste.
         self._tail: str | None = None
-
-    @property
-    def is_in_paste(self) -> bool:
-        """Return True until the end of a paste was read."""
-        return self._tail is not None
 
     def feed(self, data: str) -> Iterable[Message]:
         if self._tail is None:
@@ -72,7 +67,7 @@ class PasteDetector(PasteParser):
         goes_on = bool(self._burst) and self._clock() - self._received_at < PASTE_TIMEOUT_S
         if not goes_on:
             yield from self._flush()
-        if not self.is_in_paste and _is_text(data) and (goes_on or _is_many(data)):
+        if self._tail is None and _is_text(data) and (goes_on or _is_many(data)):
             self._burst += data
             self._received_at = self._clock()
             return

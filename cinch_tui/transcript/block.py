@@ -61,10 +61,6 @@ class BlockPart:
         raise NotImplementedError
 
 
-def _one_line(width: int) -> int:
-    return 1
-
-
 class FunctionPart(BlockPart):
     """Part that is drawn by a function, usually a method of its block.
 
@@ -79,7 +75,7 @@ class FunctionPart(BlockPart):
     def __init__(
         self,
         draw: Callable[[BlockStyles, int], list[StyledLine]],
-        guess: Callable[[int], int] = _one_line,
+        guess: Callable[[int], int] = lambda _: 1,
         text: Callable[[], str] = str,
     ) -> None:
         super().__init__()

@@ -1,18 +1,23 @@
-"""Transcript blocks for user messages and notices; re-exports all block types."""
+"""Transcript blocks for user messages, notices, sources and side questions; re-exports replies and tool calls."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import indent
+
+from msgspec.structs import replace
+from rich.style import Style
 
 from cinch_tui.rendering.safe_text import expand_tabs, plain_output
 from cinch_tui.reports.notices import NoticeLevel
 from cinch_tui.transcript.block import BlockPart, FunctionPart, TranscriptBlock, guess_height
-from cinch_tui.transcript.lines import StyledLine, filled, indented, wrap_runs
+from cinch_tui.transcript.lines import StyledLine, filled, indented, plain_line, wrap_runs
 from cinch_tui.transcript.links import linked
+from cinch_tui.transcript.markdown_splitter import Splitter
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.styles import BlockStyles
 from cinch_tui.transcript.tool_block import ToolBlock
+from harness.context.citations import Source, sources_text
 from harness.terminal_text import escape_controls
 
 __all__ = ["NoticeBlock", "ReplyBlock", "ThinkingBlock", "ToolBlock", "TranscriptBlock", "UserBlock"]
@@ -21,6 +26,10 @@ LONGEST_PROMPT = 20
 """Longer user messages are folded, in lines."""
 FOLDED_PROMPT = 10
 """Lines shown of a folded message."""
+
+FEW_SOURCES = 5
+"""Longer lists of sources are folded."""
+SIDE_QUESTION_HEADING = "Aside · not part of the conversation"
 
 _MARKS: dict[NoticeLevel, str] = {"info": "· ", "warning": "! ", "error": "✗ "}
 
@@ -93,6 +102,122 @@ def as_sentence(text: str) -> str:
     """Capitalize the text if it begins with a plain word; file and command names stay unchanged."""
     first = text.partition(" ")[0].rstrip(":;,")
     return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
+
+
+class SourcesBlock(TranscriptBlock):
+    """Numbered links; a long list is folded to its first entries."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        super().__init__()
+        self.sources = tuple(sources)
+        self._folded = len(self.sources) > FEW_SOURCES
+
+    @property
+    def source(self) -> str:
+        return escape_controls(sources_text(self.sources))
+
+    @property
+    def foldable(self) -> bool:
+        return len(self.sources) > FEW_SOURCES
+
+    @property
+    def shown(self) -> Sequence[Source]:
+        return self.sources[:FEW_SOURCES] if self._folded else self.sources
+
+    def guess(self, width: int) -> int:
+        return self.heights.total if self._open_width == width else self.gap + 1 + len(self.shown)
+
+    def make_parts(self) -> list[BlockPart]:
+        # One part, so that a click on any line without a link toggles the list.
+        return [
+            FunctionPart(self._draw, lambda _: 1 + len(self.shown), lambda: escape_controls(sources_text(self.shown)))
+        ]
+
+    def _draw(self, styles: BlockStyles, width: int) -> list[StyledLine]:
+        dim = styles.on_base("muted")
+        cursor = styles["cursor"] if self.selected else Style.null()
+        mark = ("▸ " if self.folded else "▾ ") if self.foldable else ""
+        digits = len(str(max((each.number for each in self.shown), default=0)))
+        lines = [plain_line(f"{mark}Sources", dim + cursor)]
+        for source in self.shown:
+            lines.extend(_source_lines(source, digits, styles, width))
+        if rest := len(self.sources) - len(self.shown):
+            lines.append(plain_line(f"  … {rest} more", dim))
+        return lines
+
+
+def _source_lines(source: Source, digits: int, styles: BlockStyles, width: int) -> list[StyledLine]:
+    dim = styles.on_base("muted")
+    label, host = escape_controls(source.label), escape_controls(source.host)
+    linked = dim + Style(underline=True, link=source.link) if source.link else dim
+    where = f" – {host}" if host and host not in label else ""
+    number = f"  {source.number:>{digits}} "
+    lines = indented(
+        wrap_runs([(label, linked), (where, dim)], max(1, width - len(number))),
+        (number, dim),
+        (" " * len(number), dim),
+    )
+    # The number is part of the text, the indentation below it is not.
+    lines[0] = replace(lines[0], gutter=2)
+    # A copied line includes the URL.
+    lines[-1] = replace(lines[-1], end=f" {source.link}\n" if source.link else "\n")
+    return lines
+
+
+class SideQuestionBlock(TranscriptBlock):
+    """A question and its Markdown answer, which is streamed, behind a bar and below a heading."""
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self.question = escape_controls(question)
+        self.answer = ""
+        self.ending = ""
+        self.finished = False
+
+    @property
+    def source(self) -> str:
+        return f"{self.question}\n\n{self.answer}"
+
+    @property
+    def growing(self) -> bool:
+        return not self.finished
+
+    def append(self, fragment: str) -> None:
+        self.answer += escape_controls(fragment)
+
+    def finish(self, ending: str = "") -> None:
+        """Mark the answer as complete; `ending` is an optional warning below it."""
+        self.finished = True
+        self.ending = escape_controls(ending)
+
+    def make_parts(self) -> list[BlockPart]:
+        return [
+            FunctionPart(
+                self._draw, lambda width: 1 + guess_height(self.source, max(1, width - 2)), lambda: self.source
+            )
+        ]
+
+    def _draw(self, styles: BlockStyles, width: int) -> list[StyledLine]:
+        inner = max(1, width - 2)
+        question = wrap_runs([(expand_tabs(self.question), styles.on_base("strong"))], inner)
+        heading = plain_line(SIDE_QUESTION_HEADING[:inner], styles.on_base("muted"))
+        lines = [heading, *question, *_answer_lines(self.answer, styles, inner)]
+        if self.ending:
+            lines += wrap_runs([(self.ending, styles.on_base("warning"))], inner)
+        bar = ("┊ ", styles.on_base("running"))
+        return indented(lines, bar, bar)
+
+
+def _answer_lines(answer: str, styles: BlockStyles, width: int) -> list[StyledLine]:
+    # Late import: not needed before the first answer.
+    from cinch_tui.transcript.markdown import DrawContext, piece_lines
+
+    splitter = Splitter()
+    splitter.feed(answer)
+    lines: list[StyledLine] = []
+    for piece in splitter.finish():
+        lines += piece_lines(piece, splitter.references, DrawContext(styles, width))
+    return lines
 
 
 def transcript_text(blocks: Iterable[TranscriptBlock]) -> str:

@@ -11,12 +11,11 @@ from cinch_tui.attached_files import attached_names, without_attached
 from cinch_tui.reports.formatting import app_hints
 from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.block import TranscriptBlock
-from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
+from cinch_tui.transcript.blocks import NoticeBlock, SourcesBlock, UserBlock
 from cinch_tui.transcript.image import TranscriptImage
 from cinch_tui.transcript.image_block import ImageBlock
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.shell_commands import report_block
-from cinch_tui.transcript.sources_block import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.user_input import image_name, user_input_of
 from harness.approval.policy import PLAN, SUBMIT_PLAN
@@ -93,7 +92,8 @@ class _HistoryReader:
             case AssistantMessage():
                 return self._reply(message)
             case ToolResult():
-                self._result(message)
+                if block := self._open.pop(message.call_id, None):
+                    show_result(block, message)
             case _:
                 pass
         return ()
@@ -125,11 +125,6 @@ class _HistoryReader:
         block.text = "The call was interrupted and has no result."
         self._open[call.id] = block
         return block
-
-    def _result(self, result: ToolResult) -> None:
-        block = self._open.pop(result.call_id, None)
-        if block is not None:
-            show_result(block, result)
 
 
 def user_message_blocks(message: UserMessage) -> list[TranscriptBlock]:

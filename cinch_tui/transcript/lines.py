@@ -202,7 +202,7 @@ def text_runs(text: Text, base: Style) -> list[Run]:
     own = base + _styled(text.style)
     if not text.spans:
         return [(text.plain, own)] if text.plain else []
-    edges = sorted({0, len(text), *_edges(text)})
+    edges = sorted({0, len(text), *(min(at, len(text)) for span in text.spans for at in (span.start, span.end))})
     runs: list[Run] = []
     for start, end in pairwise(edges):
         style = own
@@ -214,12 +214,6 @@ def text_runs(text: Text, base: Style) -> list[Run]:
         else:
             runs.append((text.plain[start:end], style))
     return runs
-
-
-def _edges(text: Text) -> Iterable[int]:
-    for span in text.spans:
-        yield min(span.start, len(text))
-        yield min(span.end, len(text))
 
 
 def _styled(style: str | Style) -> Style:

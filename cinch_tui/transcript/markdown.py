@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from rich.segment import Segment
 from rich.style import Style
 
 from cinch_tui.rendering.code import Highlighter, lexer_for_language
@@ -23,7 +24,6 @@ from cinch_tui.transcript.lines import (
 )
 from cinch_tui.transcript.links import linked, safe_url, true_destination
 from cinch_tui.transcript.markdown_splitter import Piece, References, chunk_length, language_of, parser
-from cinch_tui.transcript.tables import table_lines
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -34,6 +34,10 @@ BULLETS = ("•", "◦", "▪")
 TASKS = {"[ ] ": " [ ] ", "[x] ": " [x] ", "[X] ": " [x] "}
 # Minimum text width next to a list marker; narrower items omit the marker.
 LEAST = 6
+BETWEEN = " │ "
+"""Separator of table columns."""
+NARROWEST = 4
+"""Minimum width of a table column."""
 
 
 class DrawContext(Struct, frozen=True):
@@ -90,7 +94,7 @@ def _draw(element: Sequence[Token], page: DrawContext, item: int | None) -> list
             return _quotation(element[1:-1], page)
         case "table_open":
             rows = [[inline_runs(cell, page.styles) for cell in row] for row in _table_rows(element)]
-            return table_lines(
+            return _table_lines(
                 rows, [_alignment(token) for token in element if token.type == "th_open"], page.styles, page.width
             )
         case "hr":
@@ -136,7 +140,7 @@ def code_runs(code: str, language: str, styles: BlockStyles) -> list[Run]:
     if lexer is None:
         return [(text, base)]
     lines = text.split("\n")
-    highlighter = Highlighter(lines, lexer, styles.code)
+    highlighter = Highlighter(lines, lexer, styles.diff.code)
     runs: list[Run] = []
     for index in range(len(lines)):
         if index:
@@ -258,3 +262,78 @@ def _leaf(token: Token, style: Style, styles: BlockStyles) -> Run:
             return "\n", style
         case _:
             return token.content, style
+
+
+def _table_lines(
+    rows: Sequence[Sequence[list[Run]]], alignments: Sequence[str], styles: BlockStyles, width: int
+) -> list[StyledLine]:
+    """Return the rows, the first one as header, in columns that share the width."""
+    if not rows or not rows[0]:
+        return []
+    header = styles["table-header"]
+    styled = [[[(text, style + header) for text, style in cell] for cell in rows[0]], *rows[1:]]
+    if width < len(rows[0]) * (NARROWEST + len(BETWEEN)) - len(BETWEEN):
+        return _records(styled, styles, width)
+    widths = _column_widths(styled, width)
+    rule = styles.on_base("rule")
+    drawn = [_row_lines(row, widths, alignments, styles) for row in styled]
+    under = StyledLine((Segment("─┼─".join("─" * width for width in widths), rule),))
+    return [*drawn[0], under, *(line for lines in drawn[1:] for line in lines)]
+
+
+def _records(rows: Sequence[Sequence[list[Run]]], styles: BlockStyles, width: int) -> list[StyledLine]:
+    """Draw a table with too many columns row by row, each value after its column name."""
+    between = (": ", styles.base)
+    rule = StyledLine((Segment("─" * width, styles.on_base("rule")),))
+    lines: list[StyledLine] = []
+    for row in rows[1:] or rows:
+        lines.append(rule)
+        for name, value in zip(rows[0], row, strict=True):
+            lines.extend(wrap_runs([*name, between, *value], width))
+    return [*lines, rule]
+
+
+def _column_widths(rows: Sequence[Sequence[list[Run]]], width: int) -> list[int]:
+    columns = len(rows[0])
+    natural = [
+        max((line.width for row in rows for line in wrap_runs(row[column], 10_000)), default=1) or 1
+        for column in range(columns)
+    ]
+    room = max(columns * NARROWEST, width - len(BETWEEN) * (columns - 1))
+    # Shrink the widest column first, so that short columns keep their words unbroken.
+    while sum(natural) > room:
+        widest = max(natural)
+        second = max((value for value in natural if value < widest), default=NARROWEST)
+        count = natural.count(widest)
+        excess = sum(natural) - room
+        lowered = max(second, widest - -(-excess // count), 1)
+        natural = [lowered if value == widest else value for value in natural]
+        if lowered == widest:
+            break
+    return natural
+
+
+def _row_lines(
+    row: Sequence[list[Run]], widths: Sequence[int], alignments: Sequence[str], styles: BlockStyles
+) -> list[StyledLine]:
+    cells = [wrap_runs(cell, width) for cell, width in zip(row, widths, strict=True)]
+    separator = Segment(BETWEEN, styles.on_base("rule"))
+    lines: list[StyledLine] = []
+    for index in range(max(map(len, cells))):
+        segments: list[Segment] = []
+        for column, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+            if column:
+                segments.append(separator)
+            line = cell[index] if index < len(cell) else BLANK
+            left, right = _pads(width - line.width, alignments[column])
+            if column == len(cells) - 1:
+                # No trailing blanks in copied lines.
+                right = ""
+            segments.extend((Segment(left, styles.base), *line.segments, Segment(right, styles.base)))
+        lines.append(StyledLine(tuple(segment for segment in segments if segment.text)))
+    return lines
+
+
+def _pads(room: int, alignment: str) -> tuple[str, str]:
+    left = {"right": room, "center": room // 2}.get(alignment, 0)
+    return " " * left, " " * (room - left)

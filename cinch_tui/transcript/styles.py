@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 from msgspec import Struct
 from rich.style import Style
 
-from cinch_tui.rendering.styles import CodeStyles, DiffStyles, component_style, diff_styles
+from cinch_tui.rendering.styles import DiffStyles, component_style, diff_styles
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -46,10 +46,6 @@ class BlockStyles(Struct, frozen=True):
     named: Mapping[StyleName, Style]
     diff: DiffStyles
     options: DisplayOptions = DisplayOptions()
-
-    @property
-    def code(self) -> CodeStyles:
-        return self.diff.code
 
     def __getitem__(self, name: StyleName) -> Style:
         """Return the style alone, to be combined with another."""

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from textual import events
 from textual.content import Content
 from textual.geometry import Size
+from textual.reactive import reactive
 from textual.widget import Widget
 
 from cinch_tui.data_message import DataMessage
@@ -41,6 +42,9 @@ class AnswerBar(Widget, can_focus=True):
     """
     BINDINGS = bindings("answers")
 
+    highlighted = reactive(0)
+    """Index of the answer that Enter chooses."""
+
     class Chosen(DataMessage):
         """An answer was chosen with Enter or a click."""
 
@@ -52,17 +56,9 @@ class AnswerBar(Widget, can_focus=True):
         self.answers = tuple(answers)
         self.version = 0
         """Number of times the answers were replaced."""
-        self._highlighted = 0
 
-    @property
-    def highlighted(self) -> int:
-        """Return the index of the answer that Enter chooses."""
-        return self._highlighted
-
-    @highlighted.setter
-    def highlighted(self, index: int) -> None:
-        self._highlighted = index % len(self.answers)
-        self.refresh()
+    def validate_highlighted(self, index: int) -> int:
+        return index % len(self.answers)
 
     def highlight(self, action: str) -> None:
         self.highlighted = next((at for at, each in enumerate(self.answers) if each.action == action), 0)
@@ -71,7 +67,7 @@ class AnswerBar(Widget, can_focus=True):
         """Replace the answers and highlight the first."""
         self.version += 1
         self.answers = tuple(answers)
-        self._highlighted = 0
+        self.highlighted = 0
         self.refresh(layout=True)
 
     def lines(self, width: int) -> list[str]:
@@ -85,7 +81,7 @@ class AnswerBar(Widget, can_focus=True):
         self.highlighted += 1
 
     def action_choose(self) -> None:
-        self.post_message(self.Chosen(self.answers[self._highlighted].action, self.version))
+        self.post_message(self.Chosen(self.answers[self.highlighted].action, self.version))
 
     def on_click(self, event: events.Click) -> None:
         rows = self._rows(self.size.width)
@@ -104,7 +100,7 @@ class AnswerBar(Widget, can_focus=True):
         key = self.get_visual_style("answer-bar--key", partial=True)
         marked = self.get_visual_style("answer-bar--highlighted", partial=True)
         lines = [
-            Content.assemble(*(self._drawn(text, key, marked if at == self._highlighted else "") for at, text in row))
+            Content.assemble(*(self._drawn(text, key, marked if at == self.highlighted else "") for at, text in row))
             for row in self._rows(self.size.width)
         ]
         return Content("\n").join(lines)

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 from textual.containers import Container
+from textual.content import Content
 from textual.events import Resize
+from textual.geometry import Size
+from textual.reactive import reactive
+from textual.widget import Widget
 
 from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.view import Transcript
 from cinch_tui.widgets.queue_line import QueueLine
 from cinch_tui.widgets.status_bar import StatusBar
-from cinch_tui.widgets.todo_panel import TodoPanel
 from cinch_tui.widgets.tool_panel import ToolPanel
-from harness.views import TodoView
+from harness.terminal_text import escape_controls
+from harness.views import TodoItem, TodoView
 
 if TYPE_CHECKING:
-    from textual.widget import Widget
-
     from cinch_tui.reports.notices import NoticeLevel
     from cinch_tui.transcript.block import Channel, TranscriptBlock
     from harness.messages import Usage
@@ -33,6 +35,9 @@ _REMINDERS: frozenset[Channel] = frozenset(("reminder",))
 WIDE = 120
 SHORT = 9
 TINY = 4
+MAX_TODO_ROWS = 5
+
+_TODO_MARKS = {"pending": "○", "in_progress": "▸", "completed": "✓"}
 
 
 class ChatWidgets(Struct, frozen=True):
@@ -119,3 +124,44 @@ class TranscriptArea(Container):
         self.set_class(is_wide, "-wide")
         self.set_class(not is_wide and event.size.height < SHORT, "-short")
         self.set_class(not is_wide and event.size.height < TINY, "-tiny")
+
+
+class TodoPanel(Widget):
+    """Hidden if the list is empty or complete."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"todo-panel--{name}" for name in ("pending", "in-progress", "completed", "count")
+    }
+
+    todo: reactive[TodoView] = reactive(TodoView(()), layout=True)
+
+    def watch_todo(self, todo: TodoView) -> None:
+        self.set_class(any(item.status != "completed" for item in todo.items), "-has-work")
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return min(len(self.todo.items), MAX_TODO_ROWS, max(1, viewport.height // 6))
+
+    def render(self) -> Content:
+        items = self.todo.items
+        if not items:
+            return Content()
+        shown = window_around_current(items, max(1, self.size.height))
+        lines = [self._line(item) for item in shown]
+        done = sum(item.status == "completed" for item in items)
+        count = self.get_visual_style("todo-panel--count", partial=True)
+        progress = f"  {done}/{len(items)}"
+        line = lines[0].truncate(self.size.width - len(progress), ellipsis=True, pad=True)
+        lines[0] = Content.assemble(line, (progress, count))
+        return Content("\n").join(lines)
+
+    def _line(self, item: TodoItem) -> Content:
+        look = self.get_visual_style(f"todo-panel--{item.status.replace('_', '-')}", partial=True)
+        text = escape_controls(" ".join(item.content.split()))
+        return Content.assemble((f"{_TODO_MARKS[item.status]} {text}", look)).truncate(self.size.width, ellipsis=True)
+
+
+def window_around_current(items: tuple[TodoItem, ...], rows: int) -> tuple[TodoItem, ...]:
+    """Return at most `rows` items: the last completed one, the current one, and the next ones."""
+    current = next((index for index, item in enumerate(items) if item.status != "completed"), 0)
+    start = max(0, min(current - 1, len(items) - rows)) if rows > 1 else current
+    return items[start : start + rows]

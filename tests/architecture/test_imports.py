@@ -84,15 +84,12 @@ def test_only_the_named_provider_is_imported(named: str, other: str) -> None:
     assert f"providers.{named.replace('-', '_')}" in loaded
 
 
-def test_only_textual_messages_are_dataclasses() -> None:
-    """The decorator compiles methods at import, which took close to half of a start; a struct compiles nothing."""
+def test_no_class_is_a_dataclass() -> None:
+    """The decorator compiles methods at import, which took close to half of a start; `DataMessage` does not."""
     folders = ("harness", "providers", "tools", "cinch_tui")
     sources = [path.read_text(encoding="utf-8") for folder in folders for path in (ROOT / folder).rglob("*.py")]
-    decorated = [found for source in sources for found in re.findall(r"@(?:dataclasses\.)?dataclass.*\n.*", source)]
 
-    message = re.compile(r"@dataclass\(eq=False, repr=False\)\n *class \w+\(Message\b.*\):")
-    assert [each for each in decorated if not message.fullmatch(each)] == []
-    assert decorated != []
+    assert [found for source in sources for found in re.findall(r"@(?:dataclasses\.)?dataclass\b.*\n.*", source)] == []
 
 
 def test_first_frame_imports_only_itself() -> None:

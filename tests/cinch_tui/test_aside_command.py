@@ -16,8 +16,7 @@ from fakes.transcript_stage import Stage
 from cinch_tui.app.app import CinchApp
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation
-from cinch_tui.transcript.blocks import ReplyBlock, UserBlock
-from cinch_tui.transcript.side_question_block import SideQuestionBlock
+from cinch_tui.transcript.blocks import ReplyBlock, SideQuestionBlock, UserBlock
 
 MAY_GO_ON = threading.Event()
 

@@ -8,7 +8,7 @@ from fakes.widget_app import WidgetApp
 from textual.pilot import Pilot
 
 from cinch_tui.app.themes import DEFAULT_THEME
-from cinch_tui.widgets.todo_panel import TodoPanel, window_around_current
+from cinch_tui.widgets.chat_widgets import TodoPanel, window_around_current
 from cinch_tui.widgets.tool_panel import ToolPanel
 from harness.views import TodoItem, TodoView
 

@@ -12,7 +12,7 @@ from textual.events import Paste
 @pytest.fixture
 def app(tmp_path: Path) -> PromptApp:
     app = PromptApp(tmp_path)
-    app.prompt.uses_vim = True
+    app.prompt.field.uses_vim = True
     return app
 
 
@@ -105,7 +105,7 @@ async def test_keys_of_a_shell_are_back_when_it_is_turned_off(app: PromptApp):
     async with app.run_test() as pilot:
         await type_text(pilot, "one")
         await pilot.press("escape")
-        app.prompt.uses_vim = False
+        app.prompt.field.uses_vim = False
         await type_text(pilot, "x")
 
         assert (app.input.text, app.input.border_subtitle) == ("onxe", "")
@@ -117,14 +117,14 @@ async def test_the_command_turns_it_on_from_now_on(tmp_path: Path, monkeypatch: 
     async with first.run_test() as pilot:
         await ready(pilot, first)
         first.controller.view.take("/vim")
-        await until(pilot, lambda: first.controller.view.prompt.uses_vim)
+        await until(pilot, lambda: first.controller.view.prompt.field.uses_vim)
         await until(pilot, first.controller.options.sources.user_file.exists)
 
     second = chat(tmp_path)
     async with second.run_test() as pilot:
         await ready(pilot, second)
 
-        assert second.controller.view.prompt.uses_vim
+        assert second.controller.view.prompt.field.uses_vim
 
 
 @pytest.mark.parametrize(

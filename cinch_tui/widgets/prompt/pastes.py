@@ -81,12 +81,11 @@ class Pastes:
         """Replace large parts between images by placeholders."""
         parts: list[str] = []
         start = 0
-        for found in [*(match.span() for match in MARK.finditer(text) if match[0] in self._images), None]:
-            between = text[start : found[0] if found else len(text)]
-            parts.append(self.collapse(between) if is_large(between) else between)
-            if found:
-                parts.append(text[found[0] : found[1]])
-                start = found[1]
+        marks = [match.span() for match in MARK.finditer(text) if match[0] in self._images]
+        for first, last in [*marks, (len(text), len(text))]:
+            between = text[start:first]
+            parts += [self.collapse(between) if is_large(between) else between, text[first:last]]
+            start = last
         return "".join(parts)
 
     def expand(self, text: str) -> str:

@@ -130,15 +130,6 @@ class PromptField(Vertical):
         self._dismissed_at: tuple[int, int] | None = None
         self._offered_for = ("", (0, 0))
 
-    @property
-    def uses_vim(self) -> bool:
-        """Return True if Vim mode is on."""
-        return self._input.uses_vim
-
-    @uses_vim.setter
-    def uses_vim(self, wanted: bool) -> None:
-        self._input.uses_vim = wanted
-
     def action_complete(self) -> None:
         if self.is_shell and not self._popup.is_open:
             self._complete_path()

@@ -12,9 +12,8 @@ from textual.selection import SELECT_ALL
 from cinch_tui.controller.bridge import Bridge
 from cinch_tui.reports.summaries import TranscriptPart, source
 from cinch_tui.transcript.block import TranscriptBlock
-from cinch_tui.transcript.blocks import ReplyBlock, UserBlock
+from cinch_tui.transcript.blocks import ReplyBlock, SourcesBlock, UserBlock
 from cinch_tui.transcript.history_blocks import blocks_of
-from cinch_tui.transcript.sources_block import SourcesBlock
 from cinch_tui.widgets.chat_widgets import ChatWidgets
 from cinch_tui.widgets.status_bar import StatusBar
 from harness.context.citations import Source

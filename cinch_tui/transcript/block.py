@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal, TypeAlias
 
 from cinch_tui.rendering.safe_text import plain_output
@@ -43,7 +44,7 @@ class BlockPart:
         try:
             return self.draw(styles, width)
         except Exception as error:  # noqa: BLE001 a drawing error must not break the conversation
-            return log_drawing_error(self.text, styles, width, error)
+            return log_drawing_error(self.text, error, styles, width)
 
     def is_drawn(self, styles: BlockStyles, width: int) -> bool:
         return self._drawn_for == (styles, width)
@@ -94,7 +95,7 @@ class FunctionPart(BlockPart):
         return self._guess(width)
 
 
-def log_drawing_error(text: str, styles: BlockStyles, width: int, error: Exception) -> list[StyledLine]:
+def log_drawing_error(text: str, error: Exception, styles: BlockStyles, width: int) -> list[StyledLine]:
     """Log the error and return the text unformatted, with an error message."""
     logger.error("cannot draw a part of the transcript", exc_info=error)
     message = (UNDRAWN, styles.on_base("error"))
@@ -221,12 +222,8 @@ class TranscriptBlock:
         try:
             return self.make_parts()
         except Exception as error:  # noqa: BLE001 as in `Part`
-            text, failure = self.source, error
-
-            def draw(styles: BlockStyles, width: int) -> list[StyledLine]:
-                return log_drawing_error(text, styles, width, failure)
-
-            return [FunctionPart(draw, lambda width: 1 + guess_height(text, width), lambda: text)]
+            draw = partial(log_drawing_error, self.source, error)
+            return [FunctionPart(draw, lambda width: 1 + guess_height(self.source, width), lambda: self.source)]
 
     def _height(self, part: BlockPart, styles: BlockStyles, width: int) -> int:
         return len(part.lines(styles, width)) if part.is_drawn(styles, width) else part.guess(width)

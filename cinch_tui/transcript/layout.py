@@ -178,27 +178,19 @@ class Layout:
         rest = count
         while rest > line:
             rest -= line
-            before = self._part_before(block, part)
-            if before is None:
-                return START
-            block, part = before
+            while part == 0:
+                if block == 0:
+                    return START
+                block -= 1
+                part = len(self._opened(block).parts)
+            part -= 1
             line = len(self.lines(self.blocks[block], part))
         return LinePosition(block, part, line - rest)
 
     def below(self, place: LinePosition, count: int) -> LinePosition:
         """Return the place `count` lines below, or the end."""
-        block, part, line = place
-        rest = count + line
-        while block < len(self.blocks):
-            opened = self._opened(block)
-            while part < len(opened.parts):
-                height = len(self.lines(opened, part))
-                if rest < height:
-                    return LinePosition(block, part, rest)
-                rest -= height
-                part += 1
-            block, part = block + 1, 0
-        return self.end
+        rows = self.rows(place, count + 1)
+        return self.place_of_key(rows[count].key) if len(rows) > count else self.end
 
     def end_view(self, top: LinePosition, height: int) -> tuple[LinePosition, list[ScreenRow]]:
         """Return the top and rows of a view at the end; the view keeps `top` if the end is visible from there."""
@@ -269,26 +261,15 @@ class Layout:
 
     def neighbor(self, index: int, step: int, wanted: Callable[[TranscriptBlock], bool]) -> TranscriptBlock | None:
         """Return the next matching block above (-1) or below (1)."""
-        index += step
-        while 0 <= index < len(self.blocks):
-            if not self.blocks[index].hidden and wanted(self.blocks[index]):
-                return self.blocks[index]
-            index += step
-        return None
+        places = range(index + step, len(self.blocks) if step > 0 else -1, step)
+        blocks = (self.blocks[place] for place in places)
+        return next((block for block in blocks if not block.hidden and wanted(block)), None)
 
     def _lines_at(self, place: LinePosition) -> Sequence[StyledLine]:
         """Return the lines of the part of `place`, if it exists."""
         if place.block >= len(self.blocks) or place.part >= len(self._opened(place.block).parts):
             return ()
         return self.lines(self.blocks[place.block], place.part)
-
-    def _part_before(self, block: int, part: int) -> tuple[int, int] | None:
-        while part == 0:
-            if block == 0:
-                return None
-            block -= 1
-            part = len(self._opened(block).parts)
-        return block, part - 1
 
     def _opened(self, index: int) -> TranscriptBlock:
         block = self.blocks[index]

@@ -51,8 +51,7 @@ class SearchableList(VirtualList):
 
     def changed(self, block: TranscriptBlock) -> None:
         super().changed(block)
-        if self._search is not None:
-            self._enqueue((block,))
+        self._enqueue((block,))
 
     def drop(self, block: TranscriptBlock) -> None:
         if self._search is not None:

@@ -71,10 +71,6 @@ class QueueLine(PanelKeys, can_focus=True):
         self.rows: Sequence[WaitingRow] = ()
         self._chosen = ""
 
-    @property
-    def chosen(self) -> WaitingRow | None:
-        return next((row for row in self.rows if row.id == self._chosen), None)
-
     def show(self, rows: Sequence[WaitingRow]) -> None:
         self.rows = rows
         self.waiting = bool(rows)

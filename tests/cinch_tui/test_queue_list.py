@@ -65,7 +65,7 @@ async def test_what_waits_is_listed_and_the_list_is_entered_and_left_by_key(serv
 
         await pilot.press("alt+q", "down")
         assert queue.has_focus
-        assert queue.chosen == queue.rows[1]
+        assert queue._chosen == queue.rows[1].id
 
         await pilot.press("escape")
         assert screen(app).prompt.field.has_focus
@@ -153,7 +153,7 @@ async def test_when_the_chosen_message_is_taken_no_key_acts_on_another(server: M
 
         assert queued(app) == ([HEARD[1]], [LATER[0]])
         await pilot.press("down")
-        assert screen(app).widgets.queue.chosen == screen(app).widgets.queue.rows[0]
+        assert screen(app).widgets.queue._chosen == screen(app).widgets.queue.rows[0].id
 
 
 async def test_what_is_changed_when_the_run_ends_is_sent_as_a_prompt(server: ModelServer, tmp_path: Path):

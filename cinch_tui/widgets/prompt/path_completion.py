@@ -26,20 +26,16 @@ _MENTION = re.compile(r"""(?:^|[\s(\[{,;:=\'`])@(?P<path>"[^"]*|[^\s@"]*)$""")
 _OUTSIDE = ("/", "~/", "../", "./")
 
 
-class PathCompletion:
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def complete(self, before: str) -> Completion | None:
-        """Complete the last word of a command that starts with `!`."""
-        found = _LAST_WORD.search(before, len(before) - len(before.lstrip("!")))
-        typed = found[0] if found else ""
-        folder, _, name = typed.rpartition("/")
-        inside = _bare(folder) or ("/" if typed.startswith("/") else ".")
-        names = [_SPECIAL.sub(r"\\\1", each) for each in names_in(self._root, inside, _bare(name))]
-        lead = typed[: len(typed) - len(name)]
-        candidates = tuple(Candidate(lead + each, then="" if each.endswith("/") else " ") for each in names)
-        return Completion(len(before) - len(typed), typed, candidates, accepts_on_enter=False) if candidates else None
+def complete_path(root: Path, before: str) -> Completion | None:
+    """Complete the last word of a command that starts with `!`."""
+    found = _LAST_WORD.search(before, len(before) - len(before.lstrip("!")))
+    typed = found[0] if found else ""
+    folder, _, name = typed.rpartition("/")
+    inside = _bare(folder) or ("/" if typed.startswith("/") else ".")
+    names = [_SPECIAL.sub(r"\\\1", each) for each in names_in(root, inside, _bare(name))]
+    lead = typed[: len(typed) - len(name)]
+    candidates = tuple(Candidate(lead + each, then="" if each.endswith("/") else " ") for each in names)
+    return Completion(len(before) - len(typed), typed, candidates, accepts_on_enter=False) if candidates else None
 
 
 def names_in(root: Path, folder: str, begun: str) -> list[str]:

@@ -21,7 +21,7 @@ from cinch_tui.keybindings.keymap import bindings_for_key
 from cinch_tui.user_input import UserInputLike, as_user_input
 from cinch_tui.widgets.prompt.completion import Candidate, CommandCompletion, Completion
 from cinch_tui.widgets.prompt.input import PromptInput, run_first
-from cinch_tui.widgets.prompt.path_completion import MentionCompletion, PathCompletion
+from cinch_tui.widgets.prompt.path_completion import MentionCompletion, complete_path
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
@@ -122,7 +122,6 @@ class PromptField(Vertical):
         """Pastes contained in prompts of this session, by prompt text."""
         self._commands = commands
         self._mentions = mentions
-        self._paths = PathCompletion(mentions.root)
         self._input = PromptInput(self._run_key, self.receive)
         self._popup = CompletionPopup()
         # Text that was not typed opens no popup, which would take the arrow keys of the history.
@@ -185,7 +184,7 @@ class PromptField(Vertical):
         self._offer()
 
     def _complete_path(self) -> None:
-        completion = self._paths.complete(self._input.before_cursor)
+        completion = complete_path(self._mentions.root, self._input.before_cursor)
         if completion is None:
             return
         if len(completion.candidates) == 1:
@@ -198,7 +197,7 @@ class PromptField(Vertical):
     def _completion(self) -> Completion | None:
         field = self._input
         if self.is_shell:
-            return self._paths.complete(field.before_cursor) if self._popup.is_open else None
+            return complete_path(self._mentions.root, field.before_cursor) if self._popup.is_open else None
         if field.text == self._shown or field.selected_text or not field.is_at_end_of_word:
             return None
         before = field.before_cursor

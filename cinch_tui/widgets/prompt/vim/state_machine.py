@@ -37,6 +37,7 @@ Outcome: TypeAlias = Literal["taken", "left", "older", "newer"]
 """`left`: the key is not used here; `older` and `newer` ask for another prompt of the history."""
 
 _ALIASES = {"ctrl+r": REDO, "backspace": "h", "ctrl+h": "h", "space": "l", " ": "l"}
+_VISUAL_MODES: dict[str, Mode] = {"v": "visual", "V": "visual line"}
 _TURNED = {"f": "F", "F": "f", "t": "T", "T": "t"}
 _CHANGES = {*"xXDCsSr~pPJoOaAiI"}
 
@@ -102,8 +103,10 @@ class Vim:
             span = self._span(command)
             if span and self._operators.operate(command.operator, span):
                 self._insert()
-        elif command.action in ("v", "V"):
-            self._begin_visual(command.action)
+        elif command.action in _VISUAL_MODES:
+            self.mode = _VISUAL_MODES[command.action]
+            self._anchor = self._at = self._field.index
+            self._mark()
         elif self._operators.act(command):
             self._insert()
         return "taken"
@@ -212,16 +215,14 @@ class Vim:
 
     # Marking
 
-    def _begin_visual(self, action: str) -> None:
-        self.mode = "visual" if action == "v" else "visual line"
-        self._anchor = self._at = self._field.index
-        self._mark()
-
     def _end_visual(self) -> None:
         self.mode = "normal"
         self._field.go(resting(self._field.text, self._at))
 
     def _visual(self, command: VimCommand) -> Outcome:
+        if command.action and command.action != "o":
+            self._act_on_marked(command)
+            return "taken"
         if command.text_object:
             found = span_of(self._field.text, self._at, command.text_object[1], around=command.text_object[0] == "a")
             if found:
@@ -232,23 +233,19 @@ class Vim:
                 self._column = None
             if motion:
                 self._at = resting(self._field.text, motion.to)
-        elif command.action == "o":
-            self._anchor, self._at = self._at, self._anchor
-        elif command.action in ("v", "V"):
-            self._turn_visual(command.action)
-            return "taken"
         else:
-            self._change_marked(command)
-            return "taken"
+            self._anchor, self._at = self._at, self._anchor
         self._mark()
         return "taken"
 
-    def _turn_visual(self, action: str) -> None:
-        wanted: Mode = "visual" if action == "v" else "visual line"
-        if self.mode == wanted:
+    def _act_on_marked(self, command: VimCommand) -> None:
+        mode = _VISUAL_MODES.get(command.action)
+        if mode is None:
+            self._change_marked(command)
+        elif mode == self.mode:
             self._end_visual()
         else:
-            self.mode = wanted
+            self.mode = mode
             self._mark()
 
     def _change_marked(self, command: VimCommand) -> None:

@@ -303,9 +303,11 @@ class _Column(Struct, frozen=True):
         return max(1, self.width - self.gutter)
 
 
-def diff_lines(view: DiffView, width: int, styles: DiffStyles, *, limit: int | None = None) -> list[Text]:
+def diff_lines(
+    view: DiffView, width: int, styles: DiffStyles, *, context: int = 3, limit: int | None = None
+) -> list[Text]:
     """Return the diff as lines of exactly `width` cells; after `limit` lines a last one counts the rest."""
-    layout = diff_layout(view, width, styles)
+    layout = diff_layout(view, width, styles, DiffOptions(context))
     shown = len(layout) if limit is None else min(limit, len(layout))
     lines = [layout.line(y) for y in range(shown)]
     if more := len(layout) - shown:

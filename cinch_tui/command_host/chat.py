@@ -279,10 +279,10 @@ class ChatCommandHost:
     async def toggle_vim(self) -> None:
         from cinch_tui.config.edit import set_in_file
 
-        prompt, path = self._chat.prompt.field, self.session.options.sources.user_file
-        prompt.uses_vim = not prompt.uses_vim
-        await asyncio.to_thread(set_in_file, path, "ui.vim", prompt.uses_vim)
-        self.notice(f"vi keys in the prompt are {'on' if prompt.uses_vim else 'off'} ({path}).")
+        field, path = self._chat.prompt.field, self.session.options.sources.user_file
+        field.uses_vim = not field.uses_vim
+        await asyncio.to_thread(set_in_file, path, "ui.vim", field.uses_vim)
+        self.notice(f"vi keys in the prompt are {'on' if field.uses_vim else 'off'} ({path}).")
 
 
 if TYPE_CHECKING:

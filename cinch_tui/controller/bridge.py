@@ -15,9 +15,9 @@ from cinch_tui.keybindings.keymap import hint
 from cinch_tui.reports.formatting import app_hints
 from cinch_tui.reports.notices import compaction_text, end_notice, notice_of, retry_text, sentence
 from cinch_tui.shell_line import is_report
+from cinch_tui.transcript.blocks import SourcesBlock
 from cinch_tui.transcript.history_blocks import PLANNED, show_result, user_message_blocks
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
-from cinch_tui.transcript.blocks import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.widgets.status_bar import AgentState
 from harness import events

@@ -10,6 +10,7 @@ import logging
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
@@ -73,7 +74,7 @@ def find_preset(name: str) -> Preset | None:
     if preset := presets().get(name):
         return preset
     plugin = _installed().get(name)
-    return None if plugin is None or isinstance(plugin, Unusable) else plugin.preset
+    return None if plugin is None or isinstance(plugin, ConfigError) else plugin.preset
 
 
 def preset_for(name: str) -> Preset:
@@ -120,12 +121,6 @@ def described_model(preset: Preset, model_id: str) -> ModelInfo | None:
         raise ConfigError(f"the provider {preset.name} cannot describe {model_id}: {describe_error(error)}") from error
 
 
-class Unusable(Struct, frozen=True):
-    """An installed provider that cannot be used."""
-
-    problem: str
-
-
 class PluginEntry(Struct, frozen=True):
     """Entry point of a provider package; nothing is imported yet."""
 
@@ -141,10 +136,10 @@ class PluginEntry(Struct, frozen=True):
     def source(self) -> str:
         return f"{self.package} {self.version}"
 
-    def unusable(self, why: str) -> str:
+    def unusable(self, why: str) -> ConfigError:
         """Return why the provider cannot be used and what to do."""
         text = f"the provider {self.name!r} of the package {self.source} cannot be used: {why}"
-        return f"{text}; update the package, or remove it: pip uninstall {self.package}"
+        return ConfigError(f"{text}; update the package, or remove it: pip uninstall {self.package}")
 
 
 class Installed:
@@ -153,13 +148,13 @@ class Installed:
     def __init__(self, entries: Iterable[PluginEntry]) -> None:
         # Independent of the order of installation.
         self._entries = sorted(entries, key=lambda entry: (entry.name, entry.package))
-        self._loaded: dict[str, ProviderPlugin | Unusable] = {}
+        self._loaded: dict[str, ProviderPlugin | ConfigError] = {}
 
     @property
     def names(self) -> list[str]:
         return list(dict.fromkeys(entry.name for entry in self._entries))
 
-    def get(self, name: str) -> ProviderPlugin | Unusable | None:
+    def get(self, name: str) -> ProviderPlugin | ConfigError | None:
         """Return the provider of that name, or why it cannot be used; None if absent."""
         if name not in self._loaded:
             entry = next((entry for entry in self._entries if entry.name == name), None)
@@ -170,26 +165,25 @@ class Installed:
 
     def usable(self) -> list[ProviderPlugin]:
         found = (self.get(name) for name in self.names)
-        return [plugin for plugin in found if plugin and not isinstance(plugin, Unusable)]
+        return [plugin for plugin in found if plugin and not isinstance(plugin, ConfigError)]
 
     def problems(self) -> list[str]:
         found = (self.get(name) for name in self.names)
-        return [*(each.problem for each in found if isinstance(each, Unusable)), *self._duplicates()]
-
-    def _duplicates(self) -> Iterator[str]:
-        for before, entry in pairwise(self._entries):
-            if before.name == entry.name:
-                yield entry.unusable(f"{before.source} has a provider of the same name, which is used")
+        hidden = [
+            entry.unusable(f"{before.source} has a provider of the same name, which is used")
+            for before, entry in pairwise(self._entries)
+            if before.name == entry.name
+        ]
+        return [str(problem) for problem in (*found, *hidden) if isinstance(problem, ConfigError)]
 
 
 def _plugin_for(name: str, *, asked: str = "") -> ProviderPlugin:
-    match _installed().get(name):
-        case None:
-            raise ConfigError(f"unknown provider {name!r}{_suggestion(asked or name)}")
-        case Unusable(problem):
-            raise ConfigError(problem)
-        case plugin:
-            return plugin
+    plugin = _installed().get(name)
+    if plugin is None:
+        raise ConfigError(f"unknown provider {name!r}{_suggestion(asked or name)}")
+    if isinstance(plugin, ConfigError):
+        raise ConfigError(str(plugin))
+    return plugin
 
 
 def _suggestion(name: str) -> str:
@@ -209,15 +203,12 @@ def _installed() -> Installed:
 
 def has_entry_points(group: str) -> bool:
     """Return True if some package may have entry points of a group; the metadata reader takes 30 ms to import."""
-    folders = (Path(entry or ".") for entry in sys.path)
-    return any(_mentions_group(file, group) for folder in folders for file in folder.glob("*.*-info/entry_points.txt"))
-
-
-def _mentions_group(file: Path, group: str) -> bool:
-    try:
-        return f"[{group}]".encode() in file.read_bytes()
-    except OSError:
-        return False
+    for folder in sys.path:
+        for file in Path(folder or ".").glob("*.*-info/entry_points.txt"):
+            with suppress(OSError):
+                if f"[{group}]".encode() in file.read_bytes():
+                    return True
+    return False
 
 
 def _entries() -> Iterator[PluginEntry]:
@@ -238,29 +229,25 @@ def _entries() -> Iterator[PluginEntry]:
             yield from (PluginEntry(entry, package, version) for entry in entries)
 
 
-def _load(entry: PluginEntry) -> ProviderPlugin | Unusable:
+def _load(entry: PluginEntry) -> ProviderPlugin | ConfigError:
     if entry.name in presets() or entry.name in BUILTIN:
-        return Unusable(entry.unusable("cinch has a built-in provider of that name"))
+        return entry.unusable("cinch has a built-in provider of that name")
     if not re.fullmatch(NAME, entry.name):
-        return Unusable(entry.unusable("a name consists of lower-case letters, digits, dots, dashes and underscores"))
+        return entry.unusable("a name consists of lower-case letters, digits, dots, dashes and underscores")
     from providers.plugin_check import describe_error, find_fault
 
     try:
         plugin = _plugin_in(entry.point.load())
         fault = find_fault(plugin, entry.name, PROTOCOLS.keys())
     except (Exception, SystemExit) as error:  # noqa: BLE001 third-party code, which may even try to exit
-        return Unusable(entry.unusable(describe_error(error)))
-    return Unusable(entry.unusable(fault)) if fault else plugin
+        return entry.unusable(describe_error(error))
+    return entry.unusable(fault) if fault else plugin
 
 
 def _plugin_in(found: object) -> ProviderPlugin:
     from providers.plugins import ProviderPlugin
 
     named = found() if callable(found) else found
-    match named:
-        case ProviderPlugin():
-            return named
-        case Preset():
-            return ProviderPlugin(named)
-        case _:
-            raise TypeError(f"expected a Preset or a ProviderPlugin, not {type(named).__name__}")
+    if not isinstance(named, Preset | ProviderPlugin):
+        raise TypeError(f"expected a Preset or a ProviderPlugin, not {type(named).__name__}")
+    return ProviderPlugin(named) if isinstance(named, Preset) else named

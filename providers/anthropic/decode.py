@@ -17,9 +17,6 @@ from providers.wire.citations import Raw, as_object, citation, merged, objects
 
 UsageCounts: TypeAlias = "dict[str, int | dict[str, int | None] | str | None]"
 STOP_REASONS: Mapping[str, StopReason] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "pause_turn": "stop",
     "tool_use": "tool_use",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
@@ -126,7 +123,8 @@ class MessageDecoder(ReplyDecoder):
             case "message_stop":
                 self._is_complete = self.is_over = True
             case "error":
-                self._fail(event["error"])
+                status = STATUS_OF_ERROR.get(event["error"].get("type", ""), 500)
+                raise failure(self._endpoint, status, json.dumps({"error": event["error"]}), {})
             case _:
                 pass
         return ()
@@ -193,10 +191,6 @@ class MessageDecoder(ReplyDecoder):
             counts.get("cache_creation_input_tokens", 0),
             cache_write_1h=counts.get(HOUR_CACHE_TOKENS, 0),
         )
-
-    def _fail(self, error: dict[str, str]) -> None:
-        status = STATUS_OF_ERROR.get(error.get("type", ""), 500)
-        raise failure(self._endpoint, status, json.dumps({"error": error}), {})
 
 
 def _source(raw: Raw) -> Citation | None:

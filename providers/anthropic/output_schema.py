@@ -43,37 +43,35 @@ def _narrowed(part: JsonValue) -> JsonObject:
     kinds = part.get("type")
     if isinstance(kinds, list):
         return {"anyOf": [_narrowed({**part, "type": kind}) for kind in kinds]}
-    narrowed = _chosen(part) | _typed(kinds, part)
+    narrowed = _chosen(part) | (_typed(kinds, part) if isinstance(kinds, str) else {})
     if not narrowed:
         raise UnsupportedSchema
     narrowed |= {key: part[key] for key in KEPT if key in part}
     return narrowed | _described(part, narrowed)
 
 
-def _typed(kind: JsonValue, part: JsonObject) -> JsonObject:
-    match kind:
-        case "object":
-            return _closed(part)
-        case "array":
-            return _list(part)
-        case str():
-            return _scalar(kind, part)
-        case _:
-            return {}
+def _typed(kind: str, part: JsonObject) -> JsonObject:
+    if kind not in TYPES or (kind == "array" and "items" not in part):
+        raise UnsupportedSchema
+    if kind == "object":
+        return _closed(part)
+    narrowed: JsonObject = {"type": kind}
+    if kind == "array":
+        narrowed["items"] = _narrowed(part["items"])
+        if part.get("minItems") in (0, 1):
+            narrowed["minItems"] = part["minItems"]
+    elif part.get("format") in FORMATS:
+        narrowed["format"] = part["format"]
+    return narrowed
 
 
 def _chosen(part: JsonObject) -> JsonObject:
-    chosen: JsonObject = {}
-    for key in ("enum", "const"):
-        if key in part:
-            value = part[key]
-            if not all(_is_plain(each) for each in (value if isinstance(value, list) else [value])):
-                raise UnsupportedSchema
-            chosen[key] = value
+    chosen = {key: part[key] for key in ("enum", "const") if key in part}
+    for value in chosen.values():
+        if any(isinstance(each, list | dict) for each in (value if isinstance(value, list) else [value])):
+            raise UnsupportedSchema
     either = part.get("anyOf", part.get("oneOf"))
-    if isinstance(either, list):
-        chosen["anyOf"] = [_narrowed(each) for each in either]
-    return chosen
+    return {**chosen, "anyOf": [_narrowed(each) for each in either]} if isinstance(either, list) else chosen
 
 
 def _closed(part: JsonObject) -> JsonObject:
@@ -83,24 +81,6 @@ def _closed(part: JsonObject) -> JsonObject:
     if not isinstance(properties, dict) or others not in (False, True) or (others is True and not properties):
         raise UnsupportedSchema
     return {"type": "object", "properties": _each(properties), "additionalProperties": False}
-
-
-def _list(part: JsonObject) -> JsonObject:
-    if "items" not in part:
-        raise UnsupportedSchema
-    narrowed: JsonObject = {"type": "array", "items": _narrowed(part["items"])}
-    if part.get("minItems") in (0, 1):
-        narrowed["minItems"] = part["minItems"]
-    return narrowed
-
-
-def _scalar(kind: str, part: JsonObject) -> JsonObject:
-    if kind not in TYPES:
-        raise UnsupportedSchema
-    narrowed: JsonObject = {"type": kind}
-    if part.get("format") in FORMATS:
-        narrowed["format"] = part["format"]
-    return narrowed
 
 
 def _described(part: JsonObject, narrowed: JsonObject) -> JsonObject:
@@ -117,10 +97,6 @@ def _each(named: JsonValue) -> JsonObject:
     if not isinstance(named, dict):
         raise UnsupportedSchema
     return {name: _narrowed(part) for name, part in named.items()}
-
-
-def _is_plain(value: JsonValue) -> bool:
-    return not isinstance(value, list | dict)
 
 
 def _refuse_cycles(schema: JsonObject) -> None:

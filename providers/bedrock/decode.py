@@ -19,8 +19,6 @@ from providers.wire.blocks import new_call_id
 from providers.wire.citations import Raw, as_object, citation, merged, objects
 
 STOP_REASONS: Mapping[str, StopReason] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
     "tool_use": "tool_use",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
@@ -123,8 +121,10 @@ class ConverseDecoder(ReplyDecoder):
         match event:
             case {"contentBlockDelta": piece}:
                 return tuple(self._block_delta(piece))
-            case {"contentBlockStart": start}:
-                return tuple(self._start_call(start))
+            case {"contentBlockStart": {"start": {"toolUse": call}, "contentBlockIndex": place}}:
+                return tuple(
+                    self._start_block(place, "tool_call", call.get("toolUseId") or new_call_id(), call["name"])
+                )
             case {"contentBlockStop": stop}:
                 return tuple(self._close(stop["contentBlockIndex"]))
             case {"messageStop": last}:
@@ -141,12 +141,6 @@ class ConverseDecoder(ReplyDecoder):
         error = BAD_ENDS.get(self._stop)
         stop = "error" if error else STOP_REASONS.get(self._stop, "stop")
         return (*ends, Done(stop, self._usage, "", error))
-
-    def _start_call(self, event: BlockStartEvent) -> Iterator[Delta]:
-        # Blocks of kinds that were not requested are skipped.
-        if call := event["start"].get("toolUse"):
-            given = call.get("toolUseId") or new_call_id()
-            yield from self._start_block(event["contentBlockIndex"], "tool_call", given, call["name"])
 
     def _start_block(self, place: int, kind: BlockKind, call_id: str = "", name: str = "") -> Iterator[Delta]:
         yield from self._close(place)

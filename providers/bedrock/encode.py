@@ -59,13 +59,9 @@ def _output_config(answer: OutputSchema) -> JsonObject | None:
 
 def _tools(request: Request) -> list[JsonObject]:
     """Return the tools; if there are none, those of earlier calls, without which the service rejects the history."""
-    tools = request.tools or tuple(ToolSpec(name, UNAVAILABLE_TOOL, {}) for name in _called(request))
-    return [_tool(tool) for tool in tools]
-
-
-def _called(request: Request) -> list[str]:
     replies = [message for message in request.messages if isinstance(message, AssistantMessage)]
-    return [*dict.fromkeys(tool_name(call.name) for reply in replies for call in reply.tool_calls)]
+    called = dict.fromkeys(tool_name(call.name) for reply in replies for call in reply.tool_calls)
+    return [_tool(tool) for tool in request.tools or (ToolSpec(name, UNAVAILABLE_TOOL, {}) for name in called)]
 
 
 def _tool(tool: ToolSpec) -> JsonObject:

@@ -53,18 +53,13 @@ def thinking_config(spec: ModelSpec) -> JsonObject:
 
 
 def _budget(spec: ModelSpec) -> int:
-    least, most = _range(spec.model_id)
+    is_pro, is_lite = "pro" in spec.model_id, "lite" in spec.model_id
+    least, most = (128, 32_768) if is_pro else (512 if is_lite else 1, 24_576)
     if spec.thinking == "off":
         # Pro cannot stop thinking; it gets its minimum.
-        return least if "pro" in spec.model_id else 0
+        return least if is_pro else 0
     wanted = {**BUDGETS, **(spec.thinking_budgets or {})}[spec.thinking]
     return min(most, max(least, wanted))
-
-
-def _range(model_id: str) -> tuple[int, int]:
-    if "pro" in model_id:
-        return 128, 32_768
-    return (512, 24_576) if "lite" in model_id else (1, 24_576)
 
 
 def _level(spec: ModelSpec) -> str:

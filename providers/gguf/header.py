@@ -6,7 +6,6 @@ import mmap
 import os
 import re
 import struct
-from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -139,16 +138,16 @@ def window_of(header: Header) -> int:
     Raises:
         ConfigError: The configured window is not a number.
     """
-    return configured_window(os.environ) or min(header.trained_window or UNKNOWN_WINDOW, DEFAULT_LARGEST_WINDOW)
+    return configured_window() or min(header.trained_window or UNKNOWN_WINDOW, DEFAULT_LARGEST_WINDOW)
 
 
-def configured_window(environ: Mapping[str, str]) -> int:
+def configured_window() -> int:
     """Return the configured window; 0 if absent.
 
     Raises:
         ConfigError: It is not a number.
     """
-    wanted = environ.get(VARIABLE, "").strip()
+    wanted = os.environ.get(VARIABLE, "").strip()
     if wanted and not (wanted.isdecimal() and int(wanted)):
         raise ConfigError(f"{VARIABLE} is {wanted!r}: set a number of tokens, such as 16384")
     return int(wanted or 0)

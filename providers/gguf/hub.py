@@ -152,7 +152,9 @@ class _Download:
         self._size = 0
 
     def run(self, on_progress: OnProgress) -> None:
-        self._load_part(on_progress)
+        if self._part.exists():
+            self._load_part()
+            on_progress(self._size)
         failures = 0
         while self._size < self._file.size:
             before = self._size
@@ -162,18 +164,19 @@ class _Download:
                 failures = 0 if self._size > before else failures + 1
                 if failures >= MAX_FAILURES:
                     raise
-        self._check()
+        if self._size > self._file.size or self._file.sha256 not in ("", self._hash.hexdigest()):
+            self._part.unlink()
+            raise StreamError(
+                f"{self._file.path} is corrupt: the checksum differs from the hub's; it was deleted, pull it again"
+            )
 
-    def _load_part(self, on_progress: OnProgress) -> None:
+    def _load_part(self) -> None:
         """Read the part of an earlier attempt."""
-        if not self._part.exists():
-            return
         with self._part.open("rb") as left:
             while self._size <= self._file.size and (chunk := left.read(CHUNK)):
                 self._count(chunk)
         if self._size > self._file.size:
             self._start_over()
-        on_progress(self._size)
 
     def _continue(self, on_progress: OnProgress) -> None:
         url = f"{self._hub.address}/{quote(self._repository)}/resolve/main/{quote(self._file.path)}"
@@ -198,14 +201,6 @@ class _Download:
         self._part.unlink()
         self._hash = hashlib.sha256()
         self._size = 0
-
-    def _check(self) -> None:
-        if self._size == self._file.size and self._file.sha256 in ("", self._hash.hexdigest()):
-            return
-        self._part.unlink()
-        raise StreamError(
-            f"{self._file.path} is corrupt: the checksum differs from the hub's; it was deleted, pull it again"
-        )
 
 
 def _describe(error: Exception) -> str:

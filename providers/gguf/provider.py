@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-import os
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
@@ -43,7 +42,7 @@ def local_model(model_id: str, thinking: ThinkingLevel = "off") -> Model:
     if not model_id:
         raise ConfigError("local: name a model, as in local/./model.gguf; `cinch models local` lists pulled models")
     path = find_model(model_id, models_folder())
-    configured_window(os.environ)
+    configured_window()
     info = LazyModelInfo(partial(_model_info, path))
     return Model(GgufProvider(), ModelSpec(NAME, model_id, thinking), info, native_schema=True)
 

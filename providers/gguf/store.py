@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -78,12 +79,9 @@ def choose(files: Sequence[str], name: HubName) -> list[str]:
         raise ConfigError(
             f"{name.repository} has no {name.quantisation}; it has {', '.join(sorted(kinds)) or ', '.join(models)}"
         )
-    usual = (
-        *(kind for kind in DEFAULT_QUANTIZATIONS if kind in kinds),
-        *(kind for kind in sorted(kinds) if "4" in kind),
-    )
-    kind = wanted or next(iter(usual), "")
-    return _available_parts(kinds[kind] if kind else models[0], models)
+    usual = (*DEFAULT_QUANTIZATIONS, *(kind for kind in sorted(kinds) if "4" in kind))
+    kind = wanted or next((kind for kind in usual if kind in kinds), "")
+    return _available_parts(kinds.get(kind, models[0]), models)
 
 
 def _available_parts(file: str, files: Sequence[str]) -> list[str]:
@@ -127,20 +125,16 @@ def find_model(name: str, folder: Path) -> Path:
     """
     meant = read_name(name)
     if isinstance(meant, Path):
-        if not meant.is_file():
-            raise ConfigError(f"{meant} does not exist; local/ takes {_known(folder)}")
-        return meant
-    try:
+        if meant.is_file():
+            return meant
+        names = ", ".join([model.name for model in pulled_models(folder)][:5])
+        pulled = f"a path to a GGUF file, or a pulled model ({names or 'none yet'})"
+        raise ConfigError(f"{meant} does not exist; local/ takes {pulled}")
+    with suppress(ConfigError):
         path = folder / meant.repository / choose(files_of(meant.repository, folder), meant)[0]
-    except ConfigError as error:
-        raise _to_be_pulled(name, meant) from error
-    if missing_part(path):
-        raise _to_be_pulled(name, meant)
-    return path
-
-
-def _to_be_pulled(name: str, meant: HubName) -> ConfigError:
-    return ConfigError(f"local/{name} is not on this machine; to download it: cinch models pull {meant}")
+        if not missing_part(path):
+            return path
+    raise ConfigError(f"local/{name} is not on this machine; to download it: cinch models pull {meant}")
 
 
 def files_of(repository: str, folder: Path) -> list[str]:
@@ -158,8 +152,3 @@ def pulled_models(folder: Path) -> list[Pulled]:
             size = sum(part.stat().st_size for part in parts if part.is_file())
             found.append(Pulled(path.relative_to(folder).as_posix(), path, size))
     return found
-
-
-def _known(folder: Path) -> str:
-    names = [model.name for model in pulled_models(folder)]
-    return f"a path to a GGUF file, or a pulled model ({', '.join(names[:5]) or 'none yet'})"

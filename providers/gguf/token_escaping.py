@@ -33,7 +33,11 @@ class TokenEscaper:
     def _escaped(self, value: JsonValue) -> JsonValue:
         match value:
             case str():
-                return self._controls.sub(_with_seam, value) if self._controls else value
+                return (
+                    self._controls.sub(lambda control: f"{control[0][0]}{SEAM}{control[0][1:]}", value)
+                    if self._controls
+                    else value
+                )
             case list():
                 return [self._escaped(each) for each in value]
             case dict():
@@ -45,7 +49,3 @@ class TokenEscaper:
 def parts(prompt: str) -> list[str]:
     """Split a prompt at its seams; each part is tokenized separately."""
     return _SEAM_AS_WRITTEN.split(prompt)
-
-
-def _with_seam(control: re.Match[str]) -> str:
-    return f"{control[0][0]}{SEAM}{control[0][1:]}"

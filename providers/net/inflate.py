@@ -56,14 +56,10 @@ class Inflater:
             piece = self._decompress(data)
             data, is_full = self._decoder.unconsumed_tail, len(piece) == PIECE_BYTES
             self._count += len(piece)
-            if self._count > self._limit:
+            if self._count > min(LARGEST_INFLATED, max(ALWAYS_INFLATED, self._received * MOST_INFLATION)):
                 raise InflateError(f"the decompressed response is too large: more than {self._count // 1024} KiB")
             if piece:
                 yield piece
-
-    @property
-    def _limit(self) -> int:
-        return min(LARGEST_INFLATED, max(ALWAYS_INFLATED, self._received * MOST_INFLATION))
 
     def _decompress(self, data: bytes) -> bytes:
         is_first, self._is_first = self._is_first, False

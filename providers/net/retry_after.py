@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 LONGEST_BODY = 4096
@@ -60,18 +60,13 @@ def _in_body(body: str) -> float | None:
 
 def _until_reset(headers: Mapping[str, str]) -> float | None:
     """Return the latest reset of the limits that are used up."""
-    waits = [wait for wait in _resets(headers) if wait is not None]
-    return max(waits, default=None)
-
-
-def _resets(headers: Mapping[str, str]) -> Iterator[float | None]:
+    waits: list[float] = []
     for name, value in headers.items():
-        limit = re.fullmatch(r"((?:x|anthropic)-ratelimit-)(.+-)?reset(-.+)?", name)
-        if limit is None:
-            continue
-        left = f"{limit[1]}{limit[2] or ''}remaining{limit[3] or ''}"
-        if headers.get(left, "0").strip() in ("0", ""):
-            yield _seconds(value.strip())
+        if limit := re.fullmatch(r"((?:x|anthropic)-ratelimit-)(.+-)?reset(-.+)?", name):
+            left = headers.get(f"{limit[1]}{limit[2] or ''}remaining{limit[3] or ''}", "0").strip()
+            if left in ("0", "") and (wait := _seconds(value.strip())) is not None:
+                waits.append(wait)
+    return max(waits, default=None)
 
 
 def _seconds(value: str) -> float | None:

@@ -18,7 +18,6 @@ from harness.messages import (
     UserMessage,
 )
 from harness.ports.provider import Request
-from harness.thinking_level import ThinkingLevel
 from providers.ollama.model_card import ModelCard
 from providers.wire.encoding import (
     filled,
@@ -70,15 +69,11 @@ def encode(request: Request, card: ModelCard, keep_alive: str = "") -> JsonObjec
 def _think(spec: ModelSpec, card: ModelCard) -> bool | str | None:
     """Return the thinking parameter; None if the model may not support it, which would be rejected."""
     if "gpt-oss" in spec.model_id:
-        return _effort(spec.thinking)
+        # It always thinks and takes an effort level only.
+        return {"medium": "medium", "high": "high", "extra-high": "high"}.get(spec.thinking, "low")
     if card.capabilities is None and spec.thinking == "off":
         return None
     return spec.thinking != "off" if card.can("thinking") else None
-
-
-def _effort(level: ThinkingLevel) -> str:
-    # This model always thinks and takes an effort level only.
-    return {"medium": "medium", "high": "high", "extra-high": "high"}.get(level, "low")
 
 
 def _messages(spec: ModelSpec, messages: Iterable[ModelMessage]) -> Iterator[JsonObject]:

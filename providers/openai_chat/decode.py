@@ -32,11 +32,8 @@ from providers.wire.citations import (
 from providers.wire.text_tool_calls import TextToolCalls
 
 STOP_REASONS: Mapping[str, StopReason] = {
-    "stop": "stop",
     "length": "length",
     "model_length": "length",
-    "tool_calls": "stop",
-    "function_call": "stop",
     "content_filter": "error",
     "sensitive": "error",
     "error": "error",
@@ -84,7 +81,8 @@ class ChatDecoder(ReplyDecoder):
             ProviderError: The chunk is an error.
         """
         if event.get("error") or event.get("object") == "error" or (event.get("base_resp") or {}).get("status_code"):
-            self._fail(event)
+            body = json.dumps(event)
+            raise failure(self._endpoint, status_inside(body), body, {})
         self._response_id = self._response_id or event.get("id") or ""
         if usage := event.get("usage"):
             self._usage = _usage(usage, keeps_an_hour=self._keeps_an_hour)
@@ -98,8 +96,7 @@ class ChatDecoder(ReplyDecoder):
             self._usage = _usage(usage, keeps_an_hour=self._keeps_an_hour)
         self._finish = choice.get("finish_reason") or self._finish
         if self._finish in FAILURES:
-            status, message = FAILURES[self._finish]
-            raise failure(self._endpoint, status, message, {})
+            raise failure(self._endpoint, *FAILURES[self._finish], {})
         delta = choice.get("delta")
         return tuple(self._chunk_deltas(delta)) if delta else ()
 
@@ -108,11 +105,9 @@ class ChatDecoder(ReplyDecoder):
         stop = STOP_REASONS.get(self._finish, "stop")
         if stop == "stop" and (self._calls or self._blocks.has_calls):
             stop = "tool_use"
-        error = None
+        error = f"the service stopped the reply: {plain(self._finish)}" if stop == "error" else None
         if self._refusal:
             stop, error = "error", f"the model refused: {plain(self._refusal)}"
-        elif stop == "error":
-            error = f"the service stopped the reply: {plain(self._finish)}"
         return (*closing, Done(stop, self._usage, self._response_id, error))
 
     def _chunk_deltas(self, delta: ChunkDelta) -> Iterator[Delta]:
@@ -136,7 +131,7 @@ class ChatDecoder(ReplyDecoder):
         if refusal := delta.get("refusal"):
             self._refusal += refusal
 
-    def _text_of(self, parts: Sequence[Mapping[str, object]]) -> str:
+    def _text_of(self, parts: Sequence[Raw]) -> str:
         self._sources.note_parts(parts)
         return "".join(str(part["text"]) for part in parts if part.get("type") == "text" and "text" in part)
 
@@ -161,10 +156,6 @@ class ChatDecoder(ReplyDecoder):
             return BlockEnd(index, citations=self._sources.take())
         reasoning, self._reasoning = self._reasoning, ReasoningSignature()
         return BlockEnd(index, reasoning.text)
-
-    def _fail(self, chunk: Chunk) -> None:
-        body = json.dumps(chunk)
-        raise failure(self._endpoint, status_inside(body), body, {})
 
 
 def _text_parser(endpoint: Endpoint, tools: Sequence[ToolSpec]) -> TextToolCalls | None:
@@ -221,25 +212,19 @@ class CallAssembler:
         arguments = function.get("arguments") or ""
         if not isinstance(arguments, str):
             arguments = json.dumps(arguments, ensure_ascii=False)
-        if call.index is None:
-            if arguments:
-                call.waiting.append(arguments)
-            if name:
-                yield from self._begin(call, name)
-        elif arguments:
-            yield BlockDelta(call.index, arguments)
+        if arguments:
+            call.waiting.append(arguments)
+        if call.index is None and name:
+            call.index = self._new_index()
+            yield BlockStart(call.index, "tool_call", call.id or new_call_id(), name)
+        while call.index is not None and call.waiting:
+            yield BlockDelta(call.index, call.waiting.pop(0))
 
     def finish(self) -> Iterator[Delta]:
         """Yield the ends of all calls; one without a name is dropped."""
         for call in self._calls:
             if call.index is not None:
                 yield BlockEnd(call.index)
-
-    def _begin(self, call: _Call, name: str) -> Iterator[Delta]:
-        call.index = self._new_index()
-        yield BlockStart(call.index, "tool_call", call.id or new_call_id(), name)
-        for arguments in call.waiting:
-            yield BlockDelta(call.index, arguments)
 
     def _call_of(self, part: CallPart, name: str) -> _Call:
         number, call_id = part.get("index"), part.get("id") or ""
@@ -270,19 +255,21 @@ class ChatCitations:
 
     def note_lists(self, chunk: Chunk) -> None:
         """Replace earlier lists: most services repeat theirs with every chunk."""
-        self._lists.update({name: value for name, value in chunk.items() if name in LISTS and value})
+        self._lists |= {name: value for name, value in chunk.items() if name in LISTS and value}
 
     def note_mentions(self, delta: ChunkDelta) -> None:
         """Add OpenAI's annotations, which many services send, and the search results of Groq's systems."""
-        self._found.extend(map(annotated, objects(delta.get("annotations"))))
+        self._found += map(annotated, objects(delta.get("annotations")))
         for tool in objects(delta.get("executed_tools")):
-            results = as_object(tool.get("search_results")).get("results")
-            self._found.extend(map(page, objects(results)))
+            self._found += map(page, objects(as_object(tool.get("search_results")).get("results")))
 
-    def note_parts(self, parts: Sequence[Mapping[str, object]]) -> None:
-        """Add the references among the content parts, as Mistral sends them."""
+    def note_parts(self, parts: Sequence[Raw]) -> None:
+        """Add the references among the content parts, as Mistral sends them: pages, and names from tool results."""
         for part in parts:
-            self._found.extend(_in_part(part))
+            if part.get("type") == "tool_reference":
+                self._found.append(citation(part.get("url"), part.get("title"), part.get("description")))
+            elif part.get("type") == "reference":
+                self._found += [citation("", f"reference {name}") for name in items(part.get("reference_ids"))]
 
     def take(self) -> tuple[Citation, ...]:
         """Return the citations of the text so far."""
@@ -294,12 +281,3 @@ class ChatCitations:
         places = listed(self._lists.get("citations"), (*found, *pages)) or pages
         self._lists, self._found = {}, []
         return joined(places, found)
-
-
-def _in_part(part: Raw) -> Iterator[Citation | None]:
-    if part.get("type") == "tool_reference":
-        yield citation(part.get("url"), part.get("title"), part.get("description"))
-    elif part.get("type") == "reference":
-        # Names from tool results.
-        for name in items(part.get("reference_ids")):
-            yield citation("", f"reference {name}")

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from harness.messages import JsonObject, ModelSpec
 from harness.ports.provider import Request
-from harness.thinking_level import ThinkingLevel
 from providers.endpoint import Endpoint
 from providers.openai_chat.models import EFFORTS, effort_for, gpt_version, reasons
 from providers.preset import Preset
@@ -92,7 +91,9 @@ class Dialect(Struct, frozen=True):
         level, model_id = spec.thinking, spec.model_id
         match self.preset.reasoning:
             case "openai":
-                effort = _openai_effort(model_id, level, with_tools=with_tools)
+                # From 5.2 on, OpenAI's models support tools in this API only without reasoning.
+                without = with_tools and gpt_version(model_id) >= (5, 2)
+                effort = effort_for(model_id, "off" if without else level)
                 return {"reasoning_effort": effort} if effort else {}
             case "openrouter":
                 return {"reasoning": {"effort": EFFORTS[level]}} if level != "off" else {}
@@ -126,8 +127,3 @@ def dialect_of(endpoint: Endpoint) -> Dialect:
     if preset.name == GENERIC:
         return Dialect(replace(COMMON, tool_call_content="empty"))
     return Dialect(replace(preset, cache=replace(preset.cache, key="", header="")))
-
-
-def _openai_effort(model_id: str, level: ThinkingLevel, *, with_tools: bool) -> str | None:
-    # From 5.2 on, OpenAI's models support tools in this API only without reasoning.
-    return effort_for(model_id, "off" if with_tools and gpt_version(model_id) >= (5, 2) else level)

@@ -22,7 +22,7 @@ from harness.errors import (
     RequestRejected,
     StreamError,
 )
-from harness.messages import Citation, Cost, StopReason, Usage
+from harness.messages import Cost, StopReason, Usage
 from providers.endpoint import Endpoint
 from providers.net.http_errors import OVERFLOW, plain
 from providers.net.stream import ReplyDecoder
@@ -31,6 +31,7 @@ from providers.wire.citations import citation, objects, placed
 
 BLOCKS: Mapping[str, BlockKind] = {"text": "text", "thinking": "thinking", "tool_call": "tool_call"}
 STOPS: Mapping[str, StopReason] = {"length": "length", "tool_use": "tool_use"}
+COUNTED = ("input", "output", "cache_read", "cache_write")
 CITED = ("url", "title", "quote", "start", "end")
 FILTERED = "content_filtered"
 """An error that is a refusal of the model, not a failure of the request."""
@@ -98,21 +99,16 @@ class ProxyDecoder(ReplyDecoder):
             ValueError, KeyError, TypeError: It does not belong to this protocol.
         """
         kind = event["type"]
-        match kind:
-            case "start":
-                return ()
-            case "done":
-                self._end(_done(event))
-            case "error":
-                self._end(self._failed(event))
-            case _:
-                block, _, step = kind.rpartition("_")
-                return (self._step(BLOCKS[block], step, event),)
+        if kind in ("done", "error"):
+            self._done = _done(event) if kind == "done" else self._failed(event)
+            self.is_over = True
+        elif kind != "start":
+            block, _, step = kind.rpartition("_")
+            return (self._step(BLOCKS[block], step, event),)
         return ()
 
     def finish(self) -> Sequence[Delta]:
-        done = self._done or Done("error")
-        return (*(BlockEnd(index) for index in self._open), done)
+        return (*(BlockEnd(index) for index in self._open), self._done or Done("error"))
 
     def _step(self, kind: BlockKind, step: str, event: ProxyEvent) -> Delta:
         index = event["content_index"]
@@ -128,30 +124,20 @@ class ProxyDecoder(ReplyDecoder):
                 return BlockDelta(index, event["delta"])
             case "end":
                 del self._open[index]
-                return BlockEnd(index, event.get("signature"), event.get("redacted"), _sources(event))
+                cited = placed(citation(*map(raw.get, CITED)) for raw in objects(event.get("citations")))
+                return BlockEnd(index, event.get("signature"), event.get("redacted"), cited)
             case _:
                 raise ValueError(f"unknown event {kind}_{step}")
 
-    def _end(self, done: Done) -> None:
-        self._done = done
-        self.is_over = True
-
     def _failed(self, event: ProxyEvent) -> Done:
         message = plain(self._endpoint.hide_key(event["error_message"])) or "no reason given"
-        kind = event.get("error_kind") or _kind_by_message(message)
+        by_message = (kind for kind, pattern in PATTERNS.items() if re.search(pattern, message.lower()))
+        kind = event.get("error_kind") or next(by_message, "")
         if kind == FILTERED:
             return Done("error", _usage(event.get("usage"), event.get("cost")), error=message)
         raise ERRORS.get(kind, StreamError)(
             f"{self._endpoint.preset.label}: {message}", retry_after=event.get("retry_after")
         )
-
-
-def _sources(event: ProxyEvent) -> tuple[Citation, ...]:
-    return placed(citation(*map(raw.get, CITED)) for raw in objects(event.get("citations")))
-
-
-def _kind_by_message(message: str) -> str:
-    return next((kind for kind, pattern in PATTERNS.items() if re.search(pattern, message.lower())), "")
 
 
 def _done(event: ProxyEvent) -> Done:
@@ -164,12 +150,6 @@ def _done(event: ProxyEvent) -> Done:
 
 def _usage(counts: dict[str, int] | None, cost: dict[str, float] | None) -> Usage:
     tokens, paid = counts or {}, cost or {}
-    dollars = Cost(*(paid.get(name) or 0.0 for name in ("input", "output", "cache_read", "cache_write")))
-    return Usage(
-        tokens.get("input") or 0,
-        tokens.get("output") or 0,
-        tokens.get("cache_read") or 0,
-        tokens.get("cache_write") or 0,
-        # A proxy without prices sends zeros.
-        dollars if dollars.total else None,
-    )
+    dollars = Cost(*(paid.get(name) or 0.0 for name in COUNTED))
+    # A proxy without prices sends zeros.
+    return Usage(*(tokens.get(name) or 0 for name in COUNTED), cost=dollars if dollars.total else None)

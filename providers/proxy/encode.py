@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import asdict
+
 from harness.messages import (
     AssistantContent,
     AssistantMessage,
@@ -24,7 +26,7 @@ from harness.messages import (
     UserContent,
     UserMessage,
 )
-from harness.ports.provider import Request, ToolSpec
+from harness.ports.provider import Request
 from providers.wire.encoding import filled
 
 
@@ -38,7 +40,7 @@ def encode(request: Request) -> JsonObject:
     }
     answer = request.output_schema
     optional: JsonObject = {
-        "tools": [_tool(tool) for tool in request.tools],
+        "tools": [asdict(tool) for tool in request.tools],
         "answer_schema": {"name": answer.name, "schema": answer.schema} if answer else None,
     }
     return {
@@ -59,10 +61,6 @@ def counts_of(counts: Usage | Cost, total: float) -> JsonObject:
         "cache_write": counts.cache_write,
         "total": total,
     }
-
-
-def _tool(tool: ToolSpec) -> JsonObject:
-    return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
 
 
 def _message(message: ModelMessage) -> JsonObject:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta
 from harness.messages import new_id
 from providers.wire.text_tool_calls import Piece, TextPiece, ThinkingPiece
-from providers.wire.tool_call_dialects import Call
+from providers.wire.tool_call_dialects import ParsedCall
 
 
 def new_call_id() -> str:
@@ -42,7 +42,7 @@ class BlockWriter:
                     yield from self.say("text", text)
                 case ThinkingPiece(text):
                     yield from self.say("thinking", text)
-                case Call(name, arguments):
+                case ParsedCall(name, arguments):
                     yield from self.call(name, arguments)
 
     def say(self, kind: BlockKind, text: str) -> Iterator[Delta]:

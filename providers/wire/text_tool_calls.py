@@ -12,7 +12,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from harness.ports.provider import ToolSpec
-from providers.wire.tool_call_dialects import BARE, READERS, SIGNS, Call, Dialect, Fragment
+from providers.wire.tool_call_dialects import BARE, READERS, SIGNS, Dialect, Fragment, ParsedCall
 
 THINK, END_THINK = "<think>", "</think>"
 # Last characters of a call; a long one is only parsed again when one of them arrives.
@@ -28,7 +28,7 @@ class ThinkingPiece(Struct, frozen=True):
     text: str
 
 
-Piece: TypeAlias = TextPiece | ThinkingPiece | Call
+Piece: TypeAlias = TextPiece | ThinkingPiece | ParsedCall
 
 
 def dialects_in(template: str) -> frozenset[Dialect]:

@@ -34,7 +34,7 @@ WRITTEN_OUT = re.compile(r"<function=([^>\n]+)>(.*?)</function>\s*(</tool_call>|
 PARAMETER = re.compile(r"<parameter=([^>\n]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
 
 
-class Call(Struct, frozen=True):
+class ParsedCall(Struct, frozen=True):
     """A tool call. `arguments` is a JSON object, or the invalid text in its place, which never runs."""
 
     name: str
@@ -56,7 +56,7 @@ class Found(Struct, frozen=True):
     """Content at a mark: its length in characters and the calls in it; without calls it is text."""
 
     length: int
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ParsedCall, ...] = ()
 
 
 # None: more text is needed to decide.
@@ -72,15 +72,15 @@ def _read_tagged(fragment: Fragment) -> Found | None:
     if text[at : at + 1] != "{":
         may_come = not fragment.is_over and FUNCTION.startswith(text[at:])
         return None if may_come else Found(len(CALL))
-    calls: list[Call] = []
+    calls: list[ParsedCall] = []
     end = at
     while text[at : at + 1] == "{":
         end, state = _extent(text, at)
         if state != "whole":
             return _incomplete(fragment, at, CALLED)
-        if (call := _call_in(text[at:end])) is None:
+        if not (found := _calls_in(text[at:end])):
             return Found(len(CALL))
-        calls.append(call)
+        calls += found
         at = _past_blanks(text, end)
     if text.startswith(CALLED, at):
         return Found(at + len(CALLED), tuple(calls))
@@ -96,7 +96,7 @@ def _read_written_out(fragment: Fragment, at: int) -> Found | None:
     properties = fragment.known.get(name, {}).get("properties")
     schemas = properties if isinstance(properties, dict) else {}
     arguments: JsonObject = {key: _typed(value, schemas.get(key)) for key, value in PARAMETER.findall(found[2])}
-    return Found(found.end(), (Call(name, json.dumps(arguments, ensure_ascii=False)),))
+    return Found(found.end(), (ParsedCall(name, json.dumps(arguments, ensure_ascii=False)),))
 
 
 def _read_bare(fragment: Fragment) -> Found | None:
@@ -104,25 +104,19 @@ def _read_bare(fragment: Fragment) -> Found | None:
     too."""
     text = fragment.text
     compact = re.sub(r"\s", "", text[:BEGINNING])
-    if not any(
-        compact.startswith(each) or (not fragment.is_over and each.startswith(compact)) for each in BARE_BEGINNINGS
-    ):
+    may_come = not fragment.is_over
+    if not any(compact.startswith(each) or (may_come and each.startswith(compact)) for each in BARE_BEGINNINGS):
         return Found(len(BARE))
     end, state = _extent(text, 0)
-    if state == "open":
-        incomplete = _incomplete(fragment, 0, "")
-        return (
-            incomplete
-            if incomplete is None or any(call.name in fragment.known for call in incomplete.calls)
-            else Found(incomplete.length)
-        )
-    call = _call_in(text[:end]) if state == "whole" else None
-    if call is None or call.name not in fragment.known:
-        return Found(end)
-    after = _past_blanks(text, end)
-    if after == len(text) and not fragment.is_over:
+    found = _incomplete(fragment, 0, "") if state == "open" else Found(end, tuple(_calls_in(text[:end])))
+    if found is None:
         return None
-    return Found(after + 1 if text[after : after + 1] == ";" else end, (call,))
+    if state == "broken" or not any(call.name in fragment.known for call in found.calls):
+        return Found(found.length)
+    after = _past_blanks(text, end)
+    if after == len(text) and may_come:
+        return None
+    return Found(after + 1 if text[after : after + 1] == ";" else found.length, found.calls)
 
 
 def _read_for_python(fragment: Fragment) -> Found | None:
@@ -149,8 +143,8 @@ def _read_marked(fragment: Fragment) -> Found | None:
     if state != "whole":
         return _incomplete(fragment, begin, MARK, name=named[1] if named else "")
     if named:
-        return Found(end, (Call(named[1], text[begin:end]),))
-    calls = [call for part in _parts(text[begin:end]) if (call := _call_in(part))]
+        return Found(end, (ParsedCall(named[1], text[begin:end]),))
+    calls = _calls_in(text[begin:end])
     return Found(end, tuple(calls)) if calls else Found(len(MARK))
 
 
@@ -197,25 +191,21 @@ def _incomplete(fragment: Fragment, at: int, closing: str, *, name: str = "") ->
     if not name and (found := NAME.search(fragment.text, at, end)):
         name = found[1]
     after = end + len(CALLED) if closed >= 0 and closing == CALLED else end
-    return Found(after, (Call(name, fragment.text[at:end].strip()),) if name else ())
+    return Found(after, (ParsedCall(name, fragment.text[at:end].strip()),) if name else ())
 
 
-def _parts(array: str) -> list[str]:
-    """Return the members of an array of calls, each as JSON, or the whole text if it is invalid."""
-    try:
-        value: JsonValue = json.loads(array, strict=False)
-    except ValueError:
-        return [array]
-    return [json.dumps(part, ensure_ascii=False) for part in (value if isinstance(value, list) else [value])]
-
-
-def _call_in(text: str) -> Call | None:
-    """Return the call in a JSON object; None if it is something else."""
+def _calls_in(text: str) -> list[ParsedCall]:
+    """Return the calls in a JSON object or array; one by its name if the JSON is invalid."""
     try:
         value: JsonValue = json.loads(text, strict=False)
     except (ValueError, RecursionError):
         found = NAME.search(text)
-        return Call(found[1], text) if found else None
+        return [ParsedCall(found[1], text)] if found else []
+    return [call for part in (value if isinstance(value, list) else [value]) if (call := _call_of(part))]
+
+
+def _call_of(value: JsonValue) -> ParsedCall | None:
+    """Return the call that an object describes; None if it is something else."""
     inner = value.get("function") if isinstance(value, dict) else None
     value = inner if isinstance(inner, dict) else value
     if not isinstance(value, dict):
@@ -225,7 +215,8 @@ def _call_in(text: str) -> Call | None:
     if not isinstance(name, str) or not name:
         return None
     # Some models write the arguments as JSON text in JSON.
-    return Call(name, arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False))
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
+    return ParsedCall(name, written)
 
 
 def _typed(value: str, schema: JsonValue) -> JsonValue:

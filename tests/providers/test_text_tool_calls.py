@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from harness.ports.provider import ToolSpec
 from providers.wire.text_tool_calls import Piece, TextPiece, TextToolCalls, ThinkingPiece, dialects_in
-from providers.wire.tool_call_dialects import Call
+from providers.wire.tool_call_dialects import ParsedCall
 
 BASH = ToolSpec(
     "bash", "", {"type": "object", "properties": {"command": {"type": "string"}, "wait": {"type": "integer"}}}
@@ -16,8 +16,8 @@ BASH = ToolSpec(
 READ = ToolSpec("read_file", "", {"type": "object", "properties": {"path": {"type": "string"}}})
 TOOLS = (BASH, READ)
 
-LS = Call("bash", '{"command": "ls"}')
-SEE = Call("read_file", '{"path": "a.py"}')
+LS = ParsedCall("bash", '{"command": "ls"}')
+SEE = ParsedCall("read_file", '{"path": "a.py"}')
 TAGGED = '<tool_call>\n{"name": "bash", "arguments": {"command": "ls"}}\n</tool_call>'
 TAGGED_READ = '<tool_call>\n{"name": "read_file", "arguments": {"path": "a.py"}}\n</tool_call>'
 HARD = {"command": 'echo "</tool_call>" {[ \\ \n ü'}
@@ -35,21 +35,21 @@ REPLIES: dict[str, tuple[str, list[Piece]]] = {
     "a call without its closing tag": (TAGGED.removesuffix("\n</tool_call>"), [LS]),
     "a closing tag within a string": (
         f"<tool_call>{json.dumps({'name': 'bash', 'arguments': HARD})}</tool_call>",
-        [Call("bash", json.dumps(HARD, ensure_ascii=False))],
+        [ParsedCall("bash", json.dumps(HARD, ensure_ascii=False))],
     ),
     "arguments that are JSON in a string": (
         f"<tool_call>{json.dumps({'name': 'bash', 'arguments': LS.arguments})}</tool_call>",
         [LS],
     ),
-    "no arguments": ('<tool_call>{"name": "bash"}</tool_call>', [Call("bash", "{}")]),
+    "no arguments": ('<tool_call>{"name": "bash"}</tool_call>', [ParsedCall("bash", "{}")]),
     "a line end within a string": (
         '<tool_call>{"name": "bash", "arguments": {"command": "a\nb"}}</tool_call>',
-        [Call("bash", r'{"command": "a\nb"}')],
+        [ParsedCall("bash", r'{"command": "a\nb"}')],
     ),
     "a call written out": (
         "<tool_call>\n<function=bash>\n<parameter=command>\nls <a>\n\n{x}\n</parameter>\n<parameter=wait>\n3\n"
         "</parameter>\n</function>\n</tool_call>",
-        [Call("bash", '{"command": "ls <a>\\n\\n{x}", "wait": 3}')],
+        [ParsedCall("bash", '{"command": "ls <a>\\n\\n{x}", "wait": 3}')],
     ),
     "thinking": ("<think>\nHm, <tool_call>?\n</think>\n\nYes.", [ThinkingPiece("Hm, <tool_call>?"), TextPiece("Yes.")]),
     "thinking, then a call": (f"<think>\nHm.\n</think>\n\n{TAGGED}", [ThinkingPiece("Hm."), LS]),
@@ -82,24 +82,24 @@ REPLIES: dict[str, tuple[str, list[Piece]]] = {
     ),
     "a mark that is talked of": ("Write [TOOL_CALLS] first.", [TextPiece("Write [TOOL_CALLS] first.")]),
     "a tag that is talked of": ("Write <tool_call> first.", [TextPiece("Write <tool_call> first.")]),
-    "half a call": (CUT, [Call("bash", CUT.removeprefix("<tool_call>\n").strip())]),
+    "half a call": (CUT, [ParsedCall("bash", CUT.removeprefix("<tool_call>\n").strip())]),
     "half a name": ('Now <tool_call>{"name": "ba', [TextPiece('Now <tool_call>{"name": "ba')]),
-    "half a marked call": ('[TOOL_CALLS]bash[ARGS]{"command": "l', [Call("bash", '{"command": "l')]),
+    "half a marked call": ('[TOOL_CALLS]bash[ARGS]{"command": "l', [ParsedCall("bash", '{"command": "l')]),
     "half a bare call": (
         '{"name": "bash", "parameters": {"com',
-        [Call("bash", '{"name": "bash", "parameters": {"com')],
+        [ParsedCall("bash", '{"name": "bash", "parameters": {"com')],
     ),
     "half a call written out": (
         "<tool_call><function=bash><parameter=command>rm",
-        [Call("bash", "<function=bash><parameter=command>rm")],
+        [ParsedCall("bash", "<function=bash><parameter=command>rm")],
     ),
     "a call that is no JSON": (
         '<tool_call>{"name": "bash", "arguments": {"command": ls}}</tool_call>',
-        [Call("bash", '{"name": "bash", "arguments": {"command": ls}}')],
+        [ParsedCall("bash", '{"name": "bash", "arguments": {"command": ls}}')],
     ),
     "a call that is closed too early": (
         '<tool_call>{"name": "bash", "arguments": {"command": "ls"}</tool_call>\nDone.',
-        [Call("bash", '{"name": "bash", "arguments": {"command": "ls"}'), TextPiece("Done.")],
+        [ParsedCall("bash", '{"name": "bash", "arguments": {"command": "ls"}'), TextPiece("Done.")],
     ),
 }
 
@@ -183,7 +183,9 @@ def test_any_arguments_come_through(arguments, cuts, form):
 
     pieces = read(written, cuts)
 
-    assert [(type(piece), piece.name, json.loads(piece.arguments)) for piece in pieces] == [(Call, "bash", arguments)]
+    assert [(type(piece), piece.name, json.loads(piece.arguments)) for piece in pieces] == [
+        (ParsedCall, "bash", arguments)
+    ]
 
 
 def test_words_are_handed_on_as_they_come():
@@ -241,5 +243,5 @@ def test_a_long_call_in_many_pieces_is_read():
 
     (call,) = read(written, list(range(0, len(written), 40)))
 
-    assert isinstance(call, Call)
+    assert isinstance(call, ParsedCall)
     assert json.loads(call.arguments) == {"command": content}

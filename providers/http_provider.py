@@ -146,9 +146,14 @@ class HttpProvider(Service, MetadataSource):
 
     async def _with_suggestions(self, request: Request, error: ModelNotFound) -> ModelNotFound:
         """Return the error with similar names that the server lists."""
-        if not self._lists:
+        try:
+            known = await self._known_names(request)
+        except ProviderError:
             return error
-        return await better_named(error, await self._transport_for(request), self._lists[-1], request.spec.model_id)
+        return with_suggestions(error, known, request.spec.model_id)
+
+    async def _known_names(self, request: Request) -> list[str]:
+        return await model_names(await self._transport_for(request), self._lists[-1]) if self._lists else []
 
 
 class RejectedFeatures:

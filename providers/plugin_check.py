@@ -107,10 +107,10 @@ def _faults(plugin: ProviderPlugin, name: str, protocols: Collection[str]) -> It
     preset = plugin.preset
     if preset.name != name:
         yield f"its entry point is named {name!r} but its preset {preset.name!r}"
-    known = preset.protocol in protocols
-    if plugin.open is None and not known:
+    is_builtin = preset.protocol in protocols
+    if plugin.open is None and not is_builtin:
         yield f"it has no code for the protocol {preset.protocol!r}; built-in protocols are {', '.join(protocols)}"
-    if plugin.open is not None and known:
+    if plugin.open is not None and is_builtin:
         yield f"it has its own code for the built-in protocol {preset.protocol!r}: use another protocol name"
     yield from _faults_of_the_preset(preset)
 

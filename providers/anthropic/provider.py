@@ -66,9 +66,6 @@ class AnthropicProvider(HttpProvider):
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:
-    headers = {"anthropic-version": API_VERSION, "content-type": "application/json"}
-    if endpoint.secret is None:
-        return headers
-    if endpoint.sends_bearer:
-        return headers | endpoint.bearer_header
-    return headers | {"x-api-key": endpoint.secret.value}
+    secret = endpoint.secret
+    key = {"x-api-key": secret.value} if secret and not endpoint.sends_bearer else endpoint.bearer_header
+    return {"anthropic-version": API_VERSION, "content-type": "application/json", **key}

@@ -23,6 +23,7 @@ STOP_REASONS: Mapping[str, StopReason] = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
 }
+KINDS: Mapping[str, BlockKind] = {"text": "text", "reasoningContent": "thinking", "toolUse": "tool_call"}
 BAD_ENDS = {
     "guardrail_intervened": "a guardrail of the account blocked the reply",
     "content_filtered": "the service's content filter blocked the reply",
@@ -157,7 +158,7 @@ class ConverseDecoder(ReplyDecoder):
         place, piece = event["contentBlockIndex"], event["delta"]
         if source := piece.get("citation"):
             self._cited.setdefault(place, []).append(as_object(source))
-        kind = _kind_of(piece)
+        kind: BlockKind | None = next((kind for field, kind in KINDS.items() if field in piece), None)
         block = self._open.get(place)
         if kind is None or (kind == "tool_call" and block is None):
             return
@@ -172,14 +173,6 @@ class ConverseDecoder(ReplyDecoder):
                 message = error.get("message") or error.get("originalMessage") or name
                 body = json.dumps({"message": message})
                 raise failure(self._endpoint, STATUS_OF_EXCEPTION.get(name, 500), body, {})
-
-
-def _kind_of(piece: BlockPiece) -> BlockKind | None:
-    if "text" in piece:
-        return "text"
-    if "reasoningContent" in piece:
-        return "thinking"
-    return "tool_call" if "toolUse" in piece else None
 
 
 def _deltas(block: OpenBlock, piece: BlockPiece) -> Iterator[Delta]:

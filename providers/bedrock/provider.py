@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 from msgspec.structs import replace
 
 from harness.deltas import Delta
-from harness.errors import AuthenticationFailed, ConfigError, ModelNotFound, ProviderError, RequestRejected
+from harness.errors import AuthenticationFailed, ConfigError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
 from harness.ports.provider import Request
 from providers.anthropic.thinking import MISSING_THINKING
@@ -21,7 +21,7 @@ from providers.bedrock.frames import FrameDecoder
 from providers.bedrock.signing import LOGIN_HINT, Signer, can_sign
 from providers.bedrock.traits import traits_of
 from providers.endpoint import Endpoint
-from providers.http_provider import HttpProvider, add_new, with_suggestions
+from providers.http_provider import HttpProvider, add_new
 from providers.model_catalog.listing import entries_of, listed, name_of
 from providers.model_catalog.metadata import ListedModel, ModelMetadata
 from providers.net.stream import deltas
@@ -61,7 +61,8 @@ class BedrockProvider(HttpProvider):
             ConfigError: There is neither a key nor a way to sign, or the region name is invalid.
         """
         region = _region(endpoint, os.environ if environment is None else environment)
-        base_url = _host(region) if endpoint.is_vendors_own else endpoint.base_url
+        host = f"https://bedrock-runtime.{region}.amazonaws.com{'.cn' if region.startswith('cn-') else ''}"
+        base_url = host if endpoint.is_vendors_own else endpoint.base_url
         self._is_amazons = re.search(AMAZONS_HOST, urlsplit(base_url).hostname or "") is not None
         if endpoint.secret is None and self._is_amazons and not can_sign():
             raise ConfigError(endpoint.preset.missing_login("AWS credentials", "bedrock"))
@@ -115,12 +116,8 @@ class BedrockProvider(HttpProvider):
         url = self.listing(what)
         return await self._transport.with_credentials(*await self.authorize("GET", url, key)).get(url)
 
-    async def _with_suggestions(self, request: Request, error: ModelNotFound) -> ModelNotFound:
-        try:
-            known = await self._list_with_key(request.api_key)
-        except ProviderError:
-            return error
-        return with_suggestions(error, [model.id for model in known], request.spec.model_id)
+    async def _known_names(self, request: Request) -> list[str]:
+        return [model.id for model in await self._list_with_key(request.api_key)]
 
     def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
         text = str(error).lower()
@@ -139,22 +136,13 @@ def models_in(profiles: JsonValue, models: JsonValue) -> list[ListedModel]:
     names = [name for summary in summaries if isinstance(name := summary.get("inferenceProfileId"), str)]
     # A profile's name is the model's with a region prefix.
     invoked = [ListedModel(name, known.get(name.partition(".")[2], ModelMetadata())) for name in names]
-    profile_only = {name_of(entry) for entry in entries_of(models) if not _is_on_demand(entry)}
+    uses = {name_of(entry): as_object(entry).get("inferenceTypesSupported") for entry in entries_of(models)}
+    profile_only = {name for name, types in uses.items() if isinstance(types, list) and "ON_DEMAND" not in types}
     return [*invoked, *(ListedModel(name, each) for name, each in known.items() if name not in profile_only)]
-
-
-def _is_on_demand(entry: JsonValue) -> bool:
-    """Return True unless a model states how it can be invoked, and not on demand."""
-    types = as_object(entry).get("inferenceTypesSupported")
-    return not isinstance(types, list) or "ON_DEMAND" in types
 
 
 def path_to(model_id: str) -> str:
     return f"/model/{quote(model_id, safe='')}/converse-stream"
-
-
-def _host(region: str) -> str:
-    return f"https://bedrock-runtime.{region}.amazonaws.com{'.cn' if region.startswith('cn-') else ''}"
 
 
 def _region(endpoint: Endpoint, variables: Mapping[str, str]) -> str:

@@ -17,17 +17,6 @@ from providers.net.inflate import InflateError, Inflater
 
 # They describe the transferred bytes, which are not stored.
 TRANSFER_HEADERS = frozenset(("content-encoding", "content-length", "transfer-encoding"))
-FAILURES: dict[str, type[httpx.TransportError]] = {
-    each.__name__: each
-    for each in (
-        httpx.ConnectTimeout,
-        httpx.ConnectError,
-        httpx.ProxyError,
-        httpx.ReadTimeout,
-        httpx.ReadError,
-        httpx.RemoteProtocolError,
-    )
-}
 
 
 class RecordingTransport(httpx.AsyncBaseTransport):
@@ -134,8 +123,7 @@ def replaying_transport(queue: ReplayQueue) -> httpx.AsyncBaseTransport:
     def answer(request: httpx.Request) -> httpx.Response:
         exchange = queue.take(request.method, str(request.url), _parsed(request.content))
         if exchange.status is None:
-            kind = FAILURES.get(exchange.ending, httpx.ConnectError)
-            raise kind("the recording ended before a response", request=request)
+            raise _failure(exchange, httpx.ConnectError)("the recording ended before a response", request=request)
         return httpx.Response(exchange.status, headers=exchange.headers, content=_replayed(exchange))
 
     return httpx.MockTransport(answer)
@@ -146,7 +134,13 @@ async def _replayed(exchange: Exchange) -> AsyncIterator[bytes]:
     for chunk in exchange.chunks:
         yield chunk
     if exchange.ending != WHOLE:
-        raise FAILURES.get(exchange.ending, httpx.ReadError)("the recorded response ends here")
+        raise _failure(exchange, httpx.ReadError)("the recorded response ends here")
+
+
+def _failure(exchange: Exchange, default: type[httpx.TransportError]) -> type[httpx.TransportError]:
+    """Return the error with which an exchange ended."""
+    kind: object = getattr(httpx, exchange.ending, None)
+    return kind if isinstance(kind, type) and issubclass(kind, httpx.TransportError) else default
 
 
 def _parsed(content: bytes) -> JsonValue:

@@ -45,7 +45,10 @@ class VertexProvider(GeminiProvider):
         self._is_googles = endpoint.is_vendors_own
         self._project = _from_environment("GOOGLE_CLOUD_PROJECT")
         self._location = _from_environment("GOOGLE_CLOUD_LOCATION") or "global"
-        self._login = self._login_for(endpoint)
+        needs_login = endpoint.secret is None and self._is_googles
+        if needs_login and not can_log_in():
+            raise ConfigError(endpoint.preset.missing_login("Google Cloud login", "vertex"))
+        self._login = Login() if needs_login else None
         if self._is_googles and _is_token(endpoint) and not self._project:
             raise ConfigError(f"{endpoint.preset.label}: {PROJECT_HINT}")
 
@@ -65,13 +68,6 @@ class VertexProvider(GeminiProvider):
             return model_id
         publisher, _, name = model_id.removeprefix("models/").rpartition("/")
         return f"publishers/{publisher or 'google'}/models/{name}"
-
-    def _login_for(self, endpoint: Endpoint) -> Login | None:
-        if endpoint.secret is not None or not self._is_googles:
-            return None
-        if not can_log_in():
-            raise ConfigError(endpoint.preset.missing_login("Google Cloud login", "vertex"))
-        return Login()
 
     def _route_for(self, endpoint: Endpoint) -> Route:
         if endpoint.secret is not None and not _is_token(endpoint):

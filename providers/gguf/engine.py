@@ -100,13 +100,10 @@ class Engine:
         count = llama_cpp.llama_tokenize(self._vocab, text, len(text), found, room, ADD_NOTHING, WITH_SPECIAL)
         return count, [*found]
 
-    def piece_of(self, token: int) -> bytes:
+    def _piece_of(self, token: int) -> bytes:
         buffer = ctypes.create_string_buffer(LONGEST_PIECE)
         size = llama_cpp.llama_token_to_piece(self._vocab, token, buffer, LONGEST_PIECE, 0, WITH_SPECIAL)
         return buffer.raw[: max(size, 0)]
-
-    def is_end(self, token: int) -> bool:
-        return llama_cpp.llama_vocab_is_eog(self._vocab, token)
 
     def set_abort_flag(self, flag: Flag) -> None:
         """Stop further evaluation when this flag is set."""
@@ -151,13 +148,29 @@ class Engine:
         reason = "; ".join(log_capture().take_errors()) or "no reason given"
         raise StreamError(f"llama.cpp could not evaluate the prompt ({status}): {reason}")
 
-    @contextmanager
-    def sampler(self, temperature: float, grammar: str) -> Generator[llama_cpp.llama_sampler_p]:
-        """Create a sampler; `grammar` is in GBNF and restricts the output, empty for none.
+    def generate(self, temperature: float, grammar: str, room: int) -> Iterator[bytes]:
+        """Yield the text of each token of a reply, `room` tokens at most.
+
+        Args:
+            temperature: Sampling temperature.
+            grammar: Restriction of the output, in GBNF; empty for none.
+            room: Largest number of tokens.
 
         Raises:
             RequestRejected: The grammar is invalid.
+            Aborted: The flag was set.
+            StreamError: llama.cpp failed.
         """
+        with self._sampler(temperature, grammar) as sampler:
+            for _ in range(room):
+                token = llama_cpp.llama_sampler_sample(sampler, self._context, -1)
+                if llama_cpp.llama_vocab_is_eog(self._vocab, token):
+                    return
+                yield self._piece_of(token)
+                self.read([token])
+
+    @contextmanager
+    def _sampler(self, temperature: float, grammar: str) -> Generator[llama_cpp.llama_sampler_p]:
         chain = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
         try:
             if grammar:
@@ -170,9 +183,6 @@ class Engine:
             yield chain
         finally:
             llama_cpp.llama_sampler_free(chain)
-
-    def choose(self, sampler: llama_cpp.llama_sampler_p) -> int:
-        return llama_cpp.llama_sampler_sample(sampler, self._context, -1)
 
     @property
     def _begin_token(self) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jinja2 import TemplateError
@@ -66,7 +66,7 @@ class Generator:
         try:
             kept = self._engine.reuse_prefix(tokens)
             self._engine.read(tokens[kept:])
-            for piece in self._pieces(self._temperature(request), grammar, room):
+            for piece in self._engine.generate(self._temperature(request), grammar, room):
                 written += 1
                 if text := utf8.decode(piece):
                     emit([*blocks.write(parser.feed(text))])
@@ -77,16 +77,6 @@ class Generator:
         emit([*blocks.write(rest), *blocks.close()])
         stop = "length" if written == room else "tool_use" if blocks.has_calls else "stop"
         emit([Done(stop, usage)])
-
-    def _pieces(self, temperature: float, grammar: str, room: int) -> Iterator[bytes]:
-        """Yield the tokens of the reply, `room` at most."""
-        with self._engine.sampler(temperature, grammar) as sampler:
-            for _ in range(room):
-                token = self._engine.choose(sampler)
-                if self._engine.is_end(token):
-                    return
-                yield self._engine.piece_of(token)
-                self._engine.read([token])
 
     def _prompt(self, request: Request) -> str:
         """Return the prompt in the first variant that the template accepts."""

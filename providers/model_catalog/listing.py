@@ -18,48 +18,24 @@ ENTRIES = ("data", "models", "publisherModels", "modelSummaries")
 NAMES = ("id", "name", "key", "model_name", "modelId")
 # The window in use comes before the possible one, and that before the window of training.
 WINDOWS = (
-    "loaded_context_length",
-    "top_provider.context_length",
-    "context_length",
-    "context_window",
-    "max_context_length",
-    "max_model_len",
-    "max_input_tokens",
-    "max_prompt_length",
-    "inputTokenLimit",
-    "limits.max_input_tokens",
-    "model_info.max_input_tokens",
-    "default_generation_settings.n_ctx",
+    *("loaded_context_length", "top_provider.context_length", "context_length", "context_window", "max_context_length"),
+    *("max_model_len", "max_input_tokens", "max_prompt_length", "inputTokenLimit", "limits.max_input_tokens"),
+    *("model_info.max_input_tokens", "default_generation_settings.n_ctx"),
 )
 OUTPUTS = (
-    "top_provider.max_completion_tokens",
-    "max_completion_tokens",
-    "max_tokens",
-    "outputTokenLimit",
-    "limits.max_output_tokens",
-    "model_info.max_output_tokens",
+    *("top_provider.max_completion_tokens", "max_completion_tokens", "max_tokens", "outputTokenLimit"),
+    *("limits.max_output_tokens", "model_info.max_output_tokens"),
 )
 IMAGES = (
-    "capabilities.vision",
-    "capabilities.image_input",
-    "supports_image_input",
-    "supports_image_in",
-    "model_info.supports_vision",
-    "modalities.vision",
+    *("capabilities.vision", "capabilities.image_input", "supports_image_input", "supports_image_in"),
+    *("model_info.supports_vision", "modalities.vision"),
 )
 TOOLS = (
-    "capabilities.function_calling",
-    "capabilities.trained_for_tool_use",
-    "supports_tools",
-    "supports_tool_use",
-    "model_info.supports_function_calling",
-    "chat_template_caps.supports_tools",
+    *("capabilities.function_calling", "capabilities.trained_for_tool_use", "supports_tools", "supports_tool_use"),
+    *("model_info.supports_function_calling", "chat_template_caps.supports_tools"),
 )
 THINKING = (
-    "capabilities.reasoning",
-    "capabilities.thinking",
-    "supports_reasoning",
-    "thinking",
+    *("capabilities.reasoning", "capabilities.thinking", "supports_reasoning", "thinking"),
     "model_info.supports_reasoning",
 )
 INPUTS = ("architecture.input_modalities", "supported_input_modalities", "input_modalities", "inputModalities")

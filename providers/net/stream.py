@@ -112,12 +112,10 @@ def _last(decoder: ReplyDecoder, events: Framing, transport: Transport) -> Itera
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:
     """Read to the end of the response, which is due, so that the connection can be reused."""
-    try:
+    with suppress(TimeoutError):
         async with asyncio.timeout(DRAIN_SECONDS):
             async for _ in chunks:
                 pass
-    except TimeoutError:
-        return
 
 
 REPLACEMENT = "\ufffd"

@@ -8,13 +8,13 @@ in `OLLAMA_CONTEXT_LENGTH`, in the Modelfile, or by loading the model with a lar
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.messages import JsonValue
 from providers.model_catalog.metadata import ModelMetadata
+from providers.wire.citations import as_object, items
 
 REQUESTED_WINDOW = 32_768
 ALL_CAPABILITIES = frozenset(("completion", "tools", "vision", "thinking"))
@@ -72,22 +72,13 @@ class ModelCard(Struct, frozen=True):
 
 def card_of(answer: JsonValue) -> ModelCard:
     """Return the card in a response of `/api/show`."""
-    match answer:
-        case {"model_info": dict() as info}:
-            windows = (value for name, value in info.items() if name.endswith(".context_length"))
-            trained = next((value for value in windows if isinstance(value, int) and value > 0), None)
-        case _:
-            trained = None
-    fields: Mapping[str, JsonValue] = answer if isinstance(answer, dict) else {}
-    capabilities = fields.get("capabilities")
+    fields = as_object(answer)
+    info, capabilities = as_object(fields.get("model_info")), items(fields.get("capabilities"))
+    windows = (value for name, value in info.items() if name.endswith(".context_length"))
+    found = re.search(r"^num_ctx\s+(\d+)\s*$", str(fields.get("parameters") or ""), re.MULTILINE)
     return ModelCard(
-        trained,
-        _chosen(str(fields.get("parameters") or "")),
-        frozenset(str(capability) for capability in capabilities) if isinstance(capabilities, list) else None,
+        next((value for value in windows if isinstance(value, int) and value > 0), None),
+        int(found[1]) or None if found else None,
+        frozenset(map(str, capabilities)) if capabilities or fields.get("capabilities") == [] else None,
         bool(fields.get("remote_host")),
     )
-
-
-def _chosen(parameters: str) -> int | None:
-    found = re.search(r"^num_ctx\s+(\d+)\s*$", parameters, re.MULTILINE)
-    return int(found[1]) or None if found else None

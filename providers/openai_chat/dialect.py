@@ -8,7 +8,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.messages import JsonObject, ModelSpec
-from harness.ports.provider import Request
 from providers.endpoint import Endpoint
 from providers.openai_chat.models import EFFORTS, effort_for, gpt_version, reasons
 from providers.preset import Preset
@@ -83,11 +82,8 @@ class Dialect(Struct, frozen=True):
             return self._with(reasoning="none", thinking=())
         return None
 
-    def reasoning_fields(self, request: Request) -> JsonObject:
+    def reasoning_fields(self, spec: ModelSpec, *, with_tools: bool) -> JsonObject:
         """Return the fields that set the reasoning effort."""
-        return self._reasoning(request.spec, with_tools=bool(request.tools))
-
-    def _reasoning(self, spec: ModelSpec, *, with_tools: bool) -> JsonObject:
         level, model_id = spec.thinking, spec.model_id
         match self.preset.reasoning:
             case "openai":
@@ -103,8 +99,8 @@ class Dialect(Struct, frozen=True):
 
     def supports_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         """Return True if the thinking level of `spec` changes a request."""
-        fields = [self._reasoning(each, with_tools=with_tools) for each in (spec, replace(spec, thinking="off"))]
-        return fields[0] != fields[1]
+        off = self.reasoning_fields(replace(spec, thinking="off"), with_tools=with_tools)
+        return self.reasoning_fields(spec, with_tools=with_tools) != off
 
     def supports_temperature(self, model_id: str) -> bool:
         """Return True if the model accepts a temperature."""

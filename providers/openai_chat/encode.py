@@ -60,7 +60,9 @@ def encode(request: Request, dialect: Dialect) -> JsonObject:
     if request.output_schema is not None and dialect.enforces_schema:
         body["response_format"] = {"type": "json_schema", "json_schema": named_schema(request.output_schema)}
     body |= (
-        _sampling(request, dialect) | dialect.reasoning_fields(request) | cache_fields(dialect.preset.cache, request)
+        _sampling(request, dialect)
+        | dialect.reasoning_fields(request.spec, with_tools=bool(request.tools))
+        | cache_fields(dialect.preset.cache, request)
     )
     return {name: value for name, value in body.items() if name not in dialect.preset.without}
 

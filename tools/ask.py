@@ -39,7 +39,7 @@ class AskQuestion(Parameters):
 
     def __post_init__(self) -> None:
         if len(self.choices) == 1:
-            raise ValueError("one is not enough for `choices`: give at least two, or none to ask for free text")
+            raise ValueError("one choice is not enough for `choices`: give at least two, or none to ask for free text")
         if "" in self.choices:
             raise ValueError("each of the `choices` needs a text")
 

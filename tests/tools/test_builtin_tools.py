@@ -116,7 +116,7 @@ def test_names_of_other_agents_and_values_in_strings_are_accepted(
             {"path": "a", "file_path": "b", "limt": 1},
             ["file_path: unknown", "limt: unknown", "mean limit"],
         ),
-        ("ask_user", {"questions": [{"prompt": "?", "choices": ["a"]}]}, ["questions[0]: one is not enough"]),
+        ("ask_user", {"questions": [{"prompt": "?", "choices": ["a"]}]}, ["questions[0]: one choice is not enough"]),
     ],
 )
 def test_error_names_every_problem_of_a_call(name: str, given: JsonObject, problems: list[str]) -> None:

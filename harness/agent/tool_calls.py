@@ -13,13 +13,13 @@ from functools import partial
 from harness.agent.planning import propose_plan
 from harness.agent.polling import poll_steering
 from harness.agent.run_state import Run
-from harness.approval.assessment import Allowed, PendingApproval, RejectedCall
+from harness.approval.assessment import Allowed
 from harness.approval.decide import Batch, decide_call, preview_call
 from harness.concurrency import cancel_tasks, raise_if_cancelled
 from harness.execution.executor import ToolExecutor
 from harness.execution.results import Results
 from harness.execution.schedule import groups_of, locks_for
-from harness.messages import AssistantMessage, ToolCall
+from harness.messages import AssistantMessage
 
 STEERING_GRACE_S = 0.05
 """Seconds that running calls get to finish once a steering message interrupts them."""
@@ -57,20 +57,19 @@ class _Batch:
 
     async def decide(self) -> None:
         """Decide on the calls in order, before any of them runs. Stops when a steering message arrives."""
-        batch = Batch(self._run, self._reply.tool_calls, self._preview)
-        for call in self._reply.tool_calls:
+        run, calls, stop_reason = self._run, self._reply.tool_calls, self._reply.stop_reason
+        context = self._executor.context
+        batch = Batch(run, calls, lambda call: preview_call(run, call, context(call), stop_reason))
+        for call in calls:
             if not self.results.may_begin():
                 return
-            match await decide_call(self._run, call, self._executor.context(call), self._reply.stop_reason, batch):
+            match await decide_call(run, call, context(call), stop_reason, batch):
                 case Allowed() as allowed:
                     self._allowed.append(allowed)
-                case RejectedCall(output):
+                case output:
                     self.results.record(call, output)
                     await self.results.publish_remaining()
             raise_if_cancelled()
-
-    async def _preview(self, call: ToolCall) -> PendingApproval | None:
-        return await preview_call(self._run, call, self._executor.context(call), self._reply.stop_reason)
 
     async def execute(self) -> None:
         """Run the allowed calls, group by group. Calls that have not started when the user steers are skipped."""

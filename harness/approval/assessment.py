@@ -61,11 +61,8 @@ class Allowed(Struct, frozen=True):
     """Text for the model, placed before the result."""
 
 
-class RejectedCall(Struct, frozen=True):
-    output: ToolOutput
-
-
-Decision: TypeAlias = Allowed | RejectedCall
+Decision: TypeAlias = Allowed | ToolOutput
+"""A call that may run, or the output of one that may not."""
 
 
 class PendingApproval(Struct, frozen=True):
@@ -78,20 +75,20 @@ class PendingApproval(Struct, frozen=True):
 
 
 def checked(run: ApprovalContext, call: ToolCall, stop_reason: StopReason) -> Decision:
-    """Return the call with validated arguments, or its rejection; the policy is evaluated later."""
+    """Return the call with validated arguments, or the output if it is rejected; the policy is evaluated later."""
     tool = run.tool(call.name)
     if tool is None:
-        return reject(_unknown(run, call.name))
+        return ToolOutput.failure(_unknown(run, call.name))
     if call.partial_json:
-        return reject(_invalid_json(call, stop_reason))
+        return ToolOutput.failure(_invalid_json(call, stop_reason))
     # A model may call a tool that it was not offered.
     if not run.permissions.mode.allows(tool):
-        return reject(f"{call.name} is not available in {run.permissions.mode.name} mode.")
+        return ToolOutput.failure(f"{call.name} is not available in {run.permissions.mode.name} mode.")
     try:
         # A copy, so that a tool cannot change the arguments in the history.
         arguments = tool.validate(deepcopy(call.arguments))
     except InvalidArguments as error:
-        return reject(str(error))
+        return ToolOutput.failure(str(error))
     return Allowed(call, tool, arguments, tool.risk(arguments))
 
 
@@ -100,21 +97,21 @@ def evaluate_policy(run: ApprovalContext, wanted: Allowed) -> Allow | Ask | Deny
     return decide(run.permissions.approval, wanted.risk, run.permissions.grants, wanted.tool.name)
 
 
-async def preview(wanted: Allowed, ask: Ask, context: ToolContext) -> PendingApproval | RejectedCall:
-    """Return the call with its preview, or a rejection if the preview fails."""
+async def preview(wanted: Allowed, ask: Ask, context: ToolContext) -> PendingApproval | ToolOutput:
+    """Return the call with its preview, or the output if the preview fails."""
     try:
         view = await wanted.tool.preview(wanted.arguments, context)
     except WorkspaceError as error:
-        return reject(str(error))
-    return RejectedCall(view) if isinstance(view, ToolOutput) else PendingApproval(wanted, ask, view)
+        return ToolOutput.failure(str(error))
+    return view if isinstance(view, ToolOutput) else PendingApproval(wanted, ask, view)
 
 
 def changed(wanted: Allowed, arguments: JsonObject, why: str) -> Decision:
-    """Return the call with other arguments and a note for the model, or its rejection."""
+    """Return the call with other arguments and a note for the model, or the output if it is rejected."""
     try:
         valid = wanted.tool.validate(deepcopy(arguments))
     except InvalidArguments as error:
-        return reject(str(error))
+        return ToolOutput.failure(str(error))
     return replace(
         wanted,
         call=replace(wanted.call, arguments=deepcopy(valid)),
@@ -139,10 +136,6 @@ def request_for(run: ApprovalContext, asked: PendingApproval) -> ApprovalRequest
         is_revised=asked.is_revised,
         exact_rule=describe(ask.exact_rule) if ask.exact_rule else "",
     )
-
-
-def reject(text: str) -> RejectedCall:
-    return RejectedCall(ToolOutput.failure(text))
 
 
 def _unknown(run: ApprovalContext, name: str) -> str:

@@ -18,12 +18,10 @@ from harness.approval.assessment import (
     ApprovalContext,
     Decision,
     PendingApproval,
-    RejectedCall,
     changed,
     checked,
     evaluate_policy,
     preview,
-    reject,
     request_for,
 )
 from harness.approval.policy import Allow, Ask, Deny
@@ -73,7 +71,7 @@ async def preview_call(
     try:
         wanted = checked(run, call, stop_reason)
         verdict = evaluate_policy(run, wanted) if isinstance(wanted, Allowed) else None
-        if isinstance(wanted, RejectedCall) or not isinstance(verdict, Ask):
+        if isinstance(wanted, ToolOutput) or not isinstance(verdict, Ask):
             return None
         asked = await preview(wanted, verdict, context)
     except Exception:  # user-supplied tool; may raise. The error is reported when its call is decided
@@ -88,7 +86,7 @@ async def _decided(call: ToolCall, wanted_of: Callable[[], Decision], approval: 
         return await approval.by_policy(wanted) if isinstance(wanted, Allowed) else wanted
     except Exception as error:  # user-supplied tool; may raise. A call that cannot be assessed does not run
         logger.exception("tool %s: assessment failed", call.name)
-        return RejectedCall(failure_of(call, error))
+        return failure_of(call, error)
 
 
 class _Approval:
@@ -104,13 +102,13 @@ class _Approval:
             case Allow():
                 return wanted
             case Deny(reason):
-                return reject(reason)
+                return ToolOutput.failure(reason)
             case Ask() as ask:
                 return await self._by_user(wanted, ask)
 
     async def _by_user(self, wanted: Allowed, ask: Ask) -> Decision:
         asked = await preview(wanted, ask, self._context)
-        if isinstance(asked, RejectedCall):
+        if isinstance(asked, ToolOutput):
             return asked
         publish = self._run.bus.publish
         publish(ToolApprovalRequested(call=wanted.call, reason=ask.reason))
@@ -126,23 +124,22 @@ class _Approval:
         """Return the user's decision on the call, or on their revision of it."""
         asked = proposed
         while True:
-            approval = await self._approval(asked)
-            match approval:
+            match await self._approval(asked):
                 case None:
-                    rejected = reject(INVALID_APPROVAL)
-                    return rejected, _edited_or_denied(rejected, asked)
+                    decision = ToolOutput.failure(INVALID_APPROVAL)
                 case ProposeRevision(text):
-                    changed_to = await self._revision(proposed, asked, text)
-                    if isinstance(changed_to, RejectedCall):
-                        return changed_to, _edited_or_denied(changed_to, asked)
-                    asked = changed_to
-                case AllowHunks():
+                    decision = await self._revision(proposed, asked, text)
+                    if isinstance(decision, PendingApproval):
+                        asked = decision
+                        continue
+                case AllowHunks() as approval:
                     decision = await self._allow_hunks(asked, approval)
-                    return decision, _edited_or_denied(decision, asked)
-                case _:
+                case approval:
                     decision, resolved = self._apply(asked, approval)
                     is_edited = asked.is_revised and resolved.decision == "once"
                     return decision, replace(resolved, decision="edited") if is_edited else resolved
+            kind = "denied" if isinstance(decision, ToolOutput) else "edited"
+            return decision, ToolApprovalResolved(call_id=asked.wanted.call.id, decision=kind)
 
     async def _approval(self, asked: PendingApproval) -> ApprovalDecision | None:
         """Return the user's decision, made now or earlier, alone or in a batch; None if it does not fit."""
@@ -174,13 +171,13 @@ class _Approval:
 
     async def _revision(
         self, proposed: PendingApproval, asked: PendingApproval, text: str
-    ) -> PendingApproval | RejectedCall:
+    ) -> PendingApproval | ToolOutput:
         if proposed.view is None or not is_revisable(proposed.wanted.tool, proposed.view):
-            return reject(INVALID_APPROVAL)
+            return ToolOutput.failure(INVALID_APPROVAL)
         if isinstance(asked.view, DiffView) and text == asked.view.old:
-            return RejectedCall(_denial("they reverted the whole change", non_interactive=False))
+            return _denial("they reverted the whole change", non_interactive=False)
         revised = await self._revised(asked, apply_revision(proposed.view, text))
-        if isinstance(revised, RejectedCall):
+        if isinstance(revised, ToolOutput):
             return revised
         note = f"{proposed.wanted.note}{revised.wanted.note}"
         return replace(revised, wanted=replace(revised.wanted, note=note), is_revised=True)
@@ -188,34 +185,36 @@ class _Approval:
     async def _allow_hunks(self, asked: PendingApproval, answer: AllowHunks) -> Decision:
         view = asked.view
         if not isinstance(view, DiffView) or not is_revisable(asked.wanted.tool, view):
-            return reject(INVALID_APPROVAL)
+            return ToolOutput.failure(INVALID_APPROVAL)
         if not answer.rejected:
             return asked.wanted
         revision = with_hunks(view, answer.rejected)
         if revision is None:
             reasons = rejections(view, answer.rejected)
-            return RejectedCall(_denial(f"all hunks were rejected.\n{reasons}", non_interactive=False))
+            return _denial(f"all hunks were rejected.\n{reasons}", non_interactive=False)
         revised = await self._revised(asked, revision)
-        if isinstance(revised, RejectedCall):
+        if isinstance(revised, ToolOutput):
             return revised
         # The result must be exactly what the user saw.
         if not isinstance(revised.view, DiffView) or (revised.view.old, revised.view.new) != (view.old, revision.text):
-            return reject(f"{view.path} could not be changed in part, so nothing was changed. Send smaller changes.")
+            return ToolOutput.failure(
+                f"{view.path} could not be changed in part, so nothing was changed. Send smaller changes."
+            )
         return replace(revised.wanted, note=f"{asked.wanted.note}{revision.note}")
 
-    async def _revised(self, asked: PendingApproval, revision: Revision) -> PendingApproval | RejectedCall:
+    async def _revised(self, asked: PendingApproval, revision: Revision) -> PendingApproval | ToolOutput:
         """Return the revised call, assessed as if the model had sent it. The caller asks for approval."""
         tool = asked.wanted.tool
         view = asked.view
         arguments = None
         if isinstance(tool, Revisable) and view is not None:
             arguments = tool.revised(deepcopy(asked.wanted.arguments), view, revision.text)
-        wanted = reject(INVALID_APPROVAL) if arguments is None else changed(asked.wanted, arguments, "")
-        if isinstance(wanted, RejectedCall):
+        wanted = ToolOutput.failure(INVALID_APPROVAL) if arguments is None else changed(asked.wanted, arguments, "")
+        if isinstance(wanted, ToolOutput):
             return wanted
         verdict = evaluate_policy(self._run, wanted)
         if isinstance(verdict, Deny):
-            return reject(verdict.reason)
+            return ToolOutput.failure(verdict.reason)
         ask = verdict if isinstance(verdict, Ask) else replace(asked.ask, rule=None, exact_rule=None, session=())
         return await preview(replace(wanted, note=revision.note), ask, self._context)
 
@@ -235,7 +234,7 @@ class _Approval:
                 resolved = ToolApprovalResolved(
                     call_id=call_id, decision="denied", reason=reason, non_interactive=non_interactive
                 )
-                return RejectedCall(_denial(reason, non_interactive=non_interactive)), resolved
+                return _denial(reason, non_interactive=non_interactive), resolved
             case AllowWithArguments(arguments):
                 return self._edited(wanted, arguments), ToolApprovalResolved(call_id=call_id, decision="edited")
             case _:
@@ -244,15 +243,10 @@ class _Approval:
     def _edited(self, wanted: Allowed, arguments: JsonObject) -> Decision:
         """Validate arguments edited by the user. They need no approval, but schema and prohibitions apply."""
         edited = changed(wanted, arguments, "The user changed the arguments before allowing the call")
-        if isinstance(edited, RejectedCall):
+        if isinstance(edited, ToolOutput):
             return edited
         verdict = evaluate_policy(self._run, edited)
-        return reject(verdict.reason) if isinstance(verdict, Deny) else edited
-
-
-def _edited_or_denied(decision: Decision, asked: PendingApproval) -> ToolApprovalResolved:
-    kind = "denied" if isinstance(decision, RejectedCall) else "edited"
-    return ToolApprovalResolved(call_id=asked.wanted.call.id, decision=kind)
+        return ToolOutput.failure(verdict.reason) if isinstance(verdict, Deny) else edited
 
 
 def _denial(reason: str, *, non_interactive: bool) -> ToolOutput:

@@ -67,7 +67,7 @@ class PendingRequests(BatchQuestions):
         return tuple(
             PendingRequest(waiting.call_id, waiting.request)
             for box in (self._approvals, self._questions, self._plans)
-            for waiting in box.waiting
+            for waiting in tuple(box.waiting)
         )
 
     def respond(self, call_id: str, approval: Approval) -> None:
@@ -168,11 +168,7 @@ class _RequestBox(Generic[RequestT, ReplyT]):
         self._lock = threading.Lock()
         self._announced: dict[str, int] = {}
         self._early: dict[str, deque[ReplyT]] = {}
-        self._waiting: list[_Waiting[RequestT, ReplyT]] = []
-
-    @property
-    def waiting(self) -> tuple[_Waiting[RequestT, ReplyT], ...]:
-        return tuple(self._waiting)
+        self.waiting: list[_Waiting[RequestT, ReplyT]] = []
 
     def announce(self, call_id: str, count: int = 1) -> None:
         """Announce `count` requests of a call."""
@@ -186,11 +182,11 @@ class _RequestBox(Generic[RequestT, ReplyT]):
 
     def reply(self, call_id: str, reply: ReplyT) -> None:
         with self._lock:
-            waiting = next((each for each in self._waiting if each.call_id == call_id), None)
+            waiting = next((each for each in self.waiting if each.call_id == call_id), None)
             if waiting is None:
                 self._store_early(call_id, reply)
                 return
-            self._waiting.remove(waiting)
+            self.waiting.remove(waiting)
         try:
             waiting.reply.get_loop().call_soon_threadsafe(settle, waiting.reply, reply)
         except RuntimeError as error:
@@ -203,7 +199,7 @@ class _RequestBox(Generic[RequestT, ReplyT]):
             if early := self._early.get(call_id):
                 return early.popleft()
             self._count_down(call_id)
-            self._waiting.append(waiting)
+            self.waiting.append(waiting)
         try:
             # Not `asyncio.timeout`: it would cancel the future that another thread may be about to settle.
             await asyncio.wait([waiting.reply], timeout=limit_s)
@@ -227,7 +223,7 @@ class _RequestBox(Generic[RequestT, ReplyT]):
     def _remove(self, waiting: _Waiting[RequestT, ReplyT]) -> bool:
         """Remove a waiting request. Return False if its reply is already on the way."""
         with self._lock:
-            if waiting not in self._waiting:
+            if waiting not in self.waiting:
                 return False
-            self._waiting.remove(waiting)
+            self.waiting.remove(waiting)
             return True

@@ -6,7 +6,7 @@ A mode, planning or executing, determines the tools offered and an addendum to t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -17,7 +17,6 @@ from harness.risk import Risk, Rule
 
 ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
 """`on`: ask about everything that has an effect · `smart`: allow reading · `off`: ask nothing."""
-APPROVAL_MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
 
 
 class Allow(Struct, frozen=True):
@@ -54,7 +53,11 @@ def decide(mode: ApprovalMode, risk: Risk, grants: Grants, tool_name: str) -> De
     off.
     """
     if risk.level == "forbidden":
-        return Deny(_refusal(risk))
+        why = f": {risk.reason}" if risk.reason else ""
+        return Deny(
+            f"Forbidden{why}. This never runs, whatever the user has allowed. "
+            "Find another way, or ask the user to do it manually."
+        )
     if risk.level == "none" or mode == "off":
         return Allow()
     if risk.level == "dangerous":
@@ -72,14 +75,6 @@ def decide(mode: ApprovalMode, risk: Risk, grants: Grants, tool_name: str) -> De
 
 
 _REASONS = {"read": "approval is on for every tool", "edit": "it changes files", "execute": "it runs a program"}
-
-
-def _refusal(risk: Risk) -> str:
-    why = f": {risk.reason}" if risk.reason else ""
-    return (
-        f"Forbidden{why}. This never runs, whatever the user has allowed. "
-        "Find another way, or ask the user to do it manually."
-    )
 
 
 class Permissions(Struct):

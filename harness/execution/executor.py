@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from harness.approval.assessment import Allowed, RejectedCall
+from harness.approval.assessment import Allowed
 from harness.approval.decide import decide_changed
 from harness.approval.interactions import ObservedInteraction
 from harness.concurrency import cancel_tasks, is_cancelled
@@ -140,8 +140,8 @@ class ToolExecutor:
         context = replace(self.context(allowed.call), user=self._run.user)
         async with self._asking:
             decision = await decide_changed(self._run, allowed, arguments, context)
-        if isinstance(decision, RejectedCall):
-            self._results.record(allowed.call, decision.output)
+        if isinstance(decision, ToolOutput):
+            self._results.record(allowed.call, decision)
             return None
         return decision
 

@@ -191,7 +191,9 @@ def interrupted(partial: ToolOutput, seconds: float, *, has_stopped: bool = True
     note = f"interrupted after {seconds:.1f} s by the user"
     line = f"[{note}]" if has_stopped else f"[{note}. {UNSTOPPABLE}]"
     details: JsonObject = {**(partial.details or {}), "interrupted": True, "duration": round(seconds, 3)}
-    content = (*partial.content, Text(f"{_separator(partial)}{line}"))
+    text = "".join(each.text for each in partial.content if isinstance(each, Text))
+    separator = "\n" if text and not text.endswith("\n") else ""
+    content = (*partial.content, Text(f"{separator}{line}"))
     return replace(partial, content=content, view=_noted(partial.view, note), details=details, is_error=True)
 
 
@@ -204,11 +206,6 @@ def timed_out(partial: ToolOutput, error: str, note: str) -> ToolOutput:
 def was_interrupted(result: ToolResult) -> bool:
     """Return True for the result of a call that the user interrupted while it ran."""
     return bool(result.details and result.details.get("interrupted"))
-
-
-def _separator(partial: ToolOutput) -> str:
-    text = "".join(each.text for each in partial.content if isinstance(each, Text))
-    return "\n" if text and not text.endswith("\n") else ""
 
 
 def _noted(view: View | None, note: str) -> View | None:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
-from harness.approval.policy import APPROVAL_MODES, Allow, ApprovalMode, Ask, Deny, decide
+from harness.approval.policy import Allow, ApprovalMode, Ask, Deny, decide
 from harness.approval.rules import Grants
 from harness.risk import Risk, Rule
 
@@ -36,12 +38,12 @@ def test_mode_decides_which_calls_need_approval(mode: ApprovalMode, risk: Risk, 
     assert isinstance(decision, Ask if asked else Allow)
 
 
-@pytest.mark.parametrize("mode", APPROVAL_MODES)
+@pytest.mark.parametrize("mode", get_args(ApprovalMode))
 def test_safe_call_never_needs_approval(mode: ApprovalMode) -> None:
     assert decide(mode, Risk("none"), Grants(), "todo") == Allow()
 
 
-@pytest.mark.parametrize("mode", APPROVAL_MODES)
+@pytest.mark.parametrize("mode", get_args(ApprovalMode))
 def test_forbidden_call_is_denied_despite_any_grant(mode: ApprovalMode) -> None:
     grants = Grants(rules=[Rule("bash", "rm")])
     grants.trust("bash")

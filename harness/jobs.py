@@ -299,7 +299,8 @@ def lost_jobs(messages: Sequence[Message], jobs: Jobs) -> tuple[str, ...]:
                 unfinished.pop(text.split(maxsplit=2)[1], None)
             case _:
                 pass
-    jobs.count_from(max((_number_of(job_id) for job_id in started), default=0))
+    numbers = (job_id.rpartition("-")[2] for job_id in started)
+    jobs.count_from(max((int(number) for number in numbers if number.isdecimal()), default=0))
     here = {(job.id, job.spec.call_id) for job in jobs.running}
     return tuple(job_id for job_id, call_id in unfinished.items() if (job_id, call_id) not in here)
 
@@ -316,8 +317,3 @@ def _left_by_subagent(left: Sequence[JsonValue]) -> Iterator[tuple[str, str]]:
                 yield job_id, call_id
             case _:
                 pass
-
-
-def _number_of(job_id: str) -> int:
-    number = job_id.rpartition("-")[2]
-    return int(number) if number.isdecimal() else 0

@@ -56,10 +56,6 @@ def find(file: FileText, old: str, new: str) -> TextMatches:
     return TextMatches(())
 
 
-def _exact(file: FileText, old: str, new: str) -> list[Hit]:
-    return [Hit(start, end, new) for start, end in file.exact_spans(old)]
-
-
 def _any_line_ending(file: FileText, old: str, new: str) -> list[Hit]:
     wanted = _line_feeds(old)
     text = file.text.replace("\r", "\n")
@@ -105,7 +101,7 @@ def _any_indentation(file: FileText, old: str, new: str) -> list[Hit]:
 
 
 _STRATEGIES: tuple[tuple[str, Callable[[FileText, str, str], list[Hit]]], ...] = (
-    ("", _exact),
+    ("", lambda file, old, new: [Hit(*span, new) for span in file.exact_spans(old)]),
     ("line endings", _any_line_ending),
     ("trailing spaces and typographic characters", _any_trailing_space),
     ("indentation", _any_indentation),

@@ -174,17 +174,12 @@ def _unwrapped(node: Node) -> Node:
 
 def _substituted(nodes: list[Node], kind: str) -> tuple[ParsedCommand, ...]:
     return tuple(
-        ParsedCommand(words=_plain_words(inner))
+        ParsedCommand(tuple(_resolve(part)[0] for part in map(_unwrapped, inner.children) if part.type in _WORDS))
         for node in nodes
         if node.type == kind
         for inner in _within(node)
         if inner.type == "command"
     )
-
-
-def _plain_words(node: Node) -> tuple[str, ...]:
-    parts = (_unwrapped(child) for child in node.children)
-    return tuple(_resolve(part)[0] for part in parts if part.type in _WORDS)
 
 
 def _redirects_of(node: Node) -> list[Node]:

@@ -99,8 +99,7 @@ class Meter(Struct):
 
     def spent(self) -> LimitReached | None:
         """Return the limit on tokens, time or cost that is reached, or None."""
-        limits = self.limits
-        usage = self.ledger.usage
+        limits, usage = self.limits, self.ledger.usage
         cost = dollars(usage)
         if is_reached(limits.max_tokens, usage.context):
             return LimitReached(limit="tokens", message=f"the limit of {limits.max_tokens:,} tokens is reached")

@@ -85,9 +85,12 @@ class _ModelCall:
                 raise_if_cancelled()
                 # Chosen anew for each attempt, because the user may switch models during a wait.
                 self._take(self._choose())
-                reply = await self._attempted()
-                if reply is None:
-                    continue
+                try:
+                    reply = await self._ask()
+                except ProviderError as error:
+                    if await self._recovers(error):
+                        continue
+                    raise
                 await load_price(self._run, self._model, reply)
                 if not await self._retries_empty(reply):
                     return self.settle(reply)
@@ -117,15 +120,6 @@ class _ModelCall:
     def _choose(self) -> Model:
         with _as_stream_error("the routing failed"):
             return _chosen(self._run)
-
-    async def _attempted(self) -> AssistantMessage | None:
-        """Return the reply, or None if it failed and must be requested again."""
-        try:
-            return await self._ask()
-        except ProviderError as error:
-            if not await self._recovers(error):
-                raise
-            return None
 
     async def _build_context(self, *, overflow: bool = False) -> tuple[ModelMessage, ...]:
         with _as_stream_error("the conversation could not be prepared"):
@@ -217,7 +211,8 @@ class _ModelCall:
         """Wait before another request if the reply is empty. Return False if the reply counts."""
         if reply.stop_reason != "stop" or reply.tool_calls or reply.text.strip():
             return False
-        retry = self._run.retry_policy
+        retry = self._run.options.retry
+        retry = retry if isinstance(retry, RetryPolicy) else RetryPolicy()
         self._empty += 1
         if self._empty > retry.max_empty:
             self._warn("The model returned an empty response.")

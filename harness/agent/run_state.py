@@ -10,7 +10,6 @@ from msgspec import Struct, field
 from harness.agent.limits import Ledger, Meter
 from harness.agent.options import AgentOptions
 from harness.agent.reply import ReplyBuilder
-from harness.agent.retry import RetryPolicy
 from harness.approval.policy import ApprovalMode, Mode, Permissions, tools_of
 from harness.approval.rules import Grants
 from harness.concurrency import InterruptibleWait
@@ -201,11 +200,6 @@ class Run(Struct, frozen=True):
     def ancestors(self) -> tuple[Run, ...]:
         """This run, its parent, and so on; usage counts for all of them."""
         return (self,) if self.parent is None else (self, *self.parent.ancestors)
-
-    @property
-    def retry_policy(self) -> RetryPolicy:
-        """The retry policy; the defaults if the program supplies its own strategy."""
-        return self.options.retry if isinstance(self.options.retry, RetryPolicy) else RetryPolicy()
 
     @property
     def tools(self) -> tuple[Tool, ...]:

@@ -126,7 +126,7 @@ class TokenEfficient(Strategy):
     """Selects the run that used the fewest tokens, input and output together."""
 
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
-        chosen = min(candidates(outcomes), key=_tokens)
+        chosen = min(candidates(outcomes), key=lambda each: each.usage.context)
         return Selection(chosen.index, reason=f"the fewest tokens: {chosen.usage.context:,}")
 
 
@@ -134,17 +134,13 @@ class Elaborate(Strategy):
     """Selects the run that used the most tokens, input and output together."""
 
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
-        chosen = max(candidates(outcomes), key=_tokens)
+        chosen = max(candidates(outcomes), key=lambda each: each.usage.context)
         return Selection(chosen.index, reason=f"the most tokens: {chosen.usage.context:,}")
 
 
 def candidates(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
     """Return the outcomes that succeeded, or all if none did."""
     return [each for each in outcomes if each.succeeded] or outcomes
-
-
-def _tokens(outcome: Outcome) -> int:
-    return outcome.usage.context
 
 
 JUDGE_PROMPT = """\

@@ -62,7 +62,8 @@ def examine(path: Path) -> Examination:
     loaded = load_session(path)
     try:
         layout = scan(path)
-        damaged = _damaged_lines(path, layout)
+        with open_session_file(path) as file:
+            damaged = [line.number for line in layout.lines if parse(read_line(file, line)) is None]
         repairs = tuple(_repairs(loaded, layout))
     except OSError as error:
         raise SessionError(f"{path} cannot be read: {error.strerror}") from error
@@ -113,12 +114,6 @@ def repair(found: Examination) -> list[str]:
         (found.lost, f"added placeholders for lost lines: {found.lost}"),
     )
     return [text for count, text in counted if count]
-
-
-def _damaged_lines(path: Path, layout: LineIndex) -> list[int]:
-    """Return the numbers of lines that belong to the conversation but cannot be read."""
-    with open_session_file(path) as file:
-        return [line.number for line in layout.lines if parse(read_line(file, line)) is None]
 
 
 def _repairs(loaded: LoadedSession, layout: LineIndex) -> Iterator[bytes]:

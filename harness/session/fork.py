@@ -76,7 +76,13 @@ def _lines(loaded: LoadedSession, new_id: str) -> Iterator[JsonObject]:
         if place == 0:
             yield header_line(Envelope(new_id, str(loaded.cwd)), record)
             yield from _notes(loaded, new_id)
-        yield _copied(record, loaded.session_id, new_id)
+        links: JsonObject = {
+            key: str(uuid.uuid5(uuid.NAMESPACE_OID, f"{new_id}/{link}"))
+            for key in _LINKS
+            if (link := text_at(record, key))
+        }
+        origin: JsonObject = {"sessionId": loaded.session_id, "messageUuid": text_at(record, "uuid")}
+        yield {**record, **links, "sessionId": new_id, "forkedFrom": origin}
 
 
 def _notes(loaded: LoadedSession, new_id: str) -> Iterator[JsonObject]:
@@ -89,11 +95,3 @@ def _notes(loaded: LoadedSession, new_id: str) -> Iterator[JsonObject]:
     for note in loaded.notes:
         if note.get("type") == "cinch-mode":
             yield note_line("mode", new_id, time_of(note), {"mode": text_at(note, "mode")})
-
-
-def _copied(record: JsonObject, old_id: str, new_id: str) -> JsonObject:
-    links: JsonObject = {
-        key: str(uuid.uuid5(uuid.NAMESPACE_OID, f"{new_id}/{link}")) for key in _LINKS if (link := text_at(record, key))
-    }
-    origin: JsonObject = {"sessionId": old_id, "messageUuid": text_at(record, "uuid")}
-    return {**record, **links, "sessionId": new_id, "forkedFrom": origin}

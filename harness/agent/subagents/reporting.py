@@ -88,9 +88,11 @@ def outcome(identity: Identity, result: AgentResult, who: str, limit: int, left:
     }
     if left:
         # A later process must know that they no longer run.
+        names = ", ".join(f"{job.id} ({job.spec.title})" for job in left)
+        text += f"\n\n[It left background jobs running: {names}. {BACKGROUND_HINT}]"
         details["jobs"] = [{"job_id": job.id, "call_id": job.spec.call_id} for job in left]
     return ToolOutput(
-        content=(Text(f"{text}{_jobs_text(left)}"),),
+        content=(Text(text),),
         view=TextView(message or text, language="markdown") if message else None,
         details=details,
         is_error=bool(problem),
@@ -124,8 +126,3 @@ def _problem(result: AgentResult) -> str:
 def _last_text(messages: Sequence[Message]) -> str:
     replies = (each.text.strip() for each in reversed(messages) if isinstance(each, AssistantMessage))
     return next((text for text in replies if text), "")
-
-
-def _jobs_text(left: Sequence[Job]) -> str:
-    names = ", ".join(f"{job.id} ({job.spec.title})" for job in left)
-    return f"\n\n[It left background jobs running: {names}. {BACKGROUND_HINT}]" if left else ""

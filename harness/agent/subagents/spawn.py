@@ -145,7 +145,7 @@ class Spawner(Delegate):
         """Return the tools a subagent may have; only its parent may submit a plan."""
         is_last = len(self._run.ancestors) >= self._limits.limits.max_depth
         tools = [tool for tool in role.tools or self._run.state.tools if tool.name != SUBMIT_PLAN]
-        return [tool for tool in tools if not (is_last and _delegates(tool))]
+        return [each for each in tools if not (is_last and (each.name == DELEGATE or isinstance(each, SubAgentTool)))]
 
     def _system(self, role: Role) -> str:
         own, addendum = role.system_prompt or self._run.state.system_prompt, prompt_text("subagent")
@@ -155,10 +155,6 @@ class Spawner(Delegate):
         role = delegation.role
         request = estimate_overhead(self._system(role), specs_of(self._tools(role))) + estimate_text(delegation.task)
         return USUAL_TURNS * request
-
-
-def _delegates(tool: Tool) -> bool:
-    return tool.name == DELEGATE or isinstance(tool, SubAgentTool)
 
 
 def _unknown(names: Sequence[str], tools: Sequence[Tool]) -> str:

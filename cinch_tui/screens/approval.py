@@ -128,9 +128,6 @@ class ApprovalScreen(DockedDialog[Approval]):
     def action_once(self) -> None:
         self._allow(self._calls.shown.approval)
 
-    def action_allow_all(self) -> None:
-        self._allow_together("")
-
     def action_allow_tool(self) -> None:
         self._allow_together(self._request.call.name)
 
@@ -271,6 +268,8 @@ class ApprovalScreen(DockedDialog[Approval]):
         elif self._calls.shown.is_seen:
             calls = "1 call" if unseen == 1 else f"{unseen} calls"
             self._show_requirement(hint(f"{calls} not shown in full yet: approval.next shows the next"))
+
+    action_allow_all = partialmethod(_allow_together, "")
 
     def _show_requirement(self, text: str) -> None:
         """Show what must be viewed before the call can be allowed."""

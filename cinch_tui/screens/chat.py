@@ -335,24 +335,21 @@ class ChatScreen(ConversationScreen):
             self._controller.abort()
         elif self.prompt.text:
             self._controller.add_to_history(self.prompt.take())
-        elif time.monotonic() - self._quit_armed_at < QUIT_WITHIN:
-            self._controller.quit(INTERRUPTED)
         else:
-            self._arm_quit(label_of("chat.interrupt"))
+            self._quit_on_second_press("chat.interrupt", INTERRUPTED)
 
     def action_leave(self) -> None:
         """Handle Ctrl+D: quit when pressed twice in an empty prompt; a held key does not quit."""
         since, self._left_at = time.monotonic() - self._left_at, time.monotonic()
-        if self.prompt.text or since < REPEATED_WITHIN:
-            return
-        if time.monotonic() - self._quit_armed_at < QUIT_WITHIN:
-            self._controller.quit()
-        else:
-            self._arm_quit(label_of("chat.leave"))
+        if not self.prompt.text and since >= REPEATED_WITHIN:
+            self._quit_on_second_press("chat.leave")
 
-    def _arm_quit(self, key: str) -> None:
+    def _quit_on_second_press(self, key_id: str, *status: int) -> None:
+        if time.monotonic() - self._quit_armed_at < QUIT_WITHIN:
+            self._controller.quit(*status)
+            return
         self._quit_armed_at = time.monotonic()
-        self.widgets.set_status(note=f"{key} again quits{self._controller.cost_of_leaving}")
+        self.widgets.set_status(note=f"{label_of(key_id)} again quits{self._controller.cost_of_leaving}")
         self.set_timer(QUIT_WITHIN, lambda: self.widgets.set_status(note=""))
 
     @work(group="command")

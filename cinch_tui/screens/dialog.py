@@ -319,12 +319,8 @@ class DockedDialog(Dialog[ResultT], Generic[ResultT]):
     def action_scroll_conversation(self, lines: int) -> None:
         self._below.post_message(ScrollConversation(lines))
 
-    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
-        self._scroll_by_wheel(event, -WHEEL_LINES)
-
-    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
-        self._scroll_by_wheel(event, WHEEL_LINES)
-
-    def _scroll_by_wheel(self, event: MouseScrollUp | MouseScrollDown, lines: int) -> None:
+    @on(MouseScrollUp)
+    @on(MouseScrollDown)
+    def scroll_by_wheel(self, event: MouseScrollUp | MouseScrollDown) -> None:
         if event.screen_y < self.query_one("#dialog").region.y:
-            self.action_scroll_conversation(lines)
+            self.action_scroll_conversation(-WHEEL_LINES if isinstance(event, MouseScrollUp) else WHEEL_LINES)

@@ -144,18 +144,15 @@ async def read_clipboard() -> ClipboardContent:
     """
     reader = _reader(os.environ, sys.platform)
     if reader is None:
-        raise CinchError(_no_reader_message(os.environ))
+        problem = "no clipboard program found; install wl-clipboard or xclip"
+        if os.environ.get("SSH_CONNECTION"):
+            problem = "the clipboard is not available over SSH; paste text, or the path of an image on this machine"
+        raise CinchError(problem)
     try:
         async with asyncio.timeout(READ_TIMEOUT_S):
             return await reader()
     except TimeoutError:
         raise CinchError(f"the clipboard did not answer within {READ_TIMEOUT_S:.0f} seconds") from None
-
-
-def _no_reader_message(environ: Mapping[str, str]) -> str:
-    if environ.get("SSH_CONNECTION"):
-        return "the clipboard is not available over SSH; paste text, or the path of an image on this machine"
-    return "no clipboard program found; install wl-clipboard or xclip"
 
 
 def _reader(environ: Mapping[str, str], platform: str) -> Callable[[], Awaitable[ClipboardContent]] | None:

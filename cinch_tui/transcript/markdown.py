@@ -28,9 +28,10 @@ from cinch_tui.transcript.markdown_splitter import Piece, References, chunk_leng
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-    from cinch_tui.transcript.styles import BlockStyles
+    from cinch_tui.transcript.styles import BlockStyles, StyleName
 
 BULLETS = ("•", "◦", "▪")
+_INLINE_STYLES: dict[str, StyleName] = {"strong_open": "strong", "em_open": "emphasis", "s_open": "strike"}
 TASKS = {"[ ] ": " [ ] ", "[x] ": " [x] ", "[X] ": " [x] "}
 # Minimum text width next to a list marker; narrower items omit the marker.
 LEAST = 6
@@ -94,9 +95,8 @@ def _draw(element: Sequence[Token], page: DrawContext, item: int | None) -> list
             return _quotation(element[1:-1], page)
         case "table_open":
             rows = [[inline_runs(cell, page.styles) for cell in row] for row in _table_rows(element)]
-            return _table_lines(
-                rows, [_alignment(token) for token in element if token.type == "th_open"], page.styles, page.width
-            )
+            alignments = [str(token.attrs.get("style", "")) for token in element if token.type == "th_open"]
+            return _table_lines(rows, alignments, page.styles, page.width)
         case "hr":
             return [plain_line("─" * page.width, page.styles.on_base("rule"))]
         case "html_block":
@@ -199,10 +199,6 @@ def _table_rows(element: Sequence[Token]) -> Iterator[list[Token]]:
             row = []
 
 
-def _alignment(token: Token) -> str:
-    return str(token.attrs.get("style", "")).removeprefix("text-align:")
-
-
 def inline_runs(token: Token, styles: BlockStyles, style: Style | None = None) -> list[Run]:
     """Return the styled text of an element."""
     stack = [styles.base if style is None else style]
@@ -215,31 +211,24 @@ def inline_runs(token: Token, styles: BlockStyles, style: Style | None = None) -
         elif child.nesting < 0:
             ended = stack.pop()
             if child.type == "link_close" and ended.link:
-                runs.extend(_beside(runs[label:], ended.link, styles))
+                runs.extend(_destination(runs[label:], ended.link, styles))
         else:
             text, leaf = _leaf(child, stack[-1], styles)
             runs.append((expand_tabs(text), leaf))
     return linked(runs, styles.options.root, styles["link"])
 
 
-def _beside(label: Sequence[Run], url: str, styles: BlockStyles) -> Iterator[Run]:
+def _destination(label: Sequence[Run], url: str, styles: BlockStyles) -> Iterator[Run]:
     """Yield the target of a link after a label that names another URL."""
     if destination := true_destination("".join(text for text, _ in label), url):
         yield f" ({destination})", styles.on_base("muted") + Style(link=url)
 
 
 def _opened(token: Token, styles: BlockStyles) -> Style:
-    match token.type:
-        case "strong_open":
-            return styles["strong"]
-        case "em_open":
-            return styles["emphasis"]
-        case "s_open":
-            return styles["strike"]
-        case "link_open":
-            return _link_style(str(token.attrs.get("href", "")), styles)
-        case _:
-            return Style.null()
+    if token.type == "link_open":
+        return _link_style(str(token.attrs.get("href", "")), styles)
+    name = _INLINE_STYLES.get(token.type)
+    return styles[name] if name else Style.null()
 
 
 def _link_style(address: str, styles: BlockStyles) -> Style:
@@ -335,5 +324,5 @@ def _row_lines(
 
 
 def _pads(room: int, alignment: str) -> tuple[str, str]:
-    left = {"right": room, "center": room // 2}.get(alignment, 0)
+    left = {"text-align:right": room, "text-align:center": room // 2}.get(alignment, 0)
     return " " * left, " " * (room - left)

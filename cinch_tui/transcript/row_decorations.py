@@ -10,7 +10,6 @@ from rich.style import Style
 
 from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.layout import Layout, ScreenRow
-from cinch_tui.transcript.lines import Run, StyledLine
 from cinch_tui.transcript.replies import StreamedBlock
 
 ROOM = 7
@@ -23,44 +22,28 @@ def stamped(rows: list[ScreenRow], layout: Layout) -> list[ScreenRow]:
 
 
 def _stamped(row: ScreenRow, layout: Layout) -> ScreenRow:
-    place = _stamp_place(row.block, layout)
-    if place != (row.part, row.number):
+    block, line, styles = row.block, row.line, layout.styles
+    shows_time = styles.options.stamps and bool(block.time)
+    if block.index < 0 or not (block.tag or shows_time):
         return row
-    tone = layout.styles["warning" if row.block.tag else "muted"]
-    for label in _labels(row.block, layout):
-        if line := _with_stamp(row.line, (label, tone), layout):
-            return row._replace(decorated=line)
-    return row
-
-
-def _stamp_place(block: TranscriptBlock, layout: Layout) -> tuple[int, int] | None:
-    """Return part and line of a block's stamp: on the first line only if that line is always short."""
-    if block.index < 0 or not (block.tag or _shows_time(block, layout)):
-        return None
-    first = layout.place_of(block)
-    return (first.part, 0) if block.foldable or not first.part else (0, 0)
-
-
-def _with_stamp(line: StyledLine, stamp: Run, layout: Layout) -> StyledLine | None:
-    ground, (label, tone) = line.fill or layout.styles.base, stamp
-    room = layout.width - line.width - len(label)
-    if room < 1:
-        return None
-    style = ground + Style(color=tone.color)
-    return replace(line, segments=(*line.segments, Segment(" " * room, ground), Segment(label, style)))
-
-
-def _labels(block: TranscriptBlock, layout: Layout) -> tuple[str, ...]:
-    """Return the possible labels, longest first."""
-    times = _times(block, layout) if _shows_time(block, layout) else ()
-    return (*(f"{block.tag}  {each}" for each in times), block.tag) if block.tag else times
-
-
-def _shows_time(block: TranscriptBlock, layout: Layout) -> bool:
-    return layout.styles.options.stamps and bool(block.time)
+    # The header of a foldable block is always short; other stamps are on the blank line before the text.
+    if (row.part, row.number) != (layout.place_of(block).part if block.foldable else 0, 0):
+        return row
+    labels = _times(block, layout) if shows_time else ()
+    if block.tag:
+        labels = (*(f"{block.tag}  {each}" for each in labels), block.tag)
+    room = layout.width - line.width
+    label = next((label for label in labels if len(label) < room), "")
+    if not label:
+        return row
+    ground = line.fill or styles.base
+    tone = ground + Style(color=styles["warning" if block.tag else "muted"].color)
+    stamp = Segment(" " * (room - len(label)), ground), Segment(label, tone)
+    return row._replace(decorated=replace(line, segments=(*line.segments, *stamp)))
 
 
 def _times(block: TranscriptBlock, layout: Layout) -> tuple[str, ...]:
+    """Return the time of a block in all lengths, longest first."""
     then = time.localtime(block.time)
     before = layout.neighbor(block.index, -1, lambda other: bool(other.time))
     since = time.localtime(before.time) if before else time.localtime()

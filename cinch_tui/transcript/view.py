@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partialmethod
 from time import monotonic, perf_counter
 
 from msgspec.structs import replace
@@ -29,6 +30,18 @@ from cinch_tui.transcript.virtual_list import SLICE
 # Seconds after which a finished call is folded.
 SEEN_AFTER = 3.0
 _BLOCK_KEYS = ("transcript.copy_code code", "transcript.mark mark", "transcript.links links", "transcript.stamps times")
+
+
+def _is_foldable(block: TranscriptBlock) -> bool:
+    return block.foldable
+
+
+def _is_prompt(block: TranscriptBlock) -> bool:
+    return isinstance(block, UserBlock)
+
+
+def _is_shown(block: TranscriptBlock) -> bool:
+    return bool(block.source.strip())
 
 
 class Transcript(ImageList, can_focus=True):
@@ -177,12 +190,6 @@ class Transcript(ImageList, can_focus=True):
             self._select(found)
         return found is not None
 
-    def action_previous_block(self) -> None:
-        self._step(-1, _is_foldable)
-
-    def action_next_block(self) -> None:
-        self._step(1, _is_foldable)
-
     def action_previous_prompt(self) -> None:
         """Scroll to the prompt before the top line."""
         top = self._top
@@ -202,17 +209,16 @@ class Transcript(ImageList, can_focus=True):
             self._top = self._layout.place_of(block)
             self._schedule()
 
-    def action_above(self) -> None:
-        self._step(-1, _is_shown)
-
-    def action_below(self) -> None:
-        self._step(1, _is_shown)
-
     def _step(self, by: int, wanted: Callable[[TranscriptBlock], bool]) -> None:
         """Select the next matching block; stop at the last one."""
         block = self._layout.neighbor(self._beginning(by), by, wanted)
         if block is not None:
             self._select(block)
+
+    action_previous_block = partialmethod(_step, -1, _is_foldable)
+    action_next_block = partialmethod(_step, 1, _is_foldable)
+    action_above = partialmethod(_step, -1, _is_shown)
+    action_below = partialmethod(_step, 1, _is_shown)
 
     def action_unfold(self) -> None:
         """Toggle the block; open an image block."""
@@ -368,15 +374,3 @@ class Transcript(ImageList, can_focus=True):
         """Scroll as little as needed to show the start of a block."""
         self._absorb(perf_counter() + SLICE)
         self._scroll_to_line(self._layout.place_of(block), above=1)
-
-
-def _is_foldable(block: TranscriptBlock) -> bool:
-    return block.foldable
-
-
-def _is_prompt(block: TranscriptBlock) -> bool:
-    return isinstance(block, UserBlock)
-
-
-def _is_shown(block: TranscriptBlock) -> bool:
-    return bool(block.source.strip())

@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Region, Size
+from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
@@ -43,12 +44,14 @@ class VirtualList(ScrollView):
 
         count: int
 
+    options = var(DisplayOptions(), init=False)
+    hidden_channels: var[frozenset[Channel]] = var(frozenset[Channel](), init=False)
+    """Channels whose blocks have no lines."""
+
     def __init__(self) -> None:
         super().__init__()
         self._layout = Layout(BlockStyles.bare())
         self._styles_are_stale = True
-        self._options = DisplayOptions()
-        self._hidden: frozenset[Channel] = frozenset()
         self._top = START
         self.following = True
         """The view follows the end."""
@@ -67,24 +70,11 @@ class VirtualList(ScrollView):
     def blocks(self) -> Sequence[TranscriptBlock]:
         return self._layout.blocks
 
-    @property
-    def options(self) -> DisplayOptions:
-        return self._options
-
-    @options.setter
-    def options(self, options: DisplayOptions) -> None:
-        self._options = options
+    def watch_options(self) -> None:
         self._styles_are_stale = True
         self._schedule()
 
-    @property
-    def hidden_channels(self) -> frozenset[Channel]:
-        """Return the hidden channels."""
-        return self._hidden
-
-    @hidden_channels.setter
-    def hidden_channels(self, channels: frozenset[Channel]) -> None:
-        self._hidden = channels
+    def watch_hidden_channels(self, channels: frozenset[Channel]) -> None:
         self._layout.hide(channels)
         if self._top.block < len(self.blocks) and self.blocks[self._top.block].hidden:
             self._top = self._top._replace(part=0, line=0)
@@ -120,7 +110,7 @@ class VirtualList(ScrollView):
     def _received(self, blocks: Iterable[TranscriptBlock]) -> Iterable[TranscriptBlock]:
         """Set visibility and time of new blocks; the time defaults to now."""
         for block in blocks:
-            block.hidden = block.channel in self._hidden
+            block.hidden = block.channel in self.hidden_channels
             if block.time is None:
                 block.time = time()
             yield block
@@ -207,7 +197,7 @@ class VirtualList(ScrollView):
             return
         styles = self._layout.styles
         # Style updates also occur on focus and hover, usually without a visible change.
-        if self._styles_are_stale and (fresh := block_styles(self, self._options)) != styles:
+        if self._styles_are_stale and (fresh := block_styles(self, self.options)) != styles:
             styles = fresh
         self._styles_are_stale = False
         if styles is not self._layout.styles:

@@ -62,7 +62,7 @@ class Pastes:
 
     def input_of(self, text: str) -> UserInput:
         """Expand the pastes of a text and collect the images of its marks."""
-        expanded = self.expand(text)
+        expanded = _PLACEHOLDER.sub(lambda match: self._kept.get(match[0], match[0]), text)
         marks = dict.fromkeys(found[0] for found in MARK.finditer(text) if found[0] in self._images)
         return UserInput(expanded, tuple(Attachment(mark, self._images[mark]) for mark in marks))
 
@@ -87,10 +87,6 @@ class Pastes:
             parts += [self.collapse(between) if is_large(between) else between, text[first:last]]
             start = last
         return "".join(parts)
-
-    def expand(self, text: str) -> str:
-        """Replace placeholders by their pastes."""
-        return _PLACEHOLDER.sub(lambda match: self._kept.get(match[0], match[0]), text)
 
     def pastes_in(self, text: str) -> tuple[str, ...]:
         """Return the pastes whose placeholders are in the text."""

@@ -44,7 +44,7 @@ class VirtualList(ScrollView):
 
         count: int
 
-    options = var(DisplayOptions(), init=False)
+    options: var[DisplayOptions] = var(DisplayOptions(), init=False)
     hidden_channels: var[frozenset[Channel]] = var(frozenset[Channel](), init=False)
     """Channels whose blocks have no lines."""
 

@@ -79,9 +79,7 @@ def with_256_colors(style: Style) -> Style:
 
 def _eight_bit(color: RichColor | None) -> RichColor | None:
     """Return the 8-bit color; None if it needs no conversion."""
-    if color is None or color.triplet is None:
-        return None
-    return RichColor.from_ansi(nearest(*color.triplet))
+    return RichColor.from_ansi(nearest(*color.triplet)) if color and color.triplet else None
 
 
 def _difference(pale: Lab, other: Lab) -> float:

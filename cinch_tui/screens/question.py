@@ -286,9 +286,7 @@ def _tabs(form: AnswerForm) -> Content:
 
 
 def _mark(blank: QuestionState) -> str:
-    if blank.answer is None:
-        return ""
-    return " –" if blank.answer.status == "skipped" else " ✓"
+    return "" if blank.answer is None else " –" if blank.answer.status == "skipped" else " ✓"
 
 
 def _title(blank: QuestionState) -> str:

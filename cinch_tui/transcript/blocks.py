@@ -214,10 +214,8 @@ def _answer_lines(answer: str, styles: BlockStyles, width: int) -> list[StyledLi
 
     splitter = Splitter()
     splitter.feed(answer)
-    lines: list[StyledLine] = []
-    for piece in splitter.finish():
-        lines += piece_lines(piece, splitter.references, DrawContext(styles, width))
-    return lines
+    page = DrawContext(styles, width)
+    return [line for piece in splitter.finish() for line in piece_lines(piece, splitter.references, page)]
 
 
 def transcript_text(blocks: Iterable[TranscriptBlock]) -> str:

@@ -134,8 +134,7 @@ class QueueLine(PanelKeys, can_focus=True):
         return max(0, min((self._place or 0) - self._room // 2, len(self.rows) - self._room))
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        most = min(MOST_ROWS, max(1, viewport.height // 6))
-        return min(len(self.rows), most) + (1 if self.has_focus else 0)
+        return min(len(self.rows), MOST_ROWS, max(1, viewport.height // 6)) + (1 if self.has_focus else 0)
 
     def render(self) -> Content:
         if not self.rows:

@@ -35,9 +35,7 @@ AgentState: TypeAlias = Literal["idle", "running", "error", "aborted"]
 
 
 def fill_of(percent: int) -> Fill:
-    if percent < MEDIUM_FROM:
-        return "low"
-    return "medium" if percent <= HIGH_ABOVE else "high"
+    return "low" if percent < MEDIUM_FROM else "medium" if percent <= HIGH_ABOVE else "high"
 
 
 class ContextGauge(Widget):

@@ -189,7 +189,7 @@ def test_history_outlives_its_process(tmp_path: Path):
 
     again = PromptHistory(path)
 
-    assert again.older(UserInput("")) == UserInput("first\nwith two lines")
+    assert again.walk(UserInput(""), -1) == UserInput("first\nwith two lines")
     assert path.stat().st_mode & 0o077 == 0
 
 
@@ -199,10 +199,10 @@ def test_two_at_a_time_find_what_the_other_sent_behind_their_own(tmp_path: Path)
     there.add("theirs")
 
     assert list(here.entries) == ["theirs", "mine"]
-    assert here.older(UserInput("draft")) == UserInput("mine")
+    assert here.walk(UserInput("draft"), -1) == UserInput("mine")
     there.add("theirs meanwhile")
-    assert here.older(UserInput("mine")) == UserInput("theirs")
-    assert here.newer(UserInput("theirs")) == UserInput("mine")
+    assert here.walk(UserInput("mine"), -1) == UserInput("theirs")
+    assert here.walk(UserInput("theirs"), 1) == UserInput("mine")
     here.add("mine again")
     assert list(here.entries) == ["theirs", "theirs meanwhile", "mine", "mine again"]
     assert list(PromptHistory(tmp_path / "history.jsonl").entries) == [
@@ -221,16 +221,16 @@ def test_history_skips_torn_and_foreign_lines(tmp_path: Path):
 
     again = PromptHistory(path)
 
-    assert again.older(UserInput("")) == UserInput("after the crash")
-    assert again.older(UserInput("after the crash")) == UserInput("good")
-    assert again.older(UserInput("good")) is None
+    assert again.walk(UserInput(""), -1) == UserInput("after the crash")
+    assert again.walk(UserInput("after the crash"), -1) == UserInput("good")
+    assert again.walk(UserInput("good"), -1) is None
 
 
 def test_history_keeps_its_newest_thousand(tmp_path: Path):
     path = tmp_path / "history.jsonl"
     path.write_text("".join(json.dumps({"text": f"entry {number}"}) + "\n" for number in range(MAX_ENTRIES + 500)))
 
-    assert PromptHistory(path).older(UserInput("")) == UserInput(f"entry {MAX_ENTRIES + 499}")
+    assert PromptHistory(path).walk(UserInput(""), -1) == UserInput(f"entry {MAX_ENTRIES + 499}")
 
     assert len(path.read_text().splitlines()) == MAX_ENTRIES
 
@@ -241,8 +241,8 @@ def test_repeated_and_blank_entries_are_kept_once_or_not(tmp_path: Path):
     for text in ("same", "same", " ", "#key openai sk-canary"):
         history.add(text)
 
-    assert history.older(UserInput("")) == UserInput("same")
-    assert history.older(UserInput("same")) is None
+    assert history.walk(UserInput(""), -1) == UserInput("same")
+    assert history.walk(UserInput("same"), -1) is None
     assert "canary" not in (tmp_path / "history.jsonl").read_text()
 
 
@@ -251,4 +251,4 @@ def test_history_whose_file_is_a_folder_is_kept_in_memory(tmp_path: Path):
 
     history.add("still here")
 
-    assert history.older(UserInput("")) == UserInput("still here")
+    assert history.walk(UserInput(""), -1) == UserInput("still here")

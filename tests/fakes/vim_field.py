@@ -22,7 +22,7 @@ class PlainField:
     def extend_span(self, start: int, end: int) -> tuple[int, int]:
         return start, end
 
-    def go(self, index: int) -> None:
+    def move_to(self, index: int) -> None:
         assert 0 <= index <= len(self.text)
         self.marked = ""
         self.index = index
@@ -30,12 +30,12 @@ class PlainField:
     def mark(self, start: int, end: int) -> None:
         self.marked = self.text[start:end]
 
-    def apply(self, change: TextEdit) -> None:
-        assert 0 <= change.start <= change.end <= len(self.text)
+    def change(self, edit: TextEdit) -> None:
+        assert 0 <= edit.start <= edit.end <= len(self.text)
         self._before.append((self.text, self.index))
         self._after.clear()
-        self.text = self.text[: change.start] + change.text + self.text[change.end :]
-        self.go(change.cursor)
+        self.text = self.text[: edit.start] + edit.text + self.text[edit.end :]
+        self.move_to(edit.cursor)
 
     def undo(self) -> None:
         if self._before:
@@ -58,6 +58,6 @@ def press(vim: Vim, field: PlainField, keys: str) -> list[str]:
     for key in keys.replace("^R", "®"):
         outcome = vim.key({"␛": "escape", "®": "ctrl+r"}.get(key, key))
         if outcome == "left" and key not in "␛®":
-            field.apply(TextEdit(field.index, field.index, key, field.index + 1))
+            field.change(TextEdit(field.index, field.index, key, field.index + 1))
         outcomes.append(outcome)
     return outcomes

@@ -123,7 +123,7 @@ class PromptHistory:
         self._position = None
         user_input = as_user_input(user_input)
         text = without_keys(user_input.text).strip("\n")
-        entries = self._load()
+        entries = self.entries
         pictures = self._album.keep_all(user_input.images) if self._album and user_input.images else {}
         if not text.strip() or (entries[-1:] == [text] and self._pictures.get(text, {}) == pictures):
             return
@@ -134,10 +134,6 @@ class PromptHistory:
             append_entry(self._path, HistoryEntry(text, pictures))
             self._read_to = size_of(self._path)
 
-    @property
-    def entries(self) -> Sequence[str]:
-        return self._load()
-
     def go_to(self, index: int, draft: UserInput) -> UserInput:
         """Go to an index of the last `entries`; the draft stays reachable with Down. Return the entry."""
         entries = self._loaded
@@ -145,16 +141,12 @@ class PromptHistory:
         self._position = index
         return self._words(entries[index])
 
-    def older(self, current: UserInput) -> UserInput | None:
-        """Return the previous entry; None at the oldest. `current` is the edited text of the current one."""
-        return self._walk(current, -1)
+    def walk(self, current: UserInput, step: int) -> UserInput | None:
+        """Return the previous (-1) or next (1) entry, or the draft after the last; None at either end.
 
-    def newer(self, current: UserInput) -> UserInput | None:
-        """Return the next entry, or the draft after the last; None at the draft."""
-        return self._walk(current, +1)
-
-    def _walk(self, current: UserInput, step: int) -> UserInput | None:
-        entries = self._load()
+        `current` is the edited text of the current one.
+        """
+        entries = self.entries
         position = len(entries) if self._position is None else self._position
         target = position + step
         if not 0 <= target <= len(entries):
@@ -169,7 +161,9 @@ class PromptHistory:
         pictures = self._pictures.get(text)
         return UserInput(text, self._album.find_all(pictures)) if pictures and self._album else UserInput(text)
 
-    def _load(self) -> list[str]:
+    @property
+    def entries(self) -> list[str]:
+        """Return the entries, loaded again if another session has added some."""
         # Keep the entries stable while the user moves through them.
         if self._path is None or self._position is not None or size_of(self._path) == self._read_to:
             return self._loaded

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from textual.actions import SkipAction
 from textual.widgets import TextArea
+from textual.widgets.text_area import Selection
 
 from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.widgets.prompt.line_edits import (
@@ -57,6 +58,22 @@ class LineInput(TextArea, inherit_bindings=False):
 
     def go(self, index: int) -> None:
         self.move_cursor(self.location_of(index))
+
+    def move_to(self, index: int) -> None:
+        """Move the cursor, and skip a unit that must not be split in the direction of the move."""
+        start, end = self.extend_span(index, index + 1)
+        self.go((end if self.index < index else start) if start < index < end else index)
+
+    def mark(self, start: int, end: int) -> None:
+        """Select a span, extended to units that must not be split."""
+        start, end = self.extend_span(start, end)
+        self.selection = Selection(self.location_of(start), self.location_of(end))
+
+    def change(self, edit: TextEdit) -> None:
+        """Change the text as one undo step, extended to units that must not be split."""
+        start, end = self.extend_span(edit.start, edit.end) if edit.start < edit.end else (edit.start, edit.end)
+        is_extended = (start, end) != (edit.start, edit.end)
+        self.apply(TextEdit(start, end, edit.text, start if is_extended else edit.cursor))
 
     def apply(self, change: TextEdit | None) -> None:
         """Change the text as one undo step."""

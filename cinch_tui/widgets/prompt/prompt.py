@@ -225,7 +225,7 @@ class Prompt(PromptField):
         if step < 0 and self.something_waits and not self.text:
             self.post_message(self.RecallQueued())
             return
-        user_input = self._history.older(self.user_input) if step < 0 else self._history.newer(self.user_input)
+        user_input = self._history.walk(self.user_input, step)
         if user_input is not None:
             self._show(user_input)
 

@@ -82,11 +82,11 @@ class Field(Protocol):
         """Extend the span to units that must not be split."""
         ...
 
-    def go(self, index: int) -> None: ...
+    def move_to(self, index: int) -> None: ...
 
     def mark(self, start: int, end: int) -> None: ...
 
-    def apply(self, change: TextEdit) -> None:
+    def change(self, edit: TextEdit) -> None:
         """Change the text as one undo step."""
 
     def undo(self) -> None: ...
@@ -141,10 +141,10 @@ class Operators:
         self._keep(span)
         if operator == "y":
             if not (span.lines and span.start <= self._at <= span.end):
-                self._field.go(span.start)
+                self._field.move_to(span.start)
             return False
         if operator == "c":
-            self._field.apply(TextEdit(span.start, span.end, "", span.start))
+            self._field.change(TextEdit(span.start, span.end, "", span.start))
             return True
         self._delete(span)
         return False
@@ -162,7 +162,7 @@ class Operators:
             case _:
                 span = self._whole(span)
                 text = self._recased(span, {"u": str.lower, "U": str.upper, "~": str.swapcase}[command.action])
-                self._field.apply(TextEdit(span.start, span.end, text, span.start))
+                self._field.change(TextEdit(span.start, span.end, text, span.start))
                 return False
 
     @property
@@ -212,22 +212,22 @@ class Operators:
         if span.lines:
             # Remove a newline with the lines: the one behind, or the one before the last line.
             start, end = (start, end + 1) if end < len(text) else (max(0, start - 1), end)
-        self._field.apply(TextEdit(start, end, "", start))
+        self._field.change(TextEdit(start, end, "", start))
         rest = self._field.text
         here = min(span.start, len(rest))
-        self._field.go(first_letter(rest, min(here, len(rest))) if span.lines else resting(rest, here))
+        self._field.move_to(first_letter(rest, min(here, len(rest))) if span.lines else resting(rest, here))
 
     def _swap_case(self, count: int) -> bool:
         span = self._letters(count)
         text = self._recased(span, str.swapcase)
-        self._field.apply(TextEdit(span.start, span.end, text, resting(self._field.text, span.end)))
+        self._field.change(TextEdit(span.start, span.end, text, resting(self._field.text, span.end)))
         return False
 
     def _replace(self, span: TextSpan, command: VimCommand, *, whole: bool = False) -> bool:
         old = self._field.text[span.start : span.end]
         if whole or len(old) == command.times:
             new = "".join(letter if letter == "\n" else command.letter for letter in old)
-            self._field.apply(TextEdit(span.start, span.end, new, span.start if whole else span.end - 1))
+            self._field.change(TextEdit(span.start, span.end, new, span.start if whole else span.end - 1))
         return False
 
     def _put(self, count: int, *, behind: bool) -> bool:
@@ -236,12 +236,12 @@ class Operators:
             several = "\n".join([text] * count)
             place = self._line_end if behind else self._line_start
             added = f"\n{several}" if behind else f"{several}\n"
-            self._field.apply(TextEdit(place, place, added, place + behind))
-            self._field.go(first_letter(self._field.text, place + behind))
+            self._field.change(TextEdit(place, place, added, place + behind))
+            self._field.move_to(first_letter(self._field.text, place + behind))
         elif text:
             here = self._letters(1)
             place = here.end if behind else here.start
-            self._field.apply(TextEdit(place, place, text * count, place + len(text) * count - 1))
+            self._field.change(TextEdit(place, place, text * count, place + len(text) * count - 1))
         return False
 
     def _put_over(self, span: TextSpan) -> bool:
@@ -250,7 +250,7 @@ class Operators:
         self._keep(span)
         if is_lines and not span.lines:
             text = f"\n{text}\n"
-        self._field.apply(TextEdit(span.start, span.end, text, span.start))
+        self._field.change(TextEdit(span.start, span.end, text, span.start))
         return False
 
     def _join(self, count: int) -> bool:
@@ -260,19 +260,19 @@ class Operators:
                 break
             stop = end + 1 + len(text[end + 1 :]) - len(text[end + 1 :].lstrip(" \t"))
             blank = "" if text[stop : stop + 1] in ("", "\n", ")") or text[end - 1 : end].isspace() else " "
-            self._field.apply(TextEdit(end, stop, blank, end))
+            self._field.change(TextEdit(end, stop, blank, end))
         return False
 
     def _again(self, do: Callable[[], None], count: int) -> bool:
         for _ in range(count):
             do()
-        self._field.go(resting(self._field.text, self._at))
+        self._field.move_to(resting(self._field.text, self._at))
         return False
 
     def _open(self, place: int, added: str, by: int) -> bool:
-        self._field.apply(TextEdit(place, place, added, place + by))
+        self._field.change(TextEdit(place, place, added, place + by))
         return True
 
     def _write_at(self, place: int) -> bool:
-        self._field.go(place)
+        self._field.move_to(place)
         return True

@@ -118,7 +118,7 @@ class Vim:
         elif motion is None:
             return "newer" if command.motion == "j" else "older"
         if motion:
-            self._field.go(resting(self._field.text, motion.to))
+            self._field.move_to(resting(self._field.text, motion.to))
         return "taken"
 
     def _repeat(self, count: int) -> None:
@@ -128,7 +128,7 @@ class Vim:
         self._execute(replace(self._last, count=count) if count else self._last)
         if self.mode == "insert":
             at = self._field.index
-            self._field.apply(TextEdit(at, at, inserted, at + len(inserted)))
+            self._field.change(TextEdit(at, at, inserted, at + len(inserted)))
             self._leave_insert()
 
     # Motions
@@ -217,7 +217,7 @@ class Vim:
 
     def _end_visual(self) -> None:
         self.mode = "normal"
-        self._field.go(resting(self._field.text, self._at))
+        self._field.move_to(resting(self._field.text, self._at))
 
     def _visual(self, command: VimCommand) -> Outcome:
         if command.action and command.action != "o":
@@ -251,7 +251,7 @@ class Vim:
     def _change_marked(self, command: VimCommand) -> None:
         span = self._marked()
         self.mode = "normal"
-        self._field.go(span.start)
+        self._field.move_to(span.start)
         if self._operators.change_marked(command, span):
             self._insert()
 
@@ -280,4 +280,4 @@ class Vim:
             self._inserted = text[start : len(text) - len(behind)]
         self.mode = "normal"
         self._column = None
-        self._field.go(max(line_start(text, at), at - 1))
+        self._field.move_to(max(line_start(text, at), at - 1))

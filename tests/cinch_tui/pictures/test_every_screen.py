@@ -26,7 +26,6 @@ TERMINAL = {
     "COLORTERM": "truecolor",
     "TERM": "xterm-256color",
 }
-STILL = 0.06
 THEMES = ("cinch-dark", "cinch-light")
 PATTERNS = {ConversationScreen, Dialog, DockedDialog, FrameLimitedScreen, SelectingScreen}
 """What other screens are made from, and nobody sees by itself."""
@@ -80,7 +79,7 @@ async def settled(pilot: Pilot[object], app: CinchApp, theme: str) -> Painting:
             # The scroll bar is redrawn only when its thumb moves by half a cell: smaller steps depend on earlier sizes.
             transcript._thumb = (-1, -1)
             transcript._place_scrollbar()
-            await pilot.pause(STILL)
+            await pilot.pause()
             before, now = now, strips_of(app)
     return paint(app)
 

@@ -87,13 +87,10 @@ class KeyedService(WrappedService):
         self._key_required = key_required
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        key = request.api_key or await self._key()
+        key = request.api_key or (self._callback() if self._callback else None)
+        key = await key if inspect.isawaitable(key) else key
         if not key and self._key_required:
             raise AuthenticationFailed(self._preset.missing_key)
         async with open_stream(self._service, replace(request, api_key=key or None)) as deltas:
             async for delta in deltas:
                 yield delta
-
-    async def _key(self) -> str | None:
-        key = self._callback() if self._callback else None
-        return await key if inspect.isawaitable(key) else key

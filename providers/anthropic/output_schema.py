@@ -101,24 +101,15 @@ def _each(named: JsonValue) -> JsonObject:
 
 def _refuse_cycles(schema: JsonObject) -> None:
     """Raise unless every reference leads to a part of the schema and none is recursive."""
-    parts: dict[str, JsonValue] = {}
-    for key in NAMED:
-        named = schema.get(key)
-        parts |= {f"#/{key}/{name}": part for name, part in named.items()} if isinstance(named, dict) else {}
-    root = {key: value for key, value in schema.items() if key not in NAMED}
-    _follow(root, parts, ())
+    named = {key: value for key, value in schema.items() if key in NAMED and isinstance(value, dict)}
+    parts = {f"#/{key}/{name}": part for key, value in named.items() for name, part in value.items()}
+    _follow({key: value for key, value in schema.items() if key not in NAMED}, parts, ())
 
 
 def _follow(part: JsonValue, parts: Mapping[str, JsonValue], path: tuple[str, ...]) -> None:
-    if isinstance(part, list):
-        for each in part:
-            _follow(each, parts, path)
-    if not isinstance(part, dict):
-        return
-    for key, value in part.items():
-        if key == "$ref" and isinstance(value, str):
-            if value not in parts or value in path:
-                raise UnsupportedSchema
-            _follow(parts[value], parts, (*path, value))
-        else:
-            _follow(value, parts, path)
+    if isinstance(part, dict) and isinstance(ref := part.get("$ref"), str):
+        if ref not in parts or ref in path:
+            raise UnsupportedSchema
+        _follow(parts[ref], parts, (*path, ref))
+    for child in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        _follow(child, parts, path)

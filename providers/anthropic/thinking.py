@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from harness.messages import JsonObject, ModelSpec
 from harness.thinking_level import ThinkingLevel
+from providers.wire.encoding import effort_name
 
 LEAST_BUDGET = 1024
 BUDGETS: Mapping[ThinkingLevel, int] = {
@@ -21,13 +22,6 @@ BUDGETS: Mapping[ThinkingLevel, int] = {
     "medium": 5000,
     "high": 10_000,
     "extra-high": 20_000,
-}
-EFFORTS: Mapping[ThinkingLevel, str] = {
-    "minimal": "low",
-    "low": "low",
-    "medium": "medium",
-    "high": "high",
-    "extra-high": "xhigh",
 }
 # Without `display` no thinking text is sent, nor the notes between tool calls.
 ADAPTIVE: JsonObject = {"type": "adaptive", "display": "summarized"}
@@ -55,7 +49,7 @@ def thinking_form(spec: ModelSpec) -> ThinkingForm:
     samples = version < (4, 7)
     if spec.thinking == "off":
         return ThinkingForm(_least(family, version), takes_temperature=samples)
-    effort = EFFORTS[spec.thinking]
+    effort = "low" if spec.thinking == "minimal" else effort_name(spec.thinking)
     return ThinkingForm(ADAPTIVE, "high" if effort == "xhigh" and samples else effort, takes_temperature=False)
 
 

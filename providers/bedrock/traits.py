@@ -6,13 +6,12 @@ The ARN of an inference profile contains no model name; such a model gets the fe
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from msgspec import Struct
 
 from harness.messages import JsonObject, ModelSpec
-from harness.thinking_level import ThinkingLevel
 from providers.anthropic.thinking import ThinkingForm, output_limit, thinking_form
+from providers.wire.encoding import basic_effort, filled
 
 CLAUDE = r"anthropic\.claude"
 # These neither think nor cache, and have lower output limits.
@@ -22,14 +21,6 @@ LASTING_CLAUDE = r"claude-[a-z]+-(4-[5-9]|[5-9])(?!\d)"
 NOVA = r"amazon\.nova"
 THINKING_NOVA = r"amazon\.nova-[2-9]"
 OPEN_WEIGHTS = r"openai\.gpt-oss"
-EFFORTS: Mapping[ThinkingLevel, str] = {
-    "off": "low",
-    "minimal": "low",
-    "low": "low",
-    "medium": "medium",
-    "high": "high",
-    "extra-high": "high",
-}
 
 
 class Traits(Struct, frozen=True):
@@ -60,7 +51,7 @@ def traits_of(spec: ModelSpec, *, thinks: bool = True) -> Traits:
     if re.search(NOVA, spec.model_id):
         return _nova(spec, thinks=thinks)
     if re.search(OPEN_WEIGHTS, spec.model_id) and thinks:
-        return Traits({"reasoning_effort": EFFORTS[spec.thinking]})
+        return Traits({"reasoning_effort": basic_effort(spec.thinking)})
     return Traits()
 
 
@@ -69,11 +60,7 @@ def _claude(spec: ModelSpec, *, thinks: bool) -> Traits:
         return Traits(results_show=True)
     limit, is_lasting = output_limit(spec.model_id), re.search(LASTING_CLAUDE, spec.model_id) is not None
     form = thinking_form(spec) if thinks else ThinkingForm()
-    fields: JsonObject = {}
-    if form.thinking:
-        fields["thinking"] = form.thinking
-    if form.effort:
-        fields["output_config"] = {"effort": form.effort}
+    fields = filled({"thinking": form.thinking, "output_config": filled({"effort": form.effort})})
     return Traits(
         fields,
         limit,
@@ -89,7 +76,7 @@ def _claude(spec: ModelSpec, *, thinks: bool) -> Traits:
 def _nova(spec: ModelSpec, *, thinks: bool) -> Traits:
     if not thinks or spec.thinking == "off" or not re.search(THINKING_NOVA, spec.model_id):
         return Traits(caches=True, results_show=True)
-    effort = EFFORTS[spec.thinking]
+    effort = basic_effort(spec.thinking)
     fields: JsonObject = {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": effort}}
     # The highest effort allows neither a limit nor a temperature.
     is_free = effort != "high"

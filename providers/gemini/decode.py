@@ -224,41 +224,34 @@ class GeminiCitations:
         """Return the citations of the text."""
         if not self._grounding and not self._quoted:
             return ()
-        words = _Located(text)
         pages = [_page(chunk) for chunk in objects(self._grounding.get("groundingChunks"))]
-        found = merged((*self._quotations(words), *self._supports(words, pages)))
+        found = merged((*self._quotations(text), *self._supports(text, pages)))
         self._grounding, self._quoted = {}, []
         return joined(found, merged(pages))
 
-    def _quotations(self, words: _Located) -> Iterator[Citation | None]:
+    def _quotations(self, text: str) -> Iterator[Citation | None]:
         for raw in self._quoted:
-            yield citation(raw.get("uri"), raw.get("title") or raw.get("license"), "", *words.span(raw))
+            yield citation(raw.get("uri"), raw.get("title") or raw.get("license"), "", *_span(text, raw))
 
-    def _supports(self, words: _Located, pages: list[Citation | None]) -> Iterator[Citation | None]:
+    def _supports(self, text: str, pages: list[Citation | None]) -> Iterator[Citation | None]:
         for support in objects(self._grounding.get("groundingSupports")):
-            span = words.span(as_object(support.get("segment")))
+            span = _span(text, as_object(support.get("segment")))
             for index in items(support.get("groundingChunkIndices")):
                 if isinstance(index, int) and 0 <= index < len(pages) and (page := pages[index]):
                     yield citation(page.url, page.title, page.quote, *span)
 
 
-class _Located:
-    """Text in which segments are located."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._bytes = text.encode(errors="replace")
-
-    def span(self, segment: Raw) -> tuple[int | None, int | None]:
-        """Return the character range of a segment; None if it is not in the text."""
-        words, start, end = segment.get("text"), segment.get("startIndex") or 0, segment.get("endIndex")
-        if isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(self._bytes):
-            first = len(self._bytes[:start].decode(errors="ignore"))
-            piece = self._bytes[start:end].decode(errors="ignore")
-            if words in (None, piece):
-                return first, first + len(piece)
-        at = self._text.find(words) if isinstance(words, str) and words else -1
-        return (at, at + len(words)) if at >= 0 and isinstance(words, str) else (None, None)
+def _span(text: str, segment: Raw) -> tuple[int | None, int | None]:
+    """Return the character range of a segment; None if it is not in the text."""
+    data, words = text.encode(errors="replace"), segment.get("text")
+    start, end = segment.get("startIndex") or 0, segment.get("endIndex")
+    if isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(data):
+        first = len(data[:start].decode(errors="ignore"))
+        piece = data[start:end].decode(errors="ignore")
+        if words in (None, piece):
+            return first, first + len(piece)
+    at = text.find(words) if isinstance(words, str) and words else -1
+    return (at, at + len(words)) if at >= 0 and isinstance(words, str) else (None, None)
 
 
 def _page(chunk: Raw) -> Citation | None:

@@ -112,11 +112,10 @@ class Generator:
         return min(request.max_tokens or window, window - prompt)
 
     def _temperature(self, request: Request) -> float:
-        if request.temperature is not None:
-            return request.temperature
         # The vendor's recommendation, if the file contains one.
         advised = self._header.fields.get("general.sampling.temp")
-        return advised if isinstance(advised, float) else DEFAULT_TEMPERATURE
+        default = advised if isinstance(advised, float) else DEFAULT_TEMPERATURE
+        return default if request.temperature is None else request.temperature
 
 
 def _grammar(request: Request) -> str:

@@ -83,13 +83,10 @@ def entries_of(answer: JsonValue) -> Sequence[JsonValue]:
 
 def name_of(entry: JsonValue) -> str:
     """Return the model id of an entry; empty if it has none."""
-    match entry:
-        case str(name):
-            return _bare(name)
-        case dict():
-            return next((_bare(name) for key in NAMES if isinstance(name := entry.get(key), str) and name), "")
-        case _:
-            return ""
+    if isinstance(entry, str):
+        return _bare(entry)
+    names = (entry.get(key) for key in NAMES) if isinstance(entry, dict) else ()
+    return next((_bare(name) for name in names if isinstance(name, str) and name), "")
 
 
 def metadata_in(about: JsonObject) -> ModelMetadata:

@@ -8,7 +8,7 @@ import re
 from msgspec import Struct
 
 from harness.errors import NetworkError
-from providers import Credentials, Service, endpoint_of
+from providers import Credentials, endpoint_of
 from providers.gemini.models import generation
 from providers.installed import described_model, service_at
 from providers.model_catalog.metadata import ListedModel, MetadataSource, ModelMetadata, metadata_of
@@ -71,19 +71,14 @@ async def served_offers(
         async with asyncio.timeout(seconds):
             # Building the HTTP client is slow.
             await asyncio.to_thread(service.warm)
-            found = await _listed(service)
+            listed = await service.listed() if isinstance(service, MetadataSource) else None
+            found = [ListedModel(name) for name in await service.models()] if listed is None else listed
     except TimeoutError as error:
         raise NetworkError(f"{preset.label} did not list its models within {seconds:g} s") from error
     finally:
         await service.close()
     found = sorted(found, key=lambda model: (-model.created, newest_first(model.id)))
     return await asyncio.to_thread(_offers, preset, found)
-
-
-async def _listed(service: Service) -> list[ListedModel]:
-    if isinstance(service, MetadataSource):
-        return await service.listed()
-    return [ListedModel(name) for name in await service.models()]
 
 
 def _offers(preset: Preset, found: list[ListedModel]) -> list[Offer]:

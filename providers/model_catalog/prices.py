@@ -174,10 +174,8 @@ def _base_price(prices: ModelPrice, what: str, default: Default) -> float | Defa
 
 def look_up_in_subprocess(provider: str, model_id: str, cache: PriceCache | None = None) -> ModelMetadata:
     """Look up a model in a subprocess; in this process if the data is loaded already or no process can be started."""
-    if not provider or "genai_prices" in sys.modules:
+    if not provider or "genai_prices" in sys.modules or (cache and cache.get(provider, model_id)):
         return look_up(provider, model_id, cache)
-    if cache is not None and (kept := cache.get(provider, model_id)) is not None:
-        return kept
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     try:

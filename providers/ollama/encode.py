@@ -20,6 +20,7 @@ from harness.messages import (
 from harness.ports.provider import Request
 from providers.ollama.model_card import ModelCard
 from providers.wire.encoding import (
+    basic_effort,
     filled,
     function_tool,
     own_thinking,
@@ -70,7 +71,7 @@ def _think(spec: ModelSpec, card: ModelCard) -> bool | str | None:
     """Return the thinking parameter; None if the model may not support it, which would be rejected."""
     if "gpt-oss" in spec.model_id:
         # It always thinks and takes an effort level only.
-        return {"medium": "medium", "high": "high", "extra-high": "high"}.get(spec.thinking, "low")
+        return basic_effort(spec.thinking)
     if card.capabilities is None and spec.thinking == "off":
         return None
     return spec.thinking != "off" if card.can("thinking") else None

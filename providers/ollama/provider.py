@@ -94,15 +94,12 @@ class OllamaProvider(HttpProvider, ServerMetadataSource):
         """Return the card of a model; requested once, since a change of the window would reload the model."""
         if model_id not in self._cards:
             card = await _shown(model_id, transport)
-            asking = card.with_window(self._wanted_window, await _loaded_window(model_id, transport))
+            configured = self._environment.get("OLLAMA_CONTEXT_LENGTH", "").strip()
+            wanted = int(configured) if configured.isdecimal() else None
+            asking = card.with_window(wanted or None, await _loaded_window(model_id, transport))
             # Another request may have stored it meanwhile.
             return self._cards.setdefault(model_id, asking)
         return self._cards[model_id]
-
-    @property
-    def _wanted_window(self) -> int | None:
-        written = self._environment.get("OLLAMA_CONTEXT_LENGTH", "").strip()
-        return int(written) or None if written.isdecimal() else None
 
 
 async def _shown(model_id: str, transport: Transport) -> ModelCard:

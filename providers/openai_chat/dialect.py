@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from harness.messages import JsonObject, ModelSpec
 from providers.endpoint import Endpoint
-from providers.openai_chat.models import EFFORTS, effort_for, gpt_version, reasons
+from providers.openai_chat.models import effort_for, gpt_version, reasons
 from providers.preset import Preset
-from providers.wire.encoding import nine_letters, safe_name
+from providers.wire.encoding import effort_name, nine_letters, safe_name
 
 # Errors about an unknown parameter, as opposed to a wrong value.
 _UNKNOWN = (
@@ -92,7 +92,7 @@ class Dialect(Struct, frozen=True):
                 effort = effort_for(model_id, "off" if without else level)
                 return {"reasoning_effort": effort} if effort else {}
             case "openrouter":
-                return {"reasoning": {"effort": EFFORTS[level]}} if level != "off" else {}
+                return {"reasoning": {"effort": effort_name(level)}} if level != "off" else {}
             case "none":
                 rule = next((rule for rule in self.preset.thinking if rule.applies_to(model_id)), None)
                 return rule.fields(level) if rule else {}

@@ -6,17 +6,10 @@ A reasoning model always reasons a little and has no temperature; its effort lev
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from harness.thinking_level import ThinkingLevel
+from providers.wire.encoding import effort_name
 
-EFFORTS: Mapping[ThinkingLevel, str] = {
-    "minimal": "minimal",
-    "low": "low",
-    "medium": "medium",
-    "high": "high",
-    "extra-high": "xhigh",
-}
 _GPT = re.compile(r"\bgpt-(\d+)(?:\.(\d+))?(?!.*chat)")
 _O_SERIES = re.compile(r"\bo[134](-|$)")
 # Grok from 4.7 on also supports the highest effort; these GPTs, unlike others, support none below low.
@@ -34,7 +27,7 @@ def reasons(model_id: str) -> bool:
 def effort_for(model_id: str, level: ThinkingLevel) -> str | None:
     """Return the effort for a level; None for a model that does not reason."""
     known = efforts_of(model_id)
-    wanted = "none" if level == "off" else EFFORTS[level]
+    wanted = "none" if level == "off" else effort_name(level)
     if wanted in known:
         return wanted
     if level == "extra-high":

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Required, TypedDict
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
@@ -77,11 +76,6 @@ class ResponsesStreamEvent(TypedDict, total=False):
     error: dict[str, Any] | None
 
 
-class OpenItem(Struct):
-    kind: BlockKind
-    written: bool = False
-
-
 class ResponseDecoder(ReplyDecoder):
     """Decodes one reply; unknown kinds of items are skipped.
 
@@ -90,7 +84,8 @@ class ResponseDecoder(ReplyDecoder):
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._open: dict[int, OpenItem] = {}
+        self._open: dict[int, BlockKind] = {}
+        self._written: set[int] = set()
         self._held_end: BlockEnd | None = None
         self._noted: list[Citation | None] = []
         self._results: list[Raw] = []
@@ -147,7 +142,7 @@ class ResponseDecoder(ReplyDecoder):
         if kind is None or index in self._open:
             return
         yield from self._release_end()
-        self._open[index] = OpenItem(kind)
+        self._open[index] = kind
         if kind == "tool_call":
             self._calls = True
             call_id = item.get("call_id") or item.get("id") or new_call_id()
@@ -156,25 +151,24 @@ class ResponseDecoder(ReplyDecoder):
             yield BlockStart(index, kind)
 
     def _text_delta(self, index: int, text: str) -> Iterator[Delta]:
-        block = self._open.get(index)
-        if block is not None and text:
-            block.written = True
+        if index in self._open and text:
+            self._written.add(index)
             yield BlockDelta(index, text)
 
     def _end_item(self, index: int, item: OutputItem) -> Iterator[Delta]:
         """Yield the end of an item; some servers send a complete item without deltas."""
         yield from self._start_block(index, item)
-        block = self._open.get(index)
-        if block is None:
+        kind = self._open.get(index)
+        if kind is None:
             self._results.extend(objects(item.get("results")) if item["type"] == "search_results" else ())
             return
-        if not block.written:
+        if index not in self._written:
             yield from self._text_delta(index, _whole(item))
         del self._open[index]
-        if block.kind == "text":
+        if kind == "text":
             self._held_end = BlockEnd(index, citations=self._citations(item))
         else:
-            yield BlockEnd(index, _signature(item) if block.kind == "thinking" else None)
+            yield BlockEnd(index, _signature(item) if kind == "thinking" else None)
 
     def _release_end(self) -> Iterator[Delta]:
         if self._held_end is not None:

@@ -19,6 +19,7 @@ from harness.messages import (
     UserContent,
 )
 from harness.ports.provider import Request, ToolSpec
+from harness.thinking_level import ThinkingLevel
 
 NO_OUTPUT = "(no output)"
 
@@ -101,6 +102,16 @@ def parsed_json(text: str) -> JsonValue:
 def limit_with_thinking(limit: int, budget: int) -> int:
     """Return the limit of a reply, which includes its thinking tokens."""
     return limit if limit > budget else limit + budget
+
+
+def effort_name(level: ThinkingLevel) -> str:
+    """Return the effort for a level other than "off", as models with the highest effort name it."""
+    return "xhigh" if level == "extra-high" else level
+
+
+def basic_effort(level: ThinkingLevel) -> str:
+    """Return the effort for a level, as models take it that know low, medium and high and always think."""
+    return {"medium": "medium", "high": "high", "extra-high": "high"}.get(level, "low")
 
 
 def safe_name(name: str) -> str:

@@ -68,23 +68,21 @@ class ImageFallback(WrappedService):
         return self._with_fallback(request) if has_images(request.messages) else self._service.stream(request)
 
     async def _with_fallback(self, request: Request) -> AsyncGenerator[Delta]:
-        started = False
-        try:
-            if not self._is_text_only(request.spec.model_id):
+        while True:
+            is_text_only, started = self._is_text_only(request.spec.model_id), False
+            if is_text_only:
+                self._notify(request)
+                request = replace(request, messages=without_images(request.messages))
+            try:
                 async with open_stream(self._service, request) as deltas:
                     async for delta in deltas:
                         started = True
                         yield delta
                 return
-        except ProviderError as error:
-            if started or not rejects_images(error):
-                raise
-            self._rejected.add(request.spec.model_id)
-        self._notify(request)
-        text_only = replace(request, messages=without_images(request.messages))
-        async with open_stream(self._service, text_only) as deltas:
-            async for delta in deltas:
-                yield delta
+            except ProviderError as error:
+                if started or is_text_only or not rejects_images(error):
+                    raise
+                self._rejected.add(request.spec.model_id)
 
     def _is_text_only(self, model_id: str) -> bool:
         info = self._info.now if self._info else None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Set
 
 from harness.messages import Image, JsonObject, JsonValue, Thinking, ToolCall, ToolResult
 from harness.ports.provider import Request
 from providers.anthropic.output_schema import output_format
 from providers.anthropic.thinking import ThinkingForm, output_limit
-from providers.wire.caching import cache_mark, ends_of_turns
+from providers.wire.caching import cache_mark, contents_to_mark
 from providers.wire.encoding import filled, limit_with_thinking, safe_name, system_parts, tool_name
 from providers.wire.turns import TurnEncoder
 
@@ -28,8 +28,9 @@ def encode(
     """
     encoder = AnthropicTurnEncoder(request, unreadable)
     turns: list[JsonObject] = [{"role": role, "content": content} for role, content in encoder.turns()]
-    if request.cache.messages:
-        _mark_for_cache(turns, cache_mark(request.cache))
+    for content in contents_to_mark(turns) if request.cache.messages else ():
+        if isinstance(last := content[-1], dict):
+            last["cache_control"] = cache_mark(request.cache)
     limit = request.max_tokens or output_limit(request.spec.model_id)
     answer = output_format(request.output_schema.schema) if request.output_schema and enforces_schema else None
     optional: JsonObject = {
@@ -66,12 +67,6 @@ def _tools(request: Request) -> list[JsonValue]:
     if encoded and request.cache.tools:
         encoded[-1]["cache_control"] = cache_mark(request.cache)
     return [*encoded]
-
-
-def _mark_for_cache(turns: Sequence[JsonObject], mark: JsonObject) -> None:
-    for turn in ends_of_turns(turns):
-        if isinstance(content := turn["content"], list) and isinstance(last := content[-1], dict):
-            last["cache_control"] = mark
 
 
 class AnthropicTurnEncoder(TurnEncoder):

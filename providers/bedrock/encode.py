@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Set
 
 from harness.messages import AssistantMessage, Image, JsonObject, JsonValue, Text, Thinking, ToolCall, ToolResult
 from harness.ports.provider import NO_CACHE, CacheStrategy, OutputSchema, Request, ToolSpec
 from providers.anthropic.output_schema import output_format
 from providers.bedrock.traits import Traits, traits_of
-from providers.wire.caching import accepted_marks, ends_of_turns
+from providers.wire.caching import accepted_marks, contents_to_mark
 from providers.wire.encoding import NO_OUTPUT, filled, limit_with_thinking, safe_name, system_parts, tool_name
 from providers.wire.turns import TurnEncoder
 
@@ -30,8 +30,8 @@ def encode(request: Request, without: Set[str] = frozenset(), unreadable: Set[st
     point = _point(cache, traits)
     encoder = BedrockTurnEncoder(request, traits, unreadable)
     turns: list[JsonObject] = [{"role": role, "content": content} for role, content in encoder.turns()]
-    if cache.messages:
-        _mark_for_cache(turns, point)
+    for content in contents_to_mark(turns) if cache.messages else ():
+        content.append(point)
     answer = _output_config(request.output_schema) if request.output_schema and SCHEMA not in without else None
     system: list[JsonValue] = [{"text": text} for text in system_parts(request, with_schema=answer is None)]
     if cache.system and request.system.strip():
@@ -87,12 +87,6 @@ def _inference(request: Request, traits: Traits, *, takes_temperature: bool) -> 
 def _point(cache: CacheStrategy, traits: Traits) -> JsonObject:
     is_usual = cache.lifetime == "5m" or not traits.caches_an_hour
     return {"cachePoint": {"type": "default"} if is_usual else {"type": "default", "ttl": cache.lifetime}}
-
-
-def _mark_for_cache(turns: Sequence[JsonObject], point: JsonObject) -> None:
-    for turn in ends_of_turns(turns):
-        if isinstance(content := turn["content"], list):
-            content.append(point)
 
 
 class BedrockTurnEncoder(TurnEncoder):

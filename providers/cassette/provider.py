@@ -35,8 +35,8 @@ class ReplayProvider(Provider):
 
     name = NAME
 
-    def __init__(self, deck: ReplayQueue, build: Callable[[Endpoint], Provider]) -> None:
-        self.queue = deck
+    def __init__(self, queue: ReplayQueue, build: Callable[[Endpoint], Provider]) -> None:
+        self.queue = queue
         self._build = build
         self._services: dict[tuple[str, str], Provider] = {}
 

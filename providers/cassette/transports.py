@@ -43,7 +43,9 @@ class RecordingTransport(httpx.AsyncBaseTransport):
         kept = {name: value for name, value in response.headers.items() if name.lower() not in TRANSFER_HEADERS}
         fields: JsonObject = {"time": round(time.time(), 3), "status": response.status_code}
         self._tape.write("response", exchange_id, {**fields, "headers": redacted_headers(kept)})
-        response.stream = RecordedStream(response, exchange_id, self._tape)
+        assert isinstance(response.stream, httpx.AsyncByteStream)
+        encoding = response.headers.get("content-encoding", "identity")
+        response.stream = RecordedStream(response.stream, exchange_id, self._tape, encoding)
         return response
 
     async def aclose(self) -> None:
@@ -69,19 +71,17 @@ class RecordingTransport(httpx.AsyncBaseTransport):
 class RecordedStream(httpx.AsyncByteStream):
     """Response bytes, written to a cassette as they are read."""
 
-    def __init__(self, response: httpx.Response, exchange_id: str, tape: CassetteFile) -> None:
-        self._stream = response.stream
+    def __init__(self, stream: httpx.AsyncByteStream, exchange_id: str, tape: CassetteFile, encoding: str) -> None:
+        self._stream = stream
         self._id = exchange_id
         self._tape = tape
         self._redacting = SecretStream(tape.secrets)
-        encoding = response.headers.get("content-encoding", "identity")
         # Secrets in compressed bytes are not found: what was not requested and is not readable is not recorded.
         self._inflater = Inflater(encoding) if encoding in ("identity", "gzip", "deflate") else None
         self._began = time.monotonic()
         self._is_over = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        assert isinstance(self._stream, httpx.AsyncByteStream)
         try:
             async for chunk in self._stream:
                 self._record(chunk)
@@ -92,7 +92,6 @@ class RecordedStream(httpx.AsyncByteStream):
         self._end(WHOLE)
 
     async def aclose(self) -> None:
-        assert isinstance(self._stream, httpx.AsyncByteStream)
         self._end(LEFT)
         await self._stream.aclose()
 

@@ -65,10 +65,11 @@ def _declared(tool: ToolSpec) -> JsonObject:
 def _config(request: Request, without: Collection[str]) -> JsonObject:
     thinking = {} if THINKING in without else thinking_config(request.spec)
     budget, limit = thinking.get("thinkingBudget"), request.max_tokens
+    thinking_tokens = budget if isinstance(budget, int) else 0
     schema = request.output_schema.schema if request.output_schema and FORMAT not in without else None
     return filled(
         {
-            "maxOutputTokens": limit and limit_with_thinking(limit, budget if isinstance(budget, int) else 0),
+            "maxOutputTokens": None if limit is None else limit_with_thinking(limit, thinking_tokens),
             TEMPERATURE: None if TEMPERATURE in without else request.temperature,
             THINKING: thinking,
             "responseMimeType": "application/json" if schema is not None else None,

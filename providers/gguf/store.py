@@ -68,11 +68,10 @@ def choose(files: Sequence[str], name: HubName) -> list[str]:
     if not models:
         raise ConfigError(f"{name.repository} contains no GGUF file; look for a repository whose name ends in -GGUF")
     if name.file:
-        found = [file for file in models if file == name.file]
-        if not found:
+        if name.file not in models:
             near = get_close_matches(name.file, models, 3, cutoff=0.3) or models[:3]
             raise ConfigError(f"{name.repository} has no {name.file}; did you mean {' or '.join(near)}?")
-        return _available_parts(found[0], models)
+        return _available_parts(name.file, models)
     kinds = {kind.upper(): file for file in reversed(models) if (kind := quantisation_of(file))}
     wanted = name.quantisation.upper()
     if wanted and wanted not in kinds:

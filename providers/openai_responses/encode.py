@@ -30,6 +30,7 @@ from providers.wire.caching import cache_fields
 from providers.wire.encoding import (
     NO_OUTPUT,
     data_url,
+    filled,
     is_same_model,
     parsed_json,
     result_text,
@@ -49,7 +50,9 @@ DEFAULT_CACHING = CacheRule(key="prompt_cache_key")
 
 def encode(request: Request, without: Collection[str] = (), caching: CacheRule = DEFAULT_CACHING) -> JsonObject:
     """Return the body of `POST /responses`, without the fields in `without`."""
-    spec = request.spec
+    spec, limit, answer = request.spec, request.max_tokens, request.output_schema
+    is_reasoning = reasons(spec.model_id)
+    effort: JsonObject = {"effort": effort_for(spec.model_id, spec.thinking), "summary": "auto"}
     body: JsonObject = {
         "model": spec.model_id,
         "input": [*_input(spec, request.messages, keeps_reasoning=ENCRYPTED not in without)],
@@ -58,17 +61,13 @@ def encode(request: Request, without: Collection[str] = (), caching: CacheRule =
         "instructions": system_text(request, with_schema=FORMAT in without),
         "tools": [_tool(tool) for tool in request.tools],
         **cache_fields(caching, request),
+        "max_output_tokens": None if limit is None else max(LEAST_OUTPUT, limit),
+        "temperature": None if is_reasoning else request.temperature,
+        "reasoning": effort if is_reasoning else None,
+        "include": [ENCRYPTED] if is_reasoning else None,
+        FORMAT: {"format": {"type": "json_schema", **named_schema(answer)}} if answer else None,
     }
-    if request.max_tokens is not None:
-        body["max_output_tokens"] = max(LEAST_OUTPUT, request.max_tokens)
-    if request.temperature is not None and not reasons(spec.model_id):
-        body["temperature"] = request.temperature
-    if reasons(spec.model_id):
-        body["reasoning"] = {"effort": effort_for(spec.model_id, spec.thinking), "summary": "auto"}
-        body["include"] = [ENCRYPTED]
-    if request.output_schema is not None:
-        body[FORMAT] = {"format": {"type": "json_schema", **named_schema(request.output_schema)}}
-    return {name: value for name, value in body.items() if value not in ("", []) and name not in without}
+    return {name: value for name, value in filled(body).items() if name not in without}
 
 
 def _tool(tool: ToolSpec) -> JsonObject:

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
-from harness.messages import JsonObject
+from harness.messages import JsonObject, JsonValue
 from harness.ports.provider import NO_CACHE, CacheStrategy, Request
 from providers.preset import CacheRule
 from providers.wire.encoding import safe_name
@@ -42,6 +42,11 @@ def ends_of_turns(messages: Sequence[JsonObject]) -> list[JsonObject]:
     """
     turns = groupby(messages, key=lambda message: message["role"] in INPUT_ROLES)
     return [[*turn][-1] for is_input, turn in turns if is_input][-MARKED_TURNS:]
+
+
+def contents_to_mark(turns: Sequence[JsonObject]) -> list[list[JsonValue]]:
+    """Return the content blocks of the turns to mark."""
+    return [content for turn in ends_of_turns(turns) if isinstance(content := turn["content"], list)]
 
 
 def cache_fields(rule: CacheRule, request: Request) -> JsonObject:

@@ -139,12 +139,13 @@ class MessageDecoder(ReplyDecoder):
         kind = BLOCKS.get(block["type"])
         if kind is None:
             return ()
+        is_call = kind == "tool_call"
+        start = BlockStart(index, kind, block["id"], block["name"]) if is_call else BlockStart(index, kind)
         if cited := block.get("citations"):
             self._cited[index] = objects(cited)
         redacted = block["data"] if block["type"] == "redacted_thinking" else None
         self._open[index] = BlockEnd(index, block.get("signature") or None, redacted)
-        is_call, whole = kind == "tool_call", block.get("input")
-        start = BlockStart(index, kind, block["id"], block["name"]) if is_call else BlockStart(index, kind)
+        whole = block.get("input")
         # Compatible servers may send complete arguments here; Anthropic sends an empty object.
         text = block.get("text") or block.get("thinking") or (json.dumps(whole) if whole else "")
         return (start, BlockDelta(index, text)) if text else (start,)

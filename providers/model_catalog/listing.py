@@ -248,9 +248,7 @@ def _objects(values: JsonValue) -> list[JsonObject]:
 def metadata_of_model(answer: JsonValue, *names: str) -> ModelMetadata:
     """Return the metadata of a model in a server's response, which may list all models or describe the only one."""
     entries = entries_of(answer)
-    about: JsonValue = next((entry for entry in entries if _is_named(entry, names)), None) if entries else answer
+    keys = ("id", "name", "model")
+    named = (each for each in entries if name_of(each) in names or any(_at(each, key) in names for key in keys))
+    about: JsonValue = next(named, None) if entries else answer
     return metadata_in(about) if isinstance(about, dict) else ModelMetadata()
-
-
-def _is_named(entry: JsonValue, names: Sequence[str]) -> bool:
-    return isinstance(entry, dict) and any(entry.get(key) in names for key in ("id", "name", "model"))

@@ -165,6 +165,7 @@ class ResponseDecoder(ReplyDecoder):
         if index not in self._written:
             yield from self._text_delta(index, _whole(item))
         del self._open[index]
+        self._written.discard(index)
         if kind == "text":
             self._held_end = BlockEnd(index, citations=self._citations(item))
         else:

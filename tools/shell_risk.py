@@ -18,6 +18,8 @@ from tools.shell_git import git_risks
 from tools.shell_scope import INTERPRETERS, SHELLS, scope_of, scopes_of
 from tools.shell_syntax import ParsedCommand, Pipe, Script, has_option, parse, words_of
 
+_name = posixpath.basename
+
 _DEEPEST = 4
 _FETCHERS = {"curl", "wget", "fetch", "aria2c"}
 _PRIVILEGE_COMMANDS = {"sudo", "doas", "su", "pkexec", "run0"}
@@ -253,10 +255,6 @@ def _unwrap(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _is(names: set[str], command: ParsedCommand) -> bool:
     words, _ = _unwrap(command.words)
     return bool(words) and _name(words[0]) in names
-
-
-def _name(word: str) -> str:
-    return posixpath.basename(word)
 
 
 _READERS = words_of("""

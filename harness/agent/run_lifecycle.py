@@ -60,7 +60,9 @@ class RunLifecycle:
             try:
                 await cancel_tasks([task])
             finally:
-                self._keep_prompts(task)
+                failed = task.cancelled() or task.exception() is not None
+                if failed or not task.result().rejection:
+                    append_unsent_prompts(self._run)
         return STOPPED if task.cancelled() else task.result()
 
     async def _work(self) -> AgentEnd:
@@ -81,11 +83,6 @@ class RunLifecycle:
         )
         work = run.request.work or run_loop
         return await work(run)
-
-    def _keep_prompts(self, task: asyncio.Task[AgentEnd]) -> None:
-        failed = task.cancelled() or task.exception() is not None
-        if failed or not task.result().rejection:
-            append_unsent_prompts(self._run)
 
     def _end(self, outcome: AgentEnd) -> AgentEnd:
         run = self._run

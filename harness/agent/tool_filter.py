@@ -71,7 +71,8 @@ class RelevantTools(Struct, frozen=True):
     """Number of latest prompts to consider."""
 
     def __call__(self, tools: Sequence[Tool], messages: Sequence[Message]) -> Sequence[Tool]:
-        prompt_words = _prompt_words(messages, self.prompts)
+        prompts = [each for each in messages if isinstance(each, UserMessage) and not each.synthetic][-self.prompts :]
+        prompt_words = {_stem(word) for each in prompts for word in WORD_PATTERN.findall(each.text.lower())}
         points = {tool.name: self._points(tool.name, prompt_words) for tool in tools}
         if not any(points.values()):
             return tools
@@ -93,12 +94,6 @@ class RelevantTools(Struct, frozen=True):
 
 def _fits(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def _prompt_words(messages: Sequence[Message], prompts: int) -> set[str]:
-    """Return the stems of the words in the latest prompts."""
-    latest = [each for each in messages if isinstance(each, UserMessage) and not each.synthetic][-prompts:]
-    return {_stem(word) for each in latest for word in WORD_PATTERN.findall(each.text.lower())}
 
 
 def _stem(word: str) -> str:

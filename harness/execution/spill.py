@@ -13,7 +13,7 @@ from typing import TextIO
 
 from msgspec.structs import replace
 
-from harness.messages import Text, UserContent
+from harness.messages import Text
 from harness.ports.tool import ToolOutput
 from harness.truncation import truncate
 
@@ -65,7 +65,10 @@ def limit_result_now(output: ToolOutput, limit: int, spill: Path) -> ToolOutput:
         return output
     size, where = len(text.encode("utf-8", "replace")), _spill(text, spill)
     shorter = truncate(text, limit, lambda _: f"[truncated: {size} bytes total; {where}]")
-    return replace(output, content=_with_text(output.content, shorter))
+    # One text block in place of the first, and all images.
+    first = next(index for index, block in enumerate(output.content) if isinstance(block, Text))
+    after = (block for block in output.content[first:] if not isinstance(block, Text))
+    return replace(output, content=(*output.content[:first], Text(shorter), *after))
 
 
 def _spill(text: str, spill: Path) -> str:
@@ -78,10 +81,3 @@ def _spill(text: str, spill: Path) -> str:
             spill.unlink(missing_ok=True)
         return f"the full text could not be saved: {error.strerror or error}"
     return f"the full text is in {spill}"
-
-
-def _with_text(content: tuple[UserContent, ...], text: str) -> tuple[UserContent, ...]:
-    """Return the content with one text block in place of the first, and all images."""
-    first = next(index for index, block in enumerate(content) if isinstance(block, Text))
-    after = (block for block in content[first:] if not isinstance(block, Text))
-    return (*content[:first], Text(text), *after)

@@ -159,7 +159,7 @@ def _add(layout: LineIndex, raw: bytes, offset: int) -> None:
 
 
 def _matched_line(layout: LineIndex, match: re.Match[bytes], offset: int, size: int) -> Line:
-    parent, own_id, group = (_text(part) for part in match.group(1, 3, 5))
+    parent, own_id, group = (part.decode("utf-8", "replace") if part else "" for part in match.group(1, 3, 5))
     if layout.lines and parent == layout.lines[-1].id:
         # Share one string: ids take most of the memory of a long session.
         parent = layout.lines[-1].id
@@ -171,10 +171,6 @@ def _matched_line(layout: LineIndex, match: re.Match[bytes], offset: int, size: 
     if is_result and group == parent:
         group = parent
     return Line(layout.count, offset, size, kind, own_id, parent, group, is_result)
-
-
-def _text(part: bytes | None) -> str:
-    return part.decode("utf-8", "replace") if part else ""
 
 
 def _add_parsed(layout: LineIndex, raw: bytes, offset: int) -> None:

@@ -9,18 +9,15 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from harness.agent.agent import Agent
 from harness.agent.guardrails import find_secrets
 from harness.errors import CinchError
 from harness.messages import Image, Text, UserContent
+from harness.ports.tool import ToolOutput
 from harness.views import ListingView
-
-if TYPE_CHECKING:
-    from harness.agent.agent import Agent
-    from harness.ports.tool import ToolOutput
 
 MAX_FILES = 20
 MAX_CHARACTERS = 200_000

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from harness.agent.agent import Agent
 from harness.messages import Text, UserMessage, new_id
 from harness.ports.interaction import NonInteractive
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.views import View
 from tools import builtin_tools
-
-if TYPE_CHECKING:
-    from harness.agent.agent import Agent
 
 TIMEOUT_S = 600
 STOPPED = "You stopped the command. Output so far:"

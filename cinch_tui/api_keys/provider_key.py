@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
+from cinch_tui.assembly import Assembly
 from cinch_tui.models.connecting import connect, endpoint_of
 from cinch_tui.reports.formatting import app_hints
 from harness import errors
@@ -16,13 +17,9 @@ from harness.deltas import Done
 from harness.messages import Usage, user
 from harness.ports.provider import Model, Request
 from harness.structs import Redacted
-from providers import list_models
+from providers import Credentials, list_models
 from providers.installed import each_preset
 from providers.preset import EnvironmentCredentials, Preset, Secret
-
-if TYPE_CHECKING:
-    from cinch_tui.assembly import Assembly
-    from providers import Credentials
 
 PROMPT = "Say OK."
 MAX_TOKENS = 16

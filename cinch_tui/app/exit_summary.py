@@ -5,18 +5,15 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
 from cinch_tui.agent_session import resume_hint
+from cinch_tui.assembly import Assembly
 from harness.events import Event, RequestStart
 from harness.messages import AssistantMessage, Message, UserMessage
 from harness.terminal_text import escape_controls
-
-if TYPE_CHECKING:
-    from cinch_tui.assembly import Assembly
 
 MAX_REPLY_LINES = 20
 """Lines of the reply; the end is shown, since it has the conclusion."""

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
 from cinch_tui.app.themes import pick_theme
 from cinch_tui.config.paths import write_private
 from cinch_tui.config.store import SettingStore, example_text
+from cinch_tui.controller.controller import SessionController
 from cinch_tui.models.model_catalog import ModelCatalog, pick_model, used_in
 from cinch_tui.reports.summaries import agent_settings
 from cinch_tui.screens.setting_effects import theme_switch_of
 from cinch_tui.screens.settings import SettingsActions, SettingsScreen
 from cinch_tui.terminal.external_programs import editor_command, run_in_terminal
 from harness.errors import CinchError
-
-if TYPE_CHECKING:
-    from cinch_tui.controller.controller import SessionController
 
 
 def live_settings(controller: SessionController) -> dict[str, object]:

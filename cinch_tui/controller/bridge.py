@@ -9,16 +9,19 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from textual.timer import Timer
 
 from cinch_tui.keybindings.keymap import hint
 from cinch_tui.reports.formatting import app_hints
 from cinch_tui.reports.notices import compaction_text, end_notice, notice_of, retry_text, sentence
 from cinch_tui.shell_line import is_report
-from cinch_tui.transcript.blocks import SourcesBlock
+from cinch_tui.transcript.blocks import NoticeBlock, SourcesBlock
 from cinch_tui.transcript.history_blocks import PLANNED, show_result, user_message_blocks
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.tool_block import ToolBlock
+from cinch_tui.widgets.chat_widgets import ChatWidgets
 from cinch_tui.widgets.status_bar import AgentState
 from harness import events
 from harness.approval.policy import PLAN
@@ -27,12 +30,6 @@ from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.errors import InvalidReply, ModelOverloaded, ModelThrottled, NetworkError
 from harness.messages import AssistantMessage, Text, Thinking, UserMessage
 from harness.views import TerminalView, TextView, TodoView, View
-
-if TYPE_CHECKING:
-    from textual.timer import Timer
-
-    from cinch_tui.transcript.blocks import NoticeBlock
-    from cinch_tui.widgets.chat_widgets import ChatWidgets
 
 SHOWN_ELSEWHERE = ("todo", "ask_user", "submit_plan")
 """Tools with their own panel or dialog."""

@@ -6,24 +6,20 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cinch_tui.controller.chat_session import ChatSession
 from cinch_tui.keybindings.keymap import hint
 from cinch_tui.transcript.variant_block import VariantBlock
 from cinch_tui.user_dialogs.interaction import pick_index
+from cinch_tui.widgets.chat_widgets import ChatWidgets
 from harness import events
+from harness.agent.arguments import Prompt
 from harness.context.citations import sources_markdown, sources_of
 from harness.deltas import BlockDelta, BlockStart
 from harness.errors import CinchError
-from harness.messages import AssistantMessage
+from harness.messages import AssistantMessage, Message
 from harness.parallel.run import ParallelVariant, run_parallel
-from harness.parallel.selection import Selection, candidates
-
-if TYPE_CHECKING:
-    from cinch_tui.controller.chat_session import ChatSession
-    from cinch_tui.widgets.chat_widgets import ChatWidgets
-    from harness.agent.arguments import Prompt
-    from harness.messages import Message
-    from harness.parallel.selection import Outcome, Strategy
-    from harness.ports.provider import Model
+from harness.parallel.selection import Outcome, Selection, Strategy, candidates
+from harness.ports.provider import Model
 
 VARIANT_INSTRUCTIONS = (
     "Several models answer this prompt in parallel, and the user chooses one answer. Only read-only tools are "

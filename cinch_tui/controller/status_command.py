@@ -14,12 +14,10 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from cinch_tui.controller.controller import SessionController
 from harness.events import AgentEnd, Event, TurnEnd
-
-if TYPE_CHECKING:
-    from cinch_tui.controller.controller import SessionController
 
 StatusInput: TypeAlias = Mapping[str, str | int | float | None]
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from harness.messages import JsonObject
+from harness.messages import JsonObject
 
 Level: TypeAlias = Literal["ok", "note", "bad"]
 

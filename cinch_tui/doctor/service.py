@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,16 +13,12 @@ from msgspec.structs import replace
 from cinch_tui.api_keys.provider_key import smallest_request
 from cinch_tui.doctor.connection import SECONDS, ConnectionCheck, causes, route_to
 from cinch_tui.doctor.findings import Finding
+from cinch_tui.doctor.targets import Target
 from cinch_tui.models.connecting import connect, endpoint_of
 from harness import errors
 from harness.agent.limits import with_price
 from providers import list_models
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cinch_tui.doctor.targets import Target
-    from providers.endpoint import Endpoint
+from providers.endpoint import Endpoint
 
 UNLISTED = (404, 405, 501)
 """Status codes of services that do not list their models."""

@@ -12,11 +12,8 @@ from msgspec.structs import replace
 from cinch_tui.models.connecting import ModelChoice
 from harness.errors import ConfigError
 from providers.installed import all_presets, preset_for
-from providers.preset import Preset, Secret
-
-if TYPE_CHECKING:
-    from providers.model_catalog.local_servers import LocalServer
-    from providers.preset import Credentials
+from providers.model_catalog.local_servers import LocalServer
+from providers.preset import Credentials, Preset, Secret
 
 
 class Target(Struct, frozen=True):

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from msgspec import Struct
 
 import providers
 from cinch_tui.reports.formatting import app_hints
 from harness.errors import ConfigError
-
-if TYPE_CHECKING:
-    from harness.ports.provider import Model
-    from providers import ConnectOptions, Credentials
-    from providers.endpoint import Endpoint
-    from providers.preset import Preset
+from harness.ports.provider import Model
+from providers import ConnectOptions, Credentials
+from providers.endpoint import Endpoint
+from providers.preset import Preset
 
 
 def connect(name: str, **options: Unpack[ConnectOptions]) -> Model:

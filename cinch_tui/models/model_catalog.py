@@ -5,21 +5,17 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from textual.app import App
+
+from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.models.offers import ProviderOffers, ask_providers, offers_of, pulled_offers, ready_providers, summary
 from cinch_tui.screens.picker import Item, Picker
 from harness.errors import CinchError
-from harness.messages import AssistantMessage
+from harness.messages import AssistantMessage, Message, ModelSpec
 from providers.installed import each_preset, find_preset
 from providers.model_catalog.metadata import ModelMetadata
 from providers.model_catalog.offers import Offer, priced_offers
-
-if TYPE_CHECKING:
-    from textual.app import App
-
-    from cinch_tui.api_keys.key_store import KeyStore
-    from harness.messages import Message, ModelSpec
 
 TOUR = "demo/tour"
 PULLED = "local"

@@ -6,10 +6,10 @@ import asyncio
 import os
 import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.reports.formatting import app_hints
 from harness.errors import AuthenticationFailed, CinchError, ConfigError, QuotaExhausted
 from harness.ports.provider import Price
@@ -19,12 +19,7 @@ from providers.model_catalog.local_servers import LocalServer, find_local_server
 from providers.model_catalog.metadata import ModelMetadata
 from providers.model_catalog.offers import Offer, newest_first, priced_offers, served_offers
 from providers.model_catalog.prices import priced_models
-from providers.preset import nearest
-
-if TYPE_CHECKING:
-    from cinch_tui.api_keys.key_store import KeyStore
-    from providers.preset import Preset
-
+from providers.preset import Preset, nearest
 
 LEGEND = "i image input · t tools, x no tools · r reasoning (--thinking)"
 MOST_LISTED = 6

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+
+from textual.app import App
 
 from cinch_tui.api_keys.key_store import KeyStore
-from cinch_tui.api_keys.provider_key import EnteredKey, KeyAccepted, check_key
+from cinch_tui.api_keys.provider_key import EnteredKey, KeyAccepted, KeyCheck, check_key
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import save_json
 from cinch_tui.models.connecting import ModelChoice, connect
@@ -14,14 +15,9 @@ from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.welcome import NO_MODEL, Leave, TakeTour, UseKey, UseLocal, WelcomeScreen
 from cinch_tui.transcript.blocks import as_sentence
 from harness.errors import CinchError, ConfigError
+from harness.ports.provider import Model
 from providers import all_presets, list_models
 from providers.model_catalog.local_servers import find_local_servers
-
-if TYPE_CHECKING:
-    from textual.app import App
-
-    from cinch_tui.api_keys.provider_key import KeyCheck
-    from harness.ports.provider import Model
 
 
 async def ask_for_model(app: App[object], options: Options, reason: str) -> Model | None:

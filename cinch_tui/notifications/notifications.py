@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from cinch_tui.config.options import Options
+from cinch_tui.config.settings import UiSettings
 from cinch_tui.notifications.channels import Notification, show_on_desktop, terminal_output
+from cinch_tui.notifications.presence import Presence
 from harness import events
-
-if TYPE_CHECKING:
-    from cinch_tui.config.options import Options
-    from cinch_tui.config.settings import UiSettings
-    from cinch_tui.notifications.presence import Presence
 
 PLAN = "the plan"
 APPROVE, QUESTION, REVIEW = "needs approval", "has a question", "plan ready for review"

@@ -8,14 +8,12 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from cinch_tui.notifications.channels import BELL
+from cinch_tui.reports.notices import NoticeLevel
 from harness.terminal_text import escape_controls
 from harness.views import TerminalView, View
-
-if TYPE_CHECKING:
-    from cinch_tui.reports.notices import NoticeLevel
 
 INDENT = "  "
 _LABELS: dict[NoticeLevel, str] = {"info": "Notice", "warning": "Warning", "error": "Error"}

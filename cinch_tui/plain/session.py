@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from cinch_tui import __version__
 from cinch_tui.agent_session import NOT_READY, AgentSession, resume_hint
@@ -13,7 +12,7 @@ from cinch_tui.attached_files import attach_files
 from cinch_tui.cli.start import collect_garbage
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
-from cinch_tui.images.image_loader import attachments
+from cinch_tui.images.image_loader import LoadedImage, attachments
 from cinch_tui.images.pasted_files import attach_named_images
 from cinch_tui.notifications.channels import Notification, show_on_desktop
 from cinch_tui.notifications.notifications import Notifications
@@ -21,18 +20,14 @@ from cinch_tui.plain.interaction import LineInteraction
 from cinch_tui.plain.line_renderer import LineRenderer
 from cinch_tui.plain.menus import Menus
 from cinch_tui.print_mode.outcome import ExitStatus, Outcome, RunStats
+from cinch_tui.reports.notices import NoticeLevel
 from cinch_tui.shell_line import UserShell
 from cinch_tui.user_input import Attachment, UserInput, append_marks, image_name, user_input_of
+from harness.agent.agent import Agent
 from harness.agent.run_state import AgentResult
 from harness.approval.policy import PLAN
 from harness.errors import CinchError, NoSessionYet
-from harness.messages import AssistantMessage, Message
-
-if TYPE_CHECKING:
-    from cinch_tui.images.image_loader import LoadedImage
-    from cinch_tui.reports.notices import NoticeLevel
-    from harness.agent.agent import Agent
-    from harness.messages import UserContent
+from harness.messages import AssistantMessage, Message, UserContent
 
 
 class PlainSession(AgentSession):

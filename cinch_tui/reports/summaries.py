@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
+from cinch_tui.api_keys.key_store import KeyStore
+from cinch_tui.assembly import Assembly
 from cinch_tui.reports.formatting import APPROVAL_MEANINGS, format_cost
+from harness.agent.agent import Agent
 from harness.approval.rules import notation
 from harness.context.citations import text_with_sources
 from harness.messages import AssistantMessage, Message, Usage, UserMessage
+from harness.thinking_level import ThinkingLevel
 from providers.installed import each_preset
-
-if TYPE_CHECKING:
-    from cinch_tui.api_keys.key_store import KeyStore
-    from cinch_tui.assembly import Assembly
-    from harness.agent.agent import Agent
-    from harness.thinking_level import ThinkingLevel
 
 TranscriptPart: TypeAlias = Literal["reply", "all", "code"]
 

@@ -6,15 +6,17 @@ import argparse
 import json
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import NoReturn, TextIO
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
 from cinch_tui.config.paths import find_paths
+from cinch_tui.print_mode.output import Output
 from cinch_tui.reports.session_export import FORMATS, as_text, local_time
 from harness.errors import CinchError, ConfigError, SessionError
 from harness.messages import new_id
@@ -26,11 +28,6 @@ from harness.session.paths import project_dir
 from harness.session.records import title_line, to_bytes
 from harness.session.resume import load_session
 from harness.terminal_text import strip_escapes
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from cinch_tui.print_mode.output import Output
 
 
 class SessionFiles(Struct, frozen=True):

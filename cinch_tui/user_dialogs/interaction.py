@@ -6,15 +6,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from textual.app import App
+
 from cinch_tui.screens.choice_dialogs import MAX_CHOICES, ShortList
 from cinch_tui.screens.dialog import GRACE, PAUSE, Dialog
 from cinch_tui.screens.picker import Item, Picker
+from harness.ports.interaction import BatchQuestions
 from harness.user_requests import Answer, Approval, ApprovalRequest, PlanDecision, Question
-
-if TYPE_CHECKING:
-    from textual.app import App
-
-    from harness.ports.interaction import BatchQuestions
 
 ResultT = TypeVar("ResultT")
 

@@ -109,13 +109,17 @@ def load_config(sources: Sources) -> Config:
 
 def _add_files(layers: _Layers, sources: Sources) -> None:
     own, project = sources.user_file, sources.project_file
-    if sources.named or must_be_read(own):
-        layers.add_file(_read(own), "file")
+    has_own = sources.named or must_be_read(own)
+    if not has_own and not project:
+        return
+    # Without a file, the parser is not needed.
+    from cinch_tui.config.file import TrustStore, read_config_file
+
+    if has_own:
+        layers.add_file(read_config_file(own), "file")
     # Path.resolve() fails for a link to itself before Python 3.13.
     if project and os.path.realpath(project) != os.path.realpath(own):
-        from cinch_tui.config.file import TrustStore  # as below
-
-        file = _read(project)
+        file = read_config_file(project)
         layers.add_file(file, "project", trusted=TrustStore(sources.trust_file).trusts(file))
 
 
@@ -125,13 +129,6 @@ def must_be_read(path: Path) -> bool:
         return path.exists()
     except PermissionError:
         return True
-
-
-def _read(path: Path) -> ConfigFile:
-    # Without a file, the parser is not needed.
-    from cinch_tui.config.file import read_config_file
-
-    return read_config_file(path)
 
 
 class _Layers:

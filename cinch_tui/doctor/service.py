@@ -115,10 +115,10 @@ async def _listed(target: Target, endpoint: Endpoint) -> Finding:
 
 async def _failed(target: Target, endpoint: Endpoint, error: errors.ProviderError, timeouts: Timeouts) -> list[Finding]:
     """Return the error of the request, and the connection steps if it was a network error."""
-    if _may_be_clock_skew(endpoint, error):
-        connection = _connection_check(endpoint, error, timeouts)
+    is_skew = _may_be_clock_skew(endpoint, error)
+    connection = _connection_check(endpoint, error, timeouts) if is_skew or _is_network_error(error) else None
+    if is_skew:
         return [_refusal(target, error), *(await connection.clock() if connection else [])]
-    connection = _connection_check(endpoint, error, timeouts) if _is_network_error(error) else None
     steps = await connection.findings() if connection else []
     if not any(step.level == "bad" for step in steps):
         return [*steps, _refusal(target, error)]

@@ -197,21 +197,16 @@ class LineRenderer:
 
     def _summary(self) -> str:
         """Return the duration of the run, its tokens and tool calls, and the cost of the session."""
-        usage = self._agent.state.usage
-        read, output = (
-            _input_tokens(usage) - _input_tokens(self._usage_before),
-            usage.output - self._usage_before.output,
-        )
-        parts = [format_delay(time.monotonic() - self._started), f"{read:,} input tokens, {output:,} output tokens"]
+        usage, before = self._agent.state.usage, self._usage_before
+        output = usage.output - before.output
+        read = usage.context - before.context - output
+        spent = format_delay(time.monotonic() - self._started)
+        parts = [spent, f"{read:,} input tokens, {output:,} output tokens"]
         if self._tool_calls:
             parts.append("1 tool call" if self._tool_calls == 1 else f"{self._tool_calls} tool calls")
         if usage.cost and usage.cost.total:
             parts.append(f"${usage.cost.total:.4f} in this session")
         return ", ".join(parts)
-
-
-def _input_tokens(usage: Usage) -> int:
-    return usage.input + usage.cache_read + usage.cache_write
 
 
 def _took(duration: float) -> str:

@@ -148,8 +148,7 @@ def _quoted(messages: Iterable[Message]) -> Iterable[str]:
 
 def _row(turn: str, model: str, usage: Usage) -> str:
     cost = format_cost(usage.cost.total if usage.cost else None)
-    read = usage.input + usage.cache_read + usage.cache_write
-    return f"| {turn} | {model} | {read:,} | {usage.cache_read:,} | {usage.output:,} | {cost} |"
+    return f"| {turn} | {model} | {usage.context - usage.output:,} | {usage.cache_read:,} | {usage.output:,} | {cost} |"
 
 
 def _sum(replies: Iterable[AssistantMessage]) -> Usage:

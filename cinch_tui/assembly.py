@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.config.agent_options import agent_options
-from cinch_tui.config.options import Continue, Options, Resume
+from cinch_tui.config.options import Options
 from cinch_tui.config.paths import Paths, load_json
 from cinch_tui.config.settings import Settings
 from cinch_tui.models.connecting import ModelChoice, connect
@@ -344,14 +344,7 @@ def wanted_session(options: Options) -> LoadedSession | None:
     Raises:
         SessionMissing, SessionTooNew, SessionError: the session cannot be loaded.
     """
-    match options.session_choice:
-        case Continue():
-            which = "latest"
-        case Resume(session_id) if session_id:
-            which = session_id
-        case _:
-            return None
-    return _load_session(options, which, fork=options.fork)
+    return _load_session(options, options.resume, fork=options.fork) if options.resume else None
 
 
 def _load_session(options: Options, which: str, *, fork: bool = False) -> LoadedSession:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast, runtime_checkable
 
 from msgspec import Struct
+from msgspec.structs import replace
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
@@ -243,26 +245,20 @@ class ThemeSwitch:
 
     def preview(self, name: str) -> None:
         """Show how it looks; one that cannot be used looks like nothing."""
-        try:
-            self._use(TerminalColours(has_few_colours=self._app.no_color, is_dark=self._colours.is_dark).name(name))
-        except ConfigError:
-            return
+        with suppress(ConfigError):
+            self._use(replace(self._colours, has_few_colours=self._app.no_color).name(name))
 
     def end_preview(self) -> None:
         """Show the chosen one again."""
         self._use(self._colours.name(self.chosen))
 
     def set_background(self, *, dark: bool) -> bool:
-        """The terminal says so; whether that changes the theme."""
-        before, self._colours = (
-            self._colours,
-            TerminalColours(has_few_colours=self._colours.has_few_colours, is_dark=dark),
-        )
-        name = self._colours.name(self.chosen)
-        if name == before.name(self.chosen):
-            return False
-        self._use(name)
-        return True
+        """Adapt to the background that the terminal reports; return True if the theme changes."""
+        before, self._colours = self._colours.name(self.chosen), replace(self._colours, is_dark=dark)
+        changes = self._colours.name(self.chosen) != before
+        if changes:
+            self._use(self._colours.name(self.chosen))
+        return changes
 
     def reload_if_changed(self) -> None:
         """Reload the theme if a file in the user's theme folder has changed.

@@ -11,7 +11,7 @@ from pathlib import Path
 from cinch_tui.cli.arguments import Arguments
 from cinch_tui.config.layers import Sources, load_config
 from cinch_tui.config.names import keys
-from cinch_tui.config.options import OUTPUT_FORMATS, Continue, Options, Resume, SessionChoice
+from cinch_tui.config.options import OUTPUT_FORMATS, Options
 from cinch_tui.config.paths import Paths, find_paths, project_config_file
 from cinch_tui.config.settings import Settings, Value
 from cinch_tui.user_input import Attachment
@@ -59,7 +59,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         images=_images(arguments.images, cwd),
         headless=arguments.print_mode,
         output_format=next(name for name in OUTPUT_FORMATS if name == arguments.output_format),
-        session_choice=_session_choice(arguments),
+        resume="latest" if arguments.continue_last else arguments.resume,
         fork=arguments.fork,
         keep_session=arguments.keep_session,
         add_dirs=tuple(working_folder(name, "--add-dir") for name in arguments.add_dir),
@@ -102,12 +102,6 @@ def _flags(arguments: Arguments) -> dict[str, Value]:
             except ValueError as error:
                 raise ConfigError(f"--{flag.replace('_', '-')} {error}, not {value!r}") from error
     return given
-
-
-def _session_choice(arguments: Arguments) -> SessionChoice:
-    if arguments.continue_last:
-        return Continue()
-    return "new" if arguments.resume is None else Resume(arguments.resume)
 
 
 def _record_to(name: str) -> None:

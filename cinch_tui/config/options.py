@@ -16,19 +16,6 @@ OutputFormat: TypeAlias = Literal["text", "json", "stream-json", "events"]
 OUTPUT_FORMATS: tuple[OutputFormat, ...] = ("text", "json", "stream-json", "events")
 
 
-class Continue(Struct, frozen=True):
-    """Continue the latest session in this folder."""
-
-
-class Resume(Struct, frozen=True):
-    """Resume a session; with an empty id the user picks one."""
-
-    session_id: str = ""
-
-
-SessionChoice: TypeAlias = Literal["new"] | Continue | Resume
-
-
 class Options(Struct, frozen=True):
     """Options of one start of cinch."""
 
@@ -42,7 +29,9 @@ class Options(Struct, frozen=True):
     images: tuple[Attachment, ...] = ()
     headless: bool = False
     output_format: OutputFormat = "text"
-    session_choice: SessionChoice = "new"
+    resume: str | None = None
+    """The session to resume: its id, "latest", or empty if the user picks one; None for a new session."""
+
     fork: bool = False
     keep_session: bool = True
     add_dirs: tuple[Path, ...] = ()

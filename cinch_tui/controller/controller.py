@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from cinch_tui.app.preload import import_modules, warm, warm_reply
 from cinch_tui.cli.start import collect_garbage
-from cinch_tui.config.options import Options, Resume
+from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
 from cinch_tui.controller.chat_session import ChatSession
 from cinch_tui.controller.prompt_sender import PromptSender
@@ -178,7 +178,7 @@ class SessionController(ChatSession):
     async def _begin(self) -> None:
         """Send the prompt of the command line or invite one, then preload what the first turn needs."""
         await self.show_branch()
-        if self.options.session_choice == Resume(""):
+        if self.options.resume == "":
             await self.view.pick_session()
         user_input = self.options.first_input
         if self.options.prompt:

@@ -16,7 +16,6 @@ from cinch_tui.commands.keys import ask_about_keys, keep_key
 from cinch_tui.commands.registry import Command, Invocation, UnknownCommand
 from cinch_tui.commands.session import choose_session
 from cinch_tui.commands.side_questions import SideQuestions
-from cinch_tui.config.options import Resume
 from cinch_tui.models.offers import ProviderOffers, ask_providers, pulled_offers, ready_providers
 from cinch_tui.plain.line_renderer import user_command_lines
 from cinch_tui.plain.line_writer import LiveOutput
@@ -69,7 +68,7 @@ class PlainCommandHost:
             ConfigError, SessionError: the agent cannot be created.
         """
         await self.session.open()
-        if self.session.options.session_choice == Resume(""):
+        if self.session.options.resume == "":
             await choose_session(self)
 
     @property

@@ -76,14 +76,12 @@ class Menus:
 
     async def number(self, options: Sequence[str]) -> int:
         """Ask for one of the choices until a valid one is typed; return its index."""
-        opens = True
-        while True:
-            typed = await self._listed(options, f"Number, 1 to {len(options)}: ", opens=opens)
-            index = _index(typed, options)
-            if index is not None:
-                return index
+        prompt = f"Number, 1 to {len(options)}: "
+        typed = await self._listed(options, prompt)
+        while (index := _index(typed, options)) is None:
             self.report_invalid(options)
-            opens = False
+            typed = await self._listed(options, prompt, opens=False)
+        return index
 
     async def letter(self, answers: Mapping[str, str]) -> str:
         """Ask until the key of one of these texts is typed, and return it; keys are case-sensitive."""

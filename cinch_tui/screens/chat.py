@@ -81,7 +81,7 @@ class ChatScreen(ConversationScreen):
     def _first_banner(self) -> Content | str:
         """Return the start banner shown until the transcript exists; empty if a conversation is resumed."""
         options, app = self._controller.options, self._controller.app
-        if options.session_choice != "new" or options.prompt:
+        if options.resume is not None or options.prompt:
             return ""
         self._banner = StartBanner(str(options.cwd), self._frame.status_texts[0] if self._frame else "")
         # The width of the transcript, without its margin and scrollbar.

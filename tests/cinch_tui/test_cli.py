@@ -12,7 +12,6 @@ from cinch_tui import __version__
 from cinch_tui.cli.arguments import UsageError, parse_arguments
 from cinch_tui.cli.main import main
 from cinch_tui.cli.start import prepare
-from cinch_tui.config.options import Continue, Resume
 from harness.errors import ConfigError
 
 
@@ -157,12 +156,12 @@ def test_flags_become_settings_and_options(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("argv", "beginning"),
-    [([], "new"), (["-c"], Continue()), (["-r"], Resume()), (["-r", "abc"], Resume("abc"))],
+    [([], None), (["-c"], "latest"), (["-r"], ""), (["-r", "abc"], "abc")],
 )
 def test_how_to_begin_is_one_choice(argv: list[str], beginning: object) -> None:
     options, _ = prepare(parse_arguments(argv))
 
-    assert options.session_choice == beginning
+    assert options.resume == beginning
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from cinch_tui import __version__
 
@@ -118,7 +118,7 @@ class Arguments(argparse.Namespace):
     rest: list[str]
     print_mode: bool
     plain: bool | None
-    output_format: str
+    output_format: Literal["text", "json", "stream-json", "events"]
     model: str | None
     base_url: str | None
     thinking: str | None

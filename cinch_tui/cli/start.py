@@ -11,7 +11,7 @@ from pathlib import Path
 from cinch_tui.cli.arguments import Arguments
 from cinch_tui.config.layers import Sources, load_config
 from cinch_tui.config.names import keys
-from cinch_tui.config.options import OUTPUT_FORMATS, Options
+from cinch_tui.config.options import Options
 from cinch_tui.config.paths import Paths, find_paths, project_config_file
 from cinch_tui.config.settings import Settings, Value
 from cinch_tui.user_input import Attachment
@@ -58,7 +58,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         prompt=arguments.prompt,
         images=_images(arguments.images, cwd),
         headless=arguments.print_mode,
-        output_format=next(name for name in OUTPUT_FORMATS if name == arguments.output_format),
+        output_format=arguments.output_format,
         resume="latest" if arguments.continue_last else arguments.resume,
         fork=arguments.fork,
         keep_session=arguments.keep_session,

@@ -10,10 +10,9 @@ from msgspec import Struct
 
 from cinch_tui.config.layers import Sources
 from cinch_tui.config.paths import Paths
-from cinch_tui.user_input import Attachment, UserInput, append_marks
+from cinch_tui.user_input import Attachment
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json", "events"]
-OUTPUT_FORMATS: tuple[OutputFormat, ...] = ("text", "json", "stream-json", "events")
 
 
 class Options(Struct, frozen=True):
@@ -39,8 +38,3 @@ class Options(Struct, frozen=True):
     verbose: bool = False
     notices: tuple[str, ...] = ()
     """Warnings about the configuration, for the user."""
-
-    @property
-    def first_input(self) -> UserInput:
-        """The first prompt with its images."""
-        return append_marks(self.prompt, self.images)

@@ -17,7 +17,7 @@ from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
 from cinch_tui.controller.chat_session import ChatSession
 from cinch_tui.controller.prompt_sender import PromptSender
-from cinch_tui.user_input import UserInput
+from cinch_tui.user_input import UserInput, append_marks
 from harness.errors import CinchError, NoSessionYet, SessionError
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class SessionController(ChatSession):
         await self.show_branch()
         if self.options.resume == "":
             await self.view.pick_session()
-        user_input = self.options.first_input
+        user_input = append_marks(self.options.prompt, self.options.images)
         if self.options.prompt:
             self.view.send(user_input)
         else:

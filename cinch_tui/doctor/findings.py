@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from harness.messages import JsonObject
 
@@ -32,9 +32,6 @@ class Finding(Struct, frozen=True):
 
     step: str = ""
     """The connection step, for checks of a service."""
-
-    def about(self, subject: str) -> Finding:
-        return replace(self, subject=subject)
 
     def as_json(self) -> JsonObject:
         return {name: value for name, value in asdict(self).items() if value}

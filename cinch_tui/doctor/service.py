@@ -67,7 +67,7 @@ async def check_service(target: Target, timeouts: Timeouts) -> list[Finding]:
         return [Finding("bad", name, str(error), _setup_remedy(error, target), "setup")]
     # An error message may quote the key.
     return [
-        replace(each.about(name), message=endpoint.hide_key(each.message), remedy=endpoint.hide_key(each.remedy))
+        replace(each, subject=name, message=endpoint.hide_key(each.message), remedy=endpoint.hide_key(each.remedy))
         for each in found
     ]
 

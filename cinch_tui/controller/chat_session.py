@@ -80,9 +80,9 @@ class ChatSession(AgentSession):
 
     def grace(self) -> float:
         """Return the seconds for which keys still go to the prompt when a dialog opens unasked."""
-        from cinch_tui.screens.dialog import GRACE, PAUSE
+        from cinch_tui.user_dialogs.interaction import grace
 
-        return PAUSE if self.view.prompt.text.strip() and self.presence.is_composing else GRACE
+        return grace(is_typing=bool(self.view.prompt.text.strip()) and self.presence.is_composing)
 
     async def show_branch(self) -> None:
         """Show the current git branch, which anyone may have changed."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from textual.app import App
 
 from cinch_tui.screens.choice_dialogs import MAX_CHOICES, ShortList
-from cinch_tui.screens.dialog import GRACE, Dialog
+from cinch_tui.screens.dialog import GRACE, PAUSE, Dialog
 from cinch_tui.screens.picker import Item, Picker
 from harness.ports.interaction import BatchQuestions
 from harness.user_requests import Answer, Approval, ApprovalRequest, PlanDecision, Question
@@ -85,6 +85,11 @@ async def _result_of(app: App[object], dialog: Dialog[ResultT]) -> ResultT | Non
     except asyncio.CancelledError:
         dialog.withdraw()
         raise
+
+
+def grace(*, is_typing: bool) -> float:
+    """Return the seconds for which keys still go to the prompt when a dialog opens unasked."""
+    return PAUSE if is_typing else GRACE
 
 
 async def pick(app: App[object], title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:

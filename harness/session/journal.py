@@ -239,7 +239,7 @@ class Journal:
             os.close(self._fd)
             self._fd = None
         if self._lock:
-            # Unlinked while old_fd: a waiting process sees that its file is gone and takes a new one.
+            # Unlinked while locked: a waiting process sees that its file is gone and takes a new one.
             lock_path(self.path).unlink(missing_ok=True)
             self._lock.release()
             self._lock = None

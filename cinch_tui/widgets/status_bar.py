@@ -132,10 +132,15 @@ class StatusLine(Widget):
     def _tick(self) -> None:
         moves = self.arrangement.moves and self.status.state == "running"
         if moves and self._ticker is None:
-            self._ticker = self.set_interval(FRAME_SECONDS, self.refresh)
+            self._ticker = self.set_interval(FRAME_SECONDS, self._turn)
         elif not moves and self._ticker is not None:
             self._ticker.stop()
             self._ticker = None
+
+    def _turn(self) -> None:
+        # Behind a dialog, each change repaints the whole screen.
+        if self.screen is self.app.screen:
+            self.refresh()
 
     def render(self) -> Content:
         elapsed = self._clock() - self._started

@@ -9,6 +9,7 @@ from fakes.model_server import ModelServer
 from fakes.script import Hang, Reply
 
 from cinch_tui.app.app import CinchApp
+from cinch_tui.screens.approval import ApprovalScreen
 
 FRAMES_A_SECOND = 4
 
@@ -49,3 +50,21 @@ async def test_no_timer_runs_when_a_run_is_over_and_the_spinner_alone_while_a_mo
         await until(pilot, lambda: len(running(app)) == 1)
 
         assert running(app)[0] <= FRAMES_A_SECOND
+
+
+async def test_nothing_is_painted_while_an_approval_is_awaited(
+    tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_text("text\n", encoding="utf-8")
+    app = chat(tmp_path)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await ready(pilot, app)
+        app.controller.view.send("look")
+        await until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
+        await pilot.pause(0.5)
+        painted: list[object] = []
+        monkeypatch.setattr(app, "_display", lambda *given: painted.append(given))
+
+        await pilot.pause(3 / FRAMES_A_SECOND)
+
+        assert painted == []

@@ -73,12 +73,10 @@ class ReplayQueue:
     def _exhausted(self) -> str:
         count = len(self._exchanges)
         played = count - len(self._waiting)
-        text = f"the cassette {self.name} has no matching exchange left: {played} of {count} were played"
-        return (
-            f"{text}; requests differed from the recorded ones in {', '.join(self._reported)}"
-            if self._reported
-            else text
+        differing = (
+            f"; requests differed from the recorded ones in {', '.join(self._reported)}" if self._reported else ""
         )
+        return f"the cassette {self.name} has no matching exchange left: {played} of {count} were played{differing}"
 
 
 def difference(recorded: JsonValue, asked: JsonValue) -> str | None:

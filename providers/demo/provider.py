@@ -96,7 +96,9 @@ class DemoProvider(Provider):
                     for delta in self._play(index, part):
                         await asyncio.sleep(self._delay)
                         yield delta
-        yield Done(_stop_reason(reply), reply.usage or _usage(request, reply), error=reply.error)
+        has_calls = any(isinstance(part, Call) for part in reply.parts)
+        stop = reply.stop_reason or ("tool_use" if has_calls else "stop")
+        yield Done(stop, reply.usage or _usage(request, reply), error=reply.error)
 
     async def close(self) -> None:
         """Do nothing: nothing is open."""
@@ -115,12 +117,6 @@ class DemoProvider(Provider):
         for at in range(0, len(text), self._chunk):
             yield BlockDelta(index, text[at : at + self._chunk])
         yield end
-
-
-def _stop_reason(reply: Reply) -> StopReason:
-    if reply.stop_reason:
-        return reply.stop_reason
-    return "tool_use" if any(isinstance(part, Call) for part in reply.parts) else "stop"
 
 
 def _usage(request: Request, reply: Reply) -> Usage:

@@ -7,6 +7,7 @@ import os
 import ssl
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Protocol
@@ -145,17 +146,18 @@ class _Handshake(ssl.SSLObject):
         try:
             super().do_handshake()
         except ssl.SSLCertVerificationError as error:
-            error.add_note(self._issuer())
+            # Without a name where a certificate cannot be parsed: the error itself matters more.
+            with suppress(AttributeError, ValueError, ssl.SSLError):
+                error.add_note(self._issuer())
             raise
 
     def _issuer(self) -> str:
         """Return the issuer's common name, otherwise its organization; empty if there was no certificate."""
         # Only the wrapped object parses certificates that were not verified.
         wrapped: _WrappedObject = vars(self)["_sslobj"]
-        for certificate in wrapped.get_unverified_chain() or ():
-            issuer = dict(chain.from_iterable(certificate.get_info()["issuer"]))
-            return plain(issuer.get("commonName") or issuer.get("organizationName") or "")
-        return ""
+        found = wrapped.get_unverified_chain()
+        issuer = dict(chain.from_iterable(found[0].get_info()["issuer"])) if found else {}
+        return plain(issuer.get("commonName") or issuer.get("organizationName") or "")
 
 
 class _WrappedObject(Protocol):

@@ -7,12 +7,10 @@ import zlib
 from base64 import b64decode
 from collections.abc import Sequence
 from io import BytesIO
-from typing import TYPE_CHECKING
 
 from PIL import Image, ImageOps
 
-if TYPE_CHECKING:
-    from cinch_tui.transcript.image import Cells, Colour, TranscriptImage
+from cinch_tui.transcript.image import Cells, Colour, TranscriptImage
 
 # Cell size in pixels on a high-resolution screen; larger images only cost transmission time.
 FINE_WIDTH, FINE_HEIGHT = 12, 24

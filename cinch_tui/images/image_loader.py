@@ -6,16 +6,14 @@ import asyncio
 import base64
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from cinch_tui.user_input import Attachment, image_mark
-from harness.errors import CinchError
-
-if TYPE_CHECKING:
-    from harness.messages import Image
-    from tools.file_type import ImageHeader
+from harness.errors import CinchError, FileNotText
+from harness.messages import Image
+from harness.workspace.encoding import decode
+from tools.file_type import ImageHeader, binary_kind, image_header
 
 # Providers limit base64 data to five megabytes.
 LARGEST = 3_750_000
@@ -67,8 +65,6 @@ def load_image(path: Path, root: Path) -> LoadedImage:
 
 def is_image(path: Path) -> bool:
     """Return True if the file starts like a supported image."""
-    from tools.file_type import image_header
-
     try:
         # Reading a pipe would block.
         if not path.is_file():
@@ -80,10 +76,8 @@ def is_image(path: Path) -> bool:
 
 
 def _taken(data: bytes, name: str) -> LoadedImage:
-    # Late import: not needed before the first image.
+    # Late import: the decoder is large.
     from cinch_tui.images.decoding import is_complete
-    from harness.messages import Image
-    from tools.file_type import image_header
 
     picture = image_header(data)
     if picture is None:
@@ -98,10 +92,6 @@ def _taken(data: bytes, name: str) -> LoadedImage:
 
 def _kind(data: bytes) -> str:
     """Describe the type of a file that is not an image."""
-    from harness.errors import FileNotText
-    from harness.workspace.encoding import decode
-    from tools.file_type import binary_kind
-
     kind, unknown = binary_kind(data), binary_kind(b"")
     try:
         decode(data[:_LOOKED_AT])
@@ -112,7 +102,6 @@ def _kind(data: bytes) -> str:
 
 def _smaller(data: bytes, name: str, picture: ImageHeader) -> tuple[bytes, ImageHeader]:
     from cinch_tui.images.decoding import shrink
-    from tools.file_type import image_header
 
     less = shrink(data)
     found = image_header(less) if less else None

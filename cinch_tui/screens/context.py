@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from textual import on
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Static
 
+from cinch_tui.assembly import Assembly
 from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.reports.context import LEGEND, section_note, section_sizes, segment_line, segment_text, share, summary
 from cinch_tui.screens.dialog import Dialog, stylesheets
@@ -19,11 +19,6 @@ from cinch_tui.widgets.item_list import ItemList, ItemRow
 from cinch_tui.widgets.view_pane import ViewPane
 from harness.context.breakdown import Breakdown, ContextInputs, ContextSegment, Section, breakdown, context_inputs
 from harness.views import TextView
-
-if TYPE_CHECKING:
-    from textual.app import App
-
-    from cinch_tui.assembly import Assembly
 
 PAGE = 10
 BAR = 24

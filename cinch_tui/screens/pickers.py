@@ -7,19 +7,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from textual.app import App
+
+from cinch_tui.commands.registry import Registry
 from cinch_tui.keybindings.keymap import label_of
 from cinch_tui.keybindings.table import KEYS
 from cinch_tui.reports.formatting import ago, open_state
+from cinch_tui.screens.chat import ChatScreen
 from cinch_tui.screens.picker import Item, Picker
-
-if TYPE_CHECKING:
-    from textual.app import App
-
-    from cinch_tui.commands.registry import Registry
-    from cinch_tui.screens.chat import ChatScreen
-    from harness.session.index import SessionSummary
+from harness.session.index import SessionSummary, list_sessions
 
 Run: TypeAlias = Callable[[], object]
 
@@ -87,8 +85,6 @@ async def pick_session(app: App[object], data_dir: Path, cwd: Path, current: str
         cwd: folder of the sessions.
         current: id of the open session.
     """
-    from harness.session.index import list_sessions
-
     summaries = await asyncio.to_thread(list_sessions, data_dir, cwd)
     return await app.push_screen_wait(SessionPicker(summaries, now=time.time(), current=current))
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
+from textual.app import App
 
-if TYPE_CHECKING:
-    from textual.app import App
-
-    from cinch_tui.app.themes import ThemeSwitch
-    from cinch_tui.config.options import Options
-    from cinch_tui.config.settings import Settings
-    from cinch_tui.controller.chat_session import ChatView
+from cinch_tui.app.themes import Themed, ThemeSwitch
+from cinch_tui.config.options import Options
+from cinch_tui.config.settings import Settings
+from cinch_tui.controller.chat_session import ChatView
+from cinch_tui.terminal.first_picture import delete_saved_screens
+from cinch_tui.widgets.status_bar import Arrangement
+from harness.errors import CinchError
 
 FRAME_CELLS = 10
 """Columns of the screen that frames and scroll bars take beside a diff."""
@@ -48,15 +48,11 @@ class SettingEffects:
             self._effects[name](settings)
 
     def _theme(self, settings: Settings) -> None:
-        from cinch_tui.terminal.first_picture import delete_saved_screens
-
         theme_switch_of(self._app).choose(settings.ui.theme)
         delete_saved_screens(self._options)
         self._view.keep_picture()
 
     def _status(self, settings: Settings) -> None:
-        from cinch_tui.widgets.status_bar import Arrangement
-
         ui = settings.ui
         self._app.animation_level = "full" if ui.motion == "full" else "none"
         self._view.widgets.status.arrangement = Arrangement(ui.status, moves=ui.motion == "full")
@@ -88,9 +84,6 @@ def theme_switch_of(app: App[object]) -> ThemeSwitch:
     Raises:
         CinchError: The app has none.
     """
-    from cinch_tui.app.themes import Themed
-    from harness.errors import CinchError
-
     if not isinstance(app, Themed):
         raise CinchError("this app has no themes")
     return app.theme_switch

@@ -9,23 +9,18 @@ import signal
 import sys
 import threading
 from codecs import getincrementaldecoder
-from typing import TYPE_CHECKING, Protocol, TextIO, cast, runtime_checkable
+from collections.abc import Callable
+from typing import Protocol, TextIO, cast, runtime_checkable
 
+from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
-from cinch_tui.terminal.first_frame import read_pending_input
+from cinch_tui.terminal.first_frame import FirstFrame, read_pending_input
 from cinch_tui.terminal.frame_output import optimize_sgr, place_cursor
+from cinch_tui.terminal.guard import Guard
 from cinch_tui.terminal.key_protocols import enabling, is_in_konsole, restoring, translate_legacy_keys
 from cinch_tui.terminal.multiplexers import clear_before_exit
 from cinch_tui.terminal.paste_parser import PasteDetector
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from textual.app import App
-
-    from cinch_tui.terminal.first_frame import FirstFrame
-    from cinch_tui.terminal.guard import Guard
 
 ALTERNATE_SCREEN = "\x1b[?1049h"
 CHUNK = 4096

@@ -6,26 +6,22 @@ import os
 from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING
 
 from rich.segment import Segment
+from rich.style import Style
+from textual.app import App
 from textual.color import Color
+from textual.screen import Screen
 from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import TextArea
 
 from cinch_tui.app.start_banner import FOLDER_ROW
+from cinch_tui.config.options import Options
 from cinch_tui.config.paths import write_private
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.terminal.first_frame import SavedScreen, saved_screen_file, state_folder
-
-if TYPE_CHECKING:
-    from rich.style import Style
-    from textual.app import App
-    from textual.screen import Screen
-    from textual.widget import Widget
-    from textual.widgets import TextArea
-
-    from cinch_tui.config.options import Options
-    from cinch_tui.widgets.status_bar import Status
+from cinch_tui.widgets.status_bar import Status
 
 
 def save_screen(app: App[object], options: Options, field: TextArea, transcript: Widget, status: Status) -> None:

@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rich.cells import cell_len, split_graphemes
-
-if TYPE_CHECKING:
-    from textual.dom import DOMNode
-    from textual.geometry import Offset
+from textual.dom import DOMNode
+from textual.geometry import Offset
 
 PLAIN = "\x1b[0m"
 # Codes followed by the type and components of a color.

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
+from cinch_tui.widgets.status_bar import AgentState
 from harness.terminal_text import escape_controls
-
-if TYPE_CHECKING:
-    from cinch_tui.widgets.status_bar import AgentState
 
 KEEP, PUT_BACK = "\x1b[22;2t", "\x1b[23;2t"
 """Push and pop on the terminal's title stack."""

@@ -9,14 +9,12 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 from msgspec import Struct
 
+from harness.messages import Image
 from harness.terminal_text import escape_controls
-
-if TYPE_CHECKING:
-    from harness.messages import Image
 
 MOST_COLUMNS = 60
 MOST_ROWS = 15

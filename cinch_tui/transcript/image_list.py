@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING
 
 from textual.message import Message
 from textual.strip import Strip
 
+from cinch_tui.app.start_banner import StartBanner
+from cinch_tui.transcript.block import TranscriptBlock
+from cinch_tui.transcript.image import Cells, TranscriptImage
+from cinch_tui.transcript.layout import ScreenRow
 from cinch_tui.transcript.lines import plain_line
 from cinch_tui.transcript.painting import paint_line
 from cinch_tui.transcript.searchable_list import SearchableList
-
-if TYPE_CHECKING:
-    from cinch_tui.app.start_banner import StartBanner
-    from cinch_tui.transcript.block import TranscriptBlock
-    from cinch_tui.transcript.image import Cells, TranscriptImage
-    from cinch_tui.transcript.layout import ScreenRow
-    from cinch_tui.transcript.terminal_images import TerminalImageStore
+from cinch_tui.transcript.terminal_images import TerminalImageStore
 
 
 class ImageList(SearchableList):

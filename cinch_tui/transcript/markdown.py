@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from markdown_it.token import Token
 from msgspec import Struct
 from rich.segment import Segment
 from rich.style import Style
@@ -24,11 +24,7 @@ from cinch_tui.transcript.lines import (
 )
 from cinch_tui.transcript.links import linked, safe_url, true_destination
 from cinch_tui.transcript.markdown_splitter import Piece, References, chunk_length, language_of, parser
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
-
-    from cinch_tui.transcript.styles import BlockStyles, StyleName
+from cinch_tui.transcript.styles import BlockStyles, StyleName
 
 BULLETS = ("•", "◦", "▪")
 _INLINE_STYLES: dict[str, StyleName] = {"strong_open": "strong", "em_open": "emphasis", "s_open": "strike"}

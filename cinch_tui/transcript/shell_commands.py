@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cinch_tui.shell_line import ShellLine, UserShell, output_text, strip_report_head
 from cinch_tui.transcript.tool_block import ToolBlock
+from cinch_tui.transcript.view import Transcript
+from harness.agent.agent import Agent
 from harness.messages import UserMessage, new_id
 from harness.views import View
-
-if TYPE_CHECKING:
-    from cinch_tui.transcript.view import Transcript
-    from harness.agent.agent import Agent
 
 LABEL = "You ran"
 PRIVATE_LABEL = "You ran (not shared with the model)"

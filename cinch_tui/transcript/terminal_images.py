@@ -14,19 +14,16 @@ import os
 import subprocess
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 
+from cinch_tui.config.settings import Images
 from cinch_tui.terminal.multiplexers import passthrough
+from cinch_tui.transcript.image import Cells
 from cinch_tui.transcript.lines import StyledLine
-
-if TYPE_CHECKING:
-    from cinch_tui.config.settings import Images
-    from cinch_tui.transcript.image import Cells
-    from cinch_tui.transcript.styles import ImageMode
+from cinch_tui.transcript.styles import ImageMode
 
 QUERY = "\x1b[>q\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
 """Query the terminal version and graphics support; terminals without support do not reply."""

@@ -69,7 +69,7 @@ class MessageQueue:
         self.show()
         return bool(drained)
 
-    def apply(self, request: QueueLine.Asked) -> None:
+    def apply(self, request: QueueLine.ActionRequested) -> None:
         """Edit, remove or move a queued message, as the user asked in the queue line."""
         for queue in self._queues().values():
             if queue.place(request.id) is not None:
@@ -79,8 +79,8 @@ class MessageQueue:
         self._controller.app.notify(ALREADY_DELIVERED)
         self.show()
 
-    def _change(self, queue: Queue, request: QueueLine.Asked) -> None:
-        match request.wish:
+    def _change(self, queue: Queue, request: QueueLine.ActionRequested) -> None:
+        match request.action:
             case "edit":
                 self._edit(queue, request.id)
             case "remove":

@@ -93,9 +93,9 @@ class ChatScreen(ConversationScreen):
             model, branch = self._frame.status_texts
             self._status.status = Status(model=model, branch=branch)
             self.prompt.insert(self._frame.text)
-        self.call_after_refresh(self._furnish)
+        self.call_after_refresh(self._mount_widgets)
 
-    async def _furnish(self) -> None:
+    async def _mount_widgets(self) -> None:
         """Mount the transcript and the other widgets after the first paint of the prompt."""
         # Importing these takes a quarter of the time to the first paint.
         from cinch_tui.widgets.chat_widgets import STYLES, ChatWidgets
@@ -104,14 +104,14 @@ class ChatScreen(ConversationScreen):
         self._controller.app.stylesheet.read_all(STYLES)
         widgets = ChatWidgets.above(self._status)
         widgets.transcript.banner = self._banner
-        self.furnish(widgets.transcript)
+        self.configure_transcript(widgets.transcript)
         with self._controller.app.batch_update():
             await self.query_one("#room").remove()
             await self.mount_all(widgets.above_prompt, before=self.prompt)
         self._widgets = widgets
         self._controller.open(self)
         while self._early:
-            self.take(self._early.pop(0))
+            self.process_input(self._early.pop(0))
 
     async def agent_ready(self) -> None:
         """Open the panels of last time, and apply settings from now on."""
@@ -153,7 +153,7 @@ class ChatScreen(ConversationScreen):
         elif is_follow_up and self._controller.is_running and self._is_prompt(user_input.text):
             self._guard(user_input, self._controller.sender.follow_up)
         else:
-            self.take(user_input)
+            self.process_input(user_input)
 
     @on(Prompt.RecallQueued)
     def _take_back(self) -> None:
@@ -171,7 +171,7 @@ class ChatScreen(ConversationScreen):
     def _edit_cancelled(self) -> None:
         self._controller.sender.queue.cancel_edit()
 
-    def on_queue_line_asked(self, message: QueueLine.Asked) -> None:
+    def on_queue_line_action_requested(self, message: QueueLine.ActionRequested) -> None:
         self._controller.sender.queue.apply(message)
 
     def action_queue(self) -> None:
@@ -191,7 +191,7 @@ class ChatScreen(ConversationScreen):
     def _is_prompt(self, text: str) -> bool:
         return text[0] != "!" and self._commands().parse(text) is None
 
-    def take(self, user_input: UserInputLike) -> None:
+    def process_input(self, user_input: UserInputLike) -> None:
         """Process user input: store a key, run a command, or send a prompt."""
         # Preloaded, see `cinch_tui.app.preload`.
         from cinch_tui.api_keys.leak_check import take_keys
@@ -284,7 +284,7 @@ class ChatScreen(ConversationScreen):
         elif chosen == AS_IT_IS:
             self._send(user_input)
         elif chosen:
-            self.take(chosen)
+            self.process_input(chosen)
 
     def send(self, user_input: UserInputLike) -> None:
         """Send a prompt, or a steering message during a run; ask first if it contains an API key."""
@@ -360,7 +360,7 @@ class ChatScreen(ConversationScreen):
         toggle_plan(self._host)
 
     def action_context(self) -> None:
-        self.take("/context")
+        self.process_input("/context")
 
     @work(group="command")
     async def action_sessions(self) -> None:

@@ -32,8 +32,8 @@ async def open_context(app: App[object], assembly: Assembly) -> None:
     """Show the context of the next model call; call it in a worker."""
     agent = assembly.agent
     frame = context_inputs(agent.state, assembly.instructions, agent.options.window)
-    whole = await asyncio.to_thread(breakdown, agent.history.messages, frame)
-    await app.push_screen_wait(ContextScreen(whole, lambda piece: segment_text(piece, texts_of(frame))))
+    usage = await asyncio.to_thread(breakdown, agent.history.messages, frame)
+    await app.push_screen_wait(ContextScreen(usage, lambda piece: segment_text(piece, texts_of(frame))))
 
 
 def texts_of(frame: ContextInputs) -> list[tuple[Section, str]]:
@@ -52,9 +52,9 @@ class ContextScreen(Dialog[None]):
 
     reading = var(default=False, toggle_class="-reading")
 
-    def __init__(self, whole: Breakdown, read: Callable[[ContextSegment], str]) -> None:
+    def __init__(self, usage: Breakdown, read: Callable[[ContextSegment], str]) -> None:
         super().__init__(grace=0)
-        self._whole = whole
+        self._breakdown = usage
         self._read = read
 
     @property
@@ -69,7 +69,7 @@ class ContextScreen(Dialog[None]):
         yield Static(LEGEND, classes="hint")
 
     def opened(self) -> None:
-        rows = [ItemRow(segment_line(piece), section_note(piece)) for piece in self._whole.segments]
+        rows = [ItemRow(segment_line(piece), section_note(piece)) for piece in self._breakdown.segments]
         self.query_one(ItemList).show(rows, "", len(rows))
 
     def watch_reading(self) -> None:
@@ -92,7 +92,7 @@ class ContextScreen(Dialog[None]):
     def action_expand(self) -> None:
         if self.reading:
             self.action_back()
-        elif self._whole.segments:
+        elif self._breakdown.segments:
             self.reading = True
             self.query_one(ViewPane).show(TextView(self._read(self._current)))
 
@@ -109,31 +109,31 @@ class ContextScreen(Dialog[None]):
 
     @property
     def _current(self) -> ContextSegment:
-        return self._whole.segments[self.query_one(ItemList).cursor]
+        return self._breakdown.segments[self.query_one(ItemList).cursor]
 
     def _heading(self) -> Content:
         if self.reading:
             return Content.styled(segment_line(self._current), "bold")
-        return Content.assemble(("Context", "bold"), f"  {summary(self._whole)}")
+        return Content.assemble(("Context", "bold"), f"  {summary(self._breakdown)}")
 
     def _sections(self) -> Content:
-        sections = section_sizes(self._whole)
-        whole = self._whole.size or self._whole.used
+        sections = section_sizes(self._breakdown)
+        total = self._breakdown.size or self._breakdown.used
         width = max(len(name) for name, _ in sections) if sections else 0
         lines = (
             Content.assemble(
                 f"{name:<{width}}  ",
-                (_CELLS.get(name, "█") * cells_of(tokens, whole), _INKS.get(name, "$primary")),
-                ("·" * (BAR - cells_of(tokens, whole)), "$foreground 20%"),
-                f" {tokens:>9,}  {share(tokens, whole)}",
+                (_CELLS.get(name, "█") * cells_of(tokens, total), _INKS.get(name, "$primary")),
+                ("·" * (BAR - cells_of(tokens, total)), "$foreground 20%"),
+                f" {tokens:>9,}  {share(tokens, total)}",
             )
             for name, tokens in sections
         )
         return Content("\n").join(lines)
 
 
-def cells_of(tokens: int, whole: int) -> int:
+def cells_of(tokens: int, total: int) -> int:
     """Return the length of a bar; at least one cell if there are tokens."""
-    if not tokens or not whole:
+    if not tokens or not total:
         return 0
-    return max(1, min(BAR, round(BAR * tokens / whole)))
+    return max(1, min(BAR, round(BAR * tokens / total)))

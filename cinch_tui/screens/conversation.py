@@ -116,7 +116,7 @@ class ConversationScreen(FrameLimitedScreen):
 
     # Handlers found by name: the classes of the messages are imported after the first paint.
 
-    def furnish(self, transcript: Transcript) -> None:
+    def configure_transcript(self, transcript: Transcript) -> None:
         """Configure the transcript with the user's display options."""
         from cinch_tui.transcript.styles import DisplayOptions
         from cinch_tui.transcript.terminal_images import TerminalImageStore, initial_image_mode
@@ -158,7 +158,7 @@ class ConversationScreen(FrameLimitedScreen):
         self._open(message.url)
 
     @work(group="command")
-    async def on_transcript_links_wanted(self, message: Transcript.LinksWanted) -> None:
+    async def on_transcript_links_requested(self, message: Transcript.LinksRequested) -> None:
         from cinch_tui.screens.picker import Item, Picker
 
         if not message.links:
@@ -200,7 +200,7 @@ class ConversationScreen(FrameLimitedScreen):
     def on_transcript_unseen(self, message: Transcript.Unseen) -> None:
         self.prompt.unseen = message.count
 
-    def on_transcript_grabbed(self, message: Transcript.Grabbed) -> None:
+    def on_transcript_copy_requested(self, message: Transcript.CopyRequested) -> None:
         self._host.copy(message.text)
 
     def on_transcript_keys_changed(self, message: Transcript.KeysChanged) -> None:
@@ -211,7 +211,7 @@ class ConversationScreen(FrameLimitedScreen):
 
         self.query_one(SearchBar).show_result(message.number, message.total, is_done=message.is_done)
 
-    def on_search_bar_wanted(self, message: SearchBar.Wanted) -> None:
+    def on_search_bar_query_changed(self, message: SearchBar.QueryChanged) -> None:
         self.widgets.transcript.find(message.query)
 
     def on_search_bar_step(self, message: SearchBar.Step) -> None:

@@ -59,7 +59,7 @@ def palette(chat: ChatScreen, registry: Registry, screenshot: Run) -> Palette:
 def _commands(chat: ChatScreen, registry: Registry) -> Iterator[Item[Run]]:
     for command in registry.commands:
         begin = partial(chat.prompt.insert, f"{command.name} ")
-        run = begin if "<" in command.usage else partial(chat.take, command.name)
+        run = begin if "<" in command.usage else partial(chat.process_input, command.name)
         yield Item(command.usage, _with_key(command.summary, KEYS_OF_COMMANDS.get(command.name, "")), run)
 
 

@@ -64,10 +64,10 @@ class PasteDetector(PasteParser):
         self._received_at = 0.0
 
     def feed(self, data: str) -> Iterable[Message]:
-        goes_on = bool(self._burst) and self._clock() - self._received_at < PASTE_TIMEOUT_S
-        if not goes_on:
+        continues = bool(self._burst) and self._clock() - self._received_at < PASTE_TIMEOUT_S
+        if not continues:
             yield from self._flush()
-        if self._tail is None and _is_text(data) and (goes_on or _is_many(data)):
+        if self._tail is None and _is_text(data) and (continues or _is_many(data)):
             self._burst += data
             self._received_at = self._clock()
             return

@@ -54,7 +54,7 @@ class Transcript(ImageList, can_focus=True):
 
         url: str
 
-    class LinksWanted(DataMessage):
+    class LinksRequested(DataMessage):
         """Open or copy one of these links."""
 
         links: list[Link]
@@ -64,7 +64,7 @@ class Transcript(ImageList, can_focus=True):
 
         image: TranscriptImage
 
-    class Grabbed(DataMessage):
+    class CopyRequested(DataMessage):
         """Copy a text."""
 
         text: str
@@ -236,12 +236,12 @@ class Transcript(ImageList, can_focus=True):
     def action_copy(self) -> None:
         """Copy the selected lines, or the selected block."""
         if marked := self.marked_text:
-            self.post_message(self.Grabbed(marked))
+            self.post_message(self.CopyRequested(marked))
             self.end_marking()
             return
         block = self._selected or self._last_reply()
         if block is not None and block.source.strip():
-            self.post_message(self.Grabbed(block.source.strip("\n")))
+            self.post_message(self.CopyRequested(block.source.strip("\n")))
 
     def action_copy_code(self) -> None:
         """Copy the last code block of the selected block or the last reply; repeated: the one before."""
@@ -249,7 +249,7 @@ class Transcript(ImageList, can_focus=True):
         codes = block.code if block is not None else []
         if codes:
             self._code_taken += 1
-            self.post_message(self.Grabbed(codes[-self._code_taken % len(codes)]))
+            self.post_message(self.CopyRequested(codes[-self._code_taken % len(codes)]))
 
     def action_mark(self) -> None:
         """Start selecting lines at the search match, the selected block, or the last visible one."""
@@ -262,7 +262,7 @@ class Transcript(ImageList, can_focus=True):
         """Offer the links of the selected block or the last reply."""
         block = self._selected or self._last_reply()
         if block is not None:
-            self.post_message(self.LinksWanted(links_in(self._layout.lines_of(block))))
+            self.post_message(self.LinksRequested(links_in(self._layout.lines_of(block))))
 
     def action_stamps(self) -> None:
         """Toggle time stamps."""

@@ -60,10 +60,10 @@ class QueueLine(PanelKeys, can_focus=True):
 
     waiting = var(default=False, toggle_class="-waiting")
 
-    class Asked(DataMessage):
+    class ActionRequested(DataMessage):
         """Perform an action on a message."""
 
-        wish: QueueAction
+        action: QueueAction
         id: str
 
     def __init__(self) -> None:
@@ -108,16 +108,16 @@ class QueueLine(PanelKeys, can_focus=True):
         start = -1 if by > 0 else len(self.rows)
         self.choose(self.rows[max(0, min((start if place is None else place) + by, last))].id)
 
-    def action_ask(self, wish: QueueAction) -> None:
+    def action_ask(self, action: QueueAction) -> None:
         place = self._place
         if place is None:
             return
         row = self.rows[place]
-        if wish == "remove":
+        if action == "remove":
             # Select the next message, for repeated removal.
             others = [*self.rows[place + 1 :], *reversed(self.rows[:place])]
             self._chosen = others[0].id if others else ""
-        self.post_message(self.Asked(wish, row.id))
+        self.post_message(self.ActionRequested(action, row.id))
 
     @property
     def _place(self) -> int | None:

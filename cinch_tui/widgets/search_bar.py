@@ -52,7 +52,7 @@ class SearchBar(Horizontal):
 
     is_open = var(default=False, toggle_class="-open")
 
-    class Wanted(DataMessage):
+    class QueryChanged(DataMessage):
         """Search for this query."""
 
         query: str
@@ -84,7 +84,7 @@ class SearchBar(Horizontal):
         self.is_open = True
         self._input.focus()
         self._input.action_select_all()
-        self.post_message(self.Wanted(self._input.value))
+        self.post_message(self.QueryChanged(self._input.value))
 
     def close(self) -> None:
         self.is_open = False
@@ -106,4 +106,4 @@ class SearchBar(Horizontal):
     def _changed(self, message: Input.Changed) -> None:
         message.stop()
         if self.is_open:
-            self.post_message(self.Wanted(message.value))
+            self.post_message(self.QueryChanged(message.value))

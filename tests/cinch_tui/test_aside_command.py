@@ -53,10 +53,10 @@ def asides(app: CinchApp) -> list[SideQuestionBlock]:
 async def test_a_side_question_is_answered_while_the_agent_works_and_kept_nowhere(app: CinchApp, own_home: Path):
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(pilot, app)
-        app.controller.view.take("mend it")
+        app.controller.view.process_input("mend it")
         await until(pilot, lambda: app.controller.is_running)
 
-        app.controller.view.take("/btw where was that?")
+        app.controller.view.process_input("/btw where was that?")
         await until(pilot, lambda: asides(app) and asides(app)[0].finished)
         was_running = app.controller.is_running
         MAY_GO_ON.set()
@@ -73,9 +73,9 @@ async def test_a_side_question_is_answered_while_the_agent_works_and_kept_nowher
 async def test_escape_stops_the_answer_and_not_the_agent(app: CinchApp):
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(pilot, app)
-        app.controller.view.take("mend it")
+        app.controller.view.process_input("mend it")
         await until(pilot, lambda: app.controller.is_running)
-        app.controller.view.take("/btw an endless story")
+        app.controller.view.process_input("/btw an endless story")
         await until(pilot, lambda: asides(app) and asides(app)[0].answer)
 
         await pilot.press("escape")

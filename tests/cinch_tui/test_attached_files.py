@@ -44,7 +44,7 @@ async def said(project: Path, prompt: str) -> CinchApp:
     app = chat(project)
     async with app.run_test(size=(100, 40)) as pilot:
         await ready(pilot, app)
-        app.controller.view.take(prompt)
+        app.controller.view.process_input(prompt)
         await until(pilot, lambda: app.controller.agent.history.prompts() and not app.controller.is_running)
         await pilot.pause()
     return app

@@ -254,7 +254,7 @@ async def test_quitting_names_the_jobs_that_end(start):
         await pilot.pause()
         assert [toast.message for toast in app._notifications] == ["Ctrl+Q again quits and stops 1 background job."]
         assert not app._exit
-        app.controller.view.take("/quit")
+        app.controller.view.process_input("/quit")
         await until(pilot, lambda: app._exit)
     assert not app.controller.agent.jobs.running
     assert stopped_jobs(app.controller.assembly) == f"Stopped 1 background job: {SLEEPER}"

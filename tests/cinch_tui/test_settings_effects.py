@@ -200,5 +200,5 @@ async def test_what_cannot_begin_stays_in_the_prompt(tmp_path: Path):
 
     async with app.run_test(size=(100, 30)) as pilot:
         await ready(pilot, app)
-        app.controller.view.take("#load")
+        app.controller.view.process_input("#load")
         await until(pilot, lambda: app.controller.view.prompt.text == "#load")

@@ -116,7 +116,7 @@ async def test_the_command_turns_it_on_from_now_on(tmp_path: Path, monkeypatch: 
     first = chat(tmp_path)
     async with first.run_test() as pilot:
         await ready(pilot, first)
-        first.controller.view.take("/vim")
+        first.controller.view.process_input("/vim")
         await until(pilot, lambda: first.controller.view.prompt.field.uses_vim)
         await until(pilot, first.controller.options.sources.user_file.exists)
 

@@ -27,7 +27,7 @@ class SearchStage(Stage):
     def on_transcript_found(self, message: Transcript.Found) -> None:
         self.bar.show_result(message.number, message.total, is_done=message.is_done)
 
-    def on_search_bar_wanted(self, message: SearchBar.Wanted) -> None:
+    def on_search_bar_query_changed(self, message: SearchBar.QueryChanged) -> None:
         self.view.find(message.query)
 
     def on_search_bar_step(self, message: SearchBar.Step) -> None:

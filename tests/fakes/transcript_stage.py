@@ -50,7 +50,7 @@ class Stage(App[None]):
     def on_transcript_link_opened(self, message: Transcript.LinkOpened) -> None:
         self.heard.append(message.url)
 
-    def on_transcript_links_wanted(self, message: Transcript.LinksWanted) -> None:
+    def on_transcript_links_requested(self, message: Transcript.LinksRequested) -> None:
         self.heard.append(message)
 
     def on_transcript_image_opened(self, message: Transcript.ImageOpened) -> None:
@@ -59,7 +59,7 @@ class Stage(App[None]):
     def on_transcript_unseen(self, message: Transcript.Unseen) -> None:
         self.heard.append(message.count)
 
-    def on_transcript_grabbed(self, message: Transcript.Grabbed) -> None:
+    def on_transcript_copy_requested(self, message: Transcript.CopyRequested) -> None:
         self.heard.append(message.text)
 
     def on_transcript_keys_changed(self, message: Transcript.KeysChanged) -> None:

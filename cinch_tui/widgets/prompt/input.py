@@ -60,7 +60,7 @@ class PromptInput(LineInput):
         self._pastes = Pastes()
         self._vim: VimKeys | None = None
 
-    class Beyond(DataMessage):
+    class LeftText(DataMessage):
         """The cursor moved up (-1) or down (1) out of the text."""
 
         step: int
@@ -189,7 +189,7 @@ class PromptInput(LineInput):
         outcome = vim.press(event)
         self._show_hint()
         if outcome in ("older", "newer"):
-            self.post_message(self.Beyond(-1 if outcome == "older" else 1))
+            self.post_message(self.LeftText(-1 if outcome == "older" else 1))
         return outcome != "left"
 
     async def on_paste(self, event: events.Paste) -> None:

@@ -163,7 +163,7 @@ class FileSearch:
             (self._find_letters if self._letters else self._find_words)(self._place, stop)
             self._place = stop
             if stop == len(self._within) or len(self._hits) >= _MAX_HITS:
-                self._turn()
+                self._finish_pass()
 
     def best(self, favoured: Collection[str]) -> list[str]:
         """Return the results so far, best first; ties: favored paths in their order, then nearer ones."""
@@ -178,7 +178,7 @@ class FileSearch:
 
         return sorted(hits, key=order)[:MAX_CANDIDATES]
 
-    def _turn(self) -> None:
+    def _finish_pass(self) -> None:
         """Finish, or start a second pass for scattered letters if there were no hits."""
         if self._hits or self._letters or len(self._wanted) < 2:
             self.is_done = True

@@ -282,8 +282,8 @@ class Prompt(PromptField):
         self.is_shell = not self._search and self._input.text.startswith("!")
         self._keep_up()
 
-    @on(PromptInput.Beyond)
-    def _left_text(self, message: PromptInput.Beyond) -> None:
+    @on(PromptInput.LeftText)
+    def _left_text(self, message: PromptInput.LeftText) -> None:
         message.stop()
         self.action_walk(message.step)
 

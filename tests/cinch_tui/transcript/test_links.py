@@ -154,5 +154,5 @@ async def test_the_links_of_a_block_are_offered_by_key() -> None:
         await pilot.press("shift+up", "l")
 
         message = app.heard[-1]
-        assert isinstance(message, Transcript.LinksWanted)
+        assert isinstance(message, Transcript.LinksRequested)
         assert [link.label for link in message.links] == ["https://example.org/a", "b"]

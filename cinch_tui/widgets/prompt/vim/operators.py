@@ -137,7 +137,7 @@ class Operators:
         return self._actions[command.action](command.times)
 
     def operate(self, operator: str, span: TextSpan) -> bool:
-        span = self._whole(span)
+        span = self._extended(span)
         self._keep(span)
         if operator == "y":
             if not (span.lines and span.start <= self._at <= span.end):
@@ -158,9 +158,9 @@ class Operators:
             case "J":
                 return self._join(self._field.text.count("\n", span.start, span.end) + 1)
             case "r":
-                return self._replace(span, command, whole=True)
+                return self._replace(span, command, is_marked=True)
             case _:
-                span = self._whole(span)
+                span = self._extended(span)
                 text = self._recased(span, {"u": str.lower, "U": str.upper, "~": str.swapcase}[command.action])
                 self._field.change(TextEdit(span.start, span.end, text, span.start))
                 return False
@@ -183,7 +183,7 @@ class Operators:
             end = min(self._field.extend_span(end, end + 1)[1], self._line_end)
         return TextSpan(self._at, end)
 
-    def _whole(self, span: TextSpan) -> TextSpan:
+    def _extended(self, span: TextSpan) -> TextSpan:
         """Extend the span to units that must not be split."""
         return TextSpan(*self._field.extend_span(span.start, span.end), span.lines) if span.start < span.end else span
 
@@ -223,11 +223,11 @@ class Operators:
         self._field.change(TextEdit(span.start, span.end, text, resting(self._field.text, span.end)))
         return False
 
-    def _replace(self, span: TextSpan, command: VimCommand, *, whole: bool = False) -> bool:
+    def _replace(self, span: TextSpan, command: VimCommand, *, is_marked: bool = False) -> bool:
         old = self._field.text[span.start : span.end]
-        if whole or len(old) == command.times:
+        if is_marked or len(old) == command.times:
             new = "".join(letter if letter == "\n" else command.letter for letter in old)
-            self._field.change(TextEdit(span.start, span.end, new, span.start if whole else span.end - 1))
+            self._field.change(TextEdit(span.start, span.end, new, span.start if is_marked else span.end - 1))
         return False
 
     def _put(self, count: int, *, behind: bool) -> bool:
@@ -245,7 +245,7 @@ class Operators:
         return False
 
     def _put_over(self, span: TextSpan) -> bool:
-        span = self._whole(span)
+        span = self._extended(span)
         text, is_lines = self._kept, self._kept_lines
         self._keep(span)
         if is_lines and not span.lines:

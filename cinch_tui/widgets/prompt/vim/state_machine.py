@@ -177,9 +177,9 @@ class Vim:
             return None
         text, letter = self._field.text, self._find[1]
         # A cursor next to the letter continues to the next one.
-        beside = {"t": 1, "T": -1}.get(how, 0)
-        if beside and text[at + beside : at + beside + 1] == letter:
-            at += beside
+        offset = {"t": 1, "T": -1}.get(how, 0)
+        if offset and text[at + offset : at + offset + 1] == letter:
+            at += offset
         return to_letter(text, at, how, letter, count)
 
     def _span(self, command: VimCommand) -> TextSpan | None:

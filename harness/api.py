@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from harness.agent.agent import Agent as Agent
@@ -215,10 +214,16 @@ if TYPE_CHECKING:
     from harness.views import View as View
     from harness.workspace.workspace import Workspace as Workspace
 
+if TYPE_CHECKING:
+    from importlib.abc import InspectLoader
+
 _IMPORT = re.compile(r"^    from (\S+) import (\w+) as ", re.MULTILINE)
 
-WHERE = {name: module for module, name in _IMPORT.findall(Path(__file__).read_text(encoding="utf-8"))}
-"""Modules of the public names, read from the imports above."""
+# The loader also reads from a zip archive.
+_SOURCE = cast("InspectLoader", __loader__).get_source(__name__) or ""
+
+WHERE = {name: module for module, name in _IMPORT.findall(_SOURCE)}
+"""Modules of the public names, read from the imports above; the source must be installed, as it is by default."""
 
 
 def load(name: str) -> object:

@@ -40,11 +40,11 @@ async def load_bytes(data: bytes, name: str) -> LoadedImage:
     return await asyncio.to_thread(_taken, data, name)
 
 
-def attachments(shots: Sequence[LoadedImage], first: int = 1) -> tuple[Attachment, ...]:
+def attachments(images: Sequence[LoadedImage], first: int = 1) -> tuple[Attachment, ...]:
     """Number the images from `first` on."""
     return tuple(
-        Attachment(image_mark(number, shot.name, shot.width, shot.height), shot.image)
-        for number, shot in enumerate(shots, first)
+        Attachment(image_mark(number, image.name, image.width, image.height), image.image)
+        for number, image in enumerate(images, first)
     )
 
 

@@ -45,14 +45,14 @@ async def parse_paste(text: str, root: Path) -> PasteContent | None:
     paths = await asyncio.to_thread(dropped_paths, text, root)
     if not paths:
         return None
-    pieces, refused = list[Piece](), list[str]()
+    pieces, rejected = list[Piece](), list[str]()
     for path in paths:
         try:
             pieces.append(await asyncio.to_thread(_piece, path, root))
         except CinchError as error:
-            refused.append(str(error))
+            rejected.append(str(error))
             pieces.append(mention(path, root))
-    return PasteContent(tuple(pieces), tuple(refused))
+    return PasteContent(tuple(pieces), tuple(rejected))
 
 
 async def load_pasted_image(data: bytes, name: str) -> PasteContent:
@@ -71,20 +71,20 @@ def mention(path: Path, root: Path) -> str:
 
 async def attach_named_images(text: str, root: Path, first: int = 1) -> tuple[UserInput, tuple[str, ...]]:
     """Attach the images whose paths are in a line, numbered from `first`; return reasons for rejected ones too."""
-    said, images, refused, end = "", list[Attachment](), list[str](), 0
+    marked, images, rejected, end = "", list[Attachment](), list[str](), 0
     for found in _PATH.finditer(text):
         paths = await asyncio.to_thread(dropped_paths, found[0], root)
         if len(paths) != 1 or not await asyncio.to_thread(is_image, paths[0]):
             continue
         try:
-            shot = await asyncio.to_thread(load_image, paths[0], root)
+            image = await asyncio.to_thread(load_image, paths[0], root)
         except CinchError as error:
-            refused.append(str(error))
+            rejected.append(str(error))
             continue
-        images += attachments([shot], first + len(images))
-        said += f"{text[end : found.end()]} {images[-1].mark}"
+        images += attachments([image], first + len(images))
+        marked += f"{text[end : found.end()]} {images[-1].mark}"
         end = found.end()
-    return UserInput(said + text[end:], tuple(images)), tuple(refused)
+    return UserInput(marked + text[end:], tuple(images)), tuple(rejected)
 
 
 def _piece(path: Path, root: Path) -> Piece:

@@ -34,9 +34,9 @@ SAVE_DELAY = 0.5
 class Draft:
     """Draft file. All methods block on the disk: call them in a thread. Disk errors only lose the draft."""
 
-    def __init__(self, folder: Path, album: ImageStore | None = None) -> None:
+    def __init__(self, folder: Path, image_store: ImageStore | None = None) -> None:
         self._folder = folder
-        self._album = album or ImageStore(folder / "pictures")
+        self._image_store = image_store or ImageStore(folder / "pictures")
         self._opening = threading.Lock()
         self._lock: BaseFileLock | None = None
         self._file: Path | None = None
@@ -67,7 +67,7 @@ class Draft:
             return user_input
         # Marks contain no line break, and names no space.
         named = dict(line.split(" ", 1)[::-1] for line in pictures.read_text(encoding="utf-8").splitlines())
-        return UserInput(user_input.text, self._album.find_all(named)).with_text(user_input.text)
+        return UserInput(user_input.text, self._image_store.find_all(named)).with_text(user_input.text)
 
     def write(self, user_input: UserInput) -> None:
         """Replace the saved draft. API keys are left out."""
@@ -82,7 +82,7 @@ class Draft:
         images = (*self._written.images, *kept.images)
         try:
             if images:
-                named = self._album.keep_all(images)
+                named = self._image_store.keep_all(images)
                 write_private(pictures, "".join(f"{name} {mark}\n" for mark, name in named.items()))
             if kept.text.strip():
                 write_private(self._file, kept.text)

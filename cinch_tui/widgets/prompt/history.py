@@ -102,9 +102,9 @@ class PromptHistory:
     only loses the history. Images are restored while the image store has them.
     """
 
-    def __init__(self, path: Path | None = None, album: ImageStore | None = None) -> None:
+    def __init__(self, path: Path | None = None, image_store: ImageStore | None = None) -> None:
         self._path = path
-        self._album = album
+        self._image_store = image_store
         self._loaded: list[str] = []
         self._own: list[str] = []
         # File size when last read; -1: not read yet.
@@ -124,7 +124,7 @@ class PromptHistory:
         user_input = as_user_input(user_input)
         text = without_keys(user_input.text).strip("\n")
         entries = self.entries
-        pictures = self._album.keep_all(user_input.images) if self._album and user_input.images else {}
+        pictures = self._image_store.keep_all(user_input.images) if self._image_store and user_input.images else {}
         if not text.strip() or (entries[-1:] == [text] and self._pictures.get(text, {}) == pictures):
             return
         entries.append(text)
@@ -139,7 +139,7 @@ class PromptHistory:
         entries = self._loaded
         self._edits = {len(entries): draft}
         self._position = index
-        return self._words(entries[index])
+        return self._input_of(entries[index])
 
     def walk(self, current: UserInput, step: int) -> UserInput | None:
         """Return the previous (-1) or next (1) entry, or the draft after the last; None at either end.
@@ -155,11 +155,11 @@ class PromptHistory:
         self._position = target
         if target in self._edits:
             return self._edits[target]
-        return self._words(entries[target]) if target < len(entries) else UserInput("")
+        return self._input_of(entries[target]) if target < len(entries) else UserInput("")
 
-    def _words(self, text: str) -> UserInput:
-        pictures = self._pictures.get(text)
-        return UserInput(text, self._album.find_all(pictures)) if pictures and self._album else UserInput(text)
+    def _input_of(self, text: str) -> UserInput:
+        pictures, store = self._pictures.get(text), self._image_store
+        return UserInput(text, store.find_all(pictures)) if pictures and store else UserInput(text)
 
     @property
     def entries(self) -> list[str]:

@@ -120,11 +120,11 @@ class PromptInput(LineInput):
         if self._vim:
             self._vim.rest()
 
-    def attach(self, shot: LoadedImage) -> None:
+    def attach(self, image: LoadedImage) -> None:
         """Insert the mark of an image at the cursor."""
         row, column = self.cursor_location
         has_blank = self.document.get_line(row)[column : column + 1] == " "
-        self._replace_selection(self._pastes.attach(shot) + ("" if has_blank else " "))
+        self._replace_selection(self._pastes.attach(image) + ("" if has_blank else " "))
 
     def put(self, text: str) -> None:
         """Insert text like a paste: a large one becomes a placeholder."""

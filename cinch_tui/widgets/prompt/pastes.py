@@ -47,11 +47,11 @@ class Pastes:
         # Counts across prompts, so that earlier images can be referred to.
         self._last_image = 0
 
-    def attach(self, shot: LoadedImage) -> str:
+    def attach(self, loaded: LoadedImage) -> str:
         """Add an image and return its mark."""
         self._last_image += 1
-        mark = image_mark(self._last_image, shot.name, shot.width, shot.height)
-        self._images[mark] = shot.image
+        mark = image_mark(self._last_image, loaded.name, loaded.width, loaded.height)
+        self._images[mark] = loaded.image
         return mark
 
     def adopt(self, user_input: UserInput) -> str:

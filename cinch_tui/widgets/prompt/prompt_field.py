@@ -242,15 +242,15 @@ class PromptField(Vertical):
         # Late import: not needed before the first paint.
         from cinch_tui.images.pasted_files import parse_paste
 
-        intake = None
+        content = None
         # An unresponsive network folder must not block keys.
         with suppress(TimeoutError):
             async with asyncio.timeout(PASTE_TIMEOUT):
-                intake = await parse_paste(text, self._mentions.root)
-        if intake is None:
+                content = await parse_paste(text, self._mentions.root)
+        if content is None:
             self._input.put(text)
         else:
-            self._take_in(intake)
+            self._insert_content(content)
 
     async def action_paste(self) -> None:
         """Paste from the system clipboard if available, else from the app's own."""
@@ -267,17 +267,17 @@ class PromptField(Vertical):
             await self.receive(copied)
             return
         if found.image:
-            self._take_in(await load_pasted_image(found.image, "clipboard"))
+            self._insert_content(await load_pasted_image(found.image, "clipboard"))
         elif found.text or copied:
             await self.receive(found.text or copied)
         else:
             self.post_message(self.PasteRejected("The clipboard is empty."))
 
-    def _take_in(self, intake: PasteContent) -> None:
-        for piece in intake.pieces:
+    def _insert_content(self, content: PasteContent) -> None:
+        for piece in content.pieces:
             if isinstance(piece, str):
                 self._input.put(piece)
             else:
                 self._input.attach(piece)
-        for reason in intake.rejected:
+        for reason in content.rejected:
             self.post_message(self.PasteRejected(reason))

@@ -132,14 +132,14 @@ class StatusLine(Widget):
     def _tick(self) -> None:
         moves = self.arrangement.moves and self.status.state == "running"
         if moves and self._ticker is None:
-            self._ticker = self.set_interval(FRAME_SECONDS, self._turn)
+            self._ticker = self.set_interval(FRAME_SECONDS, self._spin)
         elif not moves and self._ticker is not None:
             self._ticker.stop()
             self._ticker = None
 
-    def _turn(self) -> None:
+    def _spin(self) -> None:
         # Behind a dialog, each change repaints the whole screen.
-        if self.screen is self.app.screen:
+        if self.screen.is_active:
             self.refresh()
 
     def render(self) -> Content:

@@ -1,4 +1,4 @@
-"""Memory of cinch at rest, and its activity there and while waiting for a model, beside the smallest Textual app."""
+"""Memory of cinch at rest, and its activity there and while it waits, beside the smallest Textual app."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
-from fakes.model_server import Hang  # noqa: E402  the path comes first
+from fakes.model_server import Hang, Reply  # noqa: E402  the path comes first
 from measure import memory, process_tree, report  # noqa: E402
 from stage import Script, cinch, smallest  # noqa: E402
 from terminal import Watched  # noqa: E402
@@ -44,7 +44,8 @@ def compare(name: str, ours: Figures, theirs: Figures, frames: str) -> None:
 def main() -> None:
     with smallest() as app:
         reference = observed(app)
-    script = Script([Hang()])
+    command = ("bash", {"command": "make test"})
+    script = Script([Hang(), Reply("I run the tests.", calls=[command])])
     with cinch(script) as app:
         at_rest = observed(app)
         report("memory at rest", at_rest.memory, reference.memory, unit="MB", than=THAN, goal="≤ 50 MB")
@@ -55,6 +56,11 @@ def main() -> None:
         app.type("go\r")
         app.watch(1)
         compare("waiting for a model", observed(app), reference, "≤ 6, the spinner's 4 among them")
+        app.type("\x1b")
+        app.watch(1)
+        app.type("again\r")
+        app.watch(3)
+        compare("waiting for an approval", observed(app), reference, "≤ 2")
 
 
 if __name__ == "__main__":

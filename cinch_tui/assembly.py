@@ -310,7 +310,7 @@ def _tools(settings: Settings) -> list[Tool]:
     # Variables that only hold API keys are removed for commands of the model.
     tools = builtin_tools(secrets=lambda: (name for preset in each_preset() for name in preset.own_variables))
     # With a depth of 0 the model has no tool for subagents.
-    return [tool for tool in tools if tool.name != "delegate_sub_agent" or settings.subagents.max_depth > 0]
+    return [tool for tool in tools if tool.name != "delegate_subagent" or settings.subagents.max_depth > 0]
 
 
 def _prepare(model: Model, agent: Agent, paths: Paths) -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 from which_model import which_model
 
-from harness import Agent, AgentEnd, AgentOptions, AgentStart, Role, SubagentEvent, Subagents, SubAgentTool, tool
+from harness import Agent, AgentEnd, AgentOptions, AgentStart, Role, SubagentEvent, Subagents, SubagentTool, tool
 from providers.demo import Call, Reply
 
 RESEARCH = (Reply((Call("look_up", {"topic": "tea"}),)), "Tea has been drunk since the third century.")
@@ -28,8 +28,8 @@ async def main() -> None:
     researcher = Role(which_model(*RESEARCH), "You find facts only.", (look_up,))
     writer = Role(which_model(*WRITING), "You write one line.")
     tools = [
-        SubAgentTool("researcher", "Find facts.", researcher, max_turns=5),
-        SubAgentTool("writer", "Write a slogan based on facts.", writer, max_turns=1),
+        SubagentTool("researcher", "Find facts.", researcher, max_turns=5),
+        SubagentTool("writer", "Write a slogan based on facts.", writer, max_turns=1),
     ]
     options = AgentOptions(subagents=Subagents(max_depth=1, token_budget=50_000))
     agent = Agent(which_model(*SCRIPT), tools, "You write advertisements.", options)

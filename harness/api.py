@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from harness.agent.routing import Single as Single
     from harness.agent.run_state import AgentResult as AgentResult
     from harness.agent.stream import RunStream as RunStream
-    from harness.agent.subagents.agent_tool import SubAgentTool as SubAgentTool
+    from harness.agent.subagents.agent_tool import SubagentTool as SubagentTool
     from harness.agent.tool_filter import RelevantTools as RelevantTools
     from harness.agent.tool_filter import ToolCategory as ToolCategory
     from harness.approval.interactions import ApprovalCallback as ApprovalCallback

@@ -26,7 +26,7 @@ SCRIPTS = {
     "Why does test_login fail?": [READ, "It compares with 2."],
     "Fix it, and commit.": [READ, Reply(calls=[EDIT, ("bash", {"command": "git commit -a"})]), "Fixed."],
     "Add a comment, and push.": [
-        Reply(calls=[("delegate_sub_agent", {"task": "Push it."})]),
+        Reply(calls=[("delegate_subagent", {"task": "Push it."})]),
         "Not pushed.",
     ],
     "Push it.": [Reply(calls=[("bash", {"command": "git push"})]), "I may not."],

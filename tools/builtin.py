@@ -35,7 +35,7 @@ CLASSES = {
     "job_kill": "tools.jobs:JobKillTool",
     "todo": "tools.todo:TodoTool",
     "ask_user": "tools.ask:AskTool",
-    "delegate_sub_agent": "tools.delegate:DelegateTool",
+    "delegate_subagent": "tools.delegate:DelegateTool",
     "submit_plan": "tools.plan:PlanTool",
 }
 """Module and class of each tool, in the order a model sees them."""

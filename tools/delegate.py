@@ -1,4 +1,4 @@
-"""delegate_sub_agent: a task for a subagent that sees nothing but its text."""
+"""delegate_subagent: a task for a subagent that sees nothing but its text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DelegateArguments(Parameters):
 class DelegateTool(TypedTool[DelegateArguments]):
     """Has no risk itself: each call of the subagent is assessed and approved like a call of its parent."""
 
-    name = "delegate_sub_agent"
+    name = "delegate_subagent"
     label = "Subagent"
     risk_level = "none"
     Arguments = DelegateArguments

@@ -10,7 +10,7 @@ from datetime import datetime
 from cinch_tui.changes import FileChange, SessionChanges
 from cinch_tui.cli.log import recent_records
 from cinch_tui.panels.panel import Panel, PanelContext
-from cinch_tui.panels.sub_agents import SubAgent
+from cinch_tui.panels.subagents import Subagent
 from cinch_tui.rendering.diff import diff_stat
 from cinch_tui.rendering.safe_text import one_line, plain_output
 from cinch_tui.widgets.item_list import ItemRow
@@ -79,21 +79,21 @@ class AgentsPanel(Panel):
 
     @property
     def is_live(self) -> bool:
-        return any(agent.state == "running" for agent in self._context.sub_agents.newest_first)
+        return any(agent.state == "running" for agent in self._context.subagents.newest_first)
 
     def affected_by(self, event: Event) -> bool:
         return isinstance(event, SubagentEvent) and not isinstance(innermost(event), MessageUpdate)
 
     async def rows(self) -> Sequence[ItemRow]:
-        return [_agent_row(agent) for agent in self._context.sub_agents.newest_first]
+        return [_agent_row(agent) for agent in self._context.subagents.newest_first]
 
     async def open(self, key: str) -> None:
-        agent = self._context.sub_agents.find(key)
+        agent = self._context.subagents.find(key)
         if agent is not None:
             await _read(self._context, agent.name, lambda: agent.story)
 
     async def stop(self, key: str) -> None:
-        agent = self._context.sub_agents.find(key)
+        agent = self._context.subagents.find(key)
         if agent is not None:
             self._context.agent.cancel_call(agent.call_id, agent.caller)
 
@@ -167,7 +167,7 @@ def _job_row(job: Job) -> ItemRow:
     return ItemRow(f"{label} · {last}" if last else label, f"{result}{format_elapsed(job.seconds)}", key=job.id)
 
 
-def _agent_row(agent: SubAgent) -> ItemRow:
+def _agent_row(agent: Subagent) -> ItemRow:
     now = f" · {one_line(agent.doing)}" if agent.doing and agent.state == "running" else ""
     label = f"{'  ' * agent.depth}{_MARKS[agent.state]} {one_line(agent.name)}{now}"
     turns = f"{agent.turns} turn{'' if agent.turns == 1 else 's'}"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from cinch_tui.assembly import Assembly
-    from cinch_tui.panels.sub_agents import SubAgents
+    from cinch_tui.panels.subagents import Subagents
     from cinch_tui.widgets.item_list import ItemRow
     from harness.agent.agent import Agent
     from harness.events import Event
@@ -22,7 +22,7 @@ class PanelContext(Struct, frozen=True):
     """State that a panel reads, and a way to open a screen."""
 
     assembly: Assembly
-    sub_agents: SubAgents
+    subagents: Subagents
     open_screen: Callable[[Screen[None]], Awaitable[None]]
     """Open a screen and wait until it is closed; to be called in a worker."""
 

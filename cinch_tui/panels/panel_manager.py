@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from cinch_tui.config.paths import load_json, save_json
 from cinch_tui.keybindings.keymap import hint
 from cinch_tui.panels.panel import PANELS, PanelContext, PanelSpec, find_panel
-from cinch_tui.panels.sub_agents import SubAgents
+from cinch_tui.panels.subagents import Subagents
 from harness.errors import CinchError
 from harness.events import AgentEnd, AgentStart, Event, JobEnded, JobStarted
 from harness.publishing import innermost
@@ -50,7 +50,7 @@ class PanelManager:
         self._panel: Panel | None = None
         self._area: PanelArea | None = None
         self._ticker: Timer | None = None
-        self.sub_agents = SubAgents()
+        self.subagents = Subagents()
 
     @property
     def beside(self) -> str:
@@ -121,7 +121,7 @@ class PanelManager:
 
     def receive(self, event: Event) -> None:
         """Update what an event of the agent affects; subscribed to its bus."""
-        self.sub_agents.receive(event)
+        self.subagents.receive(event)
         if isinstance(event, JobStarted):
             self._controller.notice(f"{event.job_id} continues in the background: {event.title}. /jobs shows it.")
         elif isinstance(event, JobEnded):
@@ -131,7 +131,7 @@ class PanelManager:
 
     def forget(self) -> None:
         """Drop the subagents of the previous conversation."""
-        self.sub_agents.clear()
+        self.subagents.clear()
         self.refresh()
 
     def refresh(self) -> None:
@@ -161,7 +161,7 @@ class PanelManager:
         from cinch_tui.widgets.panel_area import PanelArea
 
         self._layout = replace(self._layout, beside=name)
-        context = PanelContext(self._controller.assembly, self.sub_agents, self._controller.app.push_screen_wait)
+        context = PanelContext(self._controller.assembly, self.subagents, self._controller.app.push_screen_wait)
         self._panel = PANEL_CLASSES[name](context)
         if self._area is None:
             self._area = PanelArea()
@@ -194,7 +194,7 @@ class PanelManager:
         if spec.name == "jobs":
             running = len(self._controller.agent.jobs.running)
         elif spec.name == "agents":
-            running = sum(agent.state == "running" for agent in self.sub_agents.newest_first)
+            running = sum(agent.state == "running" for agent in self.subagents.newest_first)
         return f"{spec.title} {running}" if running else spec.title
 
     def _stop_ticking(self) -> None:

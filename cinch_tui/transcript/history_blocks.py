@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 # Enough to fill one or two screens.
 LAST = 24
+_FORMER_NAMES = {"delegate_sub_agent": "delegate_subagent"}
+"""Current names of tools in older session files."""
 
 
 def last_turns(messages: Sequence[Message]) -> list[Message]:
@@ -118,7 +120,7 @@ class _HistoryReader:
             yield NoticeBlock(app_hints(message.error), level)
 
     def _call(self, call: ToolCall) -> ToolBlock:
-        tool = self._tools.get(call.name)
+        tool = self._tools.get(_FORMER_NAMES.get(call.name, call.name))
         label = tool.label if tool else call.name
         block = ToolBlock(call.id, label, tool.summary(call.arguments) if tool else "")
         block.status = "failed"

@@ -262,7 +262,7 @@ def _chosen(run: Run) -> Model:
         return run.options.fallback[run.progress.fallbacks - 1]
     if run.options.routing is None:
         return run.state.model
-    model = run.options.routing.model_for(run.progress.turn, is_sub_agent=run.parent is not None)
+    model = run.options.routing.model_for(run.progress.turn, is_subagent=run.parent is not None)
     if model.spec != (run.progress.asked or run.state.model.spec):
         run.bus.publish(ModelRouted(spec=model.spec))
     run.progress.asked = model.spec

@@ -18,8 +18,8 @@ class Routing(Protocol):
         """All models it may choose; they are closed with the agent."""
         ...
 
-    def model_for(self, turn: int, *, is_sub_agent: bool) -> Model:
-        """Return the model of a turn; `is_sub_agent` is True in the run of a subagent."""
+    def model_for(self, turn: int, *, is_subagent: bool) -> Model:
+        """Return the model of a turn; `is_subagent` is True in the run of a subagent."""
         ...
 
 
@@ -33,7 +33,7 @@ class Single(Struct, frozen=True):
     def models(self) -> tuple[Model, ...]:
         return (self.model,)
 
-    def model_for(self, turn: int, *, is_sub_agent: bool = False) -> Model:
+    def model_for(self, turn: int, *, is_subagent: bool = False) -> Model:
         return self.model
 
 
@@ -49,7 +49,7 @@ class ByTurn(Struct, frozen=True):
     def models(self) -> tuple[Model, ...]:
         return (self.default, *self.overrides.values())
 
-    def model_for(self, turn: int, *, is_sub_agent: bool = False) -> Model:
+    def model_for(self, turn: int, *, is_subagent: bool = False) -> Model:
         return self.overrides.get(turn, self.default)
 
 
@@ -67,7 +67,7 @@ class CheapThenPowerful(Struct, frozen=True):
     def models(self) -> tuple[Model, ...]:
         return (self.cheap, self.powerful)
 
-    def model_for(self, turn: int, *, is_sub_agent: bool = False) -> Model:
+    def model_for(self, turn: int, *, is_subagent: bool = False) -> Model:
         return self.cheap if turn < self.switch_at else self.powerful
 
 

@@ -84,7 +84,7 @@ async def test_what_has_a_place_of_its_own_is_not_in_the_panel(name: str):
 async def test_a_subagent_shows_what_it_is_at_in_its_own_call_and_nowhere_else():
     app, widgets, bridge = stage()
     async with app.run_test() as pilot:
-        bridge.receive(started("delegate_sub_agent"))
+        bridge.receive(started("delegate_subagent"))
         for inner in (started("grep"), MessageEnd(message=UserMessage((Text("dig"),))), ended("grep")):
             bridge.receive(SubagentEvent(call_id="1", event=inner))
         bridge.receive(ToolExecutionUpdate(call_id="1", view=TextView("begins\nturn 1: Search TODO")))
@@ -93,7 +93,7 @@ async def test_a_subagent_shows_what_it_is_at_in_its_own_call_and_nowhere_else()
         (block,) = widgets.transcript.blocks
         assert isinstance(block, ToolBlock)
         assert metric(block) == "turn 1: Search TODO"
-        assert panel(widgets) == "● delegate_sub_agent it  turn 1: Search TODO"
+        assert panel(widgets) == "● delegate_subagent it  turn 1: Search TODO"
 
 
 async def test_status_bar_counts_the_turns_of_a_run():
@@ -199,12 +199,12 @@ async def test_answers_that_one_line_cannot_say_stay_to_be_read(answers: str, fo
 async def test_a_subagent_that_is_done_no_longer_shows_what_it_is_at():
     app, widgets, bridge = stage()
     async with app.run_test() as pilot:
-        bridge.receive(started("delegate_sub_agent"))
+        bridge.receive(started("delegate_subagent"))
         bridge.receive(ToolExecutionUpdate(call_id="1", view=TextView("turn 1: Search TODO")))
-        bridge.receive(ended("delegate_sub_agent", TextView("I found\nthree of them.")))
+        bridge.receive(ended("delegate_subagent", TextView("I found\nthree of them.")))
         await pilot.pause()
 
-        assert panel(widgets) == "✓ delegate_sub_agent it  three of them."
+        assert panel(widgets) == "✓ delegate_subagent it  three of them."
 
 
 @pytest.mark.parametrize(

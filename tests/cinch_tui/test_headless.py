@@ -154,7 +154,7 @@ def test_stream_json_is_the_envelope_of_claude_codes_print_mode(folder: Path) ->
 
 
 def test_stream_json_reports_which_call_a_subagent_works_for(folder: Path) -> None:
-    delegate = Reply(calls=[("delegate_sub_agent", {"task": "Read a.txt."})])
+    delegate = Reply(calls=[("delegate_subagent", {"task": "Read a.txt."})])
 
     done, _ = ask(folder, [delegate, READ, Reply("alpha"), Reply("ok")], "go", "--output-format", "stream-json")
 
@@ -166,7 +166,7 @@ def test_stream_json_reports_which_call_a_subagent_works_for(folder: Path) -> No
 
 
 def test_what_a_subagent_could_not_ask_is_status_4(folder: Path) -> None:
-    delegate = Reply(calls=[("delegate_sub_agent", {"task": "Write new.txt."})])
+    delegate = Reply(calls=[("delegate_subagent", {"task": "Write new.txt."})])
 
     done, _ = ask(folder, [delegate, WRITE, Reply("I may not."), Reply("It may not.")], "go")
 

@@ -10,7 +10,7 @@ from cinch_tui.config.paths import load_json, save_json
 from cinch_tui.panels.builtin_panels import PANEL_CLASSES
 from cinch_tui.panels.panel import PANELS, find_panel
 from cinch_tui.panels.panel_manager import BESIDE, PanelLayout
-from cinch_tui.panels.sub_agents import MAX_AGENTS, SubAgents
+from cinch_tui.panels.subagents import MAX_AGENTS, Subagents
 from harness.agent.guardrails import without_secrets
 from harness.events import (
     AgentEnd,
@@ -34,7 +34,7 @@ def inside(event: Event, call_id: str = "1", caller: str = "main") -> SubagentEv
 
 
 def test_a_subagent_is_identified_by_its_call_and_updated_by_its_events():
-    agents = SubAgents()
+    agents = Subagents()
     agents.receive(begins("main", "1", "scout"))
     agents.receive(inside(TurnStart(session_id="child")))
     agents.receive(inside(begins("child", "7", "at all")))
@@ -55,8 +55,8 @@ def test_a_subagent_is_identified_by_its_call_and_updated_by_its_events():
     assert scout.story.split() == ["●", "Look", "at", "all", "✗", "no", "Nothing", "there."]
 
 
-def test_sub_agents_of_sub_agents_stand_under_them_and_the_newest_comes_first():
-    agents = SubAgents()
+def test_nested_subagents_follow_their_parent_and_the_newest_comes_first():
+    agents = Subagents()
     agents.receive(inside(TurnStart(session_id="old"), "1"))
     agents.receive(inside(begins("old", "1", "below"), "1"))
     agents.receive(inside(inside(TurnStart(session_id="nested"), "1", "old"), "1"))
@@ -66,8 +66,8 @@ def test_sub_agents_of_sub_agents_stand_under_them_and_the_newest_comes_first():
     assert agents.newest_first[2].name == "below"
 
 
-def test_of_many_sub_agents_the_newest_are_kept_and_those_that_run():
-    agents = SubAgents()
+def test_only_the_newest_of_many_subagents_and_running_ones_are_kept():
+    agents = Subagents()
     agents.receive(inside(TurnStart(session_id="runs")))
     for number in range(2 * MAX_AGENTS):
         agents.receive(inside(TurnStart(session_id=str(number))))

@@ -136,7 +136,7 @@ async def test_changed_files_are_listed_as_they_change_and_enter_opens_the_diff_
 
 
 async def test_a_subagent_is_shown_at_its_work_read_and_stopped(start):
-    delegate = Reply(calls=[("delegate_sub_agent", {"task": "Look at all.", "name": "scout"})])
+    delegate = Reply(calls=[("delegate_subagent", {"task": "Look at all.", "name": "scout"})])
     app = start(delegate, Reply(calls=[bash(SLEEPER)]), Reply("stopped"))
     async with app.run_test(size=(120, 30)) as pilot:
         await say(pilot, app, "go", lambda: "begun" in str(app.controller.view.widgets.transcript.blocks) or calls(app))

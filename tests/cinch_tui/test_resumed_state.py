@@ -7,13 +7,16 @@ from fakes.chat import chat, ready, until
 from fakes.talk import call, reply, tell
 from msgspec.structs import replace
 
+from cinch_tui.transcript.history_blocks import blocks_of
 from cinch_tui.transcript.replies import ReplyBlock
+from cinch_tui.transcript.tool_block import ToolBlock
 from harness.events import MessageEnd, ModeChanged, SubagentEvent, UsageAdded
-from harness.messages import AssistantMessage, Cost, Text, ToolResult, Usage, new_id, user
+from harness.messages import AssistantMessage, Cost, Text, ToolCall, ToolResult, Usage, new_id, user
 from harness.session.fork import fork_session
 from harness.session.resume import load_session
 from harness.session.store import SessionStore
 from harness.views import TodoItem, TodoView
+from tools import builtin_tools
 
 STEPS = TodoView((TodoItem("read", "completed"), TodoItem("write", "in_progress")))
 
@@ -24,10 +27,10 @@ async def test_todo_list_and_totals_of_a_continued_session_are_those_it_had(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     app = chat(tmp_path, "-c")
     store = SessionStore(app.controller.options.paths.data, tmp_path, new_id())
-    tell(store, user("go"), reply(call("a", "todo"), call("b", "delegate_sub_agent")))
+    tell(store, user("go"), reply(call("a", "todo"), call("b", "delegate_subagent")))
     tell(store, ToolResult("a", "todo", (Text("Noted."),), view=TodoView((TodoItem("read", "pending"),))))
     store.store(SubagentEvent(call_id="b", event=MessageEnd(message=paid(1_000))))
-    tell(store, ToolResult("b", "delegate_sub_agent", (Text("done"),)), reply(call("c", "todo")))
+    tell(store, ToolResult("b", "delegate_subagent", (Text("done"),)), reply(call("c", "todo")))
     tell(store, ToolResult("c", "todo", (Text("Noted."),), view=STEPS), paid(100))
     store.store(UsageAdded(model="anthropic/played", usage=Usage(10, cost=Cost(0.5))))
     store.close()
@@ -94,3 +97,11 @@ async def test_session_that_begins_in_plan_mode_notes_it_for_the_next_time(
 
 def paid(tokens: int) -> AssistantMessage:
     return AssistantMessage((Text("x"),), "played", "anthropic", Usage(tokens, cost=Cost(0.5)))
+
+
+def test_former_tool_name_is_shown_with_its_label():
+    call = ToolCall("a", "delegate_sub_agent", {"task": "Dig.", "name": "digger"})
+    [block] = blocks_of([AssistantMessage((call,), "m", "demo")], builtin_tools())
+
+    assert isinstance(block, ToolBlock)
+    assert block.label == "Subagent"

@@ -15,7 +15,7 @@ from cinch_tui.cli.start import prepare
 
 @pytest.fixture
 def server() -> Iterator[ModelServer]:
-    delegate = Reply(calls=[("delegate_sub_agent", {"task": "Look around."})])
+    delegate = Reply(calls=[("delegate_subagent", {"task": "Look around."})])
     look = Reply(calls=[("list_files", {"path": "."})])
     with ModelServer([delegate, look, look, Hang()]) as server:
         yield server

@@ -92,7 +92,7 @@ def test_calls_run_in_batches_of_a_size(tmp_path: Path, concurrency: str, meant:
 def test_without_subagents_the_prompt_does_not_mention_them(tmp_path: Path) -> None:
     agent = assembled(tmp_path, {"subagents.max_depth": 0}).agent
 
-    assert "delegate_sub_agent" not in [tool.name for tool in agent.state.tools]
+    assert "delegate_subagent" not in [tool.name for tool in agent.state.tools]
 
 
 def test_the_next_model_answers_when_one_fails_for_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

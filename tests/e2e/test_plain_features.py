@@ -241,7 +241,7 @@ def test_status_is_available_on_request(cinch):
 
 
 def test_subagent_activity_is_printed(cinch):
-    task = [("delegate_sub_agent", {"task": "count", "name": "counter"})]
+    task = [("delegate_subagent", {"task": "count", "name": "counter"})]
     lines = cinch([Reply(calls=task), Reply(calls=[("list_files", {"path": "till"})]), Reply("Three."), Reply("Well.")])
     lines.enter("go")
 

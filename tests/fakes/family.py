@@ -26,9 +26,7 @@ def cast(roles: dict[str, Sequence[Reply | str]]) -> Model:
 
 def delegates(*tasks: str, tools: Sequence[str] = ()) -> Reply:
     """Return a reply that delegates each task to a subagent of that name."""
-    return Reply(
-        tuple(Call("delegate_sub_agent", {"task": task, "name": task, "tools": list(tools)}) for task in tasks)
-    )
+    return Reply(tuple(Call("delegate_subagent", {"task": task, "name": task, "tools": list(tools)}) for task in tasks))
 
 
 def said(text: str, *, tokens: int) -> Reply:

@@ -182,10 +182,10 @@ class Astray:
         self._routing = ByTurn(cheap, {2: powerful}) if how == "by turn" else CheapThenPowerful(cheap, powerful, 2)
         self._breaks = how == "raise"
 
-    def model_for(self, turn: int, *, is_sub_agent: bool) -> Model:
+    def model_for(self, turn: int, *, is_subagent: bool) -> Model:
         if self._breaks and turn == 2:
             raise ZeroDivisionError("by zero")
-        return self._routing.model_for(turn, is_sub_agent=is_sub_agent)
+        return self._routing.model_for(turn, is_subagent=is_subagent)
 
 
 def transforming(stage: Stage, how: str):

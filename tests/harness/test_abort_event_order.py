@@ -111,7 +111,7 @@ async def test_aborted_turn_ends_with_its_own_reply(make_agent, record):
 
 async def test_failing_routing_is_a_failed_reply(make_agent, record):
     class Broken:
-        def model_for(self, turn, *, is_sub_agent):
+        def model_for(self, turn, *, is_subagent):
             raise ZeroDivisionError("by zero")
 
     agent = make_agent("never", routing=Broken())

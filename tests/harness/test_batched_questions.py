@@ -70,7 +70,7 @@ async def test_partial_answers_are_kept_on_timeout(make_agent):
 
 
 async def test_batched_questions_of_a_subagent_are_answered_in_the_stream(make_agent):
-    model = scripted(Reply((Call("delegate_sub_agent", {"task": "dig"}),)), calls("ask"), "done", "ok")
+    model = scripted(Reply((Call("delegate_subagent", {"task": "dig"}),)), calls("ask"), "done", "ok")
     agent = make_agent(model=model, tools=[DelegateTool(), form_tool()], user=PendingRequests())
     heard = []
 

@@ -90,7 +90,7 @@ async def test_processes_of_a_cancelled_command_are_killed(make_agent, record, l
 
 async def test_subagent_call_is_cancelled_and_the_subagent_continues(make_agent, record):
     slow = sleeper("slow", 30)
-    script = (calls("delegate_sub_agent", task="look"), calls("slow"), "it was cancelled", "done")
+    script = (calls("delegate_subagent", task="look"), calls("slow"), "it was cancelled", "done")
     agent = make_agent(*script, tools=[DelegateTool(), slow])
     happened = record(agent)
 

@@ -152,8 +152,8 @@ def _stopped_by_a_hook(make: Make) -> Agent:
     return make("never", hooks=[StopAtOnce()])
 
 
-def _sub_agent(make: Make) -> Agent:
-    return make(calls("delegate_sub_agent", task="look"), "seen", "done", tools=[DelegateTool()])
+def _subagent(make: Make) -> Agent:
+    return make(calls("delegate_subagent", task="look"), "seen", "done", tools=[DelegateTool()])
 
 
 def _job(make: Make) -> Agent:
@@ -162,7 +162,7 @@ def _job(make: Make) -> Agent:
     return make(begin, end, "done", tools=builtin_tools(), approval="off")
 
 
-SCENARIOS = (_talk, _overflow, _empty_reply, _several_models, _plan, _rejected, _stopped_by_a_hook, _sub_agent, _job)
+SCENARIOS = (_talk, _overflow, _empty_reply, _several_models, _plan, _rejected, _stopped_by_a_hook, _subagent, _job)
 
 
 def _with_inner(events: Iterable[Event]) -> Iterator[Event]:

@@ -54,7 +54,7 @@ async def test_job_of_this_process_is_kept_and_new_jobs_get_unused_names(make_ag
 
 async def test_subagent_job_is_gone_with_its_process(make_agent):
     serve = Reply((Call("bash", {"command": SERVER, "background": True}),))
-    delegate = Reply((Call("delegate_sub_agent", {"task": "serve"}),))
+    delegate = Reply((Call("delegate_subagent", {"task": "serve"}),))
     agent = make_agent(delegate, serve, "served", "done", tools=builtin_tools(), approval="off")
     await agent.prompt("go")
 

@@ -182,7 +182,7 @@ async def test_abort_ends_a_waiting_callback(make_agent):
     assert (await run).stop_reason == "aborted"
 
 
-async def test_sub_agents_do_not_poll_the_callbacks_of_their_caller(make_agent, record):
+async def test_subagents_do_not_poll_the_callbacks_of_their_caller(make_agent, record):
     polls: list[bool] = []
     model = cast({"go": [delegates("dig"), "Thanks."], "dig": [calls("look"), "Found it."]})
     agent = make_agent(

@@ -220,7 +220,7 @@ async def test_withdrawn_question_cannot_be_answered(answers):
 
 async def test_identical_requests_of_subagents_are_distinguished(make_agent, answers):
     ask = asking_tool(Question("colour?"))
-    tasks = Reply(tuple(Call("delegate_sub_agent", {"task": name}) for name in "ab"))
+    tasks = Reply(tuple(Call("delegate_subagent", {"task": name}) for name in "ab"))
     inner = [Reply((Call("ask", {}, id=name),)) for name in "ab"]
     agent = make_agent(tasks, *inner, "painted", "painted", "done", tools=[DelegateTool(), ask], user=answers)
     asked: list[str] = []
@@ -319,7 +319,7 @@ async def test_unreviewed_plan_is_rejected_on_timeout():
 async def test_subagent_request_is_answered_by_its_own_call_id(make_agent, answers):
     edit, ask = SimpleTool("edit", risk="edit"), asking_tool(Question("colour?"))
     tools = [DelegateTool(), edit, ask]
-    task = Reply((Call("delegate_sub_agent", {"task": "paint"}, id="outer"),))
+    task = Reply((Call("delegate_subagent", {"task": "paint"}, id="outer"),))
     inner = Reply((Call("edit", {}, id="inner"), Call("ask", {}, id="colour")))
     agent = make_agent(task, inner, "painted", "done", tools=tools, user=answers)
     stream = agent.stream("go")
@@ -338,7 +338,7 @@ async def test_subagent_request_is_answered_by_its_own_call_id(make_agent, answe
 
 async def test_callback_answers_a_subagent_before_its_question_is_asked(make_agent, answers):
     edit, ask = SimpleTool("edit", risk="edit"), asking_tool(Question("colour?"))
-    task = Reply((Call("delegate_sub_agent", {"task": "paint"}, id="outer"),))
+    task = Reply((Call("delegate_subagent", {"task": "paint"}, id="outer"),))
     inner = Reply((Call("edit", {}, id="inner"), Call("ask", {}, id="colour")))
     agent = make_agent(task, inner, "painted", "done", tools=[DelegateTool(), edit, ask], user=answers)
 

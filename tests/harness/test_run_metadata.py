@@ -108,8 +108,8 @@ async def test_routing_receives_whether_a_subagent_asks(make_agent):
     class Watching:
         models = (model,)
 
-        def model_for(self, turn, *, is_sub_agent):
-            asked.append((turn, is_sub_agent))
+        def model_for(self, turn, *, is_subagent):
+            asked.append((turn, is_subagent))
             return model
 
     routing: Routing = Watching()
@@ -124,7 +124,7 @@ def test_built_in_routings_accept_a_call_without_that_argument():
     cheap, strong = scripted("a"), scripted("b")
 
     assert ByTurn(cheap, {2: strong}).model_for(2) is strong
-    assert ByTurn(cheap, {2: strong}).model_for(1, is_sub_agent=True) is cheap
+    assert ByTurn(cheap, {2: strong}).model_for(1, is_subagent=True) is cheap
 
 
 @pytest.mark.parametrize(

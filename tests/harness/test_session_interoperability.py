@@ -94,7 +94,7 @@ def spent(model: str, tokens: int) -> MessageEnd:
 
 
 def test_usage_without_a_reply_is_kept_and_counts_in_a_fork(store: SessionStore):
-    tell(store, user("go"), reply(call("c", "delegate_sub_agent")))
+    tell(store, user("go"), reply(call("c", "delegate_subagent")))
     store.store(SubagentEvent(call_id="c", event=spent("small", 10)))
     store.store(SubagentEvent(call_id="c", event=SubagentEvent(call_id="d", event=spent("smaller", 20))))
     store.store(SubagentEvent(call_id="c", event=MessageEnd(message=user("the task"))))

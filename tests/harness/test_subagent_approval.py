@@ -118,7 +118,7 @@ async def test_subagent_cannot_write_in_plan_mode(make_agent, record, requests, 
 
     await agent.prompt("go")
 
-    assert [tool.name for tool in requests(agent)[1].tools] == ["delegate_sub_agent", "read_file"]
+    assert [tool.name for tool in requests(agent)[1].tools] == ["delegate_subagent", "read_file"]
     assert heard(seen.events) == [
         *BEGIN,
         *REPLY,
@@ -142,7 +142,7 @@ async def test_only_the_parent_can_submit_a_plan(make_agent, requests):
     await agent.prompt("go")
 
     shown = [[tool.name for tool in request.tools] for request in requests(agent)]
-    assert shown[:2] == [["delegate_sub_agent", "read_file", "submit_plan"], ["delegate_sub_agent", "read_file"]]
+    assert shown[:2] == [["delegate_subagent", "read_file", "submit_plan"], ["delegate_subagent", "read_file"]]
 
 
 async def test_mode_and_approval_changes_apply_to_subagents_at_once(make_agent, requests):
@@ -158,7 +158,7 @@ async def test_mode_and_approval_changes_apply_to_subagents_at_once(make_agent, 
 
     await agent.prompt("go")
 
-    assert [tool.name for tool in requests(agent)[2].tools] == ["delegate_sub_agent", "change"]
+    assert [tool.name for tool in requests(agent)[2].tools] == ["delegate_subagent", "change"]
     assert edit.ran == []
 
 
@@ -267,7 +267,7 @@ async def test_parent_hooks_see_subagent_turns_and_calls_but_one_run(make_agent)
 
     await agent.prompt("go")
 
-    assert hook.notes == ["loop", "turn go", "turn dig", "look", "turn dig", "delegate_sub_agent", "turn go"]
+    assert hook.notes == ["loop", "turn go", "turn dig", "look", "turn dig", "delegate_subagent", "turn go"]
 
 
 async def test_files_read_by_a_subagent_do_not_count_as_read_by_its_parent(make_agent, tmp_path: Path):

@@ -16,7 +16,7 @@ from harness.ports.tool import ToolContext, ToolOutput
 
 async def test_subagent_job_outlives_it_and_is_reported_to_its_caller(agents, record, tmp_path: Path):
     command = "until [ -e go ]; do sleep 0.01; done"
-    agent = agents(calls("delegate_sub_agent", task="serve"), background(command), "served", "done", "heard")
+    agent = agents(calls("delegate_subagent", task="serve"), background(command), "served", "done", "heard")
     happened = record(agent)
     await agent.prompt("go")
     running = len(agent.jobs.running)
@@ -40,7 +40,7 @@ async def test_end_of_a_subagent_job_is_reported_to_the_working_subagent_only(ag
     command = "until [ -e go ]; do sleep 0.01; done"
     child = (background(command), calls("meanwhile"), "served")
     agent = agents(
-        calls("delegate_sub_agent", task="serve"), *child, "done", "more", tools=[SimpleTool("meanwhile", let_it_end)]
+        calls("delegate_subagent", task="serve"), *child, "done", "more", tools=[SimpleTool("meanwhile", let_it_end)]
     )
     happened = record(agent)
 

@@ -9,7 +9,7 @@ from fakes.simple_tools import SimpleTool
 
 from harness.agent.options import Subagents
 from harness.agent.routing import Single
-from harness.agent.subagents.agent_tool import SubAgentTool
+from harness.agent.subagents.agent_tool import SubagentTool
 from harness.errors import InvalidArguments
 from harness.events import AgentEnd, AgentStart, RequestStart, ToolApprovalRequested, ToolExecutionStart
 from harness.messages import JsonObject
@@ -33,7 +33,7 @@ def requests_of(model: Model) -> list:
 
 async def test_role_has_its_own_model_instructions_and_tools(make_agent, record):
     model, look = scripted(calls("look"), "1889."), SimpleTool("look")
-    researcher = SubAgentTool("researcher", "Finds facts.", Role(model, "You research.", (look,)))
+    researcher = SubagentTool("researcher", "Finds facts.", Role(model, "You research.", (look,)))
     agent = make_agent(asks("researcher"), "In 1889.", tools=[researcher, SimpleTool("other")])
     seen = record(agent)
 
@@ -52,7 +52,7 @@ async def test_role_has_its_own_model_instructions_and_tools(make_agent, record)
 
 async def test_role_model_is_used_despite_parent_routing(make_agent):
     model, routed = scripted("1889."), scripted(asks("researcher"), "ok")
-    researcher = SubAgentTool("researcher", "Finds facts.", Role(model))
+    researcher = SubagentTool("researcher", "Finds facts.", Role(model))
     agent = make_agent("never", tools=[researcher], routing=Single(routed))
 
     await agent.prompt("go")
@@ -64,7 +64,7 @@ async def test_role_model_is_used_despite_parent_routing(make_agent):
 async def test_role_tools_require_the_same_approval(make_agent, record, user):
     user.deny()
     run = SimpleTool("run", risk="execute")
-    worker = SubAgentTool("worker", "Works.", Role(scripted(calls("run"), "No leave."), tools=(run,)))
+    worker = SubagentTool("worker", "Works.", Role(scripted(calls("run"), "No leave."), tools=(run,)))
     agent = make_agent(asks("worker"), "ok", tools=[worker])
     seen = record(agent)
 
@@ -76,7 +76,7 @@ async def test_role_tools_require_the_same_approval(make_agent, record, user):
 
 
 async def test_role_turn_limit_is_respected(make_agent):
-    worker = SubAgentTool("worker", "Works.", Role(scripted(calls("look"), "never")), max_turns=1)
+    worker = SubagentTool("worker", "Works.", Role(scripted(calls("look"), "never")), max_turns=1)
     agent = make_agent(asks("worker"), "ok", tools=[worker, SimpleTool("look")])
 
     await agent.prompt("go")
@@ -85,7 +85,7 @@ async def test_role_turn_limit_is_respected(make_agent):
 
 
 async def test_tool_is_hidden_where_delegation_is_not_allowed(make_agent, requests):
-    worker = SubAgentTool("worker", "Works.", Role(system_prompt="You work."))
+    worker = SubagentTool("worker", "Works.", Role(system_prompt="You work."))
     tools = [worker, DelegateTool(), SimpleTool("look")]
     model = cast({"go": [asks("worker", "dig"), "ok"], "dig": ["done"]})
     agent = make_agent(model=model, tools=tools, subagents=Subagents(max_depth=1))
@@ -96,7 +96,7 @@ async def test_tool_is_hidden_where_delegation_is_not_allowed(make_agent, reques
 
 
 async def test_tool_without_any_delegation_explains_the_alternative(make_agent):
-    worker = SubAgentTool("worker", "Works.", Role())
+    worker = SubagentTool("worker", "Works.", Role())
     agent = make_agent(asks("worker"), "ok", tools=[worker], subagents=Subagents(max_depth=0))
 
     await agent.prompt("go")
@@ -107,7 +107,7 @@ async def test_tool_without_any_delegation_explains_the_alternative(make_agent):
 @pytest.mark.parametrize("arguments", [{}, {"task": " "}, {"task": 1}, {"task": "x", "more": 1}])
 def test_tool_takes_a_task_and_nothing_else(arguments: JsonObject):
     with pytest.raises(InvalidArguments, match="takes one argument"):
-        SubAgentTool("worker", "Works.", Role()).validate(arguments)
+        SubagentTool("worker", "Works.", Role()).validate(arguments)
 
 
 async def test_subagent_abandons_a_stuck_tool_before_its_parent_abandons_it(make_agent, record):
@@ -121,7 +121,7 @@ async def test_subagent_abandons_a_stuck_tool_before_its_parent_abandons_it(make
                 continue
         return ToolOutput.text("too late")
 
-    worker = SubAgentTool("worker", "Works.", Role())
+    worker = SubagentTool("worker", "Works.", Role())
     model = cast({"go": [asks("worker", "dig")], "dig": [calls("stay")]})
     agent = make_agent(model=model, tools=[worker, SimpleTool("stay", stay)], cancel_grace_s=0.2)
     seen = record(agent)

@@ -235,7 +235,7 @@ async def test_subagent_has_the_named_tools(make_agent, requests):
     assert [tool.name for tool in requests(agent)[1].tools] == ["look"]
     assert [(each.is_error, each.text) for each in results_of(agent)] == [
         (False, "done"),
-        (True, "A subagent cannot have axe: name some of delegate_sub_agent, look, hear, or none for all of them."),
+        (True, "A subagent cannot have axe: name some of delegate_subagent, look, hear, or none for all of them."),
     ]
 
 

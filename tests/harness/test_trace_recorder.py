@@ -303,14 +303,14 @@ def test_subagent_with_its_own_recorder_is_linked(recorder):
 
 
 async def test_real_subagent_is_recorded_in_its_own_session(make_agent, recorder):
-    agent = make_agent(calls("delegate_sub_agent", task="look"), "seen", "done", tools=[DelegateTool()])
+    agent = make_agent(calls("delegate_subagent", task="look"), "seen", "done", tools=[DelegateTool()])
     agent.subscribe(recorder.on_event)
 
     result = await agent.prompt("go")
 
     parent, child = recorder.sessions()
     (caller,), (worker,) = parent.runs, child.runs
-    assert child.parent_spawn_ref == SpawnRef(parent.session_id, caller.run_id, "call_1", "delegate_sub_agent")
+    assert child.parent_spawn_ref == SpawnRef(parent.session_id, caller.run_id, "call_1", "delegate_subagent")
     assert [ref.child_run_id for ref in caller.child_run_refs] == [worker.run_id]
     assert worker.parent_run_id == caller.run_id
     assert parent.total_usage() == result.usage

@@ -100,7 +100,7 @@ class Played:
                 {"prompt": "Which of these?", "choices": ["alpha", "beta", "gamma"], "editable": number > 500},
             ),
             ("ask_user", {"prompt": "How is it to be called?", **({"timeout_s": 2} if number > 500 else {})}),
-            ("delegate_sub_agent", {"task": "look around and report", "name": "scout"}),
+            ("delegate_subagent", {"task": "look around and report", "name": "scout"}),
             ("submit_plan", {"plan": "# The plan\n\n1. look\n2. mend"}),
             ("reed_file", {"path": FILE}),
             ("bash", '{"command": "broken'),

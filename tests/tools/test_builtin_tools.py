@@ -26,7 +26,7 @@ ORDER = [
     "job_kill",
     "todo",
     "ask_user",
-    "delegate_sub_agent",
+    "delegate_subagent",
     "submit_plan",
 ]
 
@@ -61,7 +61,7 @@ def test_plan_mode_can_read_ask_and_submit_only() -> None:
         "job_output",
         "todo",
         "ask_user",
-        "delegate_sub_agent",
+        "delegate_subagent",
         "submit_plan",
     ]
     assert [tool.name for tool in tools_of(EXECUTE, builtin_tools())] == ORDER[:-1]

@@ -57,7 +57,7 @@ def test_it_has_no_risk_of_its_own_and_works_in_every_mode() -> None:
 
 @pytest.mark.parametrize("arguments", [{}, {"task": ""}, {"task": "x", "model": "y"}, {"task": "x", "name": "n" * 41}])
 def test_arguments_that_do_not_fit_are_refused(arguments: JsonObject) -> None:
-    with pytest.raises(InvalidArguments, match="delegate_sub_agent do not fit"):
+    with pytest.raises(InvalidArguments, match="delegate_subagent do not fit"):
         DelegateTool().validate(arguments)
 
 

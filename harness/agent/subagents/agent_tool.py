@@ -1,4 +1,4 @@
-"""SubAgentTool: a subagent with a fixed role, as a tool."""
+"""SubagentTool: a subagent with a fixed role, as a tool."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.risk import Risk
 from harness.views import View
 
 
-class SubAgentTool(Struct):
+class SubagentTool(Struct):
     """Tool that delegates a task to a subagent with its own role.
 
     Whatever the role leaves open is inherited from the caller, and so are all permissions: mode, rules, user, limits.
@@ -73,4 +73,4 @@ class SubAgentTool(Struct):
 
 
 if TYPE_CHECKING:
-    _: type[Tool] = SubAgentTool
+    _: type[Tool] = SubagentTool

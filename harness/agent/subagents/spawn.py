@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from harness.agent.agent_base import AgentBase
 from harness.agent.limits import Limits
 from harness.agent.run_state import Run, RunRequest, State
-from harness.agent.subagents.agent_tool import SubAgentTool
+from harness.agent.subagents.agent_tool import SubagentTool
 from harness.agent.subagents.limits import (
     SPENT,
     ConcurrencySlot,
@@ -30,7 +30,7 @@ from harness.messages import new_id, user
 from harness.ports.tool import Delegate, Role, SubagentTask, Tool, ToolOutput, specs_of
 from harness.views import TextView
 
-DELEGATE = "delegate_sub_agent"
+DELEGATE = "delegate_subagent"
 NAME_CHARS = 40
 USUAL_TURNS = 5
 """Number of times the first request is counted to estimate the tokens of a subagent."""
@@ -145,7 +145,7 @@ class Spawner(Delegate):
         """Return the tools a subagent may have; only its parent may submit a plan."""
         is_last = len(self._run.ancestors) >= self._limits.limits.max_depth
         tools = [tool for tool in role.tools or self._run.state.tools if tool.name != SUBMIT_PLAN]
-        return [each for each in tools if not (is_last and (each.name == DELEGATE or isinstance(each, SubAgentTool)))]
+        return [each for each in tools if not (is_last and (each.name == DELEGATE or isinstance(each, SubagentTool)))]
 
     def _system(self, role: Role) -> str:
         own, addendum = role.system_prompt or self._run.state.system_prompt, prompt_text("subagent")

@@ -17,11 +17,11 @@ MAX_STEPS = 400
 """Steps kept of each subagent."""
 MAX_MESSAGE_CHARS = 4_000
 
-SubAgentState: TypeAlias = Literal["running", "done", "failed", "stopped"]
-_ENDS: dict[str, SubAgentState] = {"error": "failed", "aborted": "stopped"}
+SubagentState: TypeAlias = Literal["running", "done", "failed", "stopped"]
+_ENDS: dict[str, SubagentState] = {"error": "failed", "aborted": "stopped"}
 
 
-class SubAgent(Struct):
+class Subagent(Struct):
     """A subagent, running or finished."""
 
     session_id: str
@@ -32,7 +32,7 @@ class SubAgent(Struct):
     name: str
     depth: int
     """0 for a subagent of the session's own agent."""
-    state: SubAgentState = "running"
+    state: SubagentState = "running"
     turns: int = 0
     tokens: int = 0
     doing: str = ""
@@ -52,19 +52,19 @@ class SubAgent(Struct):
         return "\n".join(self.steps)
 
 
-class SubAgents:
+class Subagents:
     """The newest subagents, each with its last steps; subscribe `receive` to the agent's bus."""
 
     def __init__(self) -> None:
-        self._agents: dict[str, SubAgent] = {}
+        self._agents: dict[str, Subagent] = {}
         self._named: dict[tuple[str, str], str] = {}
 
     @property
-    def newest_first(self) -> list[SubAgent]:
+    def newest_first(self) -> list[Subagent]:
         """All subagents, each above its own subagents."""
         return [agent for root in reversed(self._roots) for agent in (root, *self._below(root))]
 
-    def find(self, session_id: str) -> SubAgent | None:
+    def find(self, session_id: str) -> Subagent | None:
         return self._agents.get(session_id)
 
     def clear(self) -> None:
@@ -81,7 +81,7 @@ class SubAgents:
                 agent = self._agents.get(inner.session_id)
                 if agent is None:
                     name = self._named.get((event.session_id, call_id), "") or "Subagent"
-                    agent = self._agents[inner.session_id] = SubAgent(
+                    agent = self._agents[inner.session_id] = Subagent(
                         inner.session_id, call_id, event.session_id, name, depth
                     )
                     self._forget_old()
@@ -91,10 +91,10 @@ class SubAgents:
                 pass
 
     @property
-    def _roots(self) -> list[SubAgent]:
+    def _roots(self) -> list[Subagent]:
         return [agent for agent in self._agents.values() if agent.caller not in self._agents]
 
-    def _below(self, agent: SubAgent) -> list[SubAgent]:
+    def _below(self, agent: Subagent) -> list[Subagent]:
         children = [each for each in self._agents.values() if each.caller == agent.session_id]
         return [each for child in children for each in (child, *self._below(child))]
 
@@ -104,7 +104,7 @@ class SubAgents:
             del self._agents[session]
 
 
-def _note(agent: SubAgent, event: events.Event) -> None:
+def _note(agent: Subagent, event: events.Event) -> None:
     match event:
         case events.TurnStart():
             agent.turns += 1

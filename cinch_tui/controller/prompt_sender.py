@@ -61,7 +61,7 @@ class MessageQueue:
         view.prompt.something_waits = bool(rows)
         view.prompt.steering_waits = any(row.kind == NEXT for row in rows)
 
-    def take_back(self) -> bool:
+    def recall(self) -> bool:
         """Move all queued messages back into the prompt; return True if there were any."""
         drained = self._controller.agent.drain_queues()
         if drained:
@@ -168,7 +168,7 @@ class PromptSender:
             controller.notice(str(error), "error")
             if user_input is not None:
                 controller.view.prompt.restore(user_input)
-        if self.queue.take_back():
+        if self.queue.recall():
             controller.notice("What you typed meanwhile is back in the prompt.")
         await controller.show_branch()
 

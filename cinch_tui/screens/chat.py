@@ -156,8 +156,8 @@ class ChatScreen(ConversationScreen):
             self.process_input(user_input)
 
     @on(Prompt.RecallQueued)
-    def _take_back(self) -> None:
-        self._controller.sender.queue.take_back()
+    def _recall_queued(self) -> None:
+        self._controller.sender.queue.recall()
 
     @on(Prompt.SendNow)
     def _send_now(self) -> None:

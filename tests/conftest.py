@@ -79,6 +79,12 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     return (base / str(number) for number in itertools.count())
 
 
+@pytest.fixture(scope="session")
+def git_environ() -> dict[str, str]:
+    """Return an environment for git in fixtures that are set up before `own_home`."""
+    return {**os.environ, **GIT}
+
+
 @pytest.fixture(autouse=True)
 def own_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     home = next(homes)

@@ -26,6 +26,7 @@ class Lines:
             encoding="utf-8",
         )
         self._process.delaybeforesend = None
+        self._process.ptyproc.delayafterclose = 0
         self.said = ""
 
     def see(self, wanted: str) -> str:
@@ -71,6 +72,9 @@ class Lines:
         return self._process.exitstatus if self._process.exitstatus is not None else -(self._process.signalstatus or 0)
 
     def close(self) -> None:
+        if self._process.isalive():
+            self._process.kill(signal.SIGKILL)
+            self._process.wait()
         self._process.close(force=True)
 
     @property

@@ -14,11 +14,13 @@ from pathlib import Path
 import pexpect
 import pyte
 
-from cinch_tui.screens.dialog import NOT_YET
+from cinch_tui.screens.dialog import AT_ONCE, NOT_YET
 
 PATIENCE = 20.0
 CINCH = (sys.executable, "-m", "cinch_tui")
 KIND = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+BETWEEN_KEYS_S = 2 * AT_ONCE
+"""Pause before keys are sent: those that arrive at once count as pasted."""
 
 
 class Screen(pyte.Screen):
@@ -51,6 +53,12 @@ class Terminal:
             env={**{name: value for name, value in env.items() if name not in ("COLUMNS", "LINES")}, **KIND},
             dimensions=(rows, columns),
             timeout=PATIENCE,
+        )
+        self._process.delaybeforesend = BETWEEN_KEYS_S
+        self._process.ptyproc.delayafterclose = 0
+        # Other programs, such as shells, end their children.
+        self._endings = (
+            ((signal.SIGKILL, PATIENCE),) if program is CINCH else ((signal.SIGHUP, 2), (signal.SIGKILL, PATIENCE))
         )
         self._raw = bytearray()
 
@@ -155,8 +163,8 @@ class Terminal:
         """Read to the end; return the exit status."""
         deadline = time.monotonic() + PATIENCE
         while self._process.isalive() and time.monotonic() < deadline:
-            self.read(0.05)
-        self.read(0.05)
+            self.read(0.02)
+        self.read(0.02)
         self._process.close(force=True)
         return self._process.exitstatus if self._process.exitstatus is not None else -(self._process.signalstatus or 0)
 
@@ -169,8 +177,8 @@ class Terminal:
         return not self._process.isalive()
 
     def close(self) -> None:
-        """Terminate the process, gracefully first: pexpect waits only a tenth of a second."""
-        for number, seconds in ((signal.SIGHUP, 2), (signal.SIGKILL, PATIENCE)):
+        """Terminate the process."""
+        for number, seconds in self._endings:
             if self._process.isalive():
                 os.kill(self._process.pid, number)
             deadline = time.monotonic() + seconds

@@ -15,6 +15,11 @@ cinch_tui.print_mode.run.run_print = broken
 """
 
 
+@pytest.fixture(autouse=True)
+def _shared_prices() -> None:
+    """Start without a cache, so that the home directory is created."""
+
+
 @pytest.fixture
 def model(serve):
     server = serve(lambda _: Reply("hello to you"))

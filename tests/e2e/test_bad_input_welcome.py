@@ -11,6 +11,11 @@ KEY = "sk-welcome-secret"
 START = "How do you want to start"
 
 
+@pytest.fixture(autouse=True)
+def _shared_prices() -> None:
+    """Start without a cache, so that the home directory is created."""
+
+
 @pytest.fixture
 def welcome(terminal):
     """Start the app without a model, once keys count as answers."""

@@ -149,6 +149,8 @@ def test_gauge_changes_colour_at_the_end_of_a_turn(cinch):
 
 @pytest.mark.parametrize(("model", "percent"), [(HAIKU, 60), (WIDER, 12)])
 def test_gauge_is_relative_to_the_context_window(cinch, own_home, model: str, percent: int):
+    # Not the cache of other tests: the price data is loaded during the session.
+    (own_home / "cinch" / "cache" / "prices").unlink()
     app = cinch([Reply(f"turn {number}", usage=Usage(input=120_000)) for number in range(2)], "-m", model)
     app.enter("go on")
     app.see("turn 0")

@@ -76,10 +76,15 @@ def openai_chunk(data: Mapping[str, Any]) -> object:
 
 def _reads_as(kind: Any, value: Any) -> bool:
     """Return True if a type knows every field of a value; unknown ones are rejected or dropped."""
-    adapter = TypeAdapter(kind)
+    adapter = _adapter(kind)
     read = adapter.validate_json(json.dumps(value))
     written = adapter.dump_python(read, mode="json", by_alias=True, exclude_none=True)
     return _in_one_alphabet(written) == _in_one_alphabet(value)
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 def _in_one_alphabet(value: Any) -> str:

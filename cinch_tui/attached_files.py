@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 
 from msgspec import Struct
 
+from cinch_tui.shell_line import output_text
 from harness.agent.agent import Agent
 from harness.agent.guardrails import find_secrets
 from harness.errors import CinchError
@@ -117,7 +118,7 @@ async def _read(path: str, agent: Agent) -> tuple[str, ToolOutput]:
     context = ToolContext(new_id(), workspace, user, user.review_plan, workspace.root)
     output = await ReadTool().run({"path": path}, context)
     if output.is_error:
-        raise CinchError(_text_of(output))
+        raise CinchError(output_text(output))
     return shown, output
 
 
@@ -130,10 +131,6 @@ def _existing(name: str, root: Path) -> str:
     return ""
 
 
-def _text_of(output: ToolOutput) -> str:
-    return "\n".join(block.text for block in output.content if isinstance(block, Text))
-
-
 def _is_secret(path: str) -> bool:
     pure = PurePath(path)
     if pure.name.lower().endswith(_SAMPLES):
@@ -142,7 +139,7 @@ def _is_secret(path: str) -> bool:
 
 
 def _blocks(path: str, output: ToolOutput) -> list[UserContent]:
-    texts = _text_of(output)
+    texts = output_text(output)
     if find_secrets(texts):
         raise CinchError("it seems to contain an API key")
     heading = f'{_OPENING}{path}" extent="{_extent(output)}">'

@@ -59,6 +59,7 @@ def strip_report_head(text: str) -> str:
 
 
 def output_text(output: ToolOutput) -> str:
+    """Return the text blocks of an output, one below the other."""
     return "\n".join(content.text for content in output.content if isinstance(content, Text))
 
 

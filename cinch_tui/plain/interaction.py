@@ -153,7 +153,7 @@ class LineInteraction:
 
     async def _review(self, plan: str) -> PlanDecision:
         self._writer.write("Plan", f"\n{plan.strip()}")
-        key = await self._menus.letter({key: text for key, _, text, _ in PLAN_ANSWERS if key != "e"})
+        key = await self._menus.letter({each.key: each.text for each in PLAN_ANSWERS if each.key != "e"})
         feedback = await self._menus.line("What to change? ") if key == "d" else ""
         return PlanDecision(accepted=key in "ya", allow_edits=key == "a", feedback=feedback)
 

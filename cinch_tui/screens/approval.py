@@ -17,8 +17,8 @@ from cinch_tui.keybindings.keymap import bindings, hint, label_of
 from cinch_tui.rendering.diff import diff_stat
 from cinch_tui.rendering.safe_text import one_line, reveal
 from cinch_tui.screens.dialog import CONVERSATION_HINT, GRACE, DockedDialog, stylesheets
-from cinch_tui.user_dialogs.approval_options import PendingCalls, reason_text
-from cinch_tui.widgets.answer_bar import Answer, AnswerBar
+from cinch_tui.user_dialogs.approval_options import AnswerOption, PendingCalls, reason_text
+from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.view_pane import ReviewPane, ViewPane
 from harness.user_requests import (
     AllowAlways,
@@ -323,11 +323,8 @@ class ApprovalScreen(DockedDialog[Approval]):
             return self._request.view
         return TextView(json.dumps(self._request.call.arguments, indent=2, ensure_ascii=False), "json")
 
-    def _options(self) -> list[Answer]:
-        return [
-            Answer(each.action, label_of(f"approval.{each.action}"), each.text, each.short)
-            for each in self._calls.answers()
-        ]
+    def _options(self) -> list[AnswerOption]:
+        return [replace(each, key=label_of(f"approval.{each.action}")) for each in self._calls.answers()]
 
 
 def _proposal(view: View) -> tuple[str, str]:

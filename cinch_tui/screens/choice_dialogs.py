@@ -12,7 +12,8 @@ from textual.widgets import OptionList, Static
 from cinch_tui.keybindings.keymap import bindings, label_of
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import Dialog, stylesheets
-from cinch_tui.widgets.answer_bar import Answer, AnswerBar
+from cinch_tui.user_dialogs.approval_options import AnswerOption
+from cinch_tui.widgets.answer_bar import AnswerBar
 
 MAX_CHOICES = 9
 """Maximum number of choices, each with a digit."""
@@ -39,7 +40,7 @@ class Confirmation(Dialog[bool]):
     def compose_content(self) -> ComposeResult:
         yield Static(one_line(self._question), id="heading", markup=False)
         yield AnswerBar(
-            Answer(name, label_of(f"confirmation.{name}"), text, text) for name, text in self._texts.items()
+            AnswerOption(label_of(f"confirmation.{name}"), name, text, text) for name, text in self._texts.items()
         )
 
     def action_yes(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partialmethod
 from typing import ClassVar
 
+from msgspec.structs import replace
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -23,7 +24,7 @@ from cinch_tui.transcript.painting import paint_line
 from cinch_tui.transcript.replies import ReplyBlock, reply_lines
 from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, DisplayOptions, block_styles, component_class
 from cinch_tui.user_dialogs.approval_options import PLAN_ANSWERS
-from cinch_tui.widgets.answer_bar import Answer, AnswerBar
+from cinch_tui.widgets.answer_bar import AnswerBar
 from harness.user_requests import PlanDecision
 
 _HINT = ("plan.page_up plan.page_down scroll", CONVERSATION_HINT, "plan.back keeps planning")
@@ -53,7 +54,7 @@ class PlanScreen(DockedDialog[PlanDecision]):
         with VerticalScroll(id="plan"):
             yield MarkdownText(self._plan)
         yield AnswerBar(
-            (Answer(action, label_of(f"plan.{action}"), text, short) for _, action, text, short in PLAN_ANSWERS),
+            (replace(each, key=label_of(f"plan.{each.action}")) for each in PLAN_ANSWERS),
             id="answers",
         )
         placeholder = f"what to change? Enter sends, {label_of('plan.back')} goes back"

@@ -52,7 +52,7 @@ class AnswerOption(Struct, frozen=True):
     """An answer option of a dialog."""
 
     key: str
-    """Its letter."""
+    """Its letter in plain mode, its key in the app."""
     action: str
     """Name of its action."""
     text: str
@@ -71,13 +71,12 @@ def is_named_in_full(request: ApprovalRequest, width: int) -> bool:
 
 
 PLAN_ANSWERS = (
-    ("y", "accept", "Accept", "Accept"),
-    ("a", "accept_with_edits", "Accept and allow all edits this session", "Accept with edits"),
-    ("n", "reject", "Keep planning", "Keep planning"),
-    ("d", "keep_planning", "Keep planning, with feedback", "Feedback"),
-    ("e", "edit", "Edit in $EDITOR", "Edit"),
+    AnswerOption("y", "accept", "Accept", "Accept"),
+    AnswerOption("a", "accept_with_edits", "Accept and allow all edits this session", "Accept with edits"),
+    AnswerOption("n", "reject", "Keep planning", "Keep planning"),
+    AnswerOption("d", "keep_planning", "Keep planning, with feedback", "Feedback"),
+    AnswerOption("e", "edit", "Edit in $EDITOR", "Edit"),
 )
-"""Answers to a plan: key, action, text, short text."""
 
 
 def answers_to(

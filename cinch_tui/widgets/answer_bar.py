@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from msgspec import Struct
 from rich.cells import cell_len
 from textual import events
 from textual.content import Content
@@ -17,18 +16,12 @@ from textual.widget import Widget
 from cinch_tui.data_message import DataMessage
 from cinch_tui.keybindings.keymap import bindings
 
+if TYPE_CHECKING:
+    from cinch_tui.user_dialogs.approval_options import AnswerOption
+
 MOST_LINES = 3
 GAP = 2
 """Cells between two answers."""
-
-
-class Answer(Struct, frozen=True):
-    """An answer; `short` replaces `text` on narrow terminals."""
-
-    action: str
-    key: str
-    text: str
-    short: str
 
 
 class AnswerBar(Widget, can_focus=True):
@@ -51,7 +44,7 @@ class AnswerBar(Widget, can_focus=True):
         action: str
         version: int
 
-    def __init__(self, answers: Iterable[Answer], *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+    def __init__(self, answers: Iterable[AnswerOption], *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self.answers = tuple(answers)
         self.version = 0
@@ -63,7 +56,7 @@ class AnswerBar(Widget, can_focus=True):
     def highlight(self, action: str) -> None:
         self.highlighted = next((at for at, each in enumerate(self.answers) if each.action == action), 0)
 
-    def show(self, answers: Iterable[Answer]) -> None:
+    def show(self, answers: Iterable[AnswerOption]) -> None:
         """Replace the answers and highlight the first."""
         self.version += 1
         self.answers = tuple(answers)

@@ -27,7 +27,7 @@ from harness.errors import ConfigError, SessionLocked
 from harness.execution.spill import forget_old_spills
 from harness.instructions.loading import build_system_prompt, describe_environment, load_instructions, quoted
 from harness.jobs import lost_jobs, lost_jobs_notice
-from harness.messages import Message, new_id
+from harness.messages import CustomMessage, Message, new_id
 from harness.ports.interaction import UserInteraction
 from harness.ports.provider import Model
 from harness.ports.tool import Tool
@@ -115,6 +115,9 @@ class Assembly(Struct):
         """
         self.agent.new_session(loaded.session_id, messages)
         self.agent.identity.restore(loaded.run_ids)
+        if loaded.system and not self.options.system:
+            # Unchanged since the last request, so that the provider's cache still fits.
+            self.agent.set_system_prompt(loaded.system)
         if gone := lost_jobs(messages, self.agent.jobs):
             self.agent.add_reminder(lost_jobs_notice(gone))
         self._trust_what_is_allowed()
@@ -170,7 +173,9 @@ class Assembly(Struct):
     def _store(self, loaded: LoadedSession | None) -> SessionStore:
         agent, data = self.agent, self.options.paths.data
         warn = partial(agent.notify, level="warning")
-        return SessionStore(data, self.workspace.root, agent.session_id, resumed=loaded, on_problem=warn)
+        store = SessionStore(data, self.workspace.root, agent.session_id, resumed=loaded, on_problem=warn)
+        store.system = lambda: agent.state.system_prompt
+        return store
 
 
 async def assemble(
@@ -202,8 +207,21 @@ async def assemble(
 
 
 def repaired_messages(loaded: LoadedSession) -> list[Message]:
-    """Return the messages of a session, repaired once instead of before every request."""
-    return list(normalize(loaded.messages))
+    """Return the messages of a session, repaired once instead of before every request.
+
+    The application's own messages stay after the message they followed.
+    """
+    custom: dict[str, list[Message]] = {}
+    before, complete = "", loaded.messages.completed()
+    for message in complete:
+        if isinstance(message, CustomMessage):
+            custom.setdefault(before, []).append(message)
+        else:
+            before = message.id
+    repaired = custom.pop("", [])
+    for message in normalize(complete):
+        repaired += [message, *custom.pop(message.id, ())]
+    return repaired + [message for rest in custom.values() for message in rest]
 
 
 def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | None = None) -> Model:

@@ -23,7 +23,6 @@ from harness.context.citations import sources_of
 from harness.messages import (
     AssistantMessage,
     Image,
-    JsonObject,
     Message,
     Text,
     Thinking,
@@ -32,7 +31,8 @@ from harness.messages import (
     UserMessage,
 )
 from harness.ports.tool import Tool
-from harness.session.reading import text_at, time_of
+from harness.session.notes import ModeNote, Note
+from harness.session.reading import iso_time
 from harness.views import ImageView, TextView, TodoView
 
 if TYPE_CHECKING:
@@ -167,17 +167,17 @@ PLANNED = "PLAN"
 """Tag of such a reply: the plan was not executed by it."""
 
 
-def planned_spans(notes: Sequence[JsonObject]) -> Iterator[tuple[float, float]]:
+def planned_spans(notes: Sequence[Note]) -> Iterator[tuple[float, float]]:
     """Yield the periods of plan mode as (start, end), from the session's `cinch-mode` records."""
     since: float | None = None
     for note in notes:
-        if note.get("type") != "cinch-mode":
+        if not isinstance(note, ModeNote):
             continue
-        is_plan = text_at(note, "mode") == PLAN.name
+        is_plan = note.mode == PLAN.name
         if is_plan and since is None:
-            since = time_of(note)
+            since = iso_time(note.timestamp)
         elif not is_plan and since is not None:
-            yield since, time_of(note)
+            yield since, iso_time(note.timestamp)
             since = None
     if since is not None:
         yield since, math.inf

@@ -12,9 +12,24 @@ from typing import TypeGuard
 from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.messages import AssistantMessage, Message, ModelMessage, Text, Thinking, ToolCall, ToolResult, UserMessage
+from harness.messages import (
+    AssistantMessage,
+    CustomMessage,
+    Message,
+    ModelMessage,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
 
 NO_RESULT = "The call was interrupted and has no result."
+MAY_HAVE_RUN = (
+    "The program ended while this call was running, so its result is lost. It may have been executed, in part or "
+    "completely: check its effects before you repeat it."
+)
+DID_NOT_RUN = "The program ended before this call began; it was not executed."
 
 
 def normalize(messages: Sequence[Message]) -> tuple[ModelMessage, ...]:
@@ -34,7 +49,7 @@ class Normalizer:
         self._seen: set[str] = set()
 
     def normalize(self, messages: Sequence[Message]) -> tuple[ModelMessage, ...]:
-        kept = tuple(messages)
+        kept = tuple(message for message in messages if type(message) is not CustomMessage)
         # Comparing identical objects is cheap.
         if kept[: len(self._valid)] != self._valid:
             self._valid, self._seen = (), set()
@@ -153,8 +168,8 @@ def _with_results(turn: _RepairedTurn) -> Iterator[ModelMessage]:
         yield turn.results.get(call.id) or missing_result(turn.message.id, call, turn.message.time)
 
 
-def missing_result(message_id: str, call: ToolCall, time: float) -> ToolResult:
+def missing_result(message_id: str, call: ToolCall, time: float, text: str = NO_RESULT) -> ToolResult:
     """Return a placeholder for a missing result; `message_id` and `time` are those of the reply."""
     # Derived, not random: repairing the same history twice must give the same messages.
     result_id = uuid.uuid5(uuid.NAMESPACE_OID, f"{message_id}/{call.id}")
-    return ToolResult(call.id, call.name, (Text(NO_RESULT),), is_error=True, id=str(result_id), time=time)
+    return ToolResult(call.id, call.name, (Text(text),), is_error=True, id=str(result_id), time=time)

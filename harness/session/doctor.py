@@ -67,10 +67,8 @@ def examine(path: Path) -> Examination:
         repairs = tuple(_repairs(loaded, layout))
     except OSError as error:
         raise SessionError(f"{path} cannot be read: {error.strerror}") from error
-    kinds = Counter(text_at(note, "type") for note in layout.notes)
-    strange = {
-        kind: count for kind, count in kinds.items() if kind not in _KNOWN_NOTES and not kind.startswith("cinch-")
-    }
+    kinds = Counter(text_at(other, "type") for other in layout.others)
+    strange = {kind: count for kind, count in kinds.items() if kind not in _KNOWN_NOTES}
     return Examination(
         path,
         lines=layout.count,

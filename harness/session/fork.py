@@ -7,17 +7,21 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.codec import encode
+from msgspec.structs import replace
+
 from harness.errors import SessionError
 from harness.messages import JsonObject, JsonValue
 from harness.session.journal import make_private
 from harness.session.line_index import conversation, read_line, scan
+from harness.session.notes import HeaderNote, Note, RewindNote, RunNote
 from harness.session.paths import SUFFIX, checked_id, open_session_file
-from harness.session.reading import parse, text_at, time_of
-from harness.session.records import Envelope, header_line, note_line, title_line, to_bytes, usage_line
+from harness.session.reading import parse, text_at
+from harness.session.records import Envelope, header_note, title_line, to_bytes
 from harness.session.resume import LoadedSession, load_session
 
 _LINKS = ("uuid", "parentUuid", "sourceToolAssistantUUID")
+_NOTE_LINKS = ("after", "leaf", "first", "last")
+_NOTE_LISTS = ("kept", "ids")
 
 
 def fork_session(path: Path, new_id: str, folder: Path | None = None) -> Path:
@@ -71,27 +75,35 @@ def chain_records(path: Path) -> Iterator[JsonObject]:
             yield {**record, "parentUuid": parent}
 
 
-def _lines(loaded: LoadedSession, new_id: str) -> Iterator[JsonObject]:
+def _lines(loaded: LoadedSession, new_id: str) -> Iterator[JsonObject | Note]:
     for place, record in enumerate(chain_records(loaded.path)):
         if place == 0:
-            yield header_line(Envelope(new_id, str(loaded.cwd)), record)
-            yield from _notes(loaded, new_id)
-        links: JsonObject = {
-            key: str(uuid.uuid5(uuid.NAMESPACE_OID, f"{new_id}/{link}"))
-            for key in _LINKS
-            if (link := text_at(record, key))
-        }
-        origin: JsonObject = {"sessionId": loaded.session_id, "messageUuid": text_at(record, "uuid")}
-        yield {**record, **links, "sessionId": new_id, "forkedFrom": origin}
-
-
-def _notes(loaded: LoadedSession, new_id: str) -> Iterator[JsonObject]:
-    if loaded.title:
-        yield title_line(new_id, f"{loaded.title} (fork)")
-    if loaded.spec:
-        yield note_line("model", new_id, loaded.updated, {"spec": encode(loaded.spec)})
-    for model, usage in loaded.other_usage:
-        yield usage_line(new_id, loaded.updated, model, usage)
+            yield header_note(Envelope(new_id, str(loaded.cwd)), text_at(record, "timestamp"), loaded.system)
+            if loaded.title:
+                yield title_line(new_id, f"{loaded.title} (fork)")
+        yield _copied(record, loaded.session_id, new_id)
+    branch = loaded.messages.line_ids()
     for note in loaded.notes:
-        if note.get("type") == "cinch-mode":
-            yield note_line("mode", new_id, time_of(note), {"mode": text_at(note, "mode")})
+        after = getattr(note, "after", "")
+        if not isinstance(note, HeaderNote | RunNote | RewindNote) and (not after or after in branch):
+            yield _copied_note(note, new_id)
+
+
+def _copied(record: JsonObject, old_id: str, new_id: str) -> JsonObject:
+    links: JsonObject = {key: _new_link(link, new_id) for key in _LINKS if (link := text_at(record, key))}
+    origin: JsonObject = {"sessionId": old_id, "messageUuid": text_at(record, "uuid")}
+    return {**record, **links, "sessionId": new_id, "forkedFrom": origin}
+
+
+def _copied_note(note: Note, new_id: str) -> Note:
+    links = {name: _new_link(link, new_id) for name in _NOTE_LINKS if (link := getattr(note, name, ""))}
+    lists = {
+        name: tuple(_new_link(link, new_id) for link in getattr(note, name, ()))
+        for name in _NOTE_LISTS
+        if hasattr(note, name)
+    }
+    return replace(note, session_id=new_id, **links, **lists)
+
+
+def _new_link(link: str, new_id: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{new_id}/{link}"))

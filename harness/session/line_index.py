@@ -14,18 +14,20 @@ from typing import BinaryIO, NamedTuple
 from msgspec import Struct
 
 from harness.messages import JsonObject
+from harness.session.notes import AnyNote, RewindNote, parse_note
 from harness.session.paths import open_session_file
 from harness.session.reading import blocks_of, object_at, parse, text_at, tool_result_of
 
 _LINKED = frozenset({"user", "assistant", "system", "attachment", "progress"})
 _ENVELOPE = re.compile(
-    rb'\{"parentUuid":(?:null|"([^"\\]{1,64})"),"isSidechain":false,"type":"(user|assistant)","uuid":"([^"\\]{1,64})",'
-    rb'"timestamp":"[^"\\]{1,40}",(?:"(requestId|sourceToolAssistantUUID)":"([^"\\]{0,64})"|"userType")'
+    rb'\{"parentUuid":(?:null|"(?P<parent>[^"\\]{1,64})"),"isSidechain":(?P<side>true|false),'
+    rb'"type":"(?P<type>user|assistant)","uuid":"(?P<id>[^"\\]{1,64})","timestamp":"[^"\\]{1,40}",'
+    rb'(?:"(?P<key>requestId|sourceToolAssistantUUID)":"(?P<group>[^"\\]{0,64})"|"userType")'
 )
 
-# Quotes within a text are escaped, so no valid line contains this: the newline between two lines is lost.
-_JOINED = b'}{"parentUuid":'
-_LINE_START = re.compile(rb'(?<!^)(?=\{"parentUuid":(?:null|"))')
+# Quotes within a text are escaped, so a line that contains these has probably swallowed another one.
+_STARTS = (b'{"parentUuid":', b'{"type":"cinch-')
+_LINE_START = re.compile(rb'(?<!^)(?=\{"parentUuid":(?:null|")|\{"type":"(?:cinch-|custom-title"|ai-title"|summary"))')
 
 
 class Line(NamedTuple):
@@ -44,10 +46,14 @@ class Line(NamedTuple):
 class LineIndex(Struct):
     """Result of one pass over a file."""
 
+    is_sidechain: bool = False
+    """True for the file of a subagent: it contains the lines that the main file must not."""
     lines: list[Line] = []
     """Lines of the conversation, of all branches."""
-    notes: list[JsonObject] = []
-    """Other lines."""
+    notes: list[AnyNote] = []
+    """Our own lines outside the conversation."""
+    others: list[JsonObject] = []
+    """Other lines outside the conversation: titles, and lines of other programs."""
     garbage: list[int] = []
     """Numbers of lines that cannot be read."""
     gaps: list[int] = []
@@ -62,19 +68,21 @@ class LineIndex(Struct):
     """Lines by uuid; the last of several with the same one."""
     leaf: Line | None = None
     """End of the conversation, to which its next line links."""
+    rewind: tuple[int, str] | None = None
+    """Position of the last return to an earlier place, and the line there."""
     torn: bool = False
     """True if the last line is incomplete."""
     count: int = 0
     """Number of lines in the file."""
 
 
-def scan(path: Path) -> LineIndex:
-    """Index a session file.
+def scan(path: Path, *, is_sidechain: bool = False) -> LineIndex:
+    """Index a session file; with `is_sidechain`, that of a subagent.
 
     Raises:
         OSError: The file cannot be read.
     """
-    layout, offset = LineIndex(), 0
+    layout, offset = LineIndex(is_sidechain), 0
     with open_session_file(path) as file:
         for raw in file:
             layout.count += 1
@@ -92,7 +100,7 @@ def scan(path: Path) -> LineIndex:
         # Of lines with the same id the last one counts, at its own position.
         layout.by_id.pop(line.id, None)
         layout.by_id[line.id] = line
-    layout.leaf = _leaf(layout.by_id)
+    layout.leaf = _rewound(layout, _leaf(layout.by_id))
     return layout
 
 
@@ -152,22 +160,29 @@ def _gaps(lost_before: list[int], garbage: list[int]) -> list[int]:
 def _add(layout: LineIndex, raw: bytes, offset: int) -> None:
     match = _ENVELOPE.match(raw)
     # Searching from the end takes half the time.
-    if match and raw.endswith((b"}\n", b"}")) and raw.rfind(_JOINED) < 0:
-        layout.lines.append(_matched_line(layout, match, offset, len(raw)))
+    if match and raw.endswith((b"}\n", b"}")) and all(raw.rfind(start) <= 0 for start in _STARTS):
+        if (match["side"] == b"true") is layout.is_sidechain:
+            layout.lines.append(_matched_line(layout, match, offset, len(raw)))
+    elif raw.startswith(b'{"type":"cinch-') and (note := parse_note(raw)):
+        layout.notes.append(note)
+        if isinstance(note, RewindNote):
+            layout.rewind = (offset, note.leaf)
     elif not raw.isspace():
         _add_parsed(layout, raw, offset)
 
 
 def _matched_line(layout: LineIndex, match: re.Match[bytes], offset: int, size: int) -> Line:
-    parent, own_id, group = (part.decode("utf-8", "replace") if part else "" for part in match.group(1, 3, 5))
+    parent, own_id, group = (
+        part.decode("utf-8", "replace") if part else "" for part in match.group("parent", "id", "group")
+    )
     if layout.lines and parent == layout.lines[-1].id:
         # Share one string: ids take most of the memory of a long session.
         parent = layout.lines[-1].id
     # The line that closes an interrupted reply is a user line for other readers.
-    kind = "assistant" if match[2] == b"assistant" or match[4] == b"requestId" else "user"
+    kind = "assistant" if match["type"] == b"assistant" or match["key"] == b"requestId" else "user"
     if kind == "assistant":
         group = own_id if group in ("", own_id) else group
-    is_result = match[4] == b"sourceToolAssistantUUID"
+    is_result = match["key"] == b"sourceToolAssistantUUID"
     if is_result and group == parent:
         group = parent
     return Line(layout.count, offset, size, kind, own_id, parent, group, is_result)
@@ -181,9 +196,9 @@ def _add_parsed(layout: LineIndex, raw: bytes, offset: int) -> None:
     kind, own_id = text_at(record, "type"), text_at(record, "uuid")
     if not own_id or (kind not in _LINKED and "parentUuid" not in record):
         layout.removed.update(filter(None, (text_at(record, "deletedUuid"), text_at(record, "deleted_uuid"))))
-        layout.notes.append(record)
+        layout.others.append(record)
         return
-    if record.get("isSidechain") is True or record.get("teamName"):
+    if (record.get("isSidechain") is True) is not layout.is_sidechain or record.get("teamName"):
         return
     for block in blocks_of(record) if kind == "assistant" else ():
         layout.tool_names[text_at(block, "id")] = text_at(block, "name")
@@ -245,6 +260,16 @@ def _leaf(by_id: dict[str, Line]) -> Line | None:
         if message and (best is None or message.offset > best.offset):
             best = message
     return best
+
+
+def _rewound(layout: LineIndex, leaf: Line | None) -> Line | None:
+    """Return the end after the last rewind, unless the conversation has continued since or its place is lost."""
+    if layout.rewind is None:
+        return leaf
+    offset, place = layout.rewind
+    if leaf is not None and (leaf.offset > offset or (place and place not in layout.by_id)):
+        return leaf
+    return layout.by_id.get(place)
 
 
 def _ancestors(line: Line | None, by_id: dict[str, Line]) -> Iterator[Line]:

@@ -47,6 +47,11 @@ def session_path(data_dir: Path, cwd: Path, session_id: str) -> Path:
     return project_dir(data_dir, cwd) / f"{checked_id(session_id)}{SUFFIX}"
 
 
+def subagent_path(session: Path, agent_id: str) -> Path:
+    """Return the file of a subagent's conversation, in a folder next to that of the session."""
+    return session.with_suffix("") / "subagents" / f"agent-{agent_id}{SUFFIX}"
+
+
 def checked_id(session_id: str) -> str:
     """Return a valid session id unchanged.
 

@@ -64,8 +64,13 @@ def blocks_of(record: JsonObject) -> list[JsonObject]:
 
 
 def time_of(record: JsonObject) -> float:
+    return iso_time(text_at(record, "timestamp"))
+
+
+def iso_time(text: str) -> float:
+    """Return an ISO time in seconds since the epoch; 0 if it cannot be read."""
     try:
-        return datetime.fromisoformat(text_at(record, "timestamp")).timestamp()
+        return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError):
         return 0.0
 

@@ -15,7 +15,8 @@ import re
 import uuid
 from datetime import UTC, datetime
 
-from msgspec import Struct
+import msgspec
+from msgspec import Struct, to_builtins
 
 from harness.codec import encode
 from harness.messages import (
@@ -29,13 +30,11 @@ from harness.messages import (
     Thinking,
     ToolCall,
     ToolResult,
-    Usage,
     UserContent,
     UserMessage,
 )
+from harness.session.notes import FORMAT, HeaderNote, Note, cost_facts, hash_of, usage_facts
 
-FORMAT = 1
-"""Version of our extensions; a file with a higher one is not opened."""
 VERSION = f"{FORMAT}.0.0"
 """The same as a program version, which readers expect."""
 
@@ -50,14 +49,25 @@ class Envelope(Struct, frozen=True):
     session_id: str
     cwd: str
     git_branch: str = ""
+    agent_id: str = ""
+    """Id of the subagent whose conversation it is; empty for that of the agent."""
 
     def wrap(self, kind: str, line_id: str, parent: str | None, time: float) -> JsonObject:
         """Return the start of a line, with its keys in the order that `harness.session.line_index` recognizes."""
-        return {"parentUuid": parent, "isSidechain": False, "type": kind, "uuid": line_id, "timestamp": iso(time)}
+        side = bool(self.agent_id)
+        return {
+            "parentUuid": parent,
+            "isSidechain": side,
+            "type": kind,
+            "uuid": line_id,
+            "timestamp": iso(time),
+        }
 
     def tail(self) -> JsonObject:
+        agent: JsonObject = {"agentId": self.agent_id} if self.agent_id else {}
         return {
             "userType": "external",
+            **agent,
             "entrypoint": "cli",
             "cwd": self.cwd,
             "sessionId": self.session_id,
@@ -76,12 +86,12 @@ def line_id(message_id: str, index: int) -> str:
     return message_id if index == 0 else str(uuid.uuid5(uuid.NAMESPACE_OID, f"{message_id}#{index}"))
 
 
-def to_bytes(record: JsonObject) -> bytes:
+def to_bytes(record: JsonObject | Note) -> bytes:
     """Return a record as one compact line of valid UTF-8."""
     try:
-        return _dump(record)
+        return msgspec.json.encode(record) + b"\n" if isinstance(record, Note) else _dump(record)
     except ValueError:
-        return _dump(writable(record))
+        return _dump(writable(to_builtins(record)))
 
 
 def user_line(message: UserMessage, parent: str | None, envelope: Envelope) -> JsonObject:
@@ -123,24 +133,19 @@ def placeholder_line(lost: str, parent: str | None, time: float, envelope: Envel
     }
 
 
-def header_line(envelope: Envelope, first: JsonObject) -> JsonObject:
+def header_note(envelope: Envelope, timestamp: str, system: str) -> HeaderNote:
     """Return the first line of a file, with the time of its first message."""
-    return {
-        "type": "cinch-session",
-        "format": FORMAT,
-        "sessionId": envelope.session_id,
-        "cwd": envelope.cwd,
-        "timestamp": first.get("timestamp"),
-    }
+    return HeaderNote(
+        session_id=envelope.session_id,
+        timestamp=timestamp,
+        cwd=envelope.cwd,
+        system_hash=hash_of(system),
+        system=system,
+    )
 
 
 def title_line(session_id: str, title: str) -> JsonObject:
     return {"type": "custom-title", "customTitle": title, "sessionId": session_id}
-
-
-def note_line(kind: str, session_id: str, time: float, facts: JsonObject) -> JsonObject:
-    """Return a line that is not part of the conversation: `cinch-model`, `cinch-mode`, `cinch-run`, …"""
-    return {"type": f"cinch-{kind}", "sessionId": session_id, "timestamp": iso(time), **facts}
 
 
 def writable(value: JsonValue) -> JsonValue:
@@ -289,30 +294,10 @@ def _api_message(message: AssistantMessage, blocks: list[JsonValue]) -> JsonObje
     }
 
 
-def usage_facts(usage: Usage) -> JsonObject:
-    """Return token counts by their names in the Messages API."""
-    return {
-        "input_tokens": usage.input,
-        "cache_creation_input_tokens": usage.cache_write,
-        "cache_read_input_tokens": usage.cache_read,
-        "output_tokens": usage.output,
-    }
-
-
-def usage_line(session_id: str, time: float, model: str, usage: Usage, after: str | None = None) -> JsonObject:
-    """Return a line for usage that belongs to no reply; it counts in conversations that contain the line `after`."""
-    facts: JsonObject = {"model": model, "usage": usage_facts(usage)}
-    if usage.cost is not None:
-        facts["cost"] = encode(usage.cost)
-    if after:
-        facts["after"] = after
-    return note_line("usage", session_id, time, facts)
-
-
 def _reply_facts(message: AssistantMessage) -> JsonObject:
     facts: JsonObject = {"provider": message.provider, "stop": message.stop_reason, "responseId": message.response_id}
     if message.error is not None:
         facts["error"] = message.error
-    if message.usage.cost is not None:
-        facts["cost"] = encode(message.usage.cost)
+    if cost := cost_facts(message.usage.cost):
+        facts["cost"] = cost
     return facts

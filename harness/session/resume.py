@@ -7,44 +7,71 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import overload
+from typing import TypeVar, overload
 
 from msgspec import Struct
 
 from harness.codec import decode_or_none
-from harness.context.normalize import missing_result
+from harness.context.normalize import DID_NOT_RUN, MAY_HAVE_RUN, NO_RESULT, missing_result
 from harness.errors import SessionError, SessionMissing, SessionTooNew
-from harness.messages import AssistantMessage, JsonObject, ModelMessage, ModelSpec, ToolResult, Usage
+from harness.messages import (
+    AssistantMessage,
+    CustomMessage,
+    JsonObject,
+    Message,
+    ModelMessage,
+    ModelSpec,
+    ToolResult,
+    Usage,
+    new_id,
+)
 from harness.session.line_index import Line, LineIndex, conversation, read_line, scan
+from harness.session.notes import (
+    FORMAT,
+    AnyNote,
+    CallNote,
+    CheckpointNote,
+    CompactionNote,
+    CustomNote,
+    EvictionNote,
+    HeaderNote,
+    ModelNote,
+    ModeNote,
+    RunNote,
+    UsageNote,
+)
 from harness.session.paths import open_session_file, session_descriptor
 from harness.session.reading import (
     call_lines,
-    object_at,
+    iso_time,
     parse,
     read_assistant,
     read_result,
     read_usage,
     read_user,
     text_at,
-    time_of,
 )
-from harness.session.records import FORMAT
 
-_OWN_TYPES = ("cinch-", "custom-title")
+N = TypeVar("N", bound=AnyNote)
 
 
-class SessionMessages(Sequence[ModelMessage]):
+class SessionMessages(Sequence[Message]):
     """Messages of a session, read from disk on first access.
 
     The file may be appended to, moved or deleted in the meantime. Thread-safe for reading.
     """
 
-    def __init__(self, path: Path, groups: list[tuple[Line, ...]], tool_names: dict[str, str]) -> None:
-        self._groups = groups
-        self._tool_names = tool_names
-        self._read: list[ModelMessage | None] = [None] * len(groups)
+    def __init__(self, path: Path, layout: LineIndex) -> None:
+        customs = [note for note in layout.notes if isinstance(note, CustomNote)]
+        self._groups: list[tuple[Line, ...]] = []
+        self._read: list[Message | None] = []
+        for group, custom in _with_customs(conversation(layout), customs):
+            self._groups.append(group)
+            self._read.append(custom)
+        self._tool_names = layout.tool_names
+        self._started = {note.call_id for note in layout.notes if isinstance(note, CallNote)}
         self._fd = session_descriptor(path)
         weakref.finalize(self, os.close, self._fd)
         self.damaged: list[int] = []
@@ -54,10 +81,10 @@ class SessionMessages(Sequence[ModelMessage]):
         return len(self._groups)
 
     @overload
-    def __getitem__(self, index: int) -> ModelMessage: ...
+    def __getitem__(self, index: int) -> Message: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[ModelMessage, ...]: ...
-    def __getitem__(self, index: int | slice) -> ModelMessage | tuple[ModelMessage, ...]:
+    def __getitem__(self, index: slice) -> tuple[Message, ...]: ...
+    def __getitem__(self, index: int | slice) -> Message | tuple[Message, ...]:
         if isinstance(index, slice):
             return tuple(self[place] for place in range(*index.indices(len(self))))
         message = self._read[index]
@@ -68,7 +95,7 @@ class SessionMessages(Sequence[ModelMessage]):
     @property
     def in_memory(self) -> list[ModelMessage]:
         """Messages that were accessed, which their file may no longer contain."""
-        return [message for message in self._read if message is not None]
+        return [message for message in self._read if message is not None and not isinstance(message, CustomMessage)]
 
     def line_ids(self) -> set[str]:
         return {line.id for group in self._groups for line in group}
@@ -82,7 +109,8 @@ class SessionMessages(Sequence[ModelMessage]):
             if unanswered := [call for call in calls if call.id not in answered]:
                 lines = call_lines(map(self._record, group))
                 for call in unanswered:
-                    yield missing_result(reply.id, call, reply.time), lines.get(call.id, group[-1].id)
+                    missing = missing_result(reply.id, call, reply.time, self._why_open(call.id))
+                    yield missing, lines.get(call.id, group[-1].id)
 
     def open_calls_at_end(self) -> list[tuple[ToolResult, str]]:
         """Return the open calls of the last reply, if only results follow it."""
@@ -91,7 +119,25 @@ class SessionMessages(Sequence[ModelMessage]):
             start -= 1
         return list(self.open_calls(max(start, 0)))
 
-    def _load(self, group: tuple[Line, ...]) -> ModelMessage:
+    def completed(self) -> list[Message]:
+        """Return the messages with a result for every open call, directly after its reply."""
+        missing: dict[str, list[ToolResult]] = {}
+        for result, _ in self.open_calls():
+            missing.setdefault(result.call_id, []).append(result)
+        complete: list[Message] = []
+        for message in self:
+            complete.append(message)
+            if isinstance(message, AssistantMessage):
+                complete += [missing[call.id].pop(0) for call in message.tool_calls if missing.get(call.id)]
+        return complete
+
+    def _why_open(self, call_id: str) -> str:
+        """Return the result of a call that has none; sessions of earlier versions do not record which calls began."""
+        if not self._started:
+            return NO_RESULT
+        return MAY_HAVE_RUN if call_id in self._started else DID_NOT_RUN
+
+    def _load(self, group: tuple[Line, ...]) -> Message:
         records = [self._record(line) for line in group]
         if group[0].kind == "assistant":
             return read_assistant(records)
@@ -132,8 +178,18 @@ class LoadedSession(Struct, frozen=True):
     """Descriptions of lost parts that are known from the index."""
     run_ids: tuple[str, ...] = ()
     """Ids of its runs, in order."""
-    notes: tuple[JsonObject, ...] = ()
+    system: str = ""
+    """System prompt of its requests; empty if none is recorded."""
+    compactions: tuple[CompactionNote, ...] = ()
+    """Summaries that replace messages in the context, in order."""
+    evicted: frozenset[str] = frozenset()
+    """Ids of messages whose content the context replaces by a stub."""
+    checkpoints: tuple[CheckpointNote, ...] = ()
+    """Places to which the conversation can be rewound, in order."""
+    notes: tuple[AnyNote, ...] = ()
     """Our own lines outside the conversation."""
+    titles: tuple[JsonObject, ...] = ()
+    """Lines with its title."""
     other_usage: tuple[tuple[str, Usage], ...] = ()
     """Usage that belongs to no reply, each with the name of the model."""
 
@@ -158,39 +214,74 @@ def load_session(path: Path) -> LoadedSession:
     """
     try:
         layout = scan(path)
-        messages = SessionMessages(path, conversation(layout), layout.tool_names)
-        first, modified = _first_record(path, layout), path.stat().st_mtime
+        messages = SessionMessages(path, layout)
+        (cwd, created), modified = _origin(path, layout), path.stat().st_mtime
     except FileNotFoundError as error:
         raise SessionMissing(f"{path} does not exist") from error
     except OSError as error:
         raise SessionError(f"{path} cannot be read: {error.strerror}") from error
-    check_format(layout.notes, path)
+    check_format(layout, path)
+    notes, line_ids = tuple(layout.notes), messages.line_ids()
+    here = [note for note in notes if not getattr(note, "after", "") or getattr(note, "after", "") in line_ids]
     return LoadedSession(
         path,
         path.stem,
-        Path(text_at(first, "cwd") or "."),
+        Path(cwd or "."),
         messages,
         layout.leaf.id if layout.leaf else None,
-        title=title_of(layout.notes),
-        spec=_spec(layout.notes),
-        mode=_last(layout.notes, "cinch-mode", "mode"),
-        run_ids=tuple(text_at(note, "loopId") for note in layout.notes if _starts_run(note)),
-        notes=tuple(note for note in layout.notes if text_at(note, "type").startswith(_OWN_TYPES)),
-        other_usage=tuple(_other_usage(layout.notes, messages.line_ids())),
-        created=time_of(first) or modified,
+        title=title_of(layout.others),
+        spec=_spec(notes),
+        mode=next((note.mode for note in reversed(_of(ModeNote, notes))), ""),
+        run_ids=tuple(note.loop_id for note in _of(RunNote, notes) if note.phase == "start"),
+        system=next((note.system for note in reversed(_of(HeaderNote, notes)) if note.system), ""),
+        compactions=tuple(_of(CompactionNote, here)),
+        evicted=frozenset(each for note in _of(EvictionNote, here) for each in note.ids),
+        checkpoints=tuple(_of(CheckpointNote, notes)),
+        notes=notes,
+        titles=tuple(other for other in layout.others if other.get("type") == "custom-title"),
+        other_usage=tuple((note.model, read_usage(note.usage, {"cost": note.cost})) for note in _of(UsageNote, here)),
+        created=iso_time(created) or modified,
         updated=(messages[-1].time if messages else 0) or modified,
         losses=_losses(layout),
     )
 
 
-def check_format(notes: list[JsonObject], path: Path) -> None:
+def _spec(notes: Sequence[AnyNote]) -> ModelSpec | None:
+    specs = (decode_or_none(ModelSpec, note.spec) for note in reversed(_of(ModelNote, notes)))
+    return next((spec for spec in specs if spec), None)
+
+
+def _of(kind: type[N], notes: Iterable[AnyNote]) -> list[N]:
+    return [note for note in notes if isinstance(note, kind)]
+
+
+def _with_customs(
+    groups: list[tuple[Line, ...]], customs: list[CustomNote]
+) -> Iterator[tuple[tuple[Line, ...], CustomMessage | None]]:
+    """Yield the groups of lines, and the application's messages at their places with an empty group."""
+    waiting: dict[str, list[CustomMessage]] = {}
+    for note in customs:
+        waiting.setdefault(note.after, []).append(_custom_message(note))
+    yield from (((), message) for message in waiting.pop("", ()))
+    for group in groups:
+        yield group, None
+        for line in group:
+            yield from (((), message) for message in waiting.pop(line.id, ()))
+
+
+def _custom_message(note: CustomNote) -> CustomMessage:
+    return CustomMessage(note.kind, note.data, id=note.id or new_id(), time=iso_time(note.timestamp))
+
+
+def check_format(layout: LineIndex, path: Path) -> None:
     """Reject files of a later version.
 
     Raises:
         SessionTooNew: The format version of the file is higher than ours.
     """
-    for note in notes:
-        version = note.get("format") if note.get("type") == "cinch-session" else None
+    # A later version may write a header that ours does not fit.
+    unread = [other.get("format") for other in layout.others if other.get("type") == "cinch-session"]
+    for version in (*(note.format for note in _of(HeaderNote, layout.notes)), *unread):
         if isinstance(version, int) and version > FORMAT:
             raise SessionTooNew(
                 f"{path} is in session format {version}, this cinch reads up to {FORMAT}; update cinch to open it"
@@ -207,30 +298,15 @@ def _last(notes: list[JsonObject], kind: str, key: str) -> str:
     return next((text_at(note, key) for note in reversed(notes) if note.get("type") == kind and text_at(note, key)), "")
 
 
-def _starts_run(note: JsonObject) -> bool:
-    return note.get("type") == "cinch-run" and note.get("phase") == "start"
-
-
-def _other_usage(notes: list[JsonObject], line_ids: set[str]) -> Iterator[tuple[str, Usage]]:
-    for note in notes:
-        after = text_at(note, "after")
-        if note.get("type") == "cinch-usage" and (not after or after in line_ids):
-            yield text_at(note, "model"), read_usage(object_at(note, "usage"), note)
-
-
-def _spec(notes: list[JsonObject]) -> ModelSpec | None:
-    chosen = (note.get("spec") for note in reversed(notes) if note.get("type") == "cinch-model")
-    return next((spec for each in chosen if (spec := decode_or_none(ModelSpec, each))), None)
-
-
-def _first_record(path: Path, layout: LineIndex) -> JsonObject:
-    """Return the first line that records folder and start of the session."""
-    header = next((note for note in layout.notes if note.get("type") == "cinch-session"), None)
-    if header or not layout.lines:
-        return header or {}
-    line = layout.lines[0]
+def _origin(path: Path, layout: LineIndex) -> tuple[str, str]:
+    """Return the folder and the time at which the session was started, from the first line that records them."""
+    if headers := _of(HeaderNote, layout.notes):
+        return headers[0].cwd, headers[0].timestamp
+    if not layout.lines:
+        return "", ""
     with open_session_file(path) as file:
-        return parse(read_line(file, line)) or {}
+        record = parse(read_line(file, layout.lines[0])) or {}
+    return text_at(record, "cwd"), text_at(record, "timestamp")
 
 
 def _unread(number: int) -> str:

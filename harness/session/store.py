@@ -9,12 +9,11 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.codec import encode
@@ -30,6 +29,7 @@ from harness.events import (
     RequestStart,
     SubagentEvent,
     ToolExecutionEnd,
+    ToolExecutionStart,
     TurnEnd,
     UsageAdded,
 )
@@ -44,14 +44,28 @@ from harness.messages import (
     Usage,
     UserMessage,
 )
+from harness.session.copies import SessionMemory, SubagentFile
 from harness.session.journal import Journal
-from harness.session.line_index import scan
+from harness.session.notes import (
+    AnyNote,
+    CallNote,
+    CustomNote,
+    ModelNote,
+    ModeNote,
+    RewindNote,
+    RunNote,
+    UsageNote,
+    UsageSource,
+    cost_facts,
+    hash_of,
+    usage_facts,
+)
 from harness.session.paths import git_branch, session_path
 from harness.session.reading import text_at
-from harness.session.records import Envelope, LineBuilder, header_line, note_line, title_line, to_bytes, usage_line
+from harness.session.records import Envelope, LineBuilder, header_note, iso, title_line, to_bytes
 
 if TYPE_CHECKING:
-    from harness.session.resume import LoadedSession, SessionMessages
+    from harness.session.resume import LoadedSession
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +98,7 @@ class SessionStore:
         self._session_id = resumed.session_id if resumed else session_id
         self._memory = SessionMemory(self.path, Envelope(self.path.stem, ""))
         if resumed:
-            self._memory.earlier, self._memory.notes = resumed.messages, [*resumed.notes]
+            self._memory.earlier, self._memory.notes = resumed.messages, [*resumed.notes, *resumed.titles]
         self._journal = Journal(self.path, on_problem, self._memory.lost_lines)
         self._resumed = resumed
         self._lines = LineBuilder(resumed.last_uuid if resumed else None)
@@ -94,7 +108,12 @@ class SessionStore:
         self._is_chosen = False
         self._is_new = resumed is None
         self._has_started = False
-        self._early: list[JsonObject] = []
+        self._early: list[AnyNote | JsonObject] = []
+        self.system: Callable[[], str] = str
+        """Returns the agent's system prompt, which is recorded with the first message and when it changes."""
+        self._system_hash = hash_of(resumed.system) if resumed else ""
+        self._subagents: dict[str, SubagentFile] = {}
+        self._on_problem = on_problem
         self._envelope: Envelope | None = None
 
     @property
@@ -115,20 +134,19 @@ class SessionStore:
         """Write an event, if it is of a type that sessions store."""
         match event:
             case MessageEnd(message=message):
-                self._message(message, event.time)
+                self._message(message)
             case ToolExecutionEnd(result=ToolResult() as result) | HookRan(result=ToolResult() as result):
                 self._append_message(result)
             case TurnEnd():
                 self._end_turn()
-            case ModelChanged(spec=spec):
-                self.choose(spec)
-            case RequestStart(spec=spec):
-                if not self._is_chosen:
-                    self._note_model(spec, event.time)
-            case UsageAdded() | ParallelEnd() | SubagentEvent():
+            case ToolExecutionStart(call=call):
+                self._note(CallNote(**self._at(event.time), call_id=call.id, tool=call.name))
+            case SubagentEvent():
+                self._store_subagent(event)
+            case UsageAdded() | ParallelEnd():
                 self._note_usage(event)
             case _:
-                self._note_other(event)
+                self._note_change(event)
 
     def choose(self, spec: ModelSpec) -> None:
         """Record the model to use when the session is resumed; by default it is the one that was used last."""
@@ -145,16 +163,21 @@ class SessionStore:
         """Start a new conversation in the same file; the earlier one remains in it."""
         self._lines = LineBuilder(None)
         self._memory.written.append(None)
+        if self._has_started:
+            self._note(RewindNote(**self._at(time.time())))
 
     def flush(self) -> None:
         """Retry data that could not be written."""
         self._journal.flush()
 
     def close(self) -> None:
-        """Write and flush all data, then release the file."""
+        """Write and flush all data, then release the files."""
+        for subagent in self._subagents.values():
+            subagent.close()
+        self._subagents.clear()
         self._journal.close()
 
-    def _message(self, message: Message, time: float) -> None:
+    def _message(self, message: Message) -> None:
         match message:
             case UserMessage():
                 self._envelope = None  # the branch may have changed since the last prompt
@@ -166,7 +189,8 @@ class SessionStore:
                 if message.call_id in self._lines.call_lines:
                     self._append_message(message)
             case CustomMessage(kind, data):
-                self._note(note_line("custom", self._session_id, time, {"kind": kind, "data": data}))
+                after = self._lines.parent or ""
+                self._note(CustomNote(**self._at(message.time), id=message.id, kind=kind, data=data, after=after))
 
     def _append_message(self, message: ModelMessage) -> None:
         lines = [] if self._has_started else self._missing_results()
@@ -196,42 +220,81 @@ class SessionStore:
     def _note_model(self, spec: ModelSpec, time: float) -> None:
         if spec != self._spec:
             self._spec = spec
-            self._note(note_line("model", self._session_id, time, {"spec": encode(_without_secrets(spec))}))
+            self._note(ModelNote(**self._at(time), spec=encode(_without_secrets(spec))))
 
-    def _note_usage(self, event: Event) -> None:
-        """Record usage that belongs to no reply of the conversation, such as that of subagents."""
-        inner = event
+    def _note_system(self, time: float) -> None:
+        """Record the system prompt if it is not the recorded one."""
+        if self._has_started and hash_of(system := self.system()) != self._system_hash:
+            self._system_hash = hash_of(system)
+            self._note(header_note(self._current_envelope(), iso(time), system))
+
+    def _store_subagent(self, event: SubagentEvent) -> None:
+        """Write the messages of a subagent to a file of its own, and its usage to that of the session."""
+        inner = event.event
         while isinstance(inner, SubagentEvent):
             inner = inner.event
-        match inner:
+        if inner.run_id not in self._subagents and isinstance(inner, MessageEnd):
+            envelope = replace(self._current_envelope(), agent_id=inner.run_id)
+            self._subagents[inner.run_id] = SubagentFile(self.path, envelope, self._on_problem)
+        if file := self._subagents.get(inner.run_id):
+            file.store(inner)
+            if isinstance(inner, AgentEnd):
+                self._subagents.pop(inner.run_id).close()
+        self._note_usage(inner, "subagent")
+
+    def _note_usage(self, event: Event, source: UsageSource = "") -> None:
+        """Record usage that belongs to no reply of the conversation, such as that of subagents."""
+        match event:
             case UsageAdded(model=model, usage=usage):
                 pass
             case ParallelEnd(usage_beside=usage):
-                model = "parallel"
+                model, source = "parallel", "parallel"
             case MessageEnd(message=AssistantMessage(provider=provider, model=name, usage=usage)):
                 model = f"{provider}/{name}"
             case _:
                 return
         if usage != Usage():
-            self._note(usage_line(self._session_id, event.time, model, usage, self._lines.parent))
+            self._note(
+                UsageNote(
+                    **self._at(event.time),
+                    model=model,
+                    usage=usage_facts(usage),
+                    cost=cost_facts(usage.cost),
+                    source=source,
+                    after=self._lines.parent or "",
+                )
+            )
 
-    def _note_other(self, event: Event) -> None:
+    def _note_change(self, event: Event) -> None:
+        """Record a change of the model, the system prompt or the mode, or the start or end of a run."""
         match event:
+            case ModelChanged(spec=spec):
+                self.choose(spec)
+            case RequestStart(spec=spec):
+                self._note_system(event.time)
+                if not self._is_chosen:
+                    self._note_model(spec, event.time)
             case ModeChanged(mode=mode):
-                kind, facts = "mode", {"mode": mode}
+                self._note(ModeNote(**self._at(event.time), mode=mode))
             case AgentStart(parent_run_id=parent, continuation=continuation):
-                kind, facts = "run", {"phase": "start", "loopId": event.run_id}
-                if parent:
-                    facts["parentLoopId"] = parent
-                if continuation:
-                    facts["continuation"] = continuation.kind
+                kind = continuation.kind if continuation else None
+                start = RunNote(
+                    **self._at(event.time),
+                    phase="start",
+                    loop_id=event.run_id,
+                    parent_loop_id=parent or None,
+                    continuation=kind,
+                )
+                self._note(start)
             case AgentEnd(stop_reason=stop, limit=limit):
-                kind, facts = "run", {"phase": "end", "loopId": event.run_id, "stop": stop, "limit": limit}
+                self._note(RunNote(**self._at(event.time), phase="end", loop_id=event.run_id, stop=stop, limit=limit))
             case _:
-                return
-        self._note(note_line(kind, self._session_id, event.time, {**facts}))
+                pass
 
-    def _note(self, line: JsonObject, *, now: bool = False) -> None:
+    def _at(self, time: float) -> _Common:
+        return {"session_id": self._session_id, "timestamp": iso(time)}
+
+    def _note(self, line: AnyNote | JsonObject, *, now: bool = False) -> None:
         if self._has_started or now:
             self._memory.notes.append(line)
             self._journal.append(to_bytes(line))
@@ -240,13 +303,17 @@ class SessionStore:
 
     def _append(self, lines: list[JsonObject]) -> None:
         """Append lines in one write, so that they are in the file together."""
+        first: list[AnyNote | JsonObject] = []
         if not self._has_started:
-            header = [header_line(self._current_envelope(), lines[0])] if self._is_new else []
-            self._memory.notes += [*header, *self._early]
-            lines = [*header, *self._early, *lines]
+            if self._is_new:
+                system = self.system()
+                self._system_hash = hash_of(system)
+                first.append(header_note(self._current_envelope(), text_at(lines[0], "timestamp"), system))
+            first += self._early
+            self._memory.notes += first
             self._has_started, self._is_new = True, False
             self._early.clear()
-        self._journal.append(b"".join(to_bytes(line) for line in lines))
+        self._journal.append(b"".join(map(to_bytes, [*first, *lines])))
 
     def _current_envelope(self) -> Envelope:
         if self._envelope is None:
@@ -254,46 +321,9 @@ class SessionStore:
         return self._envelope
 
 
-class SessionMemory(Struct):
-    """In-memory copy of a session, to restore a file that another program truncated.
-
-    It references messages and notes that exist elsewhere as well, so it takes little memory.
-    """
-
-    path: Path
-    """The session file."""
-    envelope: Envelope
-    """Envelope of the last message."""
-    earlier: SessionMessages | None = None
-    """Messages of the resumed session."""
-    written: list[ModelMessage | None] = []
-    """Later messages; None starts a new conversation."""
-    notes: list[JsonObject] = []
-    """Lines outside the conversation."""
-
-    def lost_lines(self) -> list[bytes]:
-        """Return the lines that are missing from the file, in order.
-
-        Raises:
-            OSError: The file cannot be read.
-        """
-        layout = scan(self.path)
-        kept = {line.id for line in layout.lines}
-        lines = [to_bytes(line) for line in self._all_lines() if text_at(line, "uuid") not in kept]
-        kept_notes = {to_bytes(note) for note in layout.notes}
-        notes = [note for note in dict.fromkeys(map(to_bytes, self.notes)) if note not in kept_notes]
-        headers = [note for note in notes if note.startswith(b'{"type":"cinch-session"')]
-        return [*headers, *lines, *notes[len(headers) :]]
-
-    def _all_lines(self) -> Iterator[JsonObject]:
-        """Recreate the lines of the conversation, with the same ids as the first time."""
-        builder = LineBuilder(None)
-        earlier = self.earlier.in_memory if self.earlier else ()
-        for message in (*earlier, *self.written):
-            if message is None:
-                builder = LineBuilder(None)
-            else:
-                yield from builder.lines(message, self.envelope)
+class _Common(TypedDict):
+    session_id: str
+    timestamp: str
 
 
 def _without_secrets(spec: ModelSpec) -> ModelSpec:

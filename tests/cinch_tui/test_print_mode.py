@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from fakes.model_server import Cut, Failure, Hang, Item, ModelServer, Reply
 
-from harness.session.records import note_line, to_bytes
+from harness.session.notes import ModeNote
+from harness.session.records import iso, to_bytes
 
 WRITE = Reply("I will write.", calls=[("write_file", {"path": "new.txt", "content": "hello\n"})])
 READ = Reply("Let me look.", calls=[("read_file", {"path": "a.txt"})])
@@ -262,7 +263,7 @@ def test_plan_mode_without_a_plan_ends_at_its_limit_with_a_message(folder: Path)
 def test_plan_mode_that_is_asked_for_is_not_left_for_the_mode_of_an_old_session(folder: Path, own_home: Path) -> None:
     ask(folder, [Reply("Noted.")], "hello")
     (session,) = (own_home / "cinch").rglob("*.jsonl")
-    left = note_line("mode", session.stem, 0.0, {"mode": "execute"})
+    left = ModeNote(session_id=session.stem, timestamp=iso(0.0), mode="execute")
     session.write_bytes(session.read_bytes() + to_bytes(left))
 
     done, _ = ask(folder, [Reply("Planned.")], "-c", "plan it", "--plan", "--output-format", "stream-json")

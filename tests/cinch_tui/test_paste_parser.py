@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from textual.events import Key, Paste
 
 from cinch_tui.terminal.background import ReplyParser
-from cinch_tui.terminal.paste_parser import BEGINS, ENDS, PasteParser
+from cinch_tui.terminal.paste_parser import BEGINS, ENDS, PasteDetector, PasteParser
 
 TYPED = st.text("ab", max_size=4)
 TEXTS = st.text("ab\n\t\x00[漢20", max_size=12)
 TALKS = st.lists(st.tuples(TYPED, TEXTS), max_size=4)
 
 
-def heard(parser: ReplyParser, chunks: list[str]) -> list[tuple[str, str]]:
+def parsed(parser: ReplyParser, chunks: list[str]) -> list[tuple[str, str]]:
     events = [event for chunk in chunks for event in parser.feed(chunk)]
     return [
         ("pasted", e.text) if isinstance(e, Paste) else ("key", e.key) for e in events if isinstance(e, Key | Paste)
@@ -32,11 +32,80 @@ def cut(text: str, places: list[int]) -> list[str]:
 def test_however_it_is_cut_the_same_is_received_as_by_textual(talk: list, places: list) -> None:
     chunks = cut("".join(f"{typed}{BEGINS}{text}{ENDS}" for typed, text in talk), places)
 
-    assert heard(PasteParser(), chunks) == heard(ReplyParser(), chunks)
+    assert parsed(PasteParser(), chunks) == parsed(ReplyParser(), chunks)
 
 
 @pytest.mark.parametrize("typed", ["\x1b[A", "x"])
 def test_keys_in_a_paste_are_text_and_after_it_keys(typed: str) -> None:
-    reported = heard(PasteParser(), [f"{BEGINS}one\x1b[Btwo", f" three{ENDS}{typed}"])
+    reported = parsed(PasteParser(), [f"{BEGINS}one\x1b[Btwo", f" three{ENDS}{typed}"])
 
     assert reported == [("pasted", "one[Btwo three"), ("key", "up" if typed != "x" else "x")]
+
+
+THREE = "first line\rsecond line\rthird line"
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def keys_and_pastes(parser: PasteParser, *chunks: str) -> list[str]:
+    """Each paste as it is, and each key by its name."""
+    events = [event for chunk in chunks for event in parser.feed(chunk)]
+    return [e.text if isinstance(e, Paste) else e.key for e in (*events, *parser.tick()) if isinstance(e, Key | Paste)]
+
+
+def test_lines_that_come_at_once_are_one_paste(clock: Clock) -> None:
+    parser = PasteDetector(clock)
+
+    assert keys_and_pastes(parser, THREE) == []
+    clock.now += 1
+    assert keys_and_pastes(parser) == [THREE]
+
+
+def test_what_follows_at_once_is_of_the_same_paste(clock: Clock) -> None:
+    parser = PasteDetector(clock)
+
+    keys_and_pastes(parser, THREE, " that goes on", "\r")
+    clock.now += 1
+
+    assert keys_and_pastes(parser) == [f"{THREE} that goes on\r"]
+
+
+@pytest.mark.parametrize("key", ["\x1b[A", "\x03"])
+def test_a_key_ends_it(clock: Clock, key: str) -> None:
+    pasted, *keys = keys_and_pastes(PasteDetector(clock), THREE, key)
+
+    assert pasted == THREE
+    assert keys == keys_and_pastes(PasteParser(), key) != []
+
+
+def test_a_letter_that_comes_later_is_typed(clock: Clock) -> None:
+    parser = PasteDetector(clock)
+    keys_and_pastes(parser, THREE)
+    clock.now += 1
+
+    assert keys_and_pastes(parser, "q") == [THREE, "q"]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["hello\r", "hello\rand more", "\r\r\r\r\r", "y\r\r\r", "a\rb\x7f\rc", "one\\\rtwo\nthree\r"],
+)
+def test_what_is_typed_fast_stays_keys(typed: str) -> None:
+    assert keys_and_pastes(PasteDetector(), typed) == keys_and_pastes(PasteParser(), typed)
+
+
+@given(st.lists(st.text("ab\r\n", min_size=1, max_size=8), max_size=6))
+def test_a_paste_that_is_marked_is_left_to_its_marks(chunks: list[str]) -> None:
+    marked = [BEGINS, *chunks, ENDS]
+
+    assert keys_and_pastes(PasteDetector(), *marked) == keys_and_pastes(PasteParser(), *marked) == ["".join(chunks)]

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from cinch_tui.plain.keyboard import is_complete, join_lines
+from cinch_tui.plain.keyboard import completions, is_complete, join_lines
 
 
 @pytest.mark.parametrize(
@@ -33,3 +35,32 @@ def test_a_prompt_is_complete_when_nothing_is_left_open(lines: list[str], expect
 )
 def test_what_was_only_there_for_the_typing_goes(lines: list[str], expected: str):
     assert join_lines(lines) == expected
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name in ("till/receipt.py", "till/label.py", "tests/one.py", "a b.txt", ".hidden"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("before", "word", "found"),
+    [
+        ("", "/usa", ["/usage "]),
+        ("", "#sess", ["#sessions "]),
+        ("say ", "/usa", []),
+        ("", "", []),
+        ("why ", "@t", ["@tests/", "@till/"]),
+        ("why ", "@till/r", ["@till/receipt.py "]),
+        ("", "@a", []),
+        ("why ", "@.h", ["@.hidden "]),
+        ("", "!till/l", ["!till/label.py "]),
+        ("!cat ", "till/", ["till/label.py ", "till/receipt.py "]),
+        ("cat ", "till/", []),
+        ("", "@nowhere/x", []),
+    ],
+)
+def test_a_word_is_completed_by_where_it_stands(root: Path, before: str, word: str, found: list[str]):
+    assert completions(before, word, root) == found

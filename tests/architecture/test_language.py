@@ -94,7 +94,7 @@ def test_docstring_opens_with_a_noun_or_a_verb(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_docstrings_and_strings_use_the_fields_words(package: str) -> None:
+def test_docstrings_and_strings_use_standard_terms(package: str) -> None:
     assert [
         f"{path.relative_to(ROOT)}:{text.lineno} {', '.join(found)}"
         for path, tree in modules(package)
@@ -104,7 +104,7 @@ def test_docstrings_and_strings_use_the_fields_words(package: str) -> None:
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_documents_prompts_and_descriptions_use_the_fields_words(path: Path) -> None:
+def test_documents_prompts_and_descriptions_use_standard_terms(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     if path.name == "CHANGELOG.md":
         lines = lines[: next((at for at, line in enumerate(lines) if line.startswith("## [0")), len(lines))]

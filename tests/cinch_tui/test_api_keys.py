@@ -188,7 +188,7 @@ async def test_key_that_cannot_be_checked_is_stored_only_when_confirmed(
     ("keys", "restored"),
     [("enter", "use  please"), ("escape", f"use {GOOD} please"), ("3", "")],
 )
-async def test_prompt_with_a_key_is_asked_about_before_it_is_sent_or_kept(
+async def test_prompt_with_a_key_needs_confirmation_before_it_is_sent_or_kept(
     tmp_path: Path, own_home: Path, server: KeyedServer, keys: str, restored: str
 ):
     sent = not restored

@@ -118,7 +118,7 @@ async def test_what_cannot_be_trusted_offers_neither_session_nor_always():
     assert app.results == [Denied()]
 
 
-async def test_a_word_typed_over_it_answers_nothing_whatever_letters_it_has():
+async def test_a_word_typed_during_the_grace_period_answers_nothing():
     app = host()
 
     async with app.run_test() as pilot:
@@ -199,7 +199,7 @@ async def test_ctrl_c_is_received_while_keys_still_go_to_the_prompt():
     assert app.results == []
 
 
-async def test_keys_count_once_the_dialog_has_stood_for_a_moment():
+async def test_keys_count_after_the_grace_period_of_the_dialog():
     app = host(grace=0.01)
 
     async with app.run_test() as pilot:

@@ -47,7 +47,7 @@ def shown(app: Host) -> str:
         DiffView("a.py", None, "".join(f"line {number}\n" for number in range(60))),
     ],
 )
-async def test_call_is_not_allowed_before_its_end_has_been_in_sight(view: View, key: str):
+async def test_call_is_not_allowed_before_its_end_was_visible(view: View, key: str):
     app = host(replace(EDIT, view=view))
 
     async with app.run_test(size=(80, 24)) as pilot:
@@ -63,7 +63,7 @@ async def test_call_is_not_allowed_before_its_end_has_been_in_sight(view: View, 
     assert len(app.results) == 1
 
 
-async def test_call_can_be_denied_before_its_end_has_been_in_sight():
+async def test_call_can_be_denied_before_its_end_was_visible():
     app = host(replace(EDIT, view=TerminalView("echo\n" * 60, "")))
 
     async with app.run_test(size=(80, 24)) as pilot:
@@ -83,7 +83,7 @@ async def test_blank_runs_and_invisible_characters_of_a_command_are_shown():
 
 
 @pytest.mark.parametrize("size", [(40, 12), (80, 24), (200, 60)])
-async def test_dialog_is_docked_and_says_how_many_rows_it_covers(size: tuple[int, int]):
+async def test_dialog_is_docked_and_reports_its_covered_rows(size: tuple[int, int]):
     covered: list[int] = []
 
     class Chat(Host):

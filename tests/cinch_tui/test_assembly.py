@@ -33,7 +33,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-a-key")
 
 
-def test_what_is_not_set_is_as_the_harness_has_it(tmp_path: Path) -> None:
+def test_unset_options_use_the_defaults_of_the_harness(tmp_path: Path) -> None:
     options = assembled(tmp_path, {}).agent.options
 
     assert options.execution == Execution()
@@ -41,7 +41,7 @@ def test_what_is_not_set_is_as_the_harness_has_it(tmp_path: Path) -> None:
     assert (options.steering_mode, options.steering, options.follow_up) == ("after_batch", "one", "one")
 
 
-def test_what_is_set_reaches_the_agent(tmp_path: Path) -> None:
+def test_settings_reach_the_agent(tmp_path: Path) -> None:
     options = assembled(
         tmp_path,
         {
@@ -78,7 +78,7 @@ def test_what_is_set_reaches_the_agent(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_kept_of_prompts_is_as_set(tmp_path: Path, values: dict[str, Value], meant: CacheStrategy) -> None:
+def test_prompt_cache_follows_the_settings(tmp_path: Path, values: dict[str, Value], meant: CacheStrategy) -> None:
     assert assembled(tmp_path, values).agent.options.cache == meant
 
 
@@ -109,7 +109,7 @@ def test_the_next_model_answers_when_one_fails_for_good(tmp_path: Path, monkeypa
     assert [request.body["model"] for request in server.requests] == ["main", "second", "third"]
 
 
-def test_a_model_to_fall_back_on_that_cannot_be_had_is_reported(tmp_path: Path) -> None:
+def test_an_unavailable_fallback_model_is_reported(tmp_path: Path) -> None:
     assembly = assembled(tmp_path, {"providers.fallback": ("antropic/x", "anthropic/second")})
 
     assert [model.spec.name for model in assembly.agent.options.fallback] == ["anthropic/second"]

@@ -206,7 +206,7 @@ async def test_one_call_alone_has_no_answers_to_all():
     assert "".join(app.typed) == "A"
 
 
-async def test_the_last_that_waits_says_which_of_them_it_is():
+async def test_the_last_pending_call_shows_its_position():
     app = Host(ApprovalScreen(replace(command("3", "make"), position=3, total=4), grace=0))
 
     async with app.run_test(size=(80, 24)):
@@ -217,7 +217,7 @@ async def test_the_last_that_waits_says_which_of_them_it_is():
     assert is_shown
 
 
-async def test_a_command_may_be_allowed_always_exactly_as_it_stands():
+async def test_a_command_can_be_allowed_always_in_its_exact_form():
     request = replace(command("1", "make"), exact_rule="exactly `make` with bash")
     app = Host(ApprovalScreen(request, grace=0))
 

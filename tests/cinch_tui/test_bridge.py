@@ -72,7 +72,7 @@ async def test_calls_leave_the_panel_when_the_agent_continues(after: Event):
 
 
 @pytest.mark.parametrize("name", ["ask_user", "submit_plan", "todo"])
-async def test_what_has_a_place_of_its_own_is_not_in_the_panel(name: str):
+async def test_tools_with_their_own_panel_are_not_in_the_tool_panel(name: str):
     app, widgets, bridge = stage()
     async with app.run_test() as pilot:
         bridge.receive(started(name))
@@ -148,7 +148,7 @@ async def test_a_call_that_a_hook_blocked_has_failed_in_the_conversation():
 FIRST, SECOND = ModelSpec("anthropic", "first"), ModelSpec("openai", "second")
 
 
-async def test_the_model_in_the_status_is_the_one_asked_and_at_rest_the_chosen_one():
+async def test_the_status_shows_the_called_model_and_when_idle_the_chosen_one():
     app, widgets, bridge = stage()
     async with app.run_test():
         shown: list[str] = []
@@ -185,7 +185,7 @@ async def test_a_question_shows_that_it_waits_for_the_user(name: str):
 
 
 @pytest.mark.parametrize(("answers", "folded"), [("Colour: Blue\nName: till", False), ("Blue", True)])
-async def test_answers_that_one_line_cannot_say_stay_to_be_read(answers: str, folded: bool):
+async def test_answers_longer_than_one_line_stay_visible(answers: str, folded: bool):
     app, widgets, bridge = stage()
     async with app.run_test() as pilot:
         for event in (started("ask_user"), ended("ask_user", TextView(answers))):
@@ -235,7 +235,7 @@ async def test_what_no_longer_fits_is_reported_where_something_was_left_out(
         ("AuthenticationFailed", []),
     ],
 )
-async def test_a_run_that_failed_says_how_to_continue(error_type: str, reported: list[str]):
+async def test_a_failed_run_explains_how_to_continue(error_type: str, reported: list[str]):
     app, widgets, bridge = stage()
     async with app.run_test():
         bridge.receive(AgentEnd(stop_reason="error", error="it failed", error_type=error_type))

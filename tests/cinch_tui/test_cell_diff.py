@@ -63,7 +63,7 @@ class Painted:
 
 @settings(max_examples=40, deadline=None)
 @given(frames=st.lists(LINES, min_size=1, max_size=6))
-def test_what_is_left_out_stood_there_already(frames: list) -> None:
+def test_omitted_parts_were_already_shown(frames: list) -> None:
     whole, spared, screenful = Painted(), Painted(), ScreenCells()
 
     for lines in frames:

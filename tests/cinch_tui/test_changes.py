@@ -241,7 +241,7 @@ async def test_g_compares_with_git(shop: Shop):
         ("x", OLD),
     ],
 )
-async def test_putting_back_is_asked_about_first(shop: Shop, keys: str, content: str):
+async def test_reverting_needs_confirmation(shop: Shop, keys: str, content: str):
     for key, expected in (("escape", NEW), ("enter", NEW), ("y", content)):
         app = host(shop)
         async with app.run_test(size=(120, 30)) as pilot:

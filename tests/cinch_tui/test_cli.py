@@ -56,7 +56,7 @@ def test_a_commands_arguments_are_its_own(command: str) -> None:
     assert (arguments.command, arguments.rest, arguments.print_mode) == (command, ["--list", "-p"], False)
 
 
-def test_global_options_may_stand_before_a_subcommand(tmp_path: Path) -> None:
+def test_global_options_may_precede_a_subcommand(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
 
     arguments = parse_arguments(["--cwd", str(tmp_path), "sessions", "list", "--all"])
@@ -158,7 +158,7 @@ def test_flags_become_settings_and_options(tmp_path: Path) -> None:
     ("argv", "beginning"),
     [([], None), (["-c"], "latest"), (["-r"], ""), (["-r", "abc"], "abc")],
 )
-def test_how_to_begin_is_one_choice(argv: list[str], beginning: object) -> None:
+def test_how_to_start_is_one_choice(argv: list[str], beginning: object) -> None:
     options, _ = prepare(parse_arguments(argv))
 
     assert options.resume == beginning

@@ -17,7 +17,7 @@ def no_display(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_display")
-async def test_without_a_system_clipboard_the_terminal_is_asked_and_reported():
+async def test_without_a_system_clipboard_the_terminal_copies_and_is_named():
     asked: list[str] = []
 
     copied = await copy_text("héllo", asked.append)
@@ -28,7 +28,7 @@ async def test_without_a_system_clipboard_the_terminal_is_asked_and_reported():
 
 
 @pytest.mark.usefixtures("no_display")
-async def test_what_is_too_long_for_a_terminal_is_put_into_a_file_of_ones_own():
+async def test_text_too_long_for_a_terminal_goes_to_a_private_file():
     text = "中文" * 200_000
     asked: list[str] = []
 
@@ -80,7 +80,7 @@ async def test_a_multiplexer_that_filters_is_reported(
 
 
 @pytest.mark.usefixtures("no_display")
-async def test_the_clipboard_of_a_far_machine_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_the_clipboard_of_a_remote_machine_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     program = tmp_path / "pbcopy"
     program.write_text("#!/bin/sh\n/bin/cat > /dev/null\n")
     program.chmod(0o755)

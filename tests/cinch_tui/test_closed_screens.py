@@ -16,7 +16,7 @@ def painted() -> int:
     return sum(isinstance(thing, StylesCache) for thing in gc.get_objects())
 
 
-async def test_nothing_is_kept_of_what_a_closed_screen_had_painted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_closed_screens_keep_no_painted_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-closed")
     app = chat(tmp_path)
     async with app.run_test() as pilot:

@@ -94,7 +94,7 @@ def test_mistyped_command_never_suggests_a_destructive_one_as_safe(text: str):
     assert [name for name in parsed.suggestions if name in DESTRUCTIVE] == list(parsed.suggestions[-1:])
 
 
-def test_unknown_single_word_is_asked_about_without_suggestions(registry: Registry):
+def test_unknown_single_word_is_an_unknown_command_without_suggestions(registry: Registry):
     assert registry.parse("#frobnicate") == UnknownCommand("#frobnicate", (), "there is no command #frobnicate")
 
 

@@ -101,7 +101,7 @@ async def test_retry_is_refused_while_the_model_is_at_work(host: RecordingHost):
     assert host.notices == [("error", "the model is already working; no retry is pending")]
 
 
-async def test_load_without_an_id_says_what_it_needs(host: RecordingHost):
+async def test_load_without_an_id_names_the_missing_argument(host: RecordingHost):
     await run("#load", host)
 
     assert host.notices == [("warning", "#load needs an argument: #load <id>")]
@@ -278,7 +278,7 @@ async def test_key_command_asks_for_the_provider_and_then_for_the_key(host: Reco
     ]
 
 
-async def test_save_says_where(host: RecordingHost):
+async def test_save_reports_the_path(host: RecordingHost):
     await run("#save", host)
 
     assert host.notices == [("info", "Saved in sessions/first.jsonl")]
@@ -336,7 +336,7 @@ class PlainHost(RecordingHost):
         ("/parallel off", "info", "The next prompt goes to demo/script."),
     ],
 )
-async def test_command_that_needs_the_screen_says_so_in_plain_mode(text: str, level: str, reason: str):
+async def test_command_that_needs_the_screen_reports_it_in_plain_mode(text: str, level: str, reason: str):
     host = PlainHost()
 
     await run(text, host)

@@ -50,7 +50,7 @@ def test_misspelt_command_is_found_by_its_letters(commands: CommandCompletion):
     assert offered(commands.complete("#aprv", one_line=True)) == ["#approve"]
 
 
-def test_description_says_what_may_follow(commands: CommandCompletion):
+def test_description_names_possible_arguments(commands: CommandCompletion):
     completion = commands.complete("/thi", one_line=True)
 
     assert completion is not None
@@ -149,7 +149,7 @@ def test_best_takes_letters_literally_and_no_more_than_fit():
     ("before", "is_asked"),
     [("@", True), ("see @src/a", True), ("(@x", True), ("me@example.org", False), ("@a b", False), ("a@", False)],
 )
-def test_mention_begins_a_word(before: str, is_asked: bool):
+def test_mention_starts_a_word(before: str, is_asked: bool):
     assert MentionCompletion.is_asked(before) is is_asked
 
 

@@ -156,7 +156,7 @@ def test_an_unknown_environment_variable_is_only_noticed(desk: Desk) -> None:
     assert notice == "unknown environment variable CINCH_UI_TEHME; did you mean 'CINCH_UI_THEME'?"
 
 
-def test_keys_of_ones_own_are_read_and_a_slip_in_them_stops_no_start(desk: Desk) -> None:
+def test_user_keys_are_read_and_an_error_in_them_does_not_stop_the_start(desk: Desk) -> None:
     desk.user_file.write_text('[keys]\n"chat.search" = "F20"\n"chat.serch" = "F4"\n\n[keys.chat]\nhelp = "none"\n')
 
     config = desk.load()

@@ -14,7 +14,7 @@ def failure(text: str) -> RuntimeError:
         return error
 
 
-def test_a_report_says_where_and_holds_no_values(tmp_path: Path):
+def test_a_report_names_the_path_and_contains_no_values(tmp_path: Path):
     reported = report_crash(failure("no \x1b[31mway"), tmp_path / "state")
 
     (report,) = (tmp_path / "state").iterdir()

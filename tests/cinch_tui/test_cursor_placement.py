@@ -80,7 +80,7 @@ def test_the_rest_of_a_line_is_in_its_columns_on_every_terminal(measure: Measure
 
 
 @pytest.mark.parametrize("measure", TERMINALS)
-def test_what_stood_under_a_cluster_is_gone(measure: Measure) -> None:
+def test_cells_below_a_cluster_are_cleared(measure: Measure) -> None:
     cells = shown(place_cursor(f"\x1b[1;3H{HEART}x{FAMILY}"), measure)
 
     assert "." not in cells[0][2:7]
@@ -93,17 +93,17 @@ def test_a_cluster_at_the_edge_leaves_the_next_line_alone(measure: Measure) -> N
     assert set(cells[1]) == {"."}
 
 
-def test_a_frame_of_undisputed_text_is_left_as_it_is() -> None:
+def test_a_frame_of_unambiguous_text_is_unchanged() -> None:
     frame = "\x1b[1;1H╭─ 数える ─╮\x1b[1mé\x1b[m…"
 
     assert place_cursor(frame) == frame
 
 
-def test_what_has_no_known_column_is_left_as_it_is() -> None:
+def test_text_without_a_known_column_is_unchanged() -> None:
     assert FAMILY in place_cursor(f"\x1b[2J{FAMILY}\n{FAMILY} x")
 
 
-def test_the_cells_of_a_picture_are_undisputed() -> None:
+def test_the_cells_of_an_image_are_unambiguous() -> None:
     cells = "\U0010eeee\u0305\u0305\U0010eeee\u0305\u030d"
 
     assert f"\x1b[38;2;8;149;123m{cells}" in place_cursor(f"\x1b[3;5H\x1b[38;2;8;149;123m{cells}")

@@ -32,7 +32,7 @@ def test_the_rows_of_each_side_are_the_sides_lines(old: str, new: str):
 
 
 @given(texts, texts, st.integers(0, 3))
-def test_numbers_point_at_the_lines_they_stand_by(old: str, new: str, context: int):
+def test_line_numbers_match_their_text(old: str, new: str, context: int):
     both = sides(old, new)
 
     for row in diff_rows(both, context=context):

@@ -35,7 +35,7 @@ def test_a_change_is_between_its_context_with_numbers_and_signs():
     ]
 
 
-def test_far_changes_are_parted_by_how_many_lines_lie_between():
+def test_distant_changes_are_separated_by_the_number_of_lines_between():
     old = numbered(30)
     new = old.replace("line 3\n", "").replace("line 20\n", "line 20\nmore\n")
 
@@ -113,14 +113,14 @@ def test_wide_characters_are_never_cut_in_two():
     assert "".join(line.plain[4:].strip() for line in lines) == "한글" * 20
 
 
-def test_an_absurdly_long_line_is_cut_with_a_word_about_it():
+def test_a_very_long_line_is_truncated_with_a_note():
     lines = plain(DiffView("a.min.js", None, "x" * 1_000_000), width=80)
 
     assert len(lines) < 1_500
     assert "900,000 more characters" in "".join(line.strip() for line in lines)
 
 
-def test_the_limit_says_how_much_it_hides():
+def test_the_limit_states_how_much_it_hides():
     lines = plain(DiffView("a.txt", None, numbered(60)), limit=50)
 
     assert len(lines) == 51

@@ -156,7 +156,7 @@ def test_line_with_a_key_is_not_kept(tmp_path: Path):
 
 
 @pytest.mark.parametrize("damage", [b"\xff\xfe", None], ids=["no text", "a folder"])
-def test_draft_that_cannot_be_read_or_written_costs_nothing_else(tmp_path: Path, damage: bytes | None):
+def test_unreadable_or_unwritable_draft_breaks_nothing_else(tmp_path: Path, damage: bytes | None):
     if damage:
         (tmp_path / "1.txt").write_bytes(damage)
     else:

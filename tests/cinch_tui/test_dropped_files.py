@@ -73,7 +73,7 @@ async def test_what_is_no_picture_stays_text(root: Path, text: str):
     assert await parse_paste(text, root) is None
 
 
-async def test_pictures_named_in_a_line_stand_behind_their_paths(root: Path):
+async def test_images_named_in_a_line_follow_their_paths(root: Path):
     words, refused = await attach_named_images(f"compare '{root}/a b.png' with {root}/c.png, not {root}/it's.txt", root)
 
     assert words.text == (f"compare '{root}/a b.png' [image 1: a b.png 4×3] with {root}/c.png, not {root}/it's.txt")

@@ -84,7 +84,7 @@ async def test_what_was_never_saved_is_not_sent(tmp_path: Path, terminal: Termin
     assert await edit_prompt("draft", editor(tmp_path, body), terminal.suspend) == result
 
 
-async def test_a_failing_editor_says_so_and_keeps_the_newest_text(tmp_path: Path, terminal: Terminal):
+async def test_a_failing_editor_is_reported_and_the_newest_text_kept(tmp_path: Path, terminal: Terminal):
     failed = await edit_prompt("draft", editor(tmp_path, "sys.exit(3)"), terminal.suspend)
     killed = await edit_prompt(
         "draft", editor(tmp_path, "file.write_text('saved'); os.kill(os.getpid(), signal.SIGKILL)"), terminal.suspend

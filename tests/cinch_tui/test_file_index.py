@@ -78,7 +78,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def test_files_and_folders_are_listed_near_ones_first_and_no_more_than_asked(project: Path):
+async def test_files_and_folders_are_listed_nearest_first_up_to_the_limit(project: Path):
     listed = await list_paths(project)
 
     assert listed == [

@@ -77,7 +77,7 @@ async def test_what_is_typed_is_found_and_escape_shows_everything_again():
     assert app.results == [None]
 
 
-async def test_where_nothing_is_found_it_says_so_and_a_title_finds_its_rows():
+async def test_no_match_is_reported_and_a_title_finds_its_rows():
     app = host()
 
     async with app.run_test(size=(80, 24)) as pilot:

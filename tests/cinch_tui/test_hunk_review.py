@@ -102,7 +102,7 @@ async def test_hunks_are_taken_or_left_by_key(keys: str, answer: Approval):
     assert app.results == [answer]
 
 
-async def test_each_hunk_says_without_colour_whether_it_is_taken_and_why_not():
+async def test_each_hunk_shows_its_state_and_reason_without_color():
     app = host()
 
     async with app.run_test(size=(80, 40)) as pilot:

@@ -41,7 +41,7 @@ def test_how_pictures_are_shown_at_first(wanted: Images, colours: str | None, wa
         ({}, False),
     ],
 )
-def test_only_terminals_that_would_not_print_the_question_are_asked(environ: Mapping[str, str], may: bool) -> None:
+def test_only_terminals_that_do_not_print_the_query_are_queried(environ: Mapping[str, str], may: bool) -> None:
     assert answers_queries(environ) is may
 
 
@@ -80,7 +80,7 @@ def test_a_negative_answer_is_consumed_and_shows_nothing() -> None:
     ("said", "hands_on"),
     [("on xterm-kitty", True), ("all xterm-ghostty", True), ("off xterm-kitty", False), ("on xterm-256color", False)],
 )
-def test_tmux_is_asked_what_it_may_and_what_shows_it(
+def test_tmux_is_queried_for_its_options_and_clients(
     said: str, hands_on: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tmux = tmp_path / "tmux"

@@ -92,7 +92,7 @@ def test_album_keeps_the_newest_and_finds_only_its_own(tmp_path: Path):
     assert (tmp_path / "pictures" / names[-1]).stat().st_mode & 0o077 == 0
 
 
-def test_album_on_a_disk_that_fails_keeps_nothing_and_says_nothing(tmp_path: Path):
+def test_image_store_on_a_failing_disk_keeps_nothing_and_raises_nothing(tmp_path: Path):
     (tmp_path / "file").write_text("in the way")
 
     assert ImageStore(tmp_path / "file").keep(Image("image/png", "AAAA")) == ""

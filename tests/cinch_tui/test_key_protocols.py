@@ -92,7 +92,7 @@ def test_every_spelling_of_a_key_is_that_key(sent: str, key: str):
 
 
 @pytest.mark.parametrize(("sent", "key"), [("\x1bOM", "shift+enter"), ("\x1b\x1bOM", "alt+shift+enter")])
-def test_konsole_has_a_spelling_of_its_own_for_shift_and_enter(sent: str, key: str):
+def test_konsole_has_its_own_sequence_for_shift_and_enter(sent: str, key: str):
     assert keys_in(sent, in_konsole=True) == [key]
 
 
@@ -100,7 +100,7 @@ def test_the_enter_of_a_keypad_is_enter_elsewhere():
     assert keys_in("\x1bOM") == ["enter"]
 
 
-def test_several_keys_in_one_go_are_all_there():
+def test_several_keys_in_one_read_are_all_parsed():
     assert keys_in("a\x1b\x1b[A\x1b[27;3;115~b") == ["a", "alt+up", "alt+s", "b"]
 
 
@@ -116,7 +116,7 @@ KEYPAD = "\x1b="
 
 
 @pytest.mark.parametrize("environ", [{}, XTERM, ST, {"TERM": "tmux-256color", "TMUX": "/tmp/x,1,0"}])
-def test_every_terminal_is_asked_for_modified_keys_and_keeps_no_style_of_it(environ: dict[str, str]):
+def test_every_terminal_is_set_to_send_modified_keys_and_keeps_no_style(environ: dict[str, str]):
     assert enabling(environ).startswith("\x1b[>4;1m\x1b[m")
     assert restoring(environ).endswith("\x1b[>4m\x1b[m")
 
@@ -128,12 +128,12 @@ def test_xterm_sends_an_escape_for_alt_and_what_it_sent_before_is_kept():
 
 
 @pytest.mark.parametrize("inside", [{"TMUX": "x", "TERM": "xterm"}, {"STY": "1.x"}, {"TERM": "screen", "STY": "1.x"}])
-def test_what_is_between_is_not_asked_in_place_of_xterm(inside: dict[str, str]):
+def test_multiplexers_are_not_set_up_like_xterm(inside: dict[str, str]):
     assert ALT not in enabling(XTERM | inside)
     assert "1036" not in restoring(XTERM | inside)
 
 
-def test_others_that_call_themselves_xterm_are_not_asked_as_xterm_is():
+def test_other_terminals_named_xterm_are_not_set_up_like_xterm():
     assert "1036" not in enabling({"TERM": "xterm-256color"}) + restoring({"TERM": "xterm-256color"})
 
 

@@ -57,7 +57,7 @@ def is_at_hand(way: str) -> bool:
 
 
 @pytest.mark.parametrize("key", UNSENT, ids=lambda key: key.id)
-def test_what_a_plain_terminal_cannot_send_has_another_way(key: Key):
+def test_keys_a_plain_terminal_cannot_send_have_alternatives(key: Key):
     ways = OTHER_WAYS.get(key.id, ())
 
     assert ways

@@ -168,7 +168,7 @@ async def test_unreachable_services_are_named_next_to_the_count(
     assert app.chosen is None
 
 
-async def test_leaving_ends_the_asking(keys: KeyStore, claudes: ListServer) -> None:
+async def test_closing_the_picker_cancels_the_requests(keys: KeyStore, claudes: ListServer) -> None:
     claudes.released.clear()
     market = ModelCatalog(keys)
     app = Choosing(market)
@@ -197,7 +197,7 @@ async def test_the_second_time_everything_is_known_at_once(keys: KeyStore) -> No
     ]
 
 
-async def test_a_model_from_another_address_is_asked_for_there(keys: KeyStore, claudes: ListServer) -> None:
+async def test_a_model_from_another_address_is_looked_up_there(keys: KeyStore, claudes: ListServer) -> None:
     market = ModelCatalog(keys)
 
     with ListServer({"/v1/models": {"data": [{"id": "house-claude"}]}}) as house:
@@ -208,7 +208,7 @@ async def test_a_model_from_another_address_is_asked_for_there(keys: KeyStore, c
     assert claudes.asked == []
 
 
-def test_the_provider_in_use_is_asked_whatever_lets_it_in_and_each_service_once(keys: KeyStore) -> None:
+def test_the_active_provider_is_queried_whatever_its_credentials_and_each_service_once(keys: KeyStore) -> None:
     both = KeyStore(keys.paths, {**keys.environ, "OPENAI_API_KEY": "sk-openai"})
 
     assert [preset.name for preset in ready_providers(both)] == ["anthropic", "openai"]
@@ -241,7 +241,7 @@ def test_the_models_that_replied_come_latest_first_and_once() -> None:
     assert used_in([UserMessage((Text("hi"),)), *replies]) == ["p/a", "p/b"]
 
 
-def test_picture_of_the_models_while_a_provider_is_asked(snap_compare):
+def test_picture_of_the_models_while_a_provider_is_queried(snap_compare):
     known = {
         "anthropic/claude-sonnet-5-5": ModelMetadata(
             200_000, price=Price(3, 15), images=True, tools=True, thinking=True

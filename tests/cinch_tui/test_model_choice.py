@@ -25,5 +25,5 @@ def test_a_damaged_file_is_no_choice(tmp_path: Path, content: bytes):
     assert load_json(file, ModelChoice) is None
 
 
-def test_what_cannot_be_kept_costs_nothing_else():
+def test_an_unwritable_choice_breaks_nothing_else():
     save_json(Path("/proc/nowhere/model.json"), ModelChoice("demo/tour"))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from cinch_tui.command_host.chat import ModelCycle
 
 
-def test_the_models_at_hand_follow_each_other_and_begin_anew():
+def test_available_models_cycle():
     models = ModelCycle()
     at_hand = ["a/one", "b/two"]
 

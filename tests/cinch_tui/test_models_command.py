@@ -82,7 +82,7 @@ def test_a_terminal_of_eighty_columns_holds_each_line_and_explains_its_letters(m
 
 
 @pytest.mark.usefixtures("claudes")
-def test_a_wide_terminal_has_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wide_terminal_shows_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "140")
 
     _, lines = models("anthropic", stream=Terminal())
@@ -130,7 +130,7 @@ def test_json_has_a_model_a_line() -> None:
 
 
 @pytest.mark.usefixtures("claudes")
-def test_one_that_does_not_answer_costs_a_line_on_the_side(
+def test_an_unreachable_service_costs_one_line_on_stderr(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-nobody-there")
@@ -170,7 +170,7 @@ def test_a_provider_without_a_key_is_listed_from_the_price_data_and_that_is_repo
     assert "no key for Mistral" in capsys.readouterr().err
 
 
-def test_a_provider_of_which_nothing_is_known_says_what_to_do() -> None:
+def test_an_unknown_provider_error_explains_what_to_do() -> None:
     with pytest.raises(ConfigError, match="no key for Hugging Face"):
         models("huggingface")
 
@@ -184,7 +184,7 @@ def test_all_has_those_of_providers_without_a_key_once() -> None:
     assert "openai-chat" not in providers
 
 
-def test_with_nothing_at_hand_it_says_how_to_get_something(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_model_list_explains_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
     async def no_servers() -> list[LocalServer]:
         return []
 
@@ -216,13 +216,13 @@ def test_a_model_that_was_pulled_is_one_to_be_had(monkeypatch: pytest.MonkeyPatc
     assert lines == ["local/acme/tiny-GGUF/tiny-Q4_K_M.gguf"]
 
 
-def test_pulling_has_words_of_its_own() -> None:
+def test_pull_has_its_own_messages() -> None:
     with pytest.raises(ConfigError, match="usage: cinch models pull"):
         models("pull")
     assert models("local")[0] == 0
 
 
-def test_help_and_a_flag_there_is_not() -> None:
+def test_help_and_an_unknown_flag() -> None:
     assert models("-h")[1][0].startswith("cinch models ")
     with pytest.raises(ConfigError, match="unknown option --every"):
         models("--every")

@@ -11,7 +11,7 @@ from cinch_tui.command_host.settings import live_settings
 
 
 @pytest.mark.parametrize("command", ["/new", "/reset"])
-async def test_a_new_session_does_not_report_how_the_former_one_ended(
+async def test_a_new_session_does_not_report_the_end_of_the_former_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
 ):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
@@ -30,9 +30,7 @@ async def test_a_new_session_does_not_report_how_the_former_one_ended(
             await until(pilot, lambda: bar.status.state == "idle")
 
 
-async def test_what_a_command_or_a_key_changed_for_this_session_is_known(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+async def test_session_changes_by_command_or_key_are_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     app = chat(tmp_path)
 

@@ -55,7 +55,7 @@ def test_what_is_written_follows_the_settings_and_the_terminal(
     assert terminal_output(kinds, CALL, environ) == sequence
 
 
-def test_no_name_of_a_project_can_end_a_sequence_or_begin_another():
+def test_no_project_name_can_end_or_start_a_sequence():
     call = Notification.about("a;b\x07\x1b]52;c;QQ==\x07\x9d\n" + "x" * 200, "waits\x1b\\")
 
     for kinds in (("osc9",), ("osc777",), ("osc99",)):

@@ -46,7 +46,7 @@ def test_what_goes_wrong_is_reported(pager: str, said: str, monkeypatch: pytest.
     assert page("text", suspend) == said
 
 
-def test_less_begins_at_the_end_and_stays() -> None:
+def test_less_starts_at_the_end_and_stays() -> None:
     assert pager_command({"PAGER": "/usr/bin/less -R"}) == ["/usr/bin/less", "-R", "-+F", "+G"]
     assert pager_command({"PAGER": "most"}) == ["most"]
 

@@ -38,7 +38,7 @@ async def test_palette_runs_the_chosen_command(app: CinchApp):
         assert len(app.screen_stack) == 1
 
 
-async def test_palette_begins_a_command_that_needs_an_argument_in_the_prompt(app: CinchApp):
+async def test_palette_starts_a_command_that_needs_an_argument_in_the_prompt(app: CinchApp):
     async with app.run_test(size=(100, 30)) as pilot:
         await search_palette(pilot, app, "/btw")
         await pilot.press("enter")

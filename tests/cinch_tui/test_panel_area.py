@@ -42,7 +42,7 @@ async def test_what_is_done_to_a_line_is_reported_with_its_key():
         assert app.reported == [("open", "job-2"), ("stop", "job-1"), ("next", "job-1"), ("close", "job-1")]
 
 
-async def test_the_frame_says_which_keys_count_now():
+async def test_the_frame_shows_the_active_keys():
     area = PanelArea()
     app = Listening(area)
     async with app.run_test(size=(80, 24)) as pilot:

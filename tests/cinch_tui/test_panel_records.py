@@ -99,7 +99,7 @@ def test_choices_that_cannot_be_read_open_and_close_nothing(tmp_path: Path, text
     assert load_json(file, PanelLayout) is None
 
 
-def test_a_disk_that_refuses_costs_only_the_choice(tmp_path: Path):
+def test_an_unwritable_folder_loses_only_the_choice(tmp_path: Path):
     (tmp_path / "state").write_text("a file where the folder should be")
 
     save_json(tmp_path / "state" / "panels.json", PanelLayout("jobs"))
@@ -134,7 +134,7 @@ def test_what_looks_like_a_key_is_cut_to_its_first_letters():
     assert without_secrets("nothing here") == "nothing here"
 
 
-def test_every_panel_has_a_name_of_its_own_and_can_be_found():
+def test_every_panel_has_a_unique_name_and_can_be_found():
     assert len({spec.name for spec in PANELS}) == len(PANELS)
     assert [find_panel(spec.name) for spec in PANELS] == list(PANELS)
     assert find_panel("none") is None

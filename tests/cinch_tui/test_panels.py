@@ -172,7 +172,7 @@ async def test_the_log_is_shown_from_a_level_on_without_control_sequences_and_ke
         assert "\x1b" not in line
 
 
-async def test_what_is_shown_is_remembered_for_the_next_start_and_what_is_hidden_costs_nothing(start):
+async def test_visible_panels_are_restored_at_the_next_start_and_hidden_ones_cost_nothing(start):
     app = start()
     file = app.controller.options.paths.panels_file
     async with app.run_test(size=(100, 30)) as pilot:

@@ -111,7 +111,7 @@ async def test_each_model_answers_under_its_name_and_the_picked_one_continues(ap
         assert sorted(asked(server)) == ["careful", "careful", "quick"]
 
 
-async def test_the_session_continues_with_its_own_model_although_only_others_were_asked(app: CinchApp):
+async def test_the_session_continues_with_its_model_although_only_others_ran(app: CinchApp):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/quick anthropic/broken -- why?")
         await until(pilot, lambda: app.controller.sender.parallel_run is None and history(app)[1:])
@@ -120,7 +120,7 @@ async def test_the_session_continues_with_its_own_model_although_only_others_wer
         assert session.model_name == "anthropic/session"
 
 
-async def test_while_an_answer_is_to_be_picked_the_status_says_who_is_waited_for(app: CinchApp):
+async def test_the_status_shows_that_a_parallel_answer_is_to_be_picked(app: CinchApp):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/quick anthropic/quick -- why?")
         await until(pilot, lambda: picks(app))
@@ -186,7 +186,7 @@ async def test_one_model_alone_is_refused_and_nothing_is_lost(app: CinchApp, typ
         assert app.controller.view.prompt.text == typed
 
 
-async def test_when_all_fail_each_says_why_and_the_prompt_stays(app: CinchApp):
+async def test_when_all_fail_each_shows_its_error_and_the_prompt_stays(app: CinchApp):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/broken anthropic/broken -- why?")
         await until(pilot, lambda: app.controller.view.widgets.status.status.state == "error")

@@ -29,7 +29,7 @@ def cut(text: str, places: list[int]) -> list[str]:
 
 @settings(max_examples=200, deadline=None)
 @given(talk=TALKS, places=st.lists(st.integers(0, 80), max_size=8))
-def test_however_it_is_cut_the_same_is_received_as_by_textual(talk: list, places: list) -> None:
+def test_any_split_of_the_input_parses_like_textual(talk: list, places: list) -> None:
     chunks = cut("".join(f"{typed}{BEGINS}{text}{ENDS}" for typed, text in talk), places)
 
     assert parsed(PasteParser(), chunks) == parsed(ReplyParser(), chunks)
@@ -71,7 +71,7 @@ def test_lines_that_come_at_once_are_one_paste(clock: Clock) -> None:
     assert keys_and_pastes(parser) == [THREE]
 
 
-def test_what_follows_at_once_is_of_the_same_paste(clock: Clock) -> None:
+def test_text_that_follows_at_once_is_part_of_the_paste(clock: Clock) -> None:
     parser = PasteDetector(clock)
 
     keys_and_pastes(parser, THREE, " that goes on", "\r")
@@ -105,7 +105,7 @@ def test_what_is_typed_fast_stays_keys(typed: str) -> None:
 
 
 @given(st.lists(st.text("ab\r\n", min_size=1, max_size=8), max_size=6))
-def test_a_paste_that_is_marked_is_left_to_its_marks(chunks: list[str]) -> None:
+def test_a_bracketed_paste_is_left_to_its_markers(chunks: list[str]) -> None:
     marked = [BEGINS, *chunks, ENDS]
 
     assert keys_and_pastes(PasteDetector(), *marked) == keys_and_pastes(PasteParser(), *marked) == ["".join(chunks)]

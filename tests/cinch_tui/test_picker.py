@@ -98,7 +98,7 @@ async def test_names_are_shown_as_they_are_and_obeyed_by_nothing():
     assert shown[3].split("  ")[-1].strip() == "in use"
 
 
-async def test_details_stand_in_one_column():
+async def test_details_are_in_one_column():
     app = host([Item("a", "short", 1), Item("a much longer name", "x" * 200, 2), Item("middle", "in use", 3)])
 
     async with app.run_test(size=(80, 24)):
@@ -132,7 +132,7 @@ async def test_ten_thousand_items_are_filtered_and_only_those_seen_are_drawn():
     assert app.results == [1]
 
 
-async def test_items_that_come_later_leave_filter_and_cursor_alone():
+async def test_later_items_keep_filter_and_cursor():
     app = host()
 
     async with app.run_test(size=(80, 24)) as pilot:
@@ -183,7 +183,7 @@ async def test_what_was_typed_is_offered_where_no_item_holds_it(keys: str, value
     assert app.results == [value]
 
 
-async def test_an_empty_list_says_so_and_enter_picks_nothing():
+async def test_an_empty_list_is_labelled_and_enter_picks_nothing():
     app = host([])
 
     async with app.run_test() as pilot:
@@ -285,5 +285,5 @@ def test_picture_of_the_sessions(snap_compare):
     assert snap_compare(Host(SessionPicker(SESSIONS, now=NOW)), terminal_size=(80, 24))
 
 
-def test_letters_that_fit_nothing_are_looked_for_once_and_not_in_every_way():
+def test_unmatched_letters_are_searched_only_once():
     assert rank_matches("abcdefgx", ["abcdefg" * 3_000]) == []

@@ -219,7 +219,7 @@ def test_half_an_answer_is_no_answer(folder: Path) -> None:
     assert done.stdout == ""
 
 
-def test_an_answer_that_was_cut_off_says_so(folder: Path) -> None:
+def test_a_truncated_answer_is_reported(folder: Path) -> None:
     done, _ = ask(folder, [Reply("The answer is", stop="length")], "what is it?")
 
     assert done.stdout == "The answer is\n"
@@ -260,7 +260,7 @@ def test_plan_mode_without_a_plan_ends_at_its_limit_with_a_message(folder: Path)
     assert "planning used its 20 turns, and no plan was accepted" in done.stderr
 
 
-def test_plan_mode_that_is_asked_for_is_not_left_for_the_mode_of_an_old_session(folder: Path, own_home: Path) -> None:
+def test_requested_plan_mode_is_kept_over_the_mode_of_a_resumed_session(folder: Path, own_home: Path) -> None:
     ask(folder, [Reply("Noted.")], "hello")
     (session,) = (own_home / "cinch").rglob("*.jsonl")
     left = ModeNote(session_id=session.stem, timestamp=iso(0.0), mode="execute")

@@ -62,13 +62,13 @@ async def test_keys_that_cut_one_after_another_cut_one_text(tmp_path: Path):
     assert await press(PromptApp(tmp_path), "a b c| d", *keys) == "a b c d|"
 
 
-async def test_a_key_between_begins_another_cut(tmp_path: Path):
+async def test_a_key_in_between_starts_another_cut(tmp_path: Path):
     keys = ("ctrl+w", "left", "ctrl+w", "ctrl+y", "alt+y")
 
     assert await press(PromptApp(tmp_path), "one two|", *keys) == "two| "
 
 
-async def test_alt_y_goes_round_what_was_cut_and_does_nothing_of_its_own(tmp_path: Path):
+async def test_alt_y_cycles_through_cuts_and_does_nothing_alone(tmp_path: Path):
     app = PromptApp(tmp_path)
     cuts = ("ctrl+w", "home", "alt+d", "alt+y", "ctrl+y")
 

@@ -130,7 +130,7 @@ class Stop(io.StringIO):
         return super().write(text)
 
 
-def test_a_hub_without_ranges_is_asked_for_all_again(hub: OpenHub, home: Path) -> None:
+def test_a_hub_without_ranges_restarts_the_download(hub: OpenHub, home: Path) -> None:
     server = hub(cut_after=2_000_000, takes_ranges=False)
     with pytest.raises(NetworkError, match="closed the connection early; pull again"):
         pull(NAME, io.StringIO())
@@ -159,7 +159,7 @@ def test_what_was_left_is_checked_too(hub: OpenHub, home: Path, left: bytes) -> 
     assert (home / Q4).read_bytes() == WEIGHTS
 
 
-def test_a_file_that_is_not_what_the_hub_says_is_removed(hub: OpenHub, home: Path) -> None:
+def test_a_file_that_differs_from_the_hubs_checksum_is_removed(hub: OpenHub, home: Path) -> None:
     hub(states={Q4: "f" * 64})
 
     with pytest.raises(StreamError, match="is corrupt: the checksum differs from the hub's"):
@@ -199,7 +199,7 @@ def test_an_unknown_repository_is_reported(hub: OpenHub) -> None:
         pull("acme/else", io.StringIO())
 
 
-def test_a_closed_repository_says_where_to_ask(hub: OpenHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gated_repository_names_where_to_request_access(hub: OpenHub, monkeypatch: pytest.MonkeyPatch) -> None:
     server = hub(closed=True, token="hf_secret")
 
     with pytest.raises(AuthenticationFailed, match=f"request it at {server.url}/{NAME} and export HF_TOKEN"):
@@ -319,7 +319,7 @@ def test_what_was_pulled_is_listed(hub: OpenHub) -> None:
     ]
 
 
-def test_an_empty_list_says_how_to_begin() -> None:
+def test_an_empty_list_explains_how_to_start() -> None:
     out = io.StringIO()
 
     run_pull(["local"], out=Output(out))

@@ -111,7 +111,7 @@ async def test_ticks_are_shown_and_taken_back():
     assert app.results == [(parts(2),)]
 
 
-async def test_an_edit_begins_with_the_body_and_stays_open_while_it_is_too_long():
+async def test_an_edit_starts_with_the_body_and_stays_open_while_too_long():
     app = host(DATABASE)
 
     async with app.run_test() as pilot:

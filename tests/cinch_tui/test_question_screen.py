@@ -39,7 +39,7 @@ async def test_each_key_gives_its_answer(keys: str, answer: Answer):
     assert app.results == [(answer,)]
 
 
-async def test_a_question_of_a_subagent_says_so():
+async def test_a_question_of_a_subagent_is_labelled():
     app = host(Question(PROMPT, CHOICES, asker="Subagent cause"))
 
     async with app.run_test():

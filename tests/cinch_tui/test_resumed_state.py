@@ -80,9 +80,7 @@ async def test_replies_of_plan_mode_are_marked_in_a_resumed_session(
         assert tags == ["PLAN", "", "PLAN"]
 
 
-async def test_session_that_begins_in_plan_mode_notes_it_for_the_next_time(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_session_started_in_plan_mode_records_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     app = chat(tmp_path, "--plan")
     async with app.run_test() as pilot:

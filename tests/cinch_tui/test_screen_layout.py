@@ -43,7 +43,7 @@ async def crowded(
 
 
 @pytest.mark.parametrize("size", [(40, 10), (80, 24), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
-async def test_what_is_around_the_conversation_leaves_it_room_and_nothing_is_off_the_screen(
+async def test_surrounding_widgets_leave_room_for_the_conversation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ):
     async with crowded(tmp_path, monkeypatch, size) as (app, _):
@@ -80,9 +80,7 @@ async def test_a_panel_on_a_small_screen_takes_its_room_only_while_it_has_the_ke
         assert transcript.region.height >= LEAST
 
 
-async def test_of_what_waits_the_rest_is_counted_where_not_all_has_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+async def test_queued_messages_without_room_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     async with crowded(tmp_path, monkeypatch, (80, 24)) as (app, pilot):
         queue = app.controller.view.widgets.queue
         four = str(queue.render())

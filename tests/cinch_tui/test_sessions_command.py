@@ -42,7 +42,7 @@ def test_list_shows_id_time_and_title(run: Run, tmp_path: Path):
     assert out.endswith("  fix the tests\n")
 
 
-def test_list_of_nothing_says_so(run: Run):
+def test_empty_list_is_reported(run: Run):
     assert run("list")[1].endswith("; --all lists the sessions of all folders\n")
     assert run("list", "--all")[1] == "no sessions\n"
     assert run("list", "--json")[1] == "[]\n"
@@ -82,7 +82,7 @@ def test_show_prints_the_conversation(run: Run, tmp_path: Path):
     ]
 
 
-def test_show_cuts_long_results_and_says_so(run: Run, tmp_path: Path):
+def test_show_truncates_long_results_with_a_note(run: Run, tmp_path: Path):
     written(tmp_path, user("go"), reply(call("a")), result("a", "\n".join(map(str, range(30)))))
 
     assert "    … 18 more lines\n" in run("show", "latest")[1]
@@ -209,7 +209,7 @@ def test_doctor_describes_a_session_from_the_future(run: Run, tmp_path: Path):
 
 
 @pytest.mark.parametrize("argv", [[], ["lst"], ["show"], ["export", "x", "--format", "pdf"], ["list", "--what"]])
-def test_what_is_not_understood_is_status_2_and_says_where_help_is(run: Run, argv: list[str]):
+def test_invalid_arguments_exit_with_2_and_name_the_help(run: Run, argv: list[str]):
     status, out, err = run(*argv)
 
     assert (status, out) == (2, "")

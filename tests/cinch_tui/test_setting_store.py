@@ -108,7 +108,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(tmp_path: Path, nam
     assert (tmp_path / "own.toml").read_text() == "# mine\n"
 
 
-def test_a_field_begins_with_what_would_be_typed(tmp_path: Path):
+def test_a_field_starts_with_the_current_value(tmp_path: Path):
     settings = store(tmp_path, '[approval]\nallow = ["bash:a, b"]\n[ui]\nstatus = ["state", "model"]\n')
 
     assert standing(settings, "approval.allow").editable_text == '["bash:a, b"]'

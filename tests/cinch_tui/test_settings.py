@@ -19,7 +19,7 @@ def flat(table: dict[str, object], prefix: str = "") -> dict[str, object]:
     return found
 
 
-def test_the_example_file_is_what_the_settings_say() -> None:
+def test_the_example_file_matches_the_settings() -> None:
     assert (ROOT / "config.example.toml").read_text(encoding="utf-8") == example_text()
 
 

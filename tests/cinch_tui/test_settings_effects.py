@@ -77,7 +77,7 @@ async def test_a_setting_that_need_not_wait_takes_effect(
     assert keys()[name].applies in (AT_ONCE, NEXT_PROMPT)
 
 
-def test_every_setting_says_when_a_change_counts():
+def test_every_setting_states_when_a_change_applies():
     assert {key.applies for key in keys().values()} == {AT_ONCE, NEXT_PROMPT, NEXT_START}
 
 
@@ -195,7 +195,7 @@ async def test_the_mode_is_picked(tmp_path: Path, keys_pressed: str, approval: s
         assert (status.approval, status.plan) == (approval, plan)
 
 
-async def test_what_cannot_begin_stays_in_the_prompt(tmp_path: Path):
+async def test_a_command_that_cannot_run_stays_in_the_prompt(tmp_path: Path):
     app = chat(tmp_path)
 
     async with app.run_test(size=(100, 30)) as pilot:

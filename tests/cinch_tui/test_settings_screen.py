@@ -79,7 +79,7 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
 
 
-async def test_settings_stand_in_groups_with_value_and_source(bench: Bench):
+async def test_settings_are_grouped_with_value_and_source(bench: Bench):
     async with bench.app.run_test(size=(80, 40)):
         shown = bench.lines()
 
@@ -88,7 +88,7 @@ async def test_settings_stand_in_groups_with_value_and_source(bench: Bench):
     assert turns.split() == ["max_turns", "3", "project"]
 
 
-async def test_typing_finds_a_setting_by_its_name_and_then_by_what_it_says(bench: Bench):
+async def test_typing_finds_a_setting_by_name_and_then_by_description(bench: Bench):
     async with bench.app.run_test(size=(80, 24)) as pilot:
         await bench.find(pilot, "sideby")
         by_name = bench.lines()

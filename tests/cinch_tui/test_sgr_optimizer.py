@@ -34,13 +34,13 @@ def frame(pieces: list[tuple[tuple[int, int] | None, str, Style]], system: Color
 
 @settings(max_examples=40, deadline=None)
 @given(pieces=PIECES, more=PIECES, system=st.sampled_from(ColorSystem))
-def test_a_terse_frame_looks_the_same(pieces: list, more: list, system: ColorSystem) -> None:
+def test_an_optimized_frame_looks_the_same(pieces: list, more: list, system: ColorSystem) -> None:
     first, second = frame(pieces, system), frame(more, system)
 
     assert shown(optimize_sgr(first), optimize_sgr(second)) == shown(first, second)
 
 
-def test_a_colour_that_stays_is_reported_once() -> None:
+def test_an_unchanged_color_is_sent_once() -> None:
     look, strong = Style(color="#ffffff", bgcolor="#000000"), Style(color="#ffffff", bgcolor="#000000", bold=True)
     pieces = [((1, 1), "one", look), ((2, 1), "two", look), (None, "three", strong)]
 
@@ -50,7 +50,7 @@ def test_a_colour_that_stays_is_reported_once() -> None:
 
 
 @pytest.mark.parametrize("data", ["", "text", "\x1b[?2026h", "\x1b]2;a title\x07", "\x1b_Ga=d,q=2\x1b\\"])
-def test_what_has_no_style_stays_as_it_is(data: str) -> None:
+def test_unstyled_text_is_unchanged(data: str) -> None:
     assert optimize_sgr(data) == data
 
 

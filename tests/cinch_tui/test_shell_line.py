@@ -51,7 +51,7 @@ def heard(server: ModelServer) -> str:
         ("ls!", None),
     ],
 )
-def test_line_that_begins_with_a_bang_is_a_command(text: str, line: ShellLine | None):
+def test_line_that_starts_with_a_bang_is_a_command(text: str, line: ShellLine | None):
     assert shell_line(text) == line
 
 

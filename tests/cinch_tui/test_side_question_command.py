@@ -86,7 +86,7 @@ async def test_escape_stops_the_answer_and_not_the_agent(app: CinchApp):
         MAY_GO_ON.set()
 
 
-async def test_off_stops_the_answer_or_says_that_there_is_none():
+async def test_off_stops_the_answer_or_reports_that_none_is_running():
     host, command = RecordingHost(), builtin_commands().find("/btw")
     assert command is not None
 
@@ -98,7 +98,7 @@ async def test_off_stops_the_answer_or_says_that_there_is_none():
     assert host.notices == [("warning", "no side question is being answered")] * 2
 
 
-def test_picture_of_an_aside(snap_compare) -> None:
+def test_picture_of_a_side_question(snap_compare) -> None:
     block = SideQuestionBlock("Which file was that in?")
     block.append("In `till/receipt.py`:\n\n- the **total**\n- the discount, which is a percentage of what is left\n")
     block.finish()

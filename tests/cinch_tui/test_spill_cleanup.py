@@ -16,7 +16,7 @@ from harness.execution.spill import KEPT_SECONDS
 from harness.ports.interaction import NonInteractive
 
 
-def test_the_long_output_of_sessions_long_past_is_removed_at_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_spilled_output_of_old_sessions_is_removed_at_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-a-key")
     paths = find_paths(os.environ)
     old, new = paths.cache / "output" / "old", paths.cache / "output" / "new"

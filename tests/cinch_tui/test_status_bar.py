@@ -68,7 +68,7 @@ def test_elapsed_time_has_hours_only_when_needed(seconds: float, text: str):
 
 
 @pytest.mark.parametrize("state", ["idle", "running", "error", "aborted"])
-def test_state_is_a_word_and_not_only_a_colour(state):
+def test_state_is_text_and_not_only_a_color(state):
     assert parts_of(Status(state=state), 0)[0].text == f"[{state.upper()}]"
 
 
@@ -87,7 +87,7 @@ def test_known_price_has_four_decimals():
     assert "$0.1234" in [part.text for part in parts_of(FULL, 0)]
 
 
-def test_smart_approval_is_not_worth_a_word():
+def test_smart_approval_is_not_shown():
     assert len(parts_of(Status(), 0)) == 1
 
 
@@ -182,7 +182,7 @@ def test_items_come_in_the_order_that_is_set():
     assert [part.item for part in parts] == ["model", "command", "state", "state"]
 
 
-async def test_reduced_motion_has_a_word_and_no_timer():
+async def test_reduced_motion_shows_text_and_uses_no_timer():
     bar = StatusBar(arrangement=Arrangement(moves=False))
     app = WidgetApp(bar, styles=("status",))
 

@@ -47,7 +47,7 @@ def test_reply_may_come_in_pieces(place: int):
 @pytest.mark.parametrize(
     "chunks", [("\x1b]", "x\x1b[A"), ("\x1b[?9", "7h", "b"), ("\x1b", "[A"), ("\x1b]11;" + "y" * 60,)]
 )
-def test_what_only_begins_like_a_reply_is_typed(chunks: tuple[str, ...]):
+def test_input_that_only_starts_like_a_terminal_reply_is_typed(chunks: tuple[str, ...]):
     parser = XTermParser()
     plain = said([message for chunk in chunks for message in (*parser.feed(chunk), *parser.tick())])
 
@@ -64,7 +64,7 @@ def test_what_is_held_back_too_long_was_typed(monkeypatch: pytest.MonkeyPatch):
     assert said(list(parser.feed(LIGHT[2:]))) != [False]
 
 
-def test_answer_that_says_nothing_changes_nothing():
+def test_empty_answer_changes_nothing():
     assert fed("\x1b]11;\x1b\\", "b") == ["b"]
 
 

@@ -54,9 +54,7 @@ async def test_app_turns_light_with_its_terminal(own: Path, tmp_path: Path):
     assert chat(tmp_path).theme == "cinch-light"
 
 
-async def test_chosen_theme_stays_whatever_the_terminal_says(
-    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+async def test_chosen_theme_ignores_the_terminal_background(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CINCH_UI_THEME", "solarized-dark")
     app = chat(tmp_path)
 

@@ -73,7 +73,7 @@ def test_bad_theme_names_file_and_key(tmp_path: Path, line: str, complaint: str)
         load_theme("bad", (tmp_path, BUILTIN_FOLDER))
 
 
-def test_theme_says_only_what_it_changes(tmp_path: Path):
+def test_theme_lists_only_its_changes(tmp_path: Path):
     (tmp_path / "mine.toml").write_text(
         'based_on = "solarized-dark"\nprimary = "#ffffff"\nvariables = {scrollbar = "#111111"}'
     )
@@ -84,7 +84,7 @@ def test_theme_says_only_what_it_changes(tmp_path: Path):
     assert theme.variables == {**base.variables, "scrollbar": "#111111"}
 
 
-def test_own_theme_can_stand_on_the_one_it_replaces(tmp_path: Path):
+def test_a_user_theme_can_extend_the_one_it_replaces(tmp_path: Path):
     (tmp_path / "cinch-dark.toml").write_text('based_on = "cinch-dark"\nprimary = "#ffffff"')
 
     theme = load_theme("cinch-dark", (tmp_path, BUILTIN_FOLDER))

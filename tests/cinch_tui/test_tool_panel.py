@@ -79,7 +79,7 @@ async def test_panel_is_hidden_and_without_timer_while_it_is_empty(clock: Clock)
         assert (panel.display, panel._ticker) == (False, None)
 
 
-async def test_what_is_over_makes_way_for_the_next_call_without_a_jump(clock: Clock):
+async def test_a_finished_call_is_replaced_by_the_next_without_a_jump(clock: Clock):
     panel = ToolPanel(clock)
     app = unfocused(panel, styles=("panel",))
     async with app.run_test() as pilot:

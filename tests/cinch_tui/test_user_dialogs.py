@@ -57,7 +57,7 @@ async def test_each_question_becomes_its_screen_and_its_answer_comes_back():
         assert await verdict == PlanDecision(accepted=True)
 
 
-async def test_one_question_is_at_a_time_in_the_order_they_were_asked():
+async def test_one_question_is_shown_at_a_time_in_order():
     app = Host()
 
     async with app.run_test() as pilot:
@@ -74,7 +74,7 @@ async def test_one_question_is_at_a_time_in_the_order_they_were_asked():
         assert [await first, await second] == [AllowOnce(), Answer("selected", "a", 0)]
 
 
-async def test_a_cancelled_run_takes_its_question_down_and_the_next_one_is_asked():
+async def test_a_cancelled_run_closes_its_question_and_the_next_one_opens():
     app = Host()
 
     async with app.run_test() as pilot:
@@ -92,7 +92,7 @@ async def test_a_cancelled_run_takes_its_question_down_and_the_next_one_is_asked
         await until(pilot, lambda: len(app.screen_stack) == 1)
 
 
-async def test_what_was_half_written_to_a_cancelled_question_goes_to_the_prompt():
+async def test_a_draft_for_a_cancelled_question_goes_to_the_prompt():
     app = Host()
 
     async with app.run_test() as pilot:
@@ -111,7 +111,7 @@ async def test_what_was_half_written_to_a_cancelled_question_goes_to_the_prompt(
     assert app.typed == ["no", "yes"]
 
 
-async def test_esc_pressed_again_and_again_closes_a_question_once_it_listens():
+async def test_repeated_esc_closes_a_question_after_its_grace_period():
     app = Host()
 
     async with app.run_test() as pilot:
@@ -124,7 +124,7 @@ async def test_esc_pressed_again_and_again_closes_a_question_once_it_listens():
     assert (await answer).status == "skipped"
 
 
-async def test_of_text_that_comes_at_once_no_letter_answers_and_none_is_lost():
+async def test_pasted_text_answers_nothing_and_is_not_lost():
     app = Host()
 
     async with app.run_test() as pilot:
@@ -139,7 +139,7 @@ async def test_of_text_that_comes_at_once_no_letter_answers_and_none_is_lost():
         approval.cancel()
 
 
-async def test_one_that_is_answered_while_another_comes_up_on_top_leaves_that_one_standing():
+async def test_a_dialog_answered_below_another_leaves_that_one_open():
     app = Host()
     picked: list[str | None] = []
 
@@ -159,7 +159,7 @@ async def test_one_that_is_answered_while_another_comes_up_on_top_leaves_that_on
     assert picked == ["a"]
 
 
-async def test_a_cancelled_question_goes_even_from_beneath_another_screen():
+async def test_a_cancelled_question_closes_even_below_another_screen():
     app = Host()
 
     async with app.run_test() as pilot:
@@ -202,7 +202,7 @@ async def test_cancelling_one_that_waits_its_turn_leaves_the_other_standing():
         assert await first == AllowOnce()
 
 
-async def test_dialog_closed_with_a_withdrawn_one_beneath_it_is_shown_again():
+async def test_dialog_closed_above_a_withdrawn_one_is_shown_again():
     app = Host()
 
     async with app.run_test() as pilot:

@@ -118,7 +118,7 @@ async def test_a_pasted_key_is_masked_and_never_in_a_repr():
     assert "sk-secret" not in repr(app.results)
 
 
-async def test_a_compatible_service_is_asked_for_its_address_first():
+async def test_a_compatible_service_needs_its_address_first():
     app = host()
 
     async with app.run_test(size=(40, 10)) as pilot:
@@ -190,7 +190,7 @@ async def test_local_servers_are_looked_for_and_their_models_offered():
 @pytest.mark.parametrize(
     ("servers", "word"), [((), "No server found"), ((EMPTY,), "lmstudio is running but has no models")]
 )
-async def test_where_there_is_no_model_it_says_so_and_looks_again(servers: tuple[LocalServer, ...], word: str):
+async def test_a_missing_model_is_reported_and_looked_up_again(servers: tuple[LocalServer, ...], word: str):
     machine = Machine(*servers)
     app = Host(WelcomeScreen(machine.find, accept, grace=0))
 

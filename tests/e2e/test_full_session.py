@@ -67,7 +67,7 @@ def a_working_morning(cinch: Terminal) -> None:
     cinch.see("mended and the tests pass")
 
 
-def test_a_change_is_asked_for_approved_trusted_denied_and_continued_tomorrow(terminal, serve, project):
+def test_a_change_is_requested_approved_trusted_denied_and_continued_tomorrow(terminal, serve, project):
     server = serve([*SCRIPT, Reply(text="Yesterday I mended the discount.")])
     env = environment(server.url)
 

@@ -59,7 +59,7 @@ def test_links_can_be_opened_or_copied_by_key(app):
     app.see("See https")
 
 
-def test_block_without_links_says_so_and_opens_no_list(app):
+def test_block_without_links_shows_a_notice_and_opens_no_list(app):
     app.type("\t")
     app.type("\x1b[1;2A")
     app.type("\x1b[1;2A")

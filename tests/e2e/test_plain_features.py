@@ -205,7 +205,7 @@ def test_list_is_closed_by_an_empty_line_and_not_repeated_without_a_match(cinch)
 
 
 @pytest.mark.parametrize("name", FULL_SCREEN_COMMANDS)
-def test_command_that_needs_the_screen_says_so(cinch, name: str):
+def test_command_that_needs_the_screen_reports_it(cinch, name: str):
     lines = cinch([])
 
     lines.enter(f"{name} a/b c/d -- x" if name == "/parallel" else name)

@@ -51,7 +51,7 @@ def test_key_is_entered_without_echo_checked_and_used_at_once(cinch, own_home: P
     assert holding == ["credentials.json"]
 
 
-def test_key_typed_in_a_prompt_is_asked_about_and_not_sent(cinch, own_home: Path):
+def test_key_typed_in_a_prompt_needs_confirmation_and_is_not_sent(cinch, own_home: Path):
     lines = cinch([Reply("heard you")])
 
     lines.enter(f"use {GOOD} for it")

@@ -79,7 +79,7 @@ def test_user_command_prints_its_output_live(cinch, project: Path):
     assert "early 42" not in rest
 
 
-def test_interrupted_command_says_so_without_repeating_its_output(cinch, project: Path):
+def test_interrupted_command_is_reported_without_repeating_its_output(cinch, project: Path):
     lines = cinch(COMMAND)
     lines.enter("go")
     lines.see("Output: early 42\r\n")

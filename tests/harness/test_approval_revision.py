@@ -147,7 +147,7 @@ async def test_rejecting_every_hunk_denies_the_call_with_all_reasons(tmp_path: P
     assert [event.decision for event in resolved] == ["denied"]
 
 
-async def test_revised_file_is_asked_again_and_written_as_revised(tmp_path: Path):
+async def test_revised_file_needs_approval_again_and_is_written_as_revised(tmp_path: Path):
     reader = Reader(
         tmp_path, edit(*EDITS), ProposeRevision(NEW.replace("two", "TWO")), AllowOnce(), content=OLD.encode()
     )

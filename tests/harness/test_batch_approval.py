@@ -58,7 +58,7 @@ def asked(user: ScriptedUser) -> list[str]:
     return [request.call.name for request in user.asked]
 
 
-async def test_each_call_of_a_batch_is_asked_with_the_pending_ones(make_agent, user):
+async def test_each_call_of_a_batch_is_requested_with_the_pending_ones(make_agent, user):
     tools = [*three(), SimpleTool("look")]
     agent = make_agent(calls("a", "look", "b", "c"), "done", tools=tools)
 
@@ -116,7 +116,7 @@ async def test_dangerous_call_can_be_allowed_individually_before_its_turn(make_a
     assert ran(tools) == ["b"]
 
 
-async def test_unanswered_calls_of_a_batch_are_asked_again(make_agent):
+async def test_unanswered_calls_of_a_batch_are_requested_again(make_agent):
     user, tools = Decisive(None, None, Denied()), three()
     agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=user)
 
@@ -127,7 +127,7 @@ async def test_unanswered_calls_of_a_batch_are_asked_again(make_agent):
     assert ran(tools) == ["a", "b"]
 
 
-async def test_permission_granted_for_another_call_covers_the_asked_one(make_agent, record):
+async def test_permission_granted_for_another_call_covers_the_pending_one(make_agent, record):
     user, tool = Decisive(None, AllowForSession()), SimpleTool("a", risk="edit")
     agent = make_agent(calls("a", "a"), "done", tools=[tool], user=user)
     happened = record(agent)
@@ -161,7 +161,7 @@ class Moody(SimpleTool):
         return TextView(f"look {self.looks}")
 
 
-async def test_call_changed_since_its_approval_is_asked_again(make_agent):
+async def test_call_changed_since_its_approval_needs_approval_again(make_agent):
     user, tools = Decisive(AllowOnce(), AllowOnce()), [SimpleTool("a", risk="edit"), Moody("b", risk="edit")]
     user.deny()
     agent = make_agent(calls("a", "b"), "done", tools=tools, user=user)
@@ -173,7 +173,7 @@ async def test_call_changed_since_its_approval_is_asked_again(make_agent):
     assert ran(tools) == ["a"]
 
 
-async def test_call_revised_before_its_turn_is_asked_in_its_new_form(make_agent, tmp_path):
+async def test_call_revised_before_its_turn_is_shown_in_its_new_form(make_agent, tmp_path):
     user = Decisive(None, ProposeRevision("mine\n"))
     user.approvals = [AllowOnce(), Denied()]
     batch = Reply(tuple(Call("write_file", {"path": name, "content": "theirs\n"}) for name in ("a", "b")))

@@ -76,7 +76,7 @@ def conversation_of(data: bytes) -> list[bytes]:
 
 
 @pytest.mark.parametrize("damage", [deleted, garbled, beheaded, cut_short, spoiled])
-def test_lost_line_costs_only_itself(damage: Callable[[list[bytes], int], bytes], tmp_path: Path):
+def test_a_damaged_line_loses_only_itself(damage: Callable[[list[bytes], int], bytes], tmp_path: Path):
     path = written(tmp_path, *long_tour())
     lines, whole = path.read_bytes().splitlines(keepends=True), pieces(list(load_session(path).messages))
     assert len(conversation_lines(lines)) == 21

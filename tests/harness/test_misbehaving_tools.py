@@ -204,7 +204,7 @@ async def test_late_read_of_a_stream_does_not_abort_the_next_run(make_agent):
     assert result.text == "second"
 
 
-async def test_workspace_error_is_reported_in_its_own_words(make_agent):
+async def test_workspace_error_keeps_its_message(make_agent):
     read = Reply((Call("read_file", {"path": "nothing.txt"}),))
     agent = make_agent(read, "done", tools=builtin_tools())
 

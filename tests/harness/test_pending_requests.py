@@ -185,7 +185,7 @@ async def test_early_answer_is_used_once(answers):
     assert await answers.approve(request("1")) == AllowOnce()
 
 
-async def test_answer_to_a_question_never_asked_is_not_kept_for_the_next(answers):
+async def test_answers_to_unknown_requests_are_not_kept(answers):
     call = ToolCall("1", "edit", {})
     answers.observe(SubagentEvent(call_id="0", event=ToolApprovalRequested(call=call, reason="")))
     answers.respond("1", AllowOnce())
@@ -261,7 +261,7 @@ async def test_identical_requests_of_parallel_runs_are_distinguished(make_agent,
     assert reported == {"a": "free_text:a", "b": "free_text:b"}
 
 
-async def test_question_published_twice_is_asked_once(answers):
+async def test_question_published_twice_is_shown_once(answers):
     question = Question("colour?")
     for call_id in "ab":
         reported = QuestionAsked(call_id=call_id, question=question)

@@ -36,7 +36,7 @@ def planner(*script: Reply | str, options: AgentOptions, offered: list[Tool]) ->
     return agent, seen
 
 
-async def test_planning_that_exhausts_its_turns_is_asked_for_the_plan_and_ends() -> None:
+async def test_planning_that_exhausts_its_turns_is_reminded_of_the_plan_and_ends() -> None:
     look, _, offered = tools()
     options = AgentOptions(mode=PLAN, planning=Planning(max_turns=3))
     agent, seen = planner(*LOOK, options=options, offered=offered)

@@ -292,7 +292,7 @@ def test_threshold_that_can_never_trigger_is_rejected(lookback, times):
         LoopDetection(lookback=lookback, times=times)
 
 
-async def test_recommended_policies_deny_the_shell_and_are_created_anew():
+async def test_recommended_policies_deny_the_shell_and_are_new_objects():
     policies, others = recommended(), recommended()
 
     verdicts = [await each.before_tool(ToolCall("1", "bash", {})) for each in policies]

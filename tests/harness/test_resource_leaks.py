@@ -13,7 +13,7 @@ from harness.events import MessageUpdate
 from providers import connect
 
 
-async def test_interrupted_runs_leave_no_task_command_socket_or_file(tmp_path: Path, monkeypatch):
+async def test_interrupted_runs_leak_no_task_command_socket_or_file(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
 
     with model_server(tmp_path) as base_url:
@@ -28,7 +28,7 @@ async def test_interrupted_runs_leave_no_task_command_socket_or_file(tmp_path: P
     assert after.commands == 0
 
 
-def test_interrupted_runs_leave_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_interrupted_runs_leak_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
 
     before = held().threads

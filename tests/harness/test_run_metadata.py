@@ -47,7 +47,7 @@ async def test_run_metadata_is_in_its_start_event_requests_and_record(make_agent
     assert decode(Event, json.loads(json.dumps(encode(start)))) == start
 
 
-async def test_every_way_to_start_a_run_takes_metadata(make_agent, record):
+async def test_every_method_that_starts_a_run_takes_metadata(make_agent, record):
     agent = make_agent("one", "two", "three")
     seen = record(agent)
 

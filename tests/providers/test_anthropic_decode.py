@@ -150,7 +150,7 @@ def test_each_stop_reason_has_a_meaning(reason: str, stop: str) -> None:
     assert decoded(START, ending(reason), STOP) == [Done(stop, Usage(9, 1), "msg_1")]
 
 
-def test_a_refusal_is_an_error_that_says_why() -> None:
+def test_a_refusal_is_an_error_with_the_reason() -> None:
     refusal = ending("refusal")
     refusal["delta"]["stop_details"] = {"type": "refusal", "explanation": "Not \x1b[31mthis"}
 

@@ -170,7 +170,7 @@ def test_a_small_reply_limit_grows_by_the_budget() -> None:
     assert body_of(user("Go"), thinking="high", max_tokens=500)["max_tokens"] == 10_500
 
 
-def test_a_budget_of_ones_own_is_kept_above_the_least() -> None:
+def test_a_custom_budget_is_raised_to_the_minimum() -> None:
     spec = ModelSpec("anthropic", OLD, "low", {"low": 300})
 
     assert thinking_form(spec).thinking == {"type": "enabled", "budget_tokens": 1024}

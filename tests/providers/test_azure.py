@@ -38,7 +38,7 @@ def test_azure_tokens_go_where_tokens_go(monkeypatch: pytest.MonkeyPatch) -> Non
     assert endpoint_of(presets()["azure"]).key_headers == {"authorization": "Bearer t"}
 
 
-def test_azure_without_a_resource_or_a_key_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_azure_without_a_resource_or_a_key_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="set AZURE_OPENAI_ENDPOINT="):
         connect("azure/my-gpt")
 

@@ -187,7 +187,7 @@ def test_every_stop_reason_has_its_meaning(stop: str, reason: str) -> None:
         ("malformed_tool_use", "tool call"),
     ],
 )
-def test_a_reply_that_was_stopped_says_why(stop: str, reported: str) -> None:
+def test_a_stopped_reply_gives_the_reason(stop: str, reported: str) -> None:
     assert ended(stop).stop_reason == "error"
     assert reported in (ended(stop).error or "")
 

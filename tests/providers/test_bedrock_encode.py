@@ -70,7 +70,7 @@ def test_each_message_is_in_its_place() -> None:
     assert body["inferenceConfig"] == {"maxTokens": 500, "temperature": 0.5}
 
 
-def test_a_tool_without_words_and_schema_is_still_one() -> None:
+def test_a_tool_without_description_and_schema_is_valid() -> None:
     tools = body_of(tools=(ToolSpec("look", " ", {}),))["toolConfig"]["tools"]
 
     assert tools == [{"toolSpec": {"name": "look", "inputSchema": {"json": {"type": "object"}}}}]

@@ -106,7 +106,7 @@ async def test_credentials_are_in_no_error_no_log_and_no_repr(
     assert not [secret for secret in (KEYS.access_key, KEYS.secret_key, KEYS.token) if secret in seen]
 
 
-async def test_the_wait_that_is_asked_for_is_kept(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
+async def test_the_requested_wait_is_honored(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
     server = serve([Failure(429, "Slow down", {"retry-after": "7", "x-amzn-errortype": "ThrottlingException"})])
 
     with pytest.raises(ModelThrottled) as caught:
@@ -156,7 +156,7 @@ async def test_a_thought_that_is_not_taken_back_is_left_out_and_new_ones_stay(se
     assert all("budget_tokens" in str(request.body) for request in server.requests)
 
 
-async def test_a_turn_that_another_model_began_continues_without_thinking(serve: Serve) -> None:
+async def test_a_turn_started_by_another_model_continues_without_thinking(serve: Serve) -> None:
     refusal = "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."
     server = serve([Failure(400, refusal), Reply("a"), Reply("b")])
     model = connect(f"bedrock/{CLAUDE}", base_url=server.url, thinking="low")

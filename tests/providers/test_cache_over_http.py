@@ -37,7 +37,7 @@ def marks_in(body: dict[str, Any]) -> tuple[int, int]:
     return text.count('"cache_control"') + text.count('"cachePoint"'), text.count('"ttl": "1h"')
 
 
-async def test_a_server_that_refuses_marks_is_asked_without_them_from_then_on(serve: Serve, model_at: ModelAt) -> None:
+async def test_a_server_that_rejects_cache_marks_gets_none_from_then_on(serve: Serve, model_at: ModelAt) -> None:
     server = serve(
         [
             refused("system.0.cache_control.ephemeral.ttl: Extra inputs are not permitted"),
@@ -76,7 +76,7 @@ async def test_what_a_model_on_bedrock_keeps_for_no_hour_is_kept_for_minutes(ser
     assert [marks_in(recorded.body) for recorded in server.requests] == [(3, 3), (3, 0)]
 
 
-async def test_a_chat_server_that_refuses_marks_is_asked_without_them_from_then_on(serve: Serve) -> None:
+async def test_a_chat_server_that_rejects_cache_marks_gets_none_from_then_on(serve: Serve) -> None:
     refusal = {"error": {"message": "messages.0.content.0.cache_control is not supported", "code": 400}}
     server = serve([Failure(400, refusal), Reply("one"), Reply("two")])
     preset = replace(presets()["openrouter"], base_url=server.openai_url)
@@ -125,7 +125,7 @@ async def test_what_anthropic_kept_for_an_hour_is_distinguished(serve: Serve, mo
 
 
 @pytest.mark.parametrize(("cache", "kept"), [(HOUR, 300), (CacheStrategy(), 0)])
-async def test_what_openrouter_wrote_counts_as_kept_for_as_long_as_was_asked(
+async def test_openrouter_cache_writes_count_with_the_requested_lifetime(
     serve: Serve, cache: CacheStrategy, kept: int
 ) -> None:
     counts = {"prompt_tokens": 309, "completion_tokens": 4, "prompt_tokens_details": {"cache_write_tokens": 300}}

@@ -118,7 +118,7 @@ async def test_bytes_are_played_cut_as_they_came(serve: Serve, tape: Path, ask: 
     assert (exchange.status, exchange.ending) == (200, "whole")
 
 
-async def test_nothing_is_written_without_being_asked_for(
+async def test_nothing_is_written_unless_requested(
     serve: Serve, tmp_path: Path, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

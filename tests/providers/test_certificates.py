@@ -91,7 +91,7 @@ def test_named_certificates_are_trusted_in_addition_to_the_usual(variable: str, 
 
 
 @pytest.mark.parametrize("variable", ["NODE_EXTRA_CA_CERTS", "SSL_CERT_DIR"])
-async def test_an_authority_named_to_the_systems_own_judge_is_trusted(
+async def test_a_named_authority_is_trusted_with_the_system_trust_store(
     variable: str, authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("providers.net.pool.ssl_context", lambda environment: ssl_context(environment, "darwin"))

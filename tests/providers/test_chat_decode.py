@@ -209,7 +209,7 @@ def test_a_finish_reason_that_is_a_failure_is_raised(finish: str, error: type[Pr
         decoded(chunk(content="so far"), chunk(finish))
 
 
-def test_a_refusal_is_an_error_that_says_why() -> None:
+def test_a_refusal_is_an_error_with_the_reason() -> None:
     assert decoded(chunk(refusal="I "), chunk(refusal="won't"), chunk("stop"))[-1] == Done(
         "error", Usage(), "c1", "the model refused: I won't"
     )

@@ -91,7 +91,7 @@ async def test_a_model_that_must_speak_between_results_and_a_prompt_does_so_from
         "This model does not support disabling thinking; please use low, high, or max for reasoning_effort",
     ],
 )
-async def test_a_word_for_thinking_that_is_not_known_is_left_out_from_then_on(serve: Serve, refusal: str) -> None:
+async def test_an_unknown_thinking_level_is_omitted_from_then_on(serve: Serve, refusal: str) -> None:
     server = serve([Failure(400, {"error": {"message": refusal}}), Reply("one"), Reply("two")])
     service = ChatProvider(own("groq", base_url=server.openai_url, own_urls=""))
     asked = Request(ModelSpec("groq", "qwen/qwen3-32b", "high"), "", (user("Hi"),))

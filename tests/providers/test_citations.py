@@ -120,7 +120,7 @@ def test_what_is_odd_is_left_out(reported: tuple[Any, ...], kept: Citation | Non
     assert citation(*reported) == kept
 
 
-def test_a_search_before_a_call_belongs_to_the_words_before_it() -> None:
+def test_a_search_before_a_call_belongs_to_the_text_before_it() -> None:
     call = {"index": 0, "id": "a", "function": {"name": "look", "arguments": "{}"}}
     events = chat({"tool_calls": [call]}, each={"citations": [SKY]})
 

@@ -57,7 +57,7 @@ def test_local_servers_need_no_key(name: str) -> None:
         ("ollama/", "ollama/NAME"),
     ],
 )
-def test_what_cannot_be_connected_is_explained(name: str, reported: str) -> None:
+def test_connection_problems_are_explained(name: str, reported: str) -> None:
     with pytest.raises(ConfigError) as caught:
         connect(name)
 
@@ -96,7 +96,7 @@ def test_a_key_that_cannot_be_one_is_refused_and_not_shown(value: str) -> None:
     assert value not in str(caught.value)
 
 
-def test_credentials_are_asked_with_the_preset_and_its_variables() -> None:
+def test_credentials_are_called_with_the_preset_and_its_variables() -> None:
     stored = Stored("k")
 
     connect("anthropic", credentials=stored)
@@ -117,7 +117,7 @@ def test_connecting_loads_neither_the_http_client_nor_prices() -> None:
     assert run.stdout.strip() == "[]"
 
 
-async def test_facts_come_when_they_are_asked_for() -> None:
+async def test_model_info_is_loaded_on_demand() -> None:
     facts = connect("anthropic/claude-sonnet-4-5", credentials=Stored("k")).info
 
     before = facts.now

@@ -210,7 +210,7 @@ async def test_a_service_that_requires_signatures_gets_them_whatever_its_model_i
     assert calls == [None, FOREIGN_CALL]
 
 
-async def test_a_reply_that_has_begun_is_not_asked_for_again(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
+async def test_a_reply_that_has_started_is_not_retried(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
     begun = b'data: {"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}\n\n'
     server = serve([Raw(begun + b'data: {"error": {"code": 400, "message": "thinking went wrong"}}\n\n'), Reply("Hi")])
 

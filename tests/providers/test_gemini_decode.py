@@ -182,7 +182,7 @@ def test_what_was_thought_counts_as_written_and_what_was_cached_not_as_read(
     assert decoded(chunk(finish="STOP", usageMetadata=counts)) == [Done("stop", usage, "r1")]
 
 
-def test_counts_that_come_after_the_last_word_are_taken() -> None:
+def test_usage_after_the_last_text_is_counted() -> None:
     last = chunk({"text": "Hi"}, finish="STOP", usageMetadata=None)
 
     deltas = decoded(last, {"usageMetadata": COUNTS, "responseId": "r1"})
@@ -210,7 +210,7 @@ def test_each_reason_to_stop_has_a_meaning(reason: str, stop: str) -> None:
         ("A_REASON_OF_TOMORROW", "the service stopped the reply: A_REASON_OF_TOMORROW"),
     ],
 )
-def test_a_reply_that_was_stopped_says_why_and_nothing_of_it_runs(reason: str, reported: str) -> None:
+def test_a_stopped_reply_gives_the_reason_and_runs_no_call(reason: str, reported: str) -> None:
     deltas = decoded(chunk({"text": "So"}, call("a")), chunk(finish=reason))
 
     message = built(deltas).finish()
@@ -219,7 +219,7 @@ def test_a_reply_that_was_stopped_says_why_and_nothing_of_it_runs(reason: str, r
     assert message.content == (Text("So"),)
 
 
-def test_the_words_of_the_service_come_before_ours() -> None:
+def test_the_message_of_the_service_comes_before_ours() -> None:
     event = chunk(finish="SAFETY")
     event["candidates"][0]["finishMessage"] = "Not this: print(\x1b[31mx"
 
@@ -227,7 +227,7 @@ def test_the_words_of_the_service_come_before_ours() -> None:
 
 
 @pytest.mark.parametrize("reason", ["MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"])
-def test_a_reply_that_the_model_garbled_is_asked_for_again(reason: str) -> None:
+def test_a_malformed_reply_is_retried(reason: str) -> None:
     with pytest.raises(InvalidReply, match=f"the model .*{reason}") as caught:
         decoded(chunk({"text": "So"}), chunk(finish=reason))
 
@@ -241,7 +241,7 @@ def test_a_reply_that_the_model_garbled_is_asked_for_again(reason: str) -> None:
         ({"blockReason": "OTHER", "blockReasonMessage": "no"}, "the service refused the prompt: no (OTHER)"),
     ],
 )
-def test_a_prompt_that_was_blocked_is_an_error_that_says_why(feedback: dict[str, str], reported: str) -> None:
+def test_a_blocked_prompt_is_an_error_with_the_reason(feedback: dict[str, str], reported: str) -> None:
     assert decoded({"promptFeedback": feedback, "usageMetadata": COUNTS}) == [Done("error", Usage(9, 4), "", reported)]
 
 
@@ -269,7 +269,7 @@ def test_what_is_no_event_breaks_the_stream(event: str) -> None:
         assert list(decoded_events(ContentDecoder(ENDPOINT), [event]))
 
 
-def test_an_error_that_is_but_a_word_may_be_gone_the_next_time() -> None:
+def test_an_error_of_a_single_word_is_retryable() -> None:
     with pytest.raises(NetworkError, match="the gateway is tired"):
         decoded({"error": "the gateway is tired"})
 

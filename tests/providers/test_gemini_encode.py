@@ -71,7 +71,7 @@ def config_of(**more: Any) -> JsonObject:
     return body_of(**more).get("generationConfig", {})
 
 
-def test_a_plain_request_says_no_more_than_it_must() -> None:
+def test_a_plain_request_has_only_required_fields() -> None:
     assert body_of(user("Hi"), model="gemini-2.0-flash", tools=(), system=" ") == {
         "contents": [{"role": "user", "parts": [{"text": "Hi"}]}]
     }
@@ -120,7 +120,7 @@ def test_turns_of_one_side_are_one() -> None:
     ]
 
 
-def test_blank_text_is_never_sent_and_a_silent_result_says_so() -> None:
+def test_blank_text_is_never_sent_and_an_empty_result_is_labelled() -> None:
     body = body_of(
         UserMessage((Text("  "), Text("Go"))),
         reply(Text(" \n"), ToolCall("a", "bash", {}, signature="c2ln")),
@@ -274,7 +274,7 @@ def test_each_model_gets_its_own_thinking_parameters(
 
 
 @pytest.mark.parametrize(("wanted", "sent"), [(5000, 5000), (1, 512), (99_999, 24_576)])
-def test_a_budget_of_ones_own_is_kept_within_what_the_model_takes(wanted: int, sent: int) -> None:
+def test_a_custom_budget_is_limited_to_the_models_maximum(wanted: int, sent: int) -> None:
     config = config_of(model="gemini-2.5-flash-lite", thinking="low", budgets={"low": wanted})
 
     assert config["thinkingConfig"]["thinkingBudget"] == sent
@@ -285,7 +285,7 @@ def test_what_is_thought_is_not_taken_from_a_small_reply(wanted: int, sent: int)
     assert config_of(model=OLD, thinking="low", max_tokens=wanted)["maxOutputTokens"] == sent
 
 
-def test_limit_and_temperature_are_sent_when_asked_for() -> None:
+def test_limit_and_temperature_are_sent_if_set() -> None:
     config = config_of(max_tokens=99, temperature=0.0)
 
     assert (config["maxOutputTokens"], config["temperature"]) == (99, 0.0)

@@ -122,7 +122,7 @@ async def test_half_a_call_never_runs(opened: Opened) -> None:
     assert any(isinstance(message, ToolResult) and message.is_error for message in agent.history.messages)
 
 
-async def test_thoughts_are_no_words(opened: Opened) -> None:
+async def test_thinking_is_not_text(opened: Opened) -> None:
     model = opened({"<|say|>": ["<think>", "Hm", ".", "</think>", "Yes"]}, thinking="low")
     agent = Agent(model, [])
 
@@ -133,7 +133,7 @@ async def test_thoughts_are_no_words(opened: Opened) -> None:
     assert reply.content == (Thinking("Hm."), Text("Yes"))
 
 
-async def test_a_thought_that_the_prompt_began_is_one(opened: Opened) -> None:
+async def test_thinking_opened_by_the_prompt_is_recognized(opened: Opened) -> None:
     template = TEMPLATE.replace("<|say|>", "<|say|><think>")
     agent = Agent(opened({"<0x3E>": ["Hm", ".", "</think>", "Yes"]}, template=template), [])
 
@@ -261,7 +261,7 @@ async def test_a_template_that_does_not_serve_is_reported(opened: Opened, templa
         await deltas_of(model, asked(model, tools=tools))
 
 
-async def test_what_a_file_says_is_known_before_it_is_loaded(opened: Opened) -> None:
+async def test_model_details_are_read_from_the_file_before_loading(opened: Opened) -> None:
     assert await opened(window=4096).info.load() == ModelInfo(
         4096, price=Price(0.0, 0.0), images=False, tools=True, thinking=False
     )

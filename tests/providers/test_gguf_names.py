@@ -76,7 +76,7 @@ def test_a_file_name_shows_its_quantisation(file: str, quantisation: str) -> Non
         ),
     ],
 )
-def test_without_more_what_most_people_take_is_chosen(files: list[str], chosen: list[str]) -> None:
+def test_the_most_common_quantization_is_the_default(files: list[str], chosen: list[str]) -> None:
     assert choose(files, HubName("o/r")) == chosen
 
 
@@ -118,7 +118,7 @@ def test_the_system_prompt_becomes_a_user_message_where_a_template_requires_it()
     assert messages == [{"role": "user", "content": "Be kind.\n\nHi"}]
 
 
-def test_without_the_extra_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_one_sentence_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "llama_cpp", None)
 
     with pytest.raises(ConfigError, match=r"pip install 'cinch-tui\[local\]'"):

@@ -87,7 +87,7 @@ def test_each_refusal_has_its_own_error(status: int, said: str, kind: type[Provi
     assert plain.status == status
 
 
-def test_a_request_refused_without_a_word_is_taken_for_too_long() -> None:
+def test_a_rejection_without_a_message_counts_as_too_long() -> None:
     assert type(classified(400, " ")) is ContextWindowOverflow
     assert type(classified(413, "")) is ContextWindowOverflow
 
@@ -159,7 +159,7 @@ def test_neither_key_nor_password_shows_anywhere() -> None:
     assert "token" not in str(classified(404, "no"))
 
 
-def test_a_missing_key_says_where_it_was_looked_for() -> None:
+def test_a_missing_key_names_the_places_searched() -> None:
     error = failure(Endpoint(presets()["anthropic"], "https://x.example"), 401, "x-api-key required", {})
 
     assert "ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN" in str(error)
@@ -218,7 +218,7 @@ async def test_an_unknown_model_is_answered_with_the_nearest_names(
 
 
 @pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"])
-async def test_a_key_goes_where_its_variable_says(
+async def test_a_key_is_used_for_the_service_of_its_variable(
     serve: Serve, model_at: ModelAt, ask: Asker, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     monkeypatch.setenv(variable, KEY)
@@ -270,7 +270,7 @@ async def test_rejected_parameters_are_not_sent_again(serve: Serve, model_at: Mo
     assert (first == second) is ("max_tokens" in said)
 
 
-async def test_a_limit_that_is_too_high_is_not_taken_for_an_unknown_word(serve: Serve, ask: Asker) -> None:
+async def test_a_limit_that_is_too_high_is_not_taken_for_an_unknown_parameter(serve: Serve, ask: Asker) -> None:
     server = serve([Failure(400, "max_completion_tokens is too large: 999999 (stream_options, reasoning)")])
     model = connect("openai-chat/x", base_url=server.openai_url)
 

@@ -72,7 +72,9 @@ def chat_model(url: str, name: str, facts: ModelInfo | None = None, *, is_own: b
     return Model(ImageFallback(ChatProvider(endpoint), endpoint, known), ModelSpec(preset_name, model_id), known)
 
 
-async def test_a_model_that_refuses_images_gets_words_from_then_on(serve: Serve, wire: str, model_at: ModelAt) -> None:
+async def test_a_model_that_rejects_images_gets_placeholders_from_then_on(
+    serve: Serve, wire: str, model_at: ModelAt
+) -> None:
     server = serve([DENIALS[wire], Reply("one"), Reply("two")])
     model, reported = model_at(server, wire), list[str]()
 
@@ -151,7 +153,7 @@ async def test_a_model_that_sees_gets_the_images_that_a_blind_one_did_not(serve:
     ]
 
 
-def test_each_image_becomes_a_word_and_all_else_stays() -> None:
+def test_each_image_becomes_a_placeholder_and_all_else_stays() -> None:
     large = Image("image/jpeg", "A" * 45_333)
 
     asked, called, result, other = without_images([*HISTORY, UserMessage((large,))])
@@ -182,7 +184,7 @@ def test_each_image_becomes_a_word_and_all_else_stays() -> None:
     ],
     ids=str,
 )
-def test_what_services_say_of_blind_models_is_understood(error: ProviderError) -> None:
+def test_errors_about_missing_image_support_are_recognized(error: ProviderError) -> None:
     assert rejects_images(error)
 
 

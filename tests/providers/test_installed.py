@@ -84,13 +84,13 @@ def test_a_provider_that_cannot_be_used_is_reported_with_its_package_and_what_to
     assert reported.endswith(f"; update the package, or remove it: pip uninstall {name}-package")
 
 
-def test_the_others_are_listed_after_ours(report: dict[str, list[str]]):
+def test_other_providers_are_listed_after_builtin_ones(report: dict[str, list[str]]):
     assert report["names"][0] == "anthropic"
     assert report["names"][-1] == "good"
     assert set(report["names"]) & BROKEN.keys() == {"anthropic"}
 
 
-def test_a_name_of_ours_stays_ours(tmp_path: Path):
+def test_a_builtin_name_cannot_be_replaced(tmp_path: Path):
     folder = install(tmp_path, "anthropic", IMPORTED + preset_code("anthropic"))
     code = "import json; from providers import connect; print(json.dumps(connect('anthropic').spec.model_id))"
 
@@ -100,7 +100,7 @@ def test_a_name_of_ours_stays_ours(tmp_path: Path):
     assert not (tmp_path / "trace").exists()
 
 
-def test_of_two_packages_with_one_name_the_same_one_is_used_everywhere(tmp_path: Path):
+def test_one_of_two_packages_with_the_same_name_is_used_everywhere(tmp_path: Path):
     install(tmp_path, "acme", preset_code("acme", url="https://one.example.com"), package="zzz-acme")
     folder = install(tmp_path, "acme", preset_code("acme", url="https://two.example.com"), package="acme-official")
     code = REPORT.replace('"names": list(all_presets())', '"url": all_presets()["acme"].base_url')

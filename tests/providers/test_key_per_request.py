@@ -85,9 +85,7 @@ async def test_the_key_may_change_within_a_run(serve: Serve, wire: str, model_at
     ]
 
 
-async def test_a_key_of_a_request_is_sent_the_way_the_providers_own_is(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_key_of_a_request_is_sent_like_the_providers_key(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", OWN)
     server = serve([Reply("a")])
@@ -169,7 +167,7 @@ async def test_a_key_given_to_connect_is_sent(serve: Serve, given: ApiKey) -> No
     assert keys_sent(server) == [OTHER]
 
 
-async def test_a_key_callback_is_asked_before_each_request(serve: Serve) -> None:
+async def test_a_key_callback_is_called_before_each_request(serve: Serve) -> None:
     server = serve([Reply("a"), Reply("b"), Reply("c")])
     keys = iter([OTHER, "sk-fresh-one", None])
     model = connect("anthropic/m", base_url=server.url, api_key=lambda: next(keys))

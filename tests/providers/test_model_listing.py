@@ -85,11 +85,11 @@ def test_a_llama_cpp_server_describes_the_one_model_that_it_has() -> None:
         ({"data": [{"id": "a", "pricing": "on request", "providers": "many", "created_at": "lately"}]}, ["a"]),
     ],
 )
-def test_whatever_a_server_says_is_read_as_far_as_it_is_a_list(answer: JsonValue, names: list[str]) -> None:
+def test_any_response_is_read_as_far_as_it_is_a_list(answer: JsonValue, names: list[str]) -> None:
     assert listed(answer) == [ListedModel(name) for name in names]
 
 
-def test_the_day_a_model_came_out_is_read_in_seconds_and_in_words() -> None:
+def test_the_release_date_of_a_model_is_read_as_timestamp_and_text() -> None:
     assert [model.created for model in listed(lists.ANTHROPIC)] == [1_772_323_200]
     assert [model.created for model in listed(lists.MOONSHOT)] == [1_770_000_000]
 

@@ -23,7 +23,7 @@ async def offered(preset: str, answers: dict[str, Any], path: str = "/v1") -> tu
         return await served_offers(presets()[preset], base_url=server.url + path), server.asked
 
 
-async def test_the_server_is_believed_and_the_price_data_fills_the_gaps() -> None:
+async def test_the_server_takes_precedence_and_the_price_data_fills_the_gaps() -> None:
     answer = {"data": [{"id": "claude-sonnet-4-5", "max_input_tokens": 5_000}, {"id": "claude-of-tomorrow-99"}]}
 
     offers, _ = await offered("anthropic", {"/v1/models": answer}, path="")
@@ -58,7 +58,7 @@ async def test_models_are_sorted_by_age_if_known_else_alphabetically() -> None:
         ),
     ],
 )
-async def test_the_list_that_reports_most_is_asked_first(answers: dict[str, Any], asked: list[str]) -> None:
+async def test_the_most_detailed_list_is_queried_first(answers: dict[str, Any], asked: list[str]) -> None:
     offers, paths = await offered("lmstudio", answers)
 
     assert paths == asked
@@ -73,7 +73,7 @@ async def test_litellm_and_xai_report_more_in_lists_of_their_own() -> None:
     assert [(offer.name, offer.metadata.price) for offer in xai] == [("xai/grok-4.7", Price(3, 15, 0.75, 3))]
 
 
-async def test_a_llama_cpp_server_is_asked_about_itself() -> None:
+async def test_a_llama_cpp_server_is_queried_for_its_properties() -> None:
     answers = {"/v1/models": lists.LLAMA_CPP, "/props": lists.LLAMA_CPP_PROPS}
 
     offers, _ = await offered("llamacpp", answers)
@@ -81,7 +81,7 @@ async def test_a_llama_cpp_server_is_asked_about_itself() -> None:
     assert offers == [Offer("llamacpp", "gemma-3-4b", ModelMetadata(16_384, images=True, tools=True))]
 
 
-async def test_ollama_is_asked_about_each_model_it_has(serve: Serve) -> None:
+async def test_ollama_is_queried_about_each_of_its_models(serve: Serve) -> None:
     server = serve([])
     server.models = ("qwen3:8b", "gpt-oss:20b")
 
@@ -118,7 +118,7 @@ async def test_what_openrouter_gives_for_nothing_has_a_price_of_nothing() -> Non
     assert {offer.metadata.price for offer in free} == {Price(0, 0)}
 
 
-async def test_the_price_data_offers_what_can_be_asked_for_by_name() -> None:
+async def test_the_price_data_lists_models_that_can_be_selected_by_name() -> None:
     anthropic = {offer.name: offer for offer in await priced_offers(presets()["anthropic"])}
     gemini = await priced_offers(presets()["gemini"])
 
@@ -172,7 +172,7 @@ async def test_a_model_the_price_data_does_not_know_is_looked_up_on_its_services
     assert server.asked == ["/v1/models"]
 
 
-async def test_a_model_the_price_data_knows_costs_no_request_and_a_failing_list_no_error() -> None:
+async def test_a_model_in_the_price_data_sends_no_request_and_a_failing_list_is_no_error() -> None:
     with ListServer({}, status=500) as server:
         service = service_at(endpoint_of(presets()["moonshot"], f"{server.url}/v1"))
         assert isinstance(service, MetadataSource)
@@ -203,7 +203,7 @@ async def test_a_model_the_price_data_knows_costs_no_request_and_a_failing_list_
         ["llama-4-scout-17b-16e", "llama-3.3-70b", "llama-70b"],
     ],
 )
-def test_of_a_family_the_highest_version_comes_first(names: list[str]) -> None:
+def test_the_highest_version_of_a_family_comes_first(names: list[str]) -> None:
     shuffled = Random(4).sample(names, len(names))
 
     assert sorted(shuffled, key=newest_first) == names

@@ -30,7 +30,7 @@ def test_a_script_may_look_at_the_request(serve: Serve) -> None:
     assert server.requests[0].body == {"model": "fake"}
 
 
-def test_a_script_that_ended_says_so(serve: Serve) -> None:
+def test_an_exhausted_script_raises_a_clear_error(serve: Serve) -> None:
     server = serve([])
 
     with pytest.raises(urllib.error.HTTPError) as caught:

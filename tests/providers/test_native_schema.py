@@ -138,7 +138,7 @@ def test_without_a_schema_nothing_is_reported_for_one() -> None:
         ({**closed(a=NAME), "$defs": {"A": {"type": "object"}}}, False),
     ],
 )
-def test_strictness_is_asked_for_only_where_the_schema_keeps_its_rules(schema: JsonObject, strict: bool) -> None:
+def test_strict_mode_is_requested_only_for_supported_schemas(schema: JsonObject, strict: bool) -> None:
     assert is_strict(schema) is strict
     assert chat_body(request(schema))["response_format"]["json_schema"]["strict"] is strict
 
@@ -157,7 +157,7 @@ def test_strictness_is_asked_for_only_where_the_schema_keeps_its_rules(schema: J
         ({"$ref": "#/$defs/A", "description": "x"}, {"$ref": "#/$defs/A"}),
     ],
 )
-def test_a_part_of_a_schema_is_put_in_the_words_of_the_messages_api(part: JsonObject, held: JsonObject) -> None:
+def test_a_schema_is_converted_to_the_subset_of_the_messages_api(part: JsonObject, held: JsonObject) -> None:
     form = output_format({**closed(a=part), "$defs": {"A": closed(b=NAME)}})
 
     assert form is not None
@@ -193,7 +193,7 @@ def test_constraints_the_messages_api_cannot_enforce_are_described_in_the_prompt
     assert "JSON Schema" in str(body["system"])
 
 
-def test_parameters_that_say_nothing_are_sent_as_those_of_an_object() -> None:
+def test_empty_parameters_are_sent_as_an_object_schema() -> None:
     asked = replace(request(), tools=(ToolSpec("look", "Looks.", {}),))
 
     assert chat_body(asked)["tools"][0]["function"]["parameters"] == {"type": "object", "properties": {}}

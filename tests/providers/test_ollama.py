@@ -92,7 +92,7 @@ async def test_a_model_that_was_not_pulled_is_named_with_what_to_do(
     assert server.requests == []
 
 
-async def test_the_window_is_known_before_the_first_request_and_is_the_one_asked_for(
+async def test_the_window_is_known_before_the_first_request_and_as_requested(
     serve: Serve, model_at: ModelAt, ask: Asker
 ) -> None:
     server = serve([Reply("one")])
@@ -107,7 +107,7 @@ async def test_the_window_is_known_before_the_first_request_and_is_the_one_asked
     assert options_of(server) == {"num_ctx": 65_536}
 
 
-async def test_a_window_once_asked_for_stays(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
+async def test_a_requested_window_size_stays(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
     server = serve([Reply("one"), Reply("two")])
     model = model_at(server, "ollama")
 
@@ -158,9 +158,7 @@ def test_an_address_without_a_scheme_is_read_as_the_server_reads_it(host: str, a
     assert address_in(host, 11434) == address
 
 
-async def test_servers_without_model_details_are_asked_all_the_same(
-    serve: Serve, model_at: ModelAt, ask: Asker
-) -> None:
+async def test_servers_without_model_details_are_queried(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
     server = serve([Reply("one")])
     server.shown = Failure(404, "404 page not found")
 
@@ -219,7 +217,7 @@ async def test_a_model_without_tools_still_talks(serve: Serve, model_at: ModelAt
         (Failure(400, "invalid options: num_ctx"), RequestRejected),
     ],
 )
-async def test_refusals_have_the_error_that_says_what_to_do(
+async def test_refusals_have_the_error_that_explains_what_to_do(
     serve: Serve, model_at: ModelAt, ask: Asker, failure: Failure, error: type[ProviderError]
 ) -> None:
     with pytest.raises(ProviderError) as caught:

@@ -132,7 +132,7 @@ def test_each_done_reason_has_a_meaning(reason: str, stop: str, error: str | Non
     assert taken(line(reason)) == [Done(stop, Usage(7, 3), error=error)]
 
 
-def test_the_end_may_say_more_and_need_not_say_why() -> None:
+def test_the_end_event_may_have_more_fields_and_no_reason() -> None:
     end = {**line(content="Hi"), "done": True}
 
     assert taken(end)[-1] == Done("stop", Usage())

@@ -38,7 +38,7 @@ def test_calls_written_into_the_text_are_recognized_wherever_it_is_cut(places: s
 
 
 @given(places=PLACES)
-def test_a_call_of_what_there_is_not_stays_text(places: set[int]) -> None:
+def test_a_call_of_an_unknown_tool_stays_text(places: set[int]) -> None:
     message = message_of(WRITTEN, places, tools=())
 
     assert message.tool_calls == ()

@@ -75,7 +75,7 @@ def forgetful(request: pytest.FixtureRequest) -> Iterator[Forgetful]:
 
 
 @pytest.mark.parametrize("forgetful", [1], indirect=True)
-async def test_a_connection_that_died_in_the_pool_is_replaced_without_a_word(forgetful: Forgetful, ask: Asker) -> None:
+async def test_a_dead_pooled_connection_is_replaced_silently(forgetful: Forgetful, ask: Asker) -> None:
     model = connect("openai-chat/m", base_url=forgetful.url)
 
     answers = [await ask(model) for _ in range(3)]

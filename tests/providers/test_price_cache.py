@@ -66,7 +66,7 @@ def test_a_price_that_depends_on_the_hour_is_not_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoilt", ["", "{", "[]", '{"of": ["2001-01-01", 1], "window": 5, "price": null}'])
-def test_what_is_of_another_day_or_no_such_file_is_looked_up_anew(spoilt: str, tmp_path: Path) -> None:
+def test_outdated_or_invalid_cache_files_are_refreshed(spoilt: str, tmp_path: Path) -> None:
     shelf = PriceCache(tmp_path)
     known = look_up("anthropic", "claude-sonnet-4-5", shelf)
     only_file(tmp_path).write_text(spoilt, encoding="utf-8")
@@ -76,7 +76,7 @@ def test_what_is_of_another_day_or_no_such_file_is_looked_up_anew(spoilt: str, t
     assert json.loads(only_file(tmp_path).read_text(encoding="utf-8"))["window"] == known.context_window
 
 
-def test_a_folder_that_cannot_be_written_to_costs_only_time(tmp_path: Path) -> None:
+def test_an_unwritable_cache_folder_costs_only_time(tmp_path: Path) -> None:
     # Root may write everywhere, but into no folder that is a file.
     (tmp_path / "prices").write_text("")
 

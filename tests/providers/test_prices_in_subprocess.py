@@ -26,7 +26,7 @@ def looked_up(**environment: str) -> str:
     return done.stdout.strip()
 
 
-def test_another_process_finds_the_same_and_the_asking_one_stays_small() -> None:
+def test_another_process_finds_the_same_and_the_calling_one_stays_small() -> None:
     known = look_up(*MODEL)
 
     assert looked_up() == str([known.context_window, known.price, False])

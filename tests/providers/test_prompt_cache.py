@@ -55,7 +55,7 @@ def test_each_request_finds_all_that_the_one_before_has_cached(name: str, calls:
 
 
 @pytest.mark.parametrize("name", MARKED)
-def test_a_turn_that_is_asked_again_with_more_in_it_finds_what_was_cached(name: str) -> None:
+def test_a_repeated_turn_with_more_content_hits_the_cache(name: str) -> None:
     target, cache = TARGETS[name], PromptCache()
     history: list[ModelMessage] = [user("Go"), *turn(1, 30)]
     blocks = blocks_of(target.protocol, target.encode(request_to(name, history)))
@@ -86,7 +86,7 @@ def test_only_what_the_strategy_names_is_marked(name: str, cache: CacheStrategy,
 
 
 @pytest.mark.parametrize("name", MARKED)
-def test_all_that_is_marked_is_kept_for_an_hour_when_that_is_asked_for(name: str) -> None:
+def test_all_cache_marks_last_an_hour_if_requested(name: str) -> None:
     marks = {lifetime for lifetime in lifetimes(name, HOUR) if lifetime}
 
     assert marks == {"1h"}
@@ -102,7 +102,7 @@ def test_all_that_is_marked_is_kept_for_an_hour_when_that_is_asked_for(name: str
         ("openrouter", "qwen/qwen3-coder-plus"),
     ],
 )
-def test_models_that_know_no_hour_are_not_asked_for_one(name: str, model: str) -> None:
+def test_models_without_one_hour_caching_get_no_one_hour_marks(name: str, model: str) -> None:
     asked = request_to(name, cache=HOUR)
 
     body = TARGETS[name].encode(replace(asked, spec=replace(asked.spec, model_id=model)))
@@ -143,7 +143,7 @@ def test_a_conversation_is_led_to_its_cache_unless_caching_is_off(name: str) -> 
     ],
 )
 @pytest.mark.parametrize("name", ["openai", "openai-chat"])
-def test_openai_is_asked_to_keep_longer_or_not_at_all_where_its_models_can(
+def test_openai_retention_is_sent_only_for_models_that_support_it(
     name: str, model: str, cache: CacheStrategy, fields: dict[str, object]
 ) -> None:
     asked = request_to(name, cache=cache)

@@ -46,7 +46,7 @@ def test_the_package_of_a_preset_is_built_installed_and_answers(tmp_path: Path):
         ([{"say": "Good day."}, {"end": "done", "read": "5", "wrote": 2}], "talk sent an invalid delta"),
     ],
 )
-def test_the_protocol_of_ones_own_answers_and_fails_as_it_says(
+def test_the_custom_protocol_answers_and_fails_as_documented(
     answer: list[dict[str, str]], reported: str, tmp_path: Path
 ):
     packages = install(tmp_path / "installed", "talk", PROTOCOL, entry="talk_package:PLUGIN")

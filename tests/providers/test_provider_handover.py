@@ -77,7 +77,7 @@ def test_a_history_of_any_vendor_continues_with_this_one(target: str, conversati
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_no_calls_and_no_words_are_lost(target: str) -> None:
+def test_no_calls_and_no_text_are_lost(target: str) -> None:
     to = TARGETS[target]
 
     for author in AUTHORS:
@@ -101,7 +101,7 @@ def test_a_tool_is_called_in_the_history_as_it_is_declared(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_history_without_a_word_is_encoded_all_the_same(target: str) -> None:
+def test_a_history_without_text_is_encoded(target: str) -> None:
     to = TARGETS[target]
 
     assert to.encode(Request(to.spec, "", (user(" "),)))
@@ -158,7 +158,7 @@ def test_images_reach_all_but_those_known_to_be_blind(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_words_in_place_of_images_fit_everywhere(target: str) -> None:
+def test_image_placeholders_are_valid_everywhere(target: str) -> None:
     to = TARGETS[target]
 
     for author in AUTHORS:

@@ -73,7 +73,7 @@ def test_what_goes_wrong_is_reported_in_a_sentence(ask: Run, answer: Any, report
     assert "Traceback" not in done.stderr
 
 
-def test_an_answer_that_was_cut_off_is_asked_for_again(ask: Run):
+def test_a_truncated_answer_is_retried(ask: Run):
     read = {"use": {"id": "u1", "tool": "read_file", "with": {"path": "tea.txt"}}}
 
     with EchoServer([[read], [{"say": "Whole."}, DONE]]) as server:
@@ -136,7 +136,7 @@ def test_its_key_is_kept_from_commands(ask: Run):
     assert "none" in server.asked[1]["turns"][-1]["says"]
 
 
-def test_its_author_can_test_it_as_the_guide_says(example: Path):
+def test_its_author_can_test_it_as_in_the_guide(example: Path):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", str(EXAMPLE)],
         env={**os.environ, "PYTHONPATH": str(example)},

@@ -76,7 +76,7 @@ async def test_tls_goes_through_a_proxy_that_cannot_read_it(
 
 
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
-async def test_what_is_not_encrypted_is_handed_to_the_proxy(
+async def test_unencrypted_requests_are_sent_to_the_proxy(
     variable: str, serve: Serve, start: Start, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = serve([Reply("Hi")])
@@ -170,7 +170,7 @@ async def test_a_proxy_that_forbids_a_host_is_reported(
     assert not error.retryable
 
 
-async def test_a_proxy_that_cannot_reach_the_service_is_asked_again(
+async def test_a_proxy_that_cannot_reach_the_service_is_retried(
     behind_tls: int, start: Start, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy = start(HttpProxy(behind_tls, refusal="502 Bad Gateway"))
@@ -192,7 +192,7 @@ async def test_a_proxy_that_is_down_is_reported(scheme: str, ask: Asker, monkeyp
     assert isinstance(error, NetworkError)
 
 
-async def test_a_proxy_without_tls_is_reported_with_the_way_to_write_it(
+async def test_a_proxy_without_tls_is_reported_with_the_correct_syntax(
     behind_tls: int, start: Start, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy = start(HttpProxy(behind_tls))

@@ -174,7 +174,7 @@ async def test_a_run_through_a_proxy_is_the_run_without_it(width: int) -> None:
     assert last.usage.cost == Cost(0.1, 0.2, 0.3, 0.4)
 
 
-async def test_a_proxy_understands_all_that_it_is_asked() -> None:
+async def test_every_part_of_a_request_reaches_the_proxy() -> None:
     async with ProxyServer(script().provider, token=TOKEN) as server:
         agent, _ = await run(through(server))
 
@@ -232,7 +232,7 @@ def test_a_form_of_the_answer_is_passed_on() -> None:
     assert body["answer_schema"] == {"name": "Invoice", "schema": {"type": "object"}}
 
 
-async def test_a_stream_that_breaks_off_is_asked_for_again_and_leaves_one_message() -> None:
+async def test_a_broken_stream_is_retried_and_leaves_one_message() -> None:
     async with ProxyServer(scripted("One two three.", "One two three.").provider, token=TOKEN) as server:
         server.cut_after = 4
         agent, events = await run(through(server), retries=1)
@@ -303,7 +303,7 @@ async def test_a_refusal_behind_the_proxy_is_the_models_answer() -> None:
         ("something else", StreamError),
     ],
 )
-def test_an_error_without_a_kind_is_understood_by_its_words(said: str, kind: type[ProviderError]) -> None:
+def test_an_error_without_a_type_is_classified_by_its_message(said: str, kind: type[ProviderError]) -> None:
     event: Any = {"type": "error", "stop_reason": "error", "error_message": said, "usage": None}
 
     with pytest.raises(kind) as caught:

@@ -108,7 +108,7 @@ async def _errors(model: Model, ask: Asker, count: int) -> list[object]:
     return errors
 
 
-async def test_a_server_that_was_not_there_is_not_there_again(tape: Path, ask: Asker) -> None:
+async def test_an_unreachable_server_is_unreachable_in_replay(tape: Path, ask: Asker) -> None:
     server = ModelServer().__enter__()
     server.__exit__()
     for connected in (partial(recording, server, "anthropic", tape), partial(replaying, tape)):
@@ -116,7 +116,7 @@ async def test_a_server_that_was_not_there_is_not_there_again(tape: Path, ask: A
             await ask(connected())
 
 
-async def test_a_server_that_never_began_to_answer_is_silent_again(tape: Path, ask: Asker) -> None:
+async def test_a_server_that_never_answered_is_silent_in_replay(tape: Path, ask: Asker) -> None:
     def fall_silent(request: httpx.Request) -> httpx.Response:
         raise httpx.ReadTimeout("nothing", request=request)
 
@@ -132,7 +132,7 @@ async def test_a_server_that_never_began_to_answer_is_silent_again(tape: Path, a
         await ask(replaying(tape))
 
 
-async def test_a_cassette_that_is_used_up_says_so(serve: Serve, tape: Path, ask: Asker) -> None:
+async def test_a_used_up_cassette_raises_a_clear_error(serve: Serve, tape: Path, ask: Asker) -> None:
     await ask(recording(serve([Reply("one")]), "anthropic", tape))
     model = replaying(tape)
     await ask(model)
@@ -225,7 +225,7 @@ async def test_a_recording_that_was_cut_short_is_played_as_a_cut_stream(serve: S
         await ask(replaying(tape))
 
 
-async def test_what_is_played_costs_nothing(serve: Serve, tape: Path, ask: Asker) -> None:
+async def test_replayed_replies_cost_nothing(serve: Serve, tape: Path, ask: Asker) -> None:
     await ask(recording(serve([Reply("one")]), "openai-chat", tape))
 
     facts = await replaying(tape).info.load()

@@ -96,7 +96,7 @@ def test_a_thought_keeps_what_the_model_needs_to_read_it_again() -> None:
     }
 
 
-def test_kinds_that_were_never_asked_for_are_passed_over() -> None:
+def test_unrequested_event_types_are_skipped() -> None:
     deltas = decoded(
         item("added", 0, "web_search_call", id="ws"),
         {"type": "response.web_search_call.searching", "output_index": 0},
@@ -116,7 +116,7 @@ def test_kinds_that_were_never_asked_for_are_passed_over() -> None:
         (None, "error", "no reason"),
     ],
 )
-def test_an_incomplete_reply_says_why(reason: str | None, stop: str, reported: str | None) -> None:
+def test_an_incomplete_reply_gives_the_reason(reason: str | None, stop: str, reported: str | None) -> None:
     ending = {"type": "response.incomplete", "response": {"id": "r", "incomplete_details": {"reason": reason}}}
 
     done = decoded(ending)[-1]
@@ -126,7 +126,7 @@ def test_an_incomplete_reply_says_why(reason: str | None, stop: str, reported: s
     assert (done.error is None) if reported is None else reported in (done.error or "")
 
 
-def test_a_refusal_is_an_error_in_the_models_words() -> None:
+def test_a_refusal_is_an_error_with_the_models_text() -> None:
     delta = {"type": "response.refusal.delta", "output_index": 0, "content_index": 0, "delta": "I will not."}
 
     done = decoded(item("added", 0, "message"), delta, COMPLETED)[-1]
@@ -195,7 +195,7 @@ async def test_a_run_with_tools_and_thoughts_goes_over_the_wire_and_back(serve: 
         ("Unknown parameter: 'reasoning.summary'", "reasoning"),
     ],
 )
-async def test_a_server_that_knows_less_is_asked_with_less(
+async def test_fields_a_server_rejects_are_not_sent_again(
     serve: Serve, model_at: ModelAt, ask: Asker, refusal: str, field: str
 ) -> None:
     server = serve([Failure(400, refusal), Reply("one"), Reply("two")])

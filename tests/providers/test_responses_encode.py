@@ -115,7 +115,7 @@ def test_a_server_that_refuses_encrypted_thoughts_gets_none() -> None:
     assert THOUGHT not in body["input"]
 
 
-def test_pictures_go_with_words_and_with_results() -> None:
+def test_images_are_sent_with_text_and_with_results() -> None:
     call = ToolCall("c", "shot", {})
     body = body_of(
         UserMessage((Text("see"), PICTURE)),
@@ -201,7 +201,7 @@ def test_structured_output_is_enforced_or_described_in_the_prompt() -> None:
     assert "JSON Schema" in reported["instructions"]
 
 
-def test_what_says_nothing_is_not_sent() -> None:
+def test_empty_content_is_not_sent() -> None:
     body = body_of(user("a"), reply(Text(" ")), UserMessage((Text(""),)), user("b"), max_tokens=1)
 
     assert len(body["input"]) == 2

@@ -115,7 +115,7 @@ async def test_a_request_that_is_too_large_is_too_long(
 
 
 @pytest.mark.parametrize("body", [b"<html><head><title>502 Bad Gateway</title></head></html>", b""])
-async def test_a_gateway_that_answers_in_its_own_way_is_asked_again(
+async def test_a_gateway_error_in_its_own_format_is_retryable(
     answer_raw: AnswerRaw, wire: str, ask: Asker, caplog: pytest.LogCaptureFixture, body: bytes
 ) -> None:
     url = await answer_raw(b"HTTP/1.1 502 Bad\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n" + body)
@@ -145,9 +145,7 @@ async def test_an_error_inside_a_stream_is_understood(
     assert_fit_to_be_shown(error, model, caplog)
 
 
-async def test_half_a_reply_is_asked_for_again_and_its_calls_are_never_made(
-    serve: Serve, wire: str, model_at: ModelAt
-) -> None:
+async def test_a_partial_reply_is_retried_and_its_calls_never_run(serve: Serve, wire: str, model_at: ModelAt) -> None:
     calling = Reply("I look.", calls=[("look", {"at": "a long place " * 20}), ("look", {})])
     count = len([*EVENTS[wire].events(calling, "some-model", 1)])
     complete = count - LAST_WORDS.get(wire, 1)

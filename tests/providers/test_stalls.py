@@ -81,7 +81,7 @@ async def test_an_event_that_trickles_for_ever_is_given_up(
         await ask(model_at(server, wire))
 
 
-async def test_a_slow_service_that_says_something_now_and_then_is_awaited(
+async def test_a_slow_service_with_occasional_events_is_awaited(
     serve: Serve, model_at: ModelAt, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = count(step=stream.EVENTLESS_SECONDS / 2)

@@ -248,7 +248,7 @@ def test_a_provider_serves_one_event_loop_after_another(serve: Serve, wire: str)
     assert spoken(asyncio.run(once()), "text") == ["two"]
 
 
-async def test_every_block_that_begins_ends(serve: Serve, wire: str, model_at: ModelAt, ask: Asker) -> None:
+async def test_every_started_block_ends(serve: Serve, wire: str, model_at: ModelAt, ask: Asker) -> None:
     server = serve([RICH])
 
     deltas = await ask(model_at(server, wire))

@@ -188,7 +188,7 @@ def test_any_arguments_come_through(arguments, cuts, form):
     ]
 
 
-def test_words_are_handed_on_as_they_come():
+def test_text_is_yielded_as_it_arrives():
     reader = TextToolCalls(TOOLS)
 
     assert [reader.feed(text) for text in ("I ", "look", " <too", "ls>")] == [

@@ -45,7 +45,7 @@ async def test_text_of_messages_is_no_token_of_the_template(model: Model, word: 
     assert await tokens_read(model, holding(model, word)) == await tokens_read(model, holding(model, harmless))
 
 
-def test_a_word_is_taken_apart_wherever_it_is_and_nothing_else_changes() -> None:
+def test_a_special_token_is_escaped_anywhere_and_nothing_else_changes() -> None:
     spelling = TokenEscaper(["<|end|>", "<|end|>>", "x", "tool"])
     said: list[JsonObject] = [
         {"role": "tool", "content": "a <|end|> x", "calls": [{"arguments": {"deep": ["<|end|>>"]}}], "n": 1}

@@ -48,7 +48,7 @@ async def refused(ask: Asker, model: Model) -> ProviderError:
 
 
 @pytest.mark.parametrize("refusal", VENDOR_REFUSALS, ids=str)
-async def test_each_vendors_own_words_are_understood(
+async def test_error_messages_of_each_vendor_are_recognized(
     serve: Serve, model_at: ModelAt, ask: Asker, caplog: pytest.LogCaptureFixture, refusal: VendorRefusal
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -159,9 +159,7 @@ async def test_an_error_of_status_200_is_understood_in_a_stream_and_in_place_of_
     assert (STEADY.delay(error, 1) is not None) is kind.retryable
 
 
-async def test_a_reply_the_model_garbled_is_asked_for_again_and_at_last_reported(
-    serve: Serve, model_at: ModelAt
-) -> None:
+async def test_a_malformed_reply_is_retried_and_finally_reported(serve: Serve, model_at: ModelAt) -> None:
     body = {
         "error": {"message": "Failed to call a function.", "type": "invalid_request_error", "code": "tool_use_failed"}
     }

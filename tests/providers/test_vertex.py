@@ -218,7 +218,7 @@ async def test_the_token_of_a_login_is_in_no_error_and_no_repr(log_in: Callable[
     assert way.endpoint.hide_key("no: ya29.token-1") == "no: [key]"
 
 
-async def test_a_login_that_was_revoked_says_how_to_log_in(log_in: Callable[..., TokenServer]) -> None:
+async def test_a_revoked_login_explains_how_to_log_in(log_in: Callable[..., TokenServer]) -> None:
     log_in(status=400)
 
     with pytest.raises(AuthenticationFailed, match=r"gcloud auth application-default login.*revoked"):
@@ -230,7 +230,7 @@ async def test_a_missing_login_names_how_to_log_in() -> None:
         await site().route(None)
 
 
-async def test_a_token_service_that_is_away_may_be_asked_again(log_in: Callable[..., TokenServer]) -> None:
+async def test_an_unreachable_token_service_is_retryable(log_in: Callable[..., TokenServer]) -> None:
     log_in().__exit__()
 
     with pytest.raises(NetworkError, match="could not request a token from Google"):

@@ -22,7 +22,7 @@ def reported(output: ToolOutput) -> dict:
     return json.loads("".join(block.text for block in output.content))
 
 
-async def test_question_reaches_the_user_as_asked(tmp_path: Path) -> None:
+async def test_question_reaches_the_user_unchanged(tmp_path: Path) -> None:
     tool, user = AskTool(), ScriptedUser()
     arguments = {
         "prompt": "Which one?",
@@ -122,7 +122,7 @@ def test_what_is_no_question_is_refused(arguments: JsonObject, reason: str) -> N
         AskTool().validate(arguments)
 
 
-def test_what_is_asked_is_reported_in_a_line() -> None:
+def test_summary_is_the_first_question_and_the_number_of_others() -> None:
     assert AskTool().summary(SEVERAL) == "Which one? and 2 more"
     assert AskTool().summary({"questions": "?"}) == ""
 
@@ -139,7 +139,7 @@ def test_one_choice_too_many_or_empty_ones_are_refused(choices: list) -> None:
         AskTool().validate({"prompt": "?", "choices": choices})
 
 
-def test_one_choice_is_refused_with_the_way_out() -> None:
+def test_one_choice_is_rejected_with_the_alternative() -> None:
     with pytest.raises(InvalidArguments, match="at least two, or none to ask for free text"):
         AskTool().validate({"prompt": "?", "choices": ["only"]})
 

@@ -84,14 +84,14 @@ def test_the_latest_shows_a_line_that_is_not_finished(spill: Path) -> None:
     captured.close()
 
 
-def test_the_file_has_an_end_of_its_own(spill: Path) -> None:
+def test_the_output_file_has_a_size_limit(spill: Path) -> None:
     captured = fed(CapturedOutput(100, spill, largest_file=2000), b"0123456789\n" * 1000, 100)
 
     assert spill.stat().st_size == 2000
     assert "the rest was not saved" in captured.text()
 
 
-def test_a_file_that_cannot_be_written_costs_only_the_file(tmp_path: Path) -> None:
+def test_an_unwritable_output_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     captured = fed(CapturedOutput(100, tmp_path / "file" / "full.txt"), b"0123456789\n" * 100, 50)

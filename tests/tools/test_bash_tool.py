@@ -24,7 +24,7 @@ def text_of(output: ToolOutput) -> str:
     return "".join(block.text for block in output.content)
 
 
-async def test_result_begins_with_the_exit_code(tmp_path: Path) -> None:
+async def test_result_starts_with_the_exit_code(tmp_path: Path) -> None:
     output = await run(tmp_path, "pwd; exit 3")
 
     assert text_of(output) == f"Exit code: 3\n{tmp_path}"

@@ -39,7 +39,7 @@ async def test_what_the_model_asks_for_is_handed_on(tmp_path: Path) -> None:
     assert shown == [TextView("begins")]
 
 
-async def test_where_there_may_be_no_subagent_it_says_what_to_do(tmp_path: Path) -> None:
+async def test_without_subagents_the_error_explains_what_to_do(tmp_path: Path) -> None:
     tool = DelegateTool()
 
     output = await tool.run(tool.validate({"task": "Find it."}), tool_context(tmp_path))
@@ -47,7 +47,7 @@ async def test_where_there_may_be_no_subagent_it_says_what_to_do(tmp_path: Path)
     assert output == ToolOutput.failure("No further subagents are allowed here. Do the task yourself.")
 
 
-def test_it_has_no_risk_of_its_own_and_works_in_every_mode() -> None:
+def test_it_has_no_risk_and_works_in_every_mode() -> None:
     tool = DelegateTool()
 
     assert tool.risk(tool.validate(TASK)) == Risk("none")
@@ -65,7 +65,7 @@ def test_arguments_that_do_not_fit_are_refused(arguments: JsonObject) -> None:
     ("arguments", "summary"),
     [(TASK, "cause"), ({"task": "Find it.\nNow."}, "Find it."), ({"task": 1, "name": ["x"]}, ""), ({"task": " "}, "")],
 )
-def test_the_summary_is_its_name_or_how_the_task_begins(arguments: JsonObject, summary: str) -> None:
+def test_the_summary_is_its_name_or_the_start_of_the_task(arguments: JsonObject, summary: str) -> None:
     assert DelegateTool().summary(arguments) == summary
 
 

@@ -102,14 +102,14 @@ async def test_unread_and_missing_files_are_refused(place: Workplace):
         await place.call(EDIT, path="b.py", old_string="return 1", new_string="x")
 
 
-def test_arguments_that_say_nothing_are_refused():
+def test_incomplete_arguments_are_rejected():
     for arguments in ({"path": "a"}, {"path": "a", "old_string": "x"}, {"path": "a", "edits": []}):
         with pytest.raises(InvalidArguments):
             EDIT.validate(arguments)
 
 
 @pytest.mark.parametrize("path", [".git/hooks/pre-commit", "sub/.cinch/config.toml", ".bashrc"])
-def test_files_that_run_code_are_asked_about_always(path: str):
+def test_files_that_run_code_always_need_approval(path: str):
     assert EDIT.risk({"path": path, "old_string": "a", "new_string": "b"}).level == "dangerous"
     assert EDIT.risk({"path": "src/git.py", "old_string": "a", "new_string": "b"}) == Risk(
         "edit", paths=("src/git.py",)
@@ -165,7 +165,7 @@ def test_differences_without_meaning_are_overlooked_and_reported(
         (b"    a\n      b\n", "a\nb\n", "c\n", "is not in the file"),
     ],
 )
-def test_refusal_says_what_differs_and_what_to_do(data: bytes, old: str, new: str, said: str):
+def test_rejection_names_the_difference_and_what_to_do(data: bytes, old: str, new: str, said: str):
     outcome = edited(data, old, new)
 
     assert isinstance(outcome, RejectedEdits)
@@ -179,7 +179,7 @@ def test_empty_file_is_filled():
     assert outcome.file.data == b"hi\n"
 
 
-def test_far_places_of_a_long_file_are_found_quickly():
+def test_distant_lines_of_a_long_file_are_found_quickly():
     text = "".join(f"value_{number} = compute(item_{number})\n" for number in range(50_000))
 
     outcome = edited(text.encode(), "value_49999 = compute(thing_49999)", "x")

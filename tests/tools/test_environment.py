@@ -208,7 +208,7 @@ def test_use_of_git_is_read_from_the_command(command: str, use: GitUse):
 
 @pytest.mark.parametrize("tool", [WriteTool(), EditTool()], ids=["write", "edit"])
 @pytest.mark.parametrize("path", ["HEAD", "sub/HEAD", "vendor/../HEAD"])
-def test_file_that_makes_a_folder_a_repository_is_asked_about(tool: Tool, path: str):
+def test_file_that_makes_a_folder_a_repository_needs_approval(tool: Tool, path: str):
     arguments = {"path": path, "content": "x", "old_string": "a", "new_string": "b"}
 
     risk = tool.risk({name: arguments[name] for name in tool.parameters["properties"] if name in arguments})

@@ -17,7 +17,7 @@ FILE_TOOLS: list[Tool] = [ReadTool(), WriteTool(), EditTool(), ListTool(), FindT
 
 
 @pytest.mark.parametrize("tool", FILE_TOOLS, ids=lambda tool: tool.name)
-def test_model_reads_this_of_each_tool(tool: Tool, snapshot: SnapshotAssertion):
+def test_text_for_the_model_of_each_tool(tool: Tool, snapshot: SnapshotAssertion):
     reported = f"{tool.description}\n\n{json.dumps(tool.parameters, indent=2)}"
 
     assert reported == snapshot

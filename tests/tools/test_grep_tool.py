@@ -47,7 +47,7 @@ async def test_matches_are_grouped_by_file_with_line_numbers(place: Workplace):
     assert called.output.details == {"matches": 3, "files": 3}
 
 
-async def test_files_and_counts_can_be_asked_for(place: Workplace):
+async def test_files_and_counts_can_be_requested(place: Workplace):
     files = await place.call(GREP, pattern="return", output_mode="files_with_matches")
     counts = await place.call(GREP, pattern="alpha|beta", output_mode="count")
 
@@ -77,7 +77,7 @@ async def test_multiline_pattern_reaches_over_line_ends(place: Workplace):
     assert called.lines[:3] == ["src/one.py", "     3: def alpha():", "     4-     return os.name"]
 
 
-async def test_literal_takes_the_pattern_as_it_stands(place: Workplace):
+async def test_literal_takes_the_pattern_verbatim(place: Workplace):
     place.put("odd.txt", "a(b[c\n")
 
     refused = await place.call(GREP, pattern="a(b[c")

@@ -57,7 +57,7 @@ async def test_without_background_jobs_the_model_is_informed(tmp_path: Path):
     assert text_of(output).endswith("Run it without background.")
 
 
-async def test_no_more_than_so_many_are_begun(tmp_path: Path):
+async def test_no_more_than_the_limit_are_started(tmp_path: Path):
     jobs, release, tool = Jobs(), asyncio.Event(), BashTool()
 
     async def work() -> int:

@@ -35,7 +35,7 @@ async def test_verdict_is_reported_with_what_to_do_next(
     assert not output.is_error
 
 
-def test_submitting_a_plan_changes_nothing_by_itself() -> None:
+def test_submitting_a_plan_alone_changes_nothing() -> None:
     assert PlanTool().risk({"plan": "x"}) == Risk("none")
     assert not PlanTool.mutates
     assert PlanTool().summary({"plan": "\n# Split the parser\n\n1. …"}) == "Split the parser"

@@ -180,7 +180,7 @@ async def test_all_that_was_printed_before_the_end_is_read(run: Callable) -> Non
 
 
 @pytest.mark.parametrize("text", ["a\0b", "x" * 200_000])
-async def test_a_command_that_cannot_be_started_says_so_and_leaks_nothing(text: str, run: Callable) -> None:
+async def test_a_command_that_cannot_start_is_reported_and_leaks_nothing(text: str, run: Callable) -> None:
     before = open_files()
 
     with pytest.raises((OSError, ValueError)):

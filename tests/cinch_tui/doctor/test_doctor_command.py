@@ -38,7 +38,7 @@ def test_a_machine_without_anything_set_up_is_well() -> None:
     assert "note services        no API key and no local server found" in done.stdout
 
 
-def test_all_that_is_set_up_is_asked_within_80_columns(anthropic: Begin) -> None:
+def test_all_configured_services_are_checked_within_80_columns(anthropic: Begin) -> None:
     anthropic([Failure(401, f"invalid key {KEY}: {'no ' * 60}")])
 
     done = doctor()
@@ -109,7 +109,7 @@ def test_what_makes_no_sense_is_refused(argument: str, reported: str) -> None:
     assert reported in done.stderr
 
 
-def test_help_says_what_is_asked() -> None:
+def test_help_lists_the_options() -> None:
     done = doctor("-h")
 
     assert done.returncode == 0

@@ -72,7 +72,7 @@ async def test_an_address_without_a_listener_is_named(monkeypatch: pytest.Monkey
     assert connection.startswith(f"bad anthropic connection: connection refused by localhost:{unused_tcp_port} →")
 
 
-async def test_a_server_that_begins_no_tls_is_named(silent: int) -> None:
+async def test_a_server_without_tls_is_named(silent: int) -> None:
     walk = ConnectionCheck(ServiceRoute("127.0.0.1", silent, is_encrypted=True), ssl_context({}), seconds=0.3)
 
     connection, tls = await walk.findings()
@@ -138,7 +138,7 @@ PROXIES = {
 
 
 @pytest.mark.parametrize("kind", PROXIES)
-async def test_a_proxy_that_does_not_let_us_through_is_the_hop_that_fails(
+async def test_a_rejecting_proxy_is_reported_as_the_failing_hop(
     kind: str, start: Any, behind_tls: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scheme, how, cause, remedy = PROXIES[kind]
@@ -181,7 +181,7 @@ async def test_a_proxy_that_is_not_there_is_named_with_its_variable(
     assert reported.endswith("→ start the proxy, or correct or unset https_proxy")
 
 
-async def test_a_proxy_that_says_nothing_is_reported(monkeypatch: pytest.MonkeyPatch, silent: int) -> None:
+async def test_a_silent_proxy_is_reported(monkeypatch: pytest.MonkeyPatch, silent: int) -> None:
     monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{silent}")
 
     *_, reported = await way(patience=HURRIED)
@@ -217,7 +217,7 @@ async def test_certificates_that_cannot_be_read_are_traced_to_their_variable(
 
 
 @pytest.mark.parametrize(("minutes", "reported"), [(-90, "90 minutes ahead of"), (90, "90 minutes behind"), (1, "")])
-async def test_a_clock_that_is_far_off_is_reported(minutes: int, reported: str) -> None:
+async def test_a_wrong_clock_is_reported(minutes: int, reported: str) -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(minutes=minutes), usegmt=True)
 
     async def tell_the_time(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -47,7 +47,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("kind", REFUSALS)
-async def test_a_refusal_says_what_to_do_and_never_the_key(kind: str, anthropic: Begin) -> None:
+async def test_a_refusal_explains_what_to_do_and_never_shows_the_key(kind: str, anthropic: Begin) -> None:
     status, said, level, cause, remedy = REFUSALS[kind]
     anthropic([Failure(status, said, {"retry-after": "7"})])
 
@@ -89,7 +89,7 @@ async def test_a_usual_model_that_is_not_there_is_no_fault_of_the_set_up(anthrop
     assert "did you mean claude-sonnet-9?" in chosen[1]
 
 
-async def test_a_web_page_on_the_way_is_distinguished_from_the_service(anthropic: Begin) -> None:
+async def test_a_web_page_of_a_gateway_is_distinguished_from_the_service(anthropic: Begin) -> None:
     page = b"<html><head><title>Blocked by Acme</title></head></html>"
     anthropic([Raw(page, content_type="text/html")])
 
@@ -100,7 +100,7 @@ async def test_a_web_page_on_the_way_is_distinguished_from_the_service(anthropic
     assert "ask the administrator of your network to allow Anthropic" in reported
 
 
-async def test_silence_is_named_after_the_way_was_found_open(anthropic: Begin) -> None:
+async def test_silence_after_connecting_is_named(anthropic: Begin) -> None:
     anthropic([Hang()])
 
     found = await examined("anthropic", patience=HURRIED)
@@ -143,7 +143,7 @@ async def test_a_local_server_that_does_not_run_names_how_to_start_it(
     assert reported == f"bad {preset} connection: connection refused by 127.0.0.1:{unused_tcp_port} {remedy}"
 
 
-async def test_a_local_server_is_asked_for_its_list_and_only_a_chosen_model_is_loaded(
+async def test_a_local_server_lists_models_and_loads_only_a_chosen_one(
     start: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = start(ModelServer([Reply("OK")], models=("qwen", "gemma")))
@@ -158,7 +158,7 @@ async def test_a_local_server_is_asked_for_its_list_and_only_a_chosen_model_is_l
     assert "answer: gemma answered" in chosen[1]
 
 
-async def test_a_service_without_a_usual_model_is_asked_for_its_list(
+async def test_a_service_without_a_default_model_is_queried_for_its_list(
     start: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = start(ModelServer(models=("gpt-9",)))

@@ -73,11 +73,11 @@ async def test_a_name_that_is_no_providers_is_refused() -> None:
         await examined("antropic")
 
 
-async def test_what_needs_no_service_is_not_asked() -> None:
+async def test_a_model_that_needs_no_service_sends_no_request() -> None:
     assert report(await examined("demo")) == ["ok model demo needs no service"]
 
 
-async def test_services_are_asked_at_once_and_reported_in_their_order(
+async def test_services_are_checked_concurrently_and_reported_in_order(
     anthropic: Begin, start: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other_was_asked = threading.Event()

@@ -62,5 +62,5 @@ def root(tmp_path: Path) -> Path:
         ("", "@nowhere/x", []),
     ],
 )
-def test_a_word_is_completed_by_where_it_stands(root: Path, before: str, word: str, found: list[str]):
+def test_completion_depends_on_the_position_of_the_word(root: Path, before: str, word: str, found: list[str]):
     assert completions(before, word, root) == found

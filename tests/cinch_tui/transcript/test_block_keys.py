@@ -44,7 +44,7 @@ async def test_of_an_edit_the_diff_is_copied() -> None:
         assert app.heard == ["--- a/a.py\n+++ b/a.py\n@@ -1,1 +1,1 @@\n-one\n+two"]
 
 
-async def test_choosing_begins_at_what_is_seen() -> None:
+async def test_line_selection_starts_in_the_visible_lines() -> None:
     app = Stage(*numbered(40))
     async with app.run_test(size=SMALL) as pilot:
         app.view.scroll_to(y=app.view.max_scroll_y // 2, animate=False)
@@ -56,7 +56,7 @@ async def test_choosing_begins_at_what_is_seen() -> None:
         assert app.heard[-1] == last_seen.source
 
 
-async def test_each_press_copies_the_code_before_and_then_begins_anew() -> None:
+async def test_each_press_copies_the_previous_code_block_and_wraps_around() -> None:
     app = Stage(UserBlock("Do"), call(), ReplyBlock(CODES))
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()

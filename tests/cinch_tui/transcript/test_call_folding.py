@@ -44,7 +44,7 @@ async def test_a_call_is_open_while_it_runs_and_folds_once_it_is_over() -> None:
         assert app.view._folding is None
 
 
-async def test_of_a_long_output_the_end_is_shown_and_of_a_list_the_beginning() -> None:
+async def test_long_output_shows_its_end_and_a_list_its_start() -> None:
     app, call = Stage(), running("".join(f"row {number}\n" for number in range(10_000)))
     async with app.run_test(size=SMALL):
         app.view.add_fresh(call)
@@ -79,7 +79,7 @@ async def test_a_change_and_what_a_user_opened_stay_open() -> None:
 
 
 @pytest.mark.parametrize("keys", [("shift+left",), ("up",)])
-async def test_a_call_that_is_looked_at_waits(keys: tuple[str, ...]) -> None:
+async def test_a_focused_call_is_not_folded(keys: tuple[str, ...]) -> None:
     app, call = Stage(*numbered(9)), running("one\n")
     async with app.run_test(size=SMALL) as pilot:
         app.view.add_fresh(call)

@@ -39,7 +39,7 @@ class FaultyBlock(TranscriptBlock):
 
 
 @pytest.mark.parametrize("is_made", [True, False])
-async def test_what_cannot_be_drawn_is_shown_plain_and_the_rest_as_ever(
+async def test_a_block_that_fails_to_draw_is_shown_as_plain_text(
     is_made: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = Stage(NoticeBlock("Before."), FaultyBlock(is_made=is_made), NoticeBlock("After."))

@@ -42,7 +42,7 @@ async def test_thoughts_and_reminders_are_hidden_and_shown_where_they_were() -> 
         assert screen(app.view) == shown
 
 
-async def test_what_arrives_while_it_is_hidden_stays_hidden_and_is_kept() -> None:
+async def test_blocks_that_arrive_while_hidden_are_kept_hidden() -> None:
     app = Stage(UserBlock("go"))
 
     async with app.run_test(size=(40, 14)):
@@ -64,7 +64,7 @@ async def test_what_arrives_while_it_is_hidden_stays_hidden_and_is_kept() -> Non
         assert "first then" in "\n".join(screen(app.view))
 
 
-async def test_a_view_that_begins_in_what_is_hidden_continues_with_what_follows() -> None:
+async def test_a_view_that_starts_in_hidden_blocks_continues_after_them() -> None:
     app = Stage(*(block for number in range(20) for block in (thought(f"t{number}"), reply(f"Reply {number}"))))
 
     async with app.run_test(size=(40, 8)) as pilot:
@@ -81,7 +81,7 @@ async def test_a_view_that_begins_in_what_is_hidden_continues_with_what_follows(
             assert all("Reply" in line for line in lines)
 
 
-async def test_what_is_hidden_is_not_found_and_not_selected() -> None:
+async def test_hidden_blocks_are_not_found_or_selected() -> None:
     app = Stage(thought("a needle"), reply("Nothing."))
 
     async with app.run_test(size=(40, 8)) as pilot:

@@ -54,7 +54,7 @@ def test_a_picture_keeps_its_shape_and_is_not_blown_up(pixels, width, cells) -> 
 
 
 @pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP"])
-async def test_where_the_terminal_has_no_protocol_half_blocks_show_it(form: str) -> None:
+async def test_without_an_image_protocol_half_blocks_are_used(form: str) -> None:
     app = Stage(shown(image(form=form)))
     app.view.options = DisplayOptions(images="blocks")
     async with app.run_test(size=SMALL) as pilot:
@@ -77,7 +77,7 @@ async def test_nothing_moves_when_a_picture_has_been_decoded() -> None:
         assert rows | {screen(app.view).index("after")} == {6}
 
 
-async def test_what_is_transparent_shows_the_ground() -> None:
+async def test_transparent_pixels_show_the_background() -> None:
     app = Stage(shown(image(colour=(1, 2, 3, 0))))
     app.view.options = DisplayOptions(images="blocks")
     async with app.run_test(size=SMALL) as pilot:
@@ -115,7 +115,7 @@ async def test_every_row_is_as_wide_as_the_view_with_a_picture_in_cells() -> Non
         assert rest == "".join(f"\U0010eeee{MARKS[3]}{MARKS[column]}" for column in range(16, 26))
 
 
-async def test_a_picture_is_sent_once_placed_anew_and_freed_when_it_is_gone() -> None:
+async def test_an_image_is_sent_once_then_placed_and_freed_when_removed() -> None:
     reported: list[str] = []
     block = shown(image(800, 160))
     app = Stage(block)

@@ -19,7 +19,7 @@ async def test_lines_are_marked_by_key_and_copied_without_gutters() -> None:
         assert app.view.text_selection is None
 
 
-async def test_what_is_marked_can_still_be_read() -> None:
+async def test_selected_lines_stay_readable() -> None:
     app = Stage(ReplyBlock("to be read"))
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()
@@ -34,7 +34,7 @@ async def test_what_is_marked_can_still_be_read() -> None:
     assert abs(letters.brightness - ground.brightness) > 0.3
 
 
-async def test_marking_goes_upward_too_and_over_what_is_not_on_the_screen() -> None:
+async def test_selection_extends_upward_and_beyond_the_screen() -> None:
     app = Stage(*numbered(12))
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()

@@ -80,7 +80,7 @@ def test_a_terminals_own_table_agrees(pieces: list[str], width: int) -> None:
     st.lists(st.sampled_from(("👩‍👩‍👧", "🇩🇪", "e\u0301\u0323", "⚠️", "한")), min_size=1, max_size=40),
     st.integers(12, 30),
 )
-def test_what_is_one_character_to_a_reader_is_never_cut_in_two(graphemes: list[str], width: int) -> None:
+def test_grapheme_clusters_are_never_split(graphemes: list[str], width: int) -> None:
     block = UserBlock("".join(graphemes))
     layout = Layout(BlockStyles.bare())
     layout.width = width

@@ -16,7 +16,7 @@ def bash(status: ToolStatus = "done") -> ToolBlock:
     return block
 
 
-async def test_what_a_reader_opens_is_not_new_to_them() -> None:
+async def test_opening_a_block_reports_no_new_lines() -> None:
     call = bash()
     app = Stage(*numbered(5), call, *numbered(5))
     async with app.run_test(size=SMALL) as pilot:
@@ -39,7 +39,7 @@ async def test_selecting_blocks_reports_no_new_lines() -> None:
         assert not any(isinstance(each, int) and each for each in app.heard)
 
 
-async def test_no_more_is_reported_as_new_than_is_below() -> None:
+async def test_new_lines_are_at_most_the_lines_below() -> None:
     app = Stage(*numbered(5))
     call = bash("running")
     async with app.run_test(size=SMALL):

@@ -46,7 +46,7 @@ def call(number: int) -> ToolBlock:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_keys_the_mouse_and_sizes_by_chance_while_text_streams_break_nothing(seed: int) -> None:
+async def test_random_keys_clicks_and_sizes_while_text_streams_break_nothing(seed: int) -> None:
     chance = Random(seed)
     reply = ReplyBlock()
     app = Stage(*numbered(4), call(0), call(1), UserBlock("Go"), reply)

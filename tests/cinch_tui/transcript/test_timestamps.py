@@ -42,7 +42,7 @@ def talk() -> list[TranscriptBlock]:
     ]
 
 
-async def test_times_stand_at_the_right_and_nothing_moves() -> None:
+async def test_times_are_at_the_right_and_nothing_moves() -> None:
     app = Stage(*talk())
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()

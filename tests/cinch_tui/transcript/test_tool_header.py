@@ -29,7 +29,7 @@ def test_a_command_that_ended_with_a_status_is_marked_as_failed(code: int | None
 
 
 @pytest.mark.parametrize("status", ["failed", "denied"])
-def test_why_there_is_no_result_is_broken_between_words(status: ToolStatus):
+def test_the_reason_of_a_missing_result_wraps_between_words(status: ToolStatus):
     block = ended(status, "a.py", "a.py has not been read in this session. Read it, then change it.")
 
     lines = [line.text.strip() for line in body_lines(block, BlockStyles.bare(), 40)]
@@ -45,7 +45,7 @@ def test_first_problem_of_a_listed_failure_is_in_the_header():
     assert header(block, 60) == "▸ ✗ Bash  path: required and missing"
 
 
-def test_a_command_that_printed_nothing_says_so():
+def test_a_command_without_output_is_reported_as_such():
     block = ended("done", "git status --short", "Exit code: 0\n(no output)")
     block.view = TerminalView("git status --short", "", 0)
 
@@ -81,7 +81,7 @@ def test_long_first_line_is_cut_before_the_counts():
     assert header(block, 48) == f"▸ ✓ Bash make  {'x' * 15}… · 2 lines · 4.0s"
 
 
-def test_first_line_gives_way_where_only_the_counts_fit():
+def test_first_line_is_dropped_if_only_the_counts_fit():
     block = finished("first line\nend\n", summary="a long command that nearly fills the line")
 
     assert header(block, 50).endswith("…  2 lines · 4.0s")
@@ -115,7 +115,7 @@ def test_a_long_question_and_a_long_answer_share_the_line():
         ("", ""),
     ],
 )
-def test_a_notice_begins_as_a_sentence_unless_with_a_name(reported: str, shown: str):
+def test_a_notice_starts_with_a_capital_unless_it_starts_with_a_name(reported: str, shown: str):
     assert NoticeBlock(reported).text == shown
 
 

@@ -32,7 +32,7 @@ async def test_a_selection_joins_what_was_wrapped_and_leaves_gutters_out() -> No
         assert await drag(pilot, app, (1, 0), (12, 1)) == "one two three four five six seven eight nine"
 
 
-async def test_a_selection_can_begin_and_end_inside_of_lines() -> None:
+async def test_a_selection_can_start_and_end_within_lines() -> None:
     app = Stage(ReplyBlock("- alpha\n- beta\n- gamma"))
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()
@@ -40,7 +40,7 @@ async def test_a_selection_can_begin_and_end_inside_of_lines() -> None:
         assert await drag(pilot, app, (6, 0), (6, 2)) == "pha\nbeta\ngam"
 
 
-async def test_rows_of_a_table_are_copied_as_they_stand_without_blanks_behind_them() -> None:
+async def test_table_rows_are_copied_verbatim_without_trailing_blanks() -> None:
     app = Stage(ReplyBlock("| 名前 | n |\n|---|---|\n| 苹果 | a word or two |\n| x | y |\n\nend"))
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()

@@ -51,7 +51,7 @@ def test_sources_below_a_reply(snap_compare: Callable[..., bool]) -> None:
     assert snap_compare(stage, terminal_size=(80, 26), run_before=settled)
 
 
-async def test_many_are_folded_until_asked_for() -> None:
+async def test_many_are_folded_until_opened() -> None:
     app = Stage(many(7))
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()

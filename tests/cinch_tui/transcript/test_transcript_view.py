@@ -53,7 +53,7 @@ async def test_a_resize_keeps_the_reading_position_and_draws_little() -> None:
         assert drawn_parts(app.view) < 60
 
 
-async def test_streaming_while_scrolled_up_moves_nothing_and_says_what_is_new() -> None:
+async def test_streaming_while_scrolled_up_moves_nothing_and_reports_new_lines() -> None:
     app = Stage(*numbered(30))
     async with app.run_test(size=SMALL):
         reply = ReplyBlock()
@@ -147,7 +147,7 @@ async def test_thinking_is_open_while_it_arrives_and_one_line_after() -> None:
         assert screen(app.view)[:2] == ["▸ Thought for 1s", ""]
 
 
-async def test_a_discarded_reply_leaves_nothing_and_can_begin_anew() -> None:
+async def test_a_discarded_reply_leaves_nothing_and_can_start_again() -> None:
     reply = ReplyBlock()
     app = Stage(UserBlock("Go"), reply)
     async with app.run_test(size=SMALL):
@@ -234,7 +234,7 @@ async def test_a_clicked_link_is_reported() -> None:
         assert app.heard == ["https://example.org/a?b=c"]
 
 
-async def test_a_long_body_is_cut_and_says_by_how_much() -> None:
+async def test_a_long_body_is_truncated_with_the_omitted_size() -> None:
     read = tool("Read")
     read.view = TextView("x\n" * 1_234)
     read.folded = False
@@ -325,7 +325,7 @@ async def test_any_size_of_terminal_is_survived() -> None:
         assert screen(app.view)[-1] == "The end of 8."
 
 
-async def test_a_focus_that_moves_draws_nothing_anew() -> None:
+async def test_moving_the_focus_redraws_nothing() -> None:
     app = Stage(*numbered(3))
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()

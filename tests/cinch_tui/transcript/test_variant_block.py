@@ -122,7 +122,7 @@ async def test_a_name_is_one_line_however_long():
     assert len(shown) == 2
 
 
-def test_text_before_a_retry_is_shown_anew():
+def test_text_before_a_retry_is_replaced():
     failed = [
         MessageDiscarded(message_id="m", reason="cut"),
         RetryScheduled(attempt=1, max_retries=3, delay=0, error="x"),

@@ -62,7 +62,7 @@ def test_version_and_help_load_nothing_heavy(flag: str) -> None:
     assert "harness" not in loaded
 
 
-def test_harness_imports_neither_our_other_packages_nor_screen_or_network() -> None:
+def test_harness_imports_no_other_package_of_cinch_and_no_screen_or_network() -> None:
     loaded = loaded_by(
         "import importlib, pkgutil, harness\n"
         "for module in pkgutil.walk_packages(harness.__path__, 'harness.'): importlib.import_module(module.name)"

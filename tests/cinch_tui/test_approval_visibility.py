@@ -103,7 +103,7 @@ async def test_dialog_is_docked_and_reports_its_covered_rows(size: tuple[int, in
     assert covered[-2:] == [dialog.height, 0]
 
 
-async def test_rows_stay_covered_when_the_next_dialog_opens_before_the_last_is_gone():
+async def test_rows_stay_covered_when_a_dialog_opens_before_the_last_closes():
     covered: list[int] = []
 
     class Chat(Host):

@@ -95,7 +95,7 @@ def test_without_subagents_the_prompt_does_not_mention_them(tmp_path: Path) -> N
     assert "delegate_subagent" not in [tool.name for tool in agent.state.tools]
 
 
-def test_the_next_model_answers_when_one_fails_for_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_model_answers_after_a_permanent_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with ModelServer([Failure(404), Failure(404), Reply("Here I am.")]) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         agent = assembled(tmp_path, {"providers.fallback": ("anthropic/second", "anthropic/third")}).agent

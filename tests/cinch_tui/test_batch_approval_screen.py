@@ -268,7 +268,7 @@ async def test_enter_allows_no_other_call_than_the_one_it_was_pressed_on():
 
 
 @pytest.mark.parametrize("size", [(40, 10), (80, 24), (200, 60)])
-async def test_at_any_size_the_answers_are_in_sight(size: tuple[int, int]):
+async def test_the_answers_are_visible_at_any_size(size: tuple[int, int]):
     app = Host(ApprovalScreen(FIVE, grace=0))
 
     async with app.run_test(size=size) as pilot:

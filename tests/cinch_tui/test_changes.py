@@ -97,7 +97,7 @@ def test_both_bases_list_what_differs_from_them(shop: Shop):
     assert git == {"a.py": OLD.encode(), "b.py": b"b\n", "new.py": None}
 
 
-async def test_what_is_as_it_was_again_is_no_change(shop: Shop):
+async def test_a_reverted_file_is_not_a_change(shop: Shop):
     await shop.workspace.write("a.py", OLD)
 
     assert [change.shown for change in shop.ledger.changes("session")] == ["new.py"]
@@ -121,7 +121,7 @@ async def test_staged_changes_are_listed_once_and_moves_are_reported(shop: Shop)
     ]
 
 
-async def test_what_git_has_staged_for_deletion_can_be_put_back(shop: Shop):
+async def test_files_staged_for_deletion_can_be_restored(shop: Shop):
     shop.git("rm", "-q", "-f", "b.py")
     change = next(each for each in shop.ledger.changes("git") if each.shown == "b.py")
 
@@ -195,7 +195,7 @@ async def test_a_file_is_put_back_whole_and_a_new_one_is_removed(shop: Shop):
 
 
 @pytest.mark.parametrize("refused", [[1], [0, 1, 2]])
-async def test_a_file_that_changed_since_it_was_looked_at_is_left_alone(shop: Shop, refused: list[int]):
+async def test_a_file_changed_since_it_was_shown_is_kept(shop: Shop, refused: list[int]):
     (change, _) = shop.ledger.changes("session")
     (shop.root / "a.py").write_text("newer\n")
 

@@ -46,7 +46,7 @@ async def test_text_too_long_for_a_terminal_goes_to_a_private_file():
 
 @pytest.mark.usefixtures("no_display")
 @pytest.mark.parametrize("knows_w", [True, False])
-async def test_in_tmux_tmux_is_given_the_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knows_w: bool):
+async def test_tmux_copies_the_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knows_w: bool):
     program = tmp_path / "tmux"
     refuses = "" if knows_w else 'case "$*" in *-w*) exit 1;; esac\n'
     program.write_text(f"#!/bin/sh\n{refuses}/bin/cat > '{tmp_path}/buffer'\n")

@@ -74,7 +74,7 @@ def test_arguments_are_offered(commands: CommandCompletion, before: str, texts: 
 
 
 @pytest.mark.parametrize("before", ["", "text", "a /plan", "/nothing ", "/plan x", "/zzz"])
-def test_where_nothing_fits_nothing_is_offered(commands: CommandCompletion, before: str):
+def test_without_a_match_nothing_is_offered(commands: CommandCompletion, before: str):
     assert commands.complete(before, one_line=True) is None
 
 

@@ -69,7 +69,7 @@ def test_picture_is_read_from_base64_in_any_dress():
 @pytest.mark.parametrize(
     "text", ["iVBORw0KGgo", "word " * 40, "data:text/plain;base64,aGk=", "/9j/ is how JPEG begins" * 4]
 )
-async def test_what_is_no_picture_stays_text(root: Path, text: str):
+async def test_other_data_stays_text(root: Path, text: str):
     assert await parse_paste(text, root) is None
 
 
@@ -84,7 +84,7 @@ async def test_line_without_a_picture_is_left_as_it_is(root: Path):
     assert await attach_named_images("what's \\ 'new", root) == (UserInput("what's \\ 'new"), ())
 
 
-async def test_base64_of_what_is_no_picture_stays_text(tmp_path: Path):
+async def test_base64_of_other_data_stays_text(tmp_path: Path):
     text = "data:image/svg+xml;base64," + base64.b64encode(b"<svg/>").decode()
 
     intake = await parse_paste(text, tmp_path)

@@ -45,7 +45,7 @@ def editor(folder: Path, body: str) -> str:
     return f'"{sys.executable}" "{script}" --flag'
 
 
-async def test_what_was_saved_comes_back_and_the_terminal_is_taken_back(tmp_path: Path, terminal: Terminal):
+async def test_the_edited_text_comes_back_and_the_terminal_is_restored(tmp_path: Path, terminal: Terminal):
     command = editor(tmp_path, "file.write_text(file.read_text() + ' and more é\\n')")
 
     result = await edit_prompt("a draft", command, terminal.suspend)
@@ -80,7 +80,7 @@ async def test_an_empty_file_sends_nothing(tmp_path: Path, terminal: Terminal):
         ("os.utime(file, (1, 1))", EditedText("draft")),
     ],
 )
-async def test_what_was_never_saved_is_not_sent(tmp_path: Path, terminal: Terminal, body: str, result: EditorResult):
+async def test_unsaved_edits_are_not_sent(tmp_path: Path, terminal: Terminal, body: str, result: EditorResult):
     assert await edit_prompt("draft", editor(tmp_path, body), terminal.suspend) == result
 
 

@@ -18,7 +18,7 @@ def test_the_last_prompt_is_a_line_and_the_reply_is_wrapped() -> None:
     assert last_exchange(history, 9) == "> why …\n\none two\nthree"
 
 
-def test_of_a_long_reply_the_end_is_shown() -> None:
+def test_a_long_reply_shows_its_end() -> None:
     shown = last_exchange([said("count"), reply("\n".join(str(number) for number in range(100)))], 80).splitlines()
 
     assert len(shown) == 22
@@ -30,7 +30,7 @@ def test_wide_letters_take_two_cells_and_sequences_take_effect_no_more() -> None
     assert last_exchange([said("\x1b[31m?"), reply("世界 世界\x1b[2J")], 6) == "> ␛[3…\n\n世界\n世界␛[\n2J"
 
 
-def test_where_nothing_was_answered_nothing_is_shown() -> None:
+def test_without_answers_nothing_is_shown() -> None:
     assert last_exchange([], 80) == ""
     assert last_exchange([said("hello")], 80) == ""
     assert last_exchange([reply("a notice")], 80) == ""

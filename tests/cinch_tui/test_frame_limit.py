@@ -75,7 +75,7 @@ async def test_unawaited_changes_are_painted_with_the_next_frame() -> None:
     assert (held, stage.counter.drawn) == (drawn, drawn + 1)
 
 
-async def test_what_was_typed_is_painted_at_once() -> None:
+async def test_typed_text_is_painted_at_once() -> None:
     async with staged() as (stage, until):
         drawn = stage.counter.drawn
         stage.awaited = True
@@ -85,7 +85,7 @@ async def test_what_was_typed_is_painted_at_once() -> None:
         await until(lambda: stage.counter.drawn > drawn)
 
 
-async def test_what_takes_another_place_is_laid_out_at_once() -> None:
+async def test_a_layout_change_is_applied_at_once() -> None:
     async with staged() as (stage, until):
         stage.counter.styles.height = 2
 

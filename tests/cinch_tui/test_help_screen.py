@@ -57,7 +57,7 @@ def shown_in(app: Host) -> str:
     return "\n".join(strip.text for strip in content.render_lines(content.size.region))
 
 
-async def test_what_is_typed_is_found_and_escape_shows_everything_again():
+async def test_typing_filters_and_escape_shows_everything_again():
     app = host()
 
     async with app.run_test(size=(80, 24)) as pilot:

@@ -8,7 +8,7 @@ from fakes.chat import chat, ready, until
 from cinch_tui.widgets.status_bar import StatusLine
 
 
-async def test_the_status_line_shows_that_thoughts_are_hidden(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+async def test_the_status_line_shows_that_thinking_is_hidden(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     app = chat(tmp_path)
 

@@ -125,7 +125,7 @@ async def test_the_field_for_a_reason_names_the_change_and_the_frame_its_keys():
         assert app.screen.query_one("#dialog").border_subtitle == "Enter saves · Esc goes back"
 
 
-async def test_the_hunk_that_keys_act_on_is_in_sight():
+async def test_the_current_hunk_is_visible():
     app = host()
 
     async with app.run_test(size=(80, 20)) as pilot:
@@ -192,7 +192,7 @@ async def test_an_editor_that_changes_nothing_or_fails_leaves_the_question_open(
         assert app.results == []
 
 
-async def test_what_the_user_changed_is_marked_as_theirs():
+async def test_a_revised_call_is_marked_as_edited():
     app = host(replace(EDIT, is_revised=True))
 
     async with app.run_test(size=(80, 24)):

@@ -24,7 +24,7 @@ from cinch_tui.transcript.terminal_images import answers_queries, initial_image_
         ("blocks", None, "off"),
     ],
 )
-def test_how_pictures_are_shown_at_first(wanted: Images, colours: str | None, way: str) -> None:
+def test_initial_image_protocol(wanted: Images, colours: str | None, way: str) -> None:
     assert initial_image_mode(wanted, colours) == way
 
 

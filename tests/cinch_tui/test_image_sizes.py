@@ -44,13 +44,13 @@ async def test_picture_that_is_too_wide_is_made_smaller():
     assert (shot.width, shot.height) == (2_000, 2)
 
 
-async def test_what_shows_through_a_picture_is_white_when_it_is_made_smaller():
+async def test_transparent_pixels_become_white_when_an_image_is_resized():
     shot = await load_bytes(saved(Picture.new("RGBA", (8_100, 100), (0, 0, 0, 0)), "PNG"), "clear.png")
 
     assert opened(shot).getpixel((5, 5)) == (255, 255, 255)
 
 
-async def test_photo_that_lies_on_its_side_is_upright_when_it_is_made_smaller():
+async def test_a_rotated_photo_is_upright_when_resized():
     turned = Picture.Exif()
     turned[ORIENTATION] = 6
 

@@ -105,7 +105,7 @@ def test_several_keys_in_one_read_are_all_parsed():
 
 
 @pytest.mark.parametrize("text", ["plain", "", "中文 é", "27;3;97~", "\x1b[200~pasted\x1b[201~"])
-def test_all_else_is_left_as_it_is(text: str):
+def test_other_input_is_unchanged(text: str):
     assert translate_legacy_keys(text) == text
 
 

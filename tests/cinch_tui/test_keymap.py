@@ -32,7 +32,7 @@ def test_bindings_call_the_action_of_their_id():
     ("key", "label"),
     [("shift+enter", "Shift+Enter"), ("ctrl+c", "Ctrl+C"), ("pageup", "PgUp"), ("shift+left", "Shift+←")],
 )
-def test_keys_are_named_as_people_write_them(key: str, label: str):
+def test_keys_have_everyday_names(key: str, label: str):
     assert key_label(key) == label
 
 

@@ -89,7 +89,7 @@ def cursor_line(pilot: Pilot[None]) -> str:
     return shown.render_line(shown.cursor - shown.scroll_offset.y).text.split()[0]
 
 
-async def test_the_picker_is_there_before_any_answer_and_the_answer_takes_the_place_of_the_price_data(
+async def test_the_picker_opens_before_any_response_and_responses_replace_the_price_data(
     keys: KeyStore, claudes: ListServer
 ) -> None:
     claudes.released.clear()
@@ -183,7 +183,7 @@ async def test_closing_the_picker_cancels_the_requests(keys: KeyStore, claudes: 
 
 
 @pytest.mark.usefixtures("claudes")
-async def test_the_second_time_everything_is_known_at_once(keys: KeyStore) -> None:
+async def test_the_second_time_everything_is_cached(keys: KeyStore) -> None:
     market = ModelCatalog(keys)
     await market.ask(SPEC, lambda: None)
 

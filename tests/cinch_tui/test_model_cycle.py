@@ -15,7 +15,7 @@ def test_available_models_cycle():
     assert gone_through == ["c/chosen", "a/one", "b/two", "c/chosen", "a/one"]
 
 
-def test_where_there_is_no_other_model_the_one_in_use_stays():
+def test_without_another_model_the_current_one_stays():
     assert ModelCycle().step("a/one", ["", "a/one"]) == "a/one"
 
 

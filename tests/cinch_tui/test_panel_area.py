@@ -79,7 +79,7 @@ async def test_the_cursor_stays_on_its_line_when_another_comes_above_it():
         assert app.reported == [("stop", "job-2")]
 
 
-async def test_the_end_is_followed_unless_one_has_gone_up():
+async def test_the_view_follows_the_end_unless_scrolled_up():
     area = PanelArea()
     app = Listening(area)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -127,7 +127,7 @@ def test_records_are_kept_once():
     logging.getLogger().removeHandler(kept)
 
 
-def test_what_looks_like_a_key_is_cut_to_its_first_letters():
+def test_text_that_looks_like_a_key_is_truncated_to_its_first_letters():
     key = "sk-ant-api03-" + "a1b2c3d4e5f6" * 4
 
     assert without_secrets(f"sent {key} to it") == "sent sk-a… to it"

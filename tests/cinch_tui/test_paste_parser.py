@@ -100,7 +100,7 @@ def test_a_letter_that_comes_later_is_typed(clock: Clock) -> None:
     "typed",
     ["hello\r", "hello\rand more", "\r\r\r\r\r", "y\r\r\r", "a\rb\x7f\rc", "one\\\rtwo\nthree\r"],
 )
-def test_what_is_typed_fast_stays_keys(typed: str) -> None:
+def test_fast_typing_stays_keys(typed: str) -> None:
     assert keys_and_pastes(PasteDetector(), typed) == keys_and_pastes(PasteParser(), typed)
 
 

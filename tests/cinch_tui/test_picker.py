@@ -152,7 +152,7 @@ async def test_later_items_keep_filter_and_cursor():
     assert app.results == [3]
 
 
-async def test_the_cursor_goes_to_the_first_line_when_its_own_is_gone():
+async def test_the_cursor_moves_to_the_first_line_if_its_line_is_removed():
     app = host(current=4)
 
     async with app.run_test(size=(80, 24)) as pilot:

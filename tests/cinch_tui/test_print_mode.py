@@ -175,7 +175,7 @@ def test_what_a_subagent_could_not_ask_is_status_4(folder: Path) -> None:
     assert not (folder / "new.txt").exists()
 
 
-def test_events_are_ours_one_a_line(folder: Path) -> None:
+def test_events_are_json_lines(folder: Path) -> None:
     done, _ = ask(folder, [Reply("Hello there.")], "hi", "--output-format", "events")
 
     reported = lines(done.stdout)

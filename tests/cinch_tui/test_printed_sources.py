@@ -49,7 +49,7 @@ def test_the_answer_ends_with_its_sources(tmp_path: Path, server: ModelServer) -
     assert printed(tmp_path, server) == f"{TEXT}\n\n{LIST}"
 
 
-def test_as_json_the_answer_and_its_sources_are_apart(tmp_path: Path, server: ModelServer) -> None:
+def test_json_output_separates_answer_and_sources(tmp_path: Path, server: ModelServer) -> None:
     reported = json.loads(printed(tmp_path, server, "--output-format", "json"))
 
     assert reported["result"] == TEXT
@@ -60,7 +60,7 @@ def test_as_json_the_answer_and_its_sources_are_apart(tmp_path: Path, server: Mo
     ]
 
 
-def test_in_stream_json_a_text_has_its_sources(tmp_path: Path, server: ModelServer) -> None:
+def test_stream_json_text_has_its_sources(tmp_path: Path, server: ModelServer) -> None:
     lines = map(json.loads, printed(tmp_path, server, "--output-format", "stream-json").splitlines())
 
     (block,) = (line["message"]["content"][0] for line in lines if line["type"] == "assistant")

@@ -138,7 +138,7 @@ async def test_history_brings_images_back_in_this_and_in_the_next_process(tmp_pa
         assert {words.prompt for words in said(app)} == {(Text(MARK), IMAGE)}
 
 
-async def test_picture_of_an_earlier_prompt_that_is_gone_leaves_its_mark(tmp_path: Path, shot: Path):
+async def test_a_missing_image_of_an_earlier_prompt_keeps_its_placeholder(tmp_path: Path, shot: Path):
     app = PromptApp(tmp_path)
     async with app.run_test() as pilot:
         app.post_message(Paste(str(shot)))

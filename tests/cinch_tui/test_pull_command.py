@@ -62,7 +62,7 @@ def files_in(folder: Path) -> dict[str, int]:
         (f"https://huggingface.co/{NAME}/blob/main/{Q8}", Q8),
     ],
 )
-def test_a_model_is_pulled_by_the_name_people_know(hub: OpenHub, home: Path, name: str, file: str) -> None:
+def test_a_model_is_pulled_by_its_common_name(hub: OpenHub, home: Path, name: str, file: str) -> None:
     server = hub()
 
     path = pull(name, io.StringIO())
@@ -81,7 +81,7 @@ def test_a_model_in_several_files_is_pulled_whole(hub: OpenHub, home: Path) -> N
     assert files_in(home) == {name: len(content) for name, content in PARTS.items()}
 
 
-def test_what_is_here_is_not_pulled_again(hub: OpenHub) -> None:
+def test_a_model_that_exists_is_not_pulled_again(hub: OpenHub) -> None:
     server = hub()
     pull(NAME, io.StringIO())
 
@@ -90,7 +90,7 @@ def test_what_is_here_is_not_pulled_again(hub: OpenHub) -> None:
     assert len(server.ranges) == 1
 
 
-def test_a_cut_connection_is_gone_on_with(hub: OpenHub, home: Path) -> None:
+def test_a_download_resumes_after_a_lost_connection(hub: OpenHub, home: Path) -> None:
     server = hub(cut_after=2_000_000)
 
     pull(NAME, io.StringIO())
@@ -305,7 +305,7 @@ def test_sizes_read_well(size: float, text: str) -> None:
     assert bytes_text(size) == text
 
 
-def test_what_was_pulled_is_listed(hub: OpenHub) -> None:
+def test_pulled_models_are_listed(hub: OpenHub) -> None:
     hub()
     for name in (NAME, f"{NAME}:Q6_K"):
         pull(name, io.StringIO())

@@ -128,7 +128,7 @@ async def test_an_edit_starts_with_the_body_and_stays_open_while_too_long():
     assert app.results == [(Answer("edited", "mine", 1),)]
 
 
-async def test_where_no_free_text_is_wanted_none_is_offered():
+async def test_free_text_is_offered_only_if_allowed():
     app = host(replace(PARTS, free_text=False))
 
     async with app.run_test() as pilot:
@@ -196,7 +196,7 @@ def test_picture_of_the_end_of_a_form(snap_compare):
     assert snap_compare(host(), terminal_size=(80, 24), press=["1", "space", "enter", "escape"])
 
 
-async def test_what_was_written_in_any_tab_goes_to_the_prompt_when_the_form_is_withdrawn():
+async def test_drafts_of_all_tabs_go_to_the_prompt_when_the_form_is_withdrawn():
     app = host()
 
     async with app.run_test(size=(80, 24)) as pilot:
@@ -235,7 +235,7 @@ async def test_note_goes_as_soon_as_something_is_written():
         assert shown(app, "#note") == ""
 
 
-async def test_what_is_ticked_or_written_counts_when_all_is_sent():
+async def test_checked_choices_and_drafts_count_when_all_is_sent():
     app = host()
 
     async with app.run_test(size=(80, 24)) as pilot:
@@ -256,7 +256,7 @@ async def test_what_is_ticked_or_written_counts_when_all_is_sent():
         (DATABASE, ("down", "e", "ctrl+u", *"mine", "escape", "2"), POSTGRES, "mine"),
     ],
 )
-async def test_what_was_written_and_is_no_answer_goes_to_the_prompt(
+async def test_a_draft_that_is_no_answer_goes_to_the_prompt(
     question: Question, keys: tuple[str, ...], answer: Answer, left: str
 ):
     app = host(question)

@@ -58,7 +58,7 @@ def queued(app: CinchApp) -> tuple[list[str], list[str]]:
     return [each.text for each in inbox.steering.messages], [each.text for each in inbox.follow_up.messages]
 
 
-async def test_what_waits_is_listed_and_the_list_is_entered_and_left_by_key(server: ModelServer, tmp_path: Path):
+async def test_queued_messages_are_listed_and_the_list_is_focused_by_key(server: ModelServer, tmp_path: Path):
     async with waiting(tmp_path) as (app, pilot):
         queue = screen(app).widgets.queue
         assert rows(app) == [("next", HEARD[0]), ("next", HEARD[1]), ("afterwards", LATER[0])]

@@ -135,7 +135,7 @@ def test_an_export_for_claude_is_read_back_the_same(run: Run, tmp_path: Path):
     assert not [line for line in out.read_text(encoding="utf-8").splitlines() if '"type":"cinch-' in line]
 
 
-def test_an_imported_export_can_be_gone_on_with(run: Run, tmp_path: Path):
+def test_an_imported_export_can_be_continued(run: Run, tmp_path: Path):
     said = tour()
     written(tmp_path, *said)
     out = tmp_path / "export.jsonl"

@@ -62,7 +62,7 @@ def test_what_a_variable_is_for_is_not_shown(tmp_path: Path):
     assert found.editable_text == "http://me:${SECRET}@h"
 
 
-def test_what_an_untrusted_project_sets_is_reported_and_not_in_force(tmp_path: Path):
+def test_settings_of_an_untrusted_project_are_reported_and_ignored(tmp_path: Path):
     found = standing(store(tmp_path, project='[ui]\neditor = "evil"\n'), "ui.editor")
 
     assert (found.value, found.is_held_back) == ('""', True)

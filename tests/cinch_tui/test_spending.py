@@ -29,7 +29,7 @@ def app(server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     return CinchApp(options, settings)
 
 
-async def test_what_a_subagent_uses_is_shown_as_it_works_and_when_it_is_stopped(app: CinchApp, server: ModelServer):
+async def test_subagent_usage_is_shown_while_it_runs_and_after_a_stop(app: CinchApp, server: ModelServer):
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.controller.sender.ready.is_set())
         bar = app.controller.view.widgets.status

@@ -73,7 +73,7 @@ def test_the_environment_distinguishes_dark_from_light(tmp_path: Path, ground: s
     assert guess({"COLORFGBG": ground}, tmp_path / "none") is dark
 
 
-def test_what_a_terminal_reported_is_guessed_next_time(tmp_path: Path):
+def test_the_reported_background_is_the_next_guess(tmp_path: Path):
     file, light, other = tmp_path / "background.json", {"TERM": "xterm"}, {"TERM": "foot"}
 
     remember(light, file, dark=False)

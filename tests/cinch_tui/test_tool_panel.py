@@ -144,7 +144,7 @@ async def test_running_calls_are_kept_when_there_are_too_many(clock: Clock):
         assert drawn[-2:] == ["● Read 13.py", "  … and 5 more"]
 
 
-async def test_in_one_row_the_call_that_runs_is_shown(clock: Clock):
+async def test_one_row_shows_the_running_call(clock: Clock):
     panel = ToolPanel(clock)
     app = unfocused(panel, styles=("panel",))
     async with app.run_test(size=(60, 10)) as pilot:

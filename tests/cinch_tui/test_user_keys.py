@@ -48,7 +48,7 @@ def wished(**wishes: str) -> UserKeys:
         ("Cmd+Z", "super+z"),
     ],
 )
-def test_keys_are_read_as_people_write_them(written: str, key: str):
+def test_keys_are_parsed_in_everyday_notation(written: str, key: str):
     assert read_key(written) == key
 
 
@@ -97,14 +97,14 @@ def test_a_key_is_free_once_the_other_gave_it_up():
     assert own.keys == {"chat.search": "ctrl+g", "prompt.open_editor": "f20"}
 
 
-def test_of_two_wishes_for_one_key_the_later_is_left_out():
+def test_the_later_of_two_bindings_of_one_key_is_ignored():
     own = wished(chat__help="F20", chat__search="F20")
 
     assert own.keys == {"chat.help": "f20"}
     assert "chat.help" in own.problems[0]
 
 
-def test_what_falls_back_on_its_default_is_not_robbed_of_it():
+def test_an_action_that_falls_back_on_its_default_key_keeps_it():
     own = wished(chat__help="F2", chat__toggle_fold="F1")
     stuck = wished(chat__toggle_fold="F1", chat__help="Ctrl+G")
 

@@ -30,7 +30,7 @@ def reported(text: str) -> UserMessage:
         ([answered(BEGUN), answered({"job_id": "job-9"}, "2")], ("job-7", "job-9")),
     ],
 )
-def test_job_of_an_earlier_process_is_gone_unless_its_end_was_reported(
+def test_job_of_an_earlier_process_is_lost_unless_its_end_was_reported(
     make_agent, messages: list[Message], gone: tuple[str, ...]
 ):
     assert lost_jobs(messages, make_agent().jobs) == gone
@@ -52,7 +52,7 @@ async def test_job_of_this_process_is_kept_and_new_jobs_get_unused_names(make_ag
     assert "job-7" in lost_jobs_notice(("job-7",))
 
 
-async def test_subagent_job_is_gone_with_its_process(make_agent):
+async def test_subagent_job_is_lost_with_its_process(make_agent):
     serve = Reply((Call("bash", {"command": SERVER, "background": True}),))
     delegate = Reply((Call("delegate_subagent", {"task": "serve"}),))
     agent = make_agent(delegate, serve, "served", "done", tools=builtin_tools(), approval="off")

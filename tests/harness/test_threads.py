@@ -111,7 +111,7 @@ async def test_another_thread_can_queue_a_follow_up_for_a_run_in_a_third(make_ag
     assert texts_of(agent) == ["go", "leave it", "and then"]
 
 
-def test_abort_after_the_event_loop_is_gone_does_nothing(make_agent):
+def test_abort_after_the_event_loop_was_closed_does_nothing(make_agent):
     agent = make_agent("done")
     agent.prompt_sync("go")
 

@@ -181,7 +181,7 @@ def test_missing_folder_lists_nothing(files):
     assert files.of_agent("a") == []
 
 
-def test_deleted_session_is_gone(files):
+def test_deleted_session_is_not_listed_or_loaded(files):
     files.save(SESSION)
 
     files.delete("s")

@@ -109,7 +109,7 @@ def test_a_compatible_server_may_send_arguments_whole() -> None:
     assert deltas[1] == BlockDelta(0, '{"x": 1}')
 
 
-def test_what_we_do_not_know_is_passed_over() -> None:
+def test_unknown_events_are_skipped() -> None:
     deltas = decoded(
         {"type": "ping"},
         START,

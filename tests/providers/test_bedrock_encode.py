@@ -214,7 +214,7 @@ def test_nova_caches_no_tools_and_others_cache_nothing() -> None:
     assert "cachePoint" not in str(other)
 
 
-def test_what_a_model_does_not_take_is_left_out() -> None:
+def test_fields_a_model_does_not_support_are_omitted() -> None:
     without = {CACHING, THINKING, TEMPERATURE, SCHEMA}
 
     body = body_of(model=CLAUDE, level="high", system="S", temperature=0.1, output_schema=ANSWER, without=without)

@@ -124,7 +124,7 @@ async def test_the_requested_wait_is_honored(serve: Serve, model_at: ModelAt, as
         ("outputConfig.textFormat is not supported", "textFormat"),
     ],
 )
-async def test_what_a_model_refuses_is_left_out_from_then_on(serve: Serve, refusal: str, field: str) -> None:
+async def test_features_a_model_rejects_are_omitted_from_then_on(serve: Serve, refusal: str, field: str) -> None:
     server = serve([Failure(400, refusal), Reply("a"), Reply("b")])
     model = connect(f"bedrock/{CLAUDE}", base_url=server.url, thinking="low")
     schema: JsonObject = {"type": "object", "properties": {"a": {"type": "string"}}}

@@ -109,7 +109,7 @@ async def test_only_the_service_itself_receives_the_conversation_id(
     assert " " not in header
 
 
-async def test_what_anthropic_kept_for_an_hour_is_distinguished(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
+async def test_anthropic_one_hour_cache_writes_are_distinguished(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
     written = {"ephemeral_5m_input_tokens": 100, "ephemeral_1h_input_tokens": 200}
     usage = {"input_tokens": 9, "cache_creation_input_tokens": 300, "cache_creation": written, "output_tokens": 1}
     events = (
@@ -141,7 +141,7 @@ async def test_openrouter_cache_writes_count_with_the_requested_lifetime(
     assert deltas == [Done("stop", Usage(9, 4, 0, 300, cache_write_1h=kept), "c")]
 
 
-async def test_what_bedrock_kept_for_an_hour_is_distinguished(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
+async def test_bedrock_one_hour_cache_writes_are_distinguished(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
     details = [{"ttl": "5m", "inputTokens": 100}, {"ttl": "1h", "inputTokens": 200}]
     counts = {"inputTokens": 9, "outputTokens": 4, "totalTokens": 313, "cacheWriteInputTokens": 300}
     frames = (

@@ -193,7 +193,7 @@ async def test_half_a_line_is_passed_over(serve: Serve, tape: Path, ask: Asker, 
         assert len(exchanges) in (0, 1)
 
 
-async def test_a_cassette_that_ends_in_half_a_line_can_be_gone_on_with(serve: Serve, tape: Path, ask: Asker) -> None:
+async def test_a_cassette_with_a_partial_last_line_can_be_continued(serve: Serve, tape: Path, ask: Asker) -> None:
     tape.write_bytes(HEAD + b'{"type":"request","id"')
 
     await ask(recording(serve([Reply("one")]), "anthropic", tape))

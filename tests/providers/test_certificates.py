@@ -160,7 +160,7 @@ def test_a_file_that_holds_no_certificate_is_reported_with_its_variable(tmp_path
     assert str(caught.value) == f"CURL_CA_BUNDLE names {other}, which contains no certificates in PEM format"
 
 
-async def test_a_gateway_that_asks_for_a_certificate_is_shown_ours(
+async def test_a_gateway_that_requires_a_certificate_gets_the_client_certificate(
     authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     certificate, key = authority.client(tmp_path)
@@ -176,7 +176,7 @@ async def test_a_gateway_that_asks_for_a_certificate_is_shown_ours(
 @pytest.mark.parametrize(
     ("certificate", "key", "blamed"), [("gone", "", CLIENT_CERTIFICATE), ("there", "gone", CLIENT_KEY)]
 )
-def test_a_certificate_of_ours_that_is_not_there_is_reported(
+def test_a_missing_client_certificate_is_reported(
     authority: Authority, tmp_path: Path, certificate: str, key: str, blamed: str
 ) -> None:
     authority.file.rename(tmp_path / "there")
@@ -186,7 +186,7 @@ def test_a_certificate_of_ours_that_is_not_there_is_reported(
         ssl_context(named)
 
 
-def test_a_certificate_of_ours_without_its_key_is_reported(authority: Authority) -> None:
+def test_a_client_certificate_without_its_key_is_reported(authority: Authority) -> None:
     with pytest.raises(RequestRejected, match="a certificate and its key"):
         ssl_context({CLIENT_CERTIFICATE: str(authority.file)})
 

@@ -52,7 +52,7 @@ async def replies_sent(serve: Serve, provider: str, model: str, refusal: str) ->
         "body.messages.1.assistant.reasoning_content: Extra inputs are not permitted",
     ],
 )
-async def test_a_service_that_takes_no_thought_back_gets_none_from_then_on(serve: Serve, refusal: str) -> None:
+async def test_a_service_that_rejects_thinking_gets_none_from_then_on(serve: Serve, refusal: str) -> None:
     sent = await replies_sent(serve, "cerebras", "gpt-oss-120b", refusal)
 
     assert ["reasoning_content" in replies[0] for replies in sent] == [True, False, False]
@@ -65,7 +65,7 @@ async def test_a_service_that_takes_no_thought_back_gets_none_from_then_on(serve
         "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
     ],
 )
-async def test_a_service_that_wants_each_thought_back_gets_them_from_then_on(serve: Serve, refusal: str) -> None:
+async def test_a_service_that_requires_thinking_gets_it_from_then_on(serve: Serve, refusal: str) -> None:
     server = serve([Failure(400, {"error": {"message": refusal}}), Reply("one")])
     service = ChatProvider(own("nvidia", base_url=server.openai_url, own_urls=""))
     asked = Request(ModelSpec("nvidia", "deepseek-v4", "high"), "", talk("other", "anthropic"), (LOOK,))

@@ -77,9 +77,7 @@ def test_a_call_in_the_text_of_a_model_on_this_machine_is_a_call(places: set[int
         ("openrouter", "", 1),
     ],
 )
-def test_only_where_models_write_thoughts_into_the_text_they_are_looked_for(
-    name: str, base_url: str, parts: int
-) -> None:
+def test_thinking_in_text_is_parsed_only_for_models_that_write_it(name: str, base_url: str, parts: int) -> None:
     message = message_of(decoder_at(name, base_url), [THOUGHT])
 
     assert len(message.content) == parts
@@ -125,7 +123,7 @@ def test_cache_reads_of_moonshot_are_counted_wherever_they_are_reported(event: A
 @pytest.mark.parametrize(
     ("code", "kind"), [(1002, ModelThrottled), (1004, AuthenticationFailed), (1008, QuotaExhausted)]
 )
-def test_what_minimax_refuses_in_an_answer_of_status_200_is_understood(code: int, kind: type[ProviderError]) -> None:
+def test_minimax_errors_with_status_200_are_recognized(code: int, kind: type[ProviderError]) -> None:
     refusal = {"base_resp": {"status_code": code, "status_msg": "not now"}, "choices": None}
 
     with pytest.raises(kind, match="not now"):

@@ -177,9 +177,7 @@ async def test_the_models_that_can_answer_are_listed_by_their_short_names(serve:
         ("Unknown name 'responseJsonSchema': response_json_schema is not supported", "responseJsonSchema"),
     ],
 )
-async def test_what_a_model_refuses_is_left_out_from_then_on_for_it_alone(
-    serve: Serve, refusal: str, field: str
-) -> None:
+async def test_features_a_model_rejects_are_omitted_for_that_model_only(serve: Serve, refusal: str, field: str) -> None:
     server = serve([Failure(400, refusal), Reply("a"), Reply("b"), Reply("c")])
     model = connect("gemini/gemini-3.8-flash", base_url=server.url)
     answer = OutputSchema("A", {"type": "object", "required": ["a"]})

@@ -154,7 +154,7 @@ def test_deltas_are_in_order_and_every_block_ends() -> None:
     ]
 
 
-def test_what_we_did_not_ask_for_is_passed_over() -> None:
+def test_unrequested_events_are_skipped() -> None:
     deltas = decoded(
         {"responseId": "r1"},
         {"candidates": [{"index": 0}], "modelVersion": "m"},
@@ -176,9 +176,7 @@ def test_what_we_did_not_ask_for_is_passed_over() -> None:
         ({"promptTokenCount": 5, "cachedContentTokenCount": 9}, Usage(0, 0, 9)),
     ],
 )
-def test_what_was_thought_counts_as_written_and_what_was_cached_not_as_read(
-    counts: dict[str, int | None], usage: Usage
-) -> None:
+def test_thinking_counts_as_output_and_cached_tokens_not_as_input(counts: dict[str, int | None], usage: Usage) -> None:
     assert decoded(chunk(finish="STOP", usageMetadata=counts)) == [Done("stop", usage, "r1")]
 
 
@@ -264,7 +262,7 @@ def test_without_a_reason_to_stop_a_reply_is_not_complete(reason: str) -> None:
 
 
 @pytest.mark.parametrize("event", ["[]", "[1]", "{}", '{"kind": "x"}', '{"candidates": {"a": 1}}', '"x"', "null"])
-def test_what_is_no_event_breaks_the_stream(event: str) -> None:
+def test_an_invalid_event_breaks_the_stream(event: str) -> None:
     with pytest.raises(StreamError, match="invalid"):
         assert list(decoded_events(ContentDecoder(ENDPOINT), [event]))
 

@@ -139,7 +139,7 @@ def test_a_call_of_broken_json_goes_back_without_arguments() -> None:
     assert turns(body)[1][1][0]["functionCall"] == {"id": "a", "name": "bash", "args": {}}
 
 
-def test_what_was_signed_goes_back_on_the_same_parts() -> None:
+def test_signatures_go_back_on_the_same_parts() -> None:
     content = (
         Thinking("Hm", "dGhvdWdodA=="),
         Thinking("a summary"),
@@ -302,7 +302,7 @@ def test_structured_output_is_enforced_together_with_tools() -> None:
     assert "tools" in body
 
 
-def test_what_a_service_does_not_take_is_left_out() -> None:
+def test_fields_a_service_does_not_support_are_omitted() -> None:
     asked = OutputSchema("Answer", {"type": "object", "required": ["a"]})
 
     body = body_of(thinking="high", temperature=0.5, output_schema=asked, without=(THINKING, TEMPERATURE, FORMAT))

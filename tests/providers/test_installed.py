@@ -172,7 +172,7 @@ def test_its_key_is_in_no_recording_of_another_provider(tmp_path: Path):
     assert "acme-login-1234" not in recorded
 
 
-def test_what_its_code_raises_while_it_streams_is_a_failed_reply(tmp_path: Path):
+def test_an_exception_while_streaming_is_a_failed_reply(tmp_path: Path):
     code = OWN.format(name="acme", more="", open="lambda endpoint: WireService(endpoint, Wire())").replace(
         "import Preset", "import WireService, Preset"
     )

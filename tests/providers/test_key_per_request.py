@@ -140,7 +140,7 @@ async def test_a_key_that_a_stream_quotes_is_in_no_error(serve: Serve, wire: str
 
 
 @pytest.mark.parametrize("key", ["", "  ", "sk-ü", "sk-a\r\nx: y"])
-async def test_what_is_no_key_is_refused_before_anything_is_sent(
+async def test_an_invalid_key_is_rejected_before_anything_is_sent(
     serve: Serve, wire: str, model_at: ModelAt, key: str
 ) -> None:
     server = serve([Reply("a")])

@@ -91,7 +91,7 @@ async def test_ollama_is_queried_about_each_of_its_models(serve: Serve) -> None:
     assert offers[1].metadata == ModelMetadata(32_768, images=True, tools=True, thinking=True)
 
 
-async def test_one_that_only_makes_vectors_is_not_offered_by_ollama() -> None:
+async def test_ollama_embedding_models_are_not_listed() -> None:
     tags = {"models": [{"name": "all-minilm:22m", "model": "all-minilm:22m"}]}
 
     offers, _ = await offered("ollama", {"/api/tags": tags, "/api/show": {"capabilities": ["vectors"]}}, path="")
@@ -111,7 +111,7 @@ async def test_a_server_that_takes_too_long_is_an_error_and_so_is_no_key(monkeyp
         await served_offers(presets()["vllm"], base_url="http://127.0.0.1:1/v1")
 
 
-async def test_what_openrouter_gives_for_nothing_has_a_price_of_nothing() -> None:
+async def test_free_models_of_openrouter_have_a_price_of_zero() -> None:
     free = [offer for offer in await priced_offers(presets()["openrouter"]) if offer.model_id.endswith(":free")]
 
     assert free

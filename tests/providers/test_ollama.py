@@ -177,7 +177,7 @@ async def test_a_model_of_the_cloud_has_its_whole_window(serve: Serve, ask: Aske
     await model.provider.close()
 
 
-async def test_a_rejected_thinking_parameter_is_dropped_for_good(serve: Serve, ask: Asker) -> None:
+async def test_a_rejected_thinking_parameter_is_dropped_permanently(serve: Serve, ask: Asker) -> None:
     server = serve([Failure(400, '"m" does not support thinking'), Reply("one"), Reply("two")])
     server.shown = {}
     model = connect("ollama/m", base_url=server.url, thinking="high")

@@ -110,7 +110,7 @@ async def test_sound_deltas_pass_as_they_are(ask: Asker):
         Done("stop", None),  # pyright: ignore[reportArgumentType]
     ],
 )
-async def test_what_is_no_delta_ends_the_reply(delta: object, ask: Asker):
+async def test_an_invalid_delta_ends_the_reply(delta: object, ask: Asker):
     service = Failing(delta)
 
     with pytest.raises(StreamError, match="acme sent an invalid delta: "):

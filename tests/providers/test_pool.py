@@ -109,7 +109,7 @@ async def test_many_turns_share_one_connection(serve: Serve, wire: str, model_at
     assert server.connections_opened == opened
 
 
-async def test_as_many_requests_run_at_once_as_there_are(ask: Asker) -> None:
+async def test_all_requests_run_concurrently(ask: Asker) -> None:
     everybody = asyncio.Event()
 
     class Gate(Relay):

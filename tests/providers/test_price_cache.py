@@ -21,7 +21,7 @@ def only_file(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("look_up", LOOK_UPS)
-def test_what_was_looked_up_today_is_not_looked_up_again(
+def test_a_lookup_of_today_is_not_repeated(
     look_up: Callable[[str, str, PriceCache | None], ModelMetadata], tmp_path: Path
 ) -> None:
     shelf = PriceCache(tmp_path / "prices")

@@ -32,7 +32,7 @@ def test_another_process_finds_the_same_and_the_calling_one_stays_small() -> Non
     assert looked_up() == str([known.context_window, known.price, False])
 
 
-def test_where_no_process_can_be_started_the_price_data_is_loaded_here() -> None:
+def test_without_a_subprocess_the_price_data_is_loaded_in_process() -> None:
     known = look_up(*MODEL)
 
     assert looked_up(STARTS="/nowhere/python") == str([known.context_window, known.price, True])

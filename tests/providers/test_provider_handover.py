@@ -109,7 +109,7 @@ def test_a_history_without_text_is_encoded(target: str) -> None:
 
 @pytest.mark.parametrize("conversation", TELLING)
 @pytest.mark.parametrize("target", TARGETS)
-def test_what_another_model_thought_is_not_sent(target: str, conversation: str) -> None:
+def test_thinking_of_another_model_is_not_sent(target: str, conversation: str) -> None:
     for author in AUTHORS:
         history = [_by_another_model(message) for message in history_of(author, conversation)]
 
@@ -136,14 +136,14 @@ KEPT = {
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_a_model_gets_its_own_thoughts_back(name: str) -> None:
+def test_a_model_gets_its_own_thinking_back(name: str) -> None:
     body = json.dumps(handed(TARGETS[name], history_of(name, "steering_after_results")))
 
     assert [canary for canary in KEPT[name] if canary not in body] == []
 
 
 @pytest.mark.parametrize("name", ["anthropic", "bedrock"])
-def test_a_model_gets_its_own_encrypted_thoughts_back(name: str) -> None:
+def test_a_model_gets_its_own_encrypted_thinking_back(name: str) -> None:
     assert REDACTED in json.dumps(handed(TARGETS[name], history_of(name, "secret_thoughts")))
 
 

@@ -257,7 +257,7 @@ async def test_a_proxy_that_is_not_needed_may_be_broken(
         ("[fd12::1]:8080", "http://[fd12::1]:8080"),
     ],
 )
-def test_what_is_excepted_is_reached_directly(excepted: str, url: str) -> None:
+def test_hosts_in_no_proxy_are_reached_directly(excepted: str, url: str) -> None:
     named = {"ALL_PROXY": "http://proxy.example"}
 
     assert proxy_for(url, named) is not None
@@ -279,7 +279,7 @@ def test_what_is_excepted_is_reached_directly(excepted: str, url: str) -> None:
         ("1.2.3", "https://10.1.2.3"),
     ],
 )
-def test_what_is_not_excepted_goes_through_the_proxy(excepted: str, url: str) -> None:
+def test_hosts_not_in_no_proxy_go_through_the_proxy(excepted: str, url: str) -> None:
     found = proxy_for(url, {"ALL_PROXY": "http://proxy.example", "NO_PROXY": excepted})
 
     assert found is not None

@@ -349,7 +349,7 @@ def test_a_block_that_was_not_closed_ends_with_the_reply() -> None:
         [{}],
     ],
 )
-def test_what_is_not_of_the_protocol_breaks_the_stream(events: list[dict[str, Any]]) -> None:
+def test_a_protocol_violation_breaks_the_stream(events: list[dict[str, Any]]) -> None:
     with pytest.raises(StreamError, match="invalid"):
         _ = [*decoded(ProxyDecoder(ENDPOINT), [json.dumps(event) for event in events])]
 

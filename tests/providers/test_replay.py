@@ -160,7 +160,7 @@ async def test_a_request_that_differs_is_reported_once_and_in_the_last_error(
     assert "differs from the recorded one in " in reported[0]
 
 
-async def test_of_two_requests_each_gets_its_own_answer(serve: Serve, tape: Path, ask: Asker) -> None:
+async def test_each_of_two_requests_gets_its_own_answer(serve: Serve, tape: Path, ask: Asker) -> None:
     model = recording(serve([Reply("one"), Reply("two")]), "anthropic", tape)
     one, two = await ask(model, user("1")), await ask(model, user("2"))
     again = replaying(tape)
@@ -202,7 +202,7 @@ async def test_a_recorded_thought_goes_back_as_the_models_own(serve: Serve, tape
         (HEAD + b'{"type":"request","id":"1","preset":"gone","model":"m","base_url":"http://h"}\n', "unknown provider"),
     ],
 )
-def test_what_is_no_cassette_is_not_played(tape: Path, content: bytes | None, reported: str) -> None:
+def test_an_invalid_cassette_is_not_replayed(tape: Path, content: bytes | None, reported: str) -> None:
     if content is not None:
         tape.write_bytes(content)
 

@@ -134,7 +134,7 @@ def test_a_refusal_is_an_error_with_the_models_text() -> None:
     assert done == Done("error", Usage(), "r", "the model refused: I will not.")
 
 
-def test_what_was_cached_is_not_counted_twice() -> None:
+def test_cached_tokens_are_not_counted_twice() -> None:
     counts = {
         "input_tokens": 100,
         "output_tokens": 9,

@@ -48,7 +48,7 @@ def thinking() -> Thinking:
     return Thinking("hm", json.dumps(THOUGHT))
 
 
-def test_the_service_keeps_nothing_and_hands_its_thoughts_out() -> None:
+def test_the_service_stores_nothing_and_returns_its_thinking() -> None:
     body = body_of(tools=(READ,), session_id="S", max_tokens=500)
 
     assert body == {
@@ -103,13 +103,13 @@ def test_a_whole_turn_goes_back_in_its_order() -> None:
         reply(Text("x"), thinking()),
     ],
 )
-def test_a_thought_that_the_model_cannot_take_back_stays_away(message: ModelMessage) -> None:
+def test_thinking_the_model_cannot_accept_is_not_sent(message: ModelMessage) -> None:
     body = body_of(user("a"), message, user("b"))
 
     assert [item["type"] for item in body["input"]] == ["message"] * 3
 
 
-def test_a_server_that_refuses_encrypted_thoughts_gets_none() -> None:
+def test_a_server_that_rejects_encrypted_thinking_gets_none() -> None:
     body = body_of(user("a"), reply(thinking(), Text("x")), user("b"), without=(ENCRYPTED,))
 
     assert THOUGHT not in body["input"]

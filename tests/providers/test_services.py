@@ -201,7 +201,7 @@ def test_ids_go_to_mistral_as_nine_letters_the_same_for_call_and_result() -> Non
     assert calls[1] == "AbC123xyZ"
 
 
-def test_a_thought_goes_back_to_mistral_as_a_part_of_the_content() -> None:
+def test_mistral_gets_thinking_back_as_a_content_part() -> None:
     thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}
     assert [m["content"] for m in said_in(chat_body("mistral")) if m["role"] == "assistant"] == [
         "",
@@ -232,7 +232,7 @@ def test_services_that_require_reasoning_get_all_of_it_back(name: str) -> None:
     assert [message.get("reasoning_content") for message in quiet] == [None, "Hm", "Ah"]
 
 
-def test_others_get_back_only_the_thought_before_a_call() -> None:
+def test_other_services_get_only_the_thinking_before_a_call() -> None:
     replies = [message for message in said_in(chat_body("groq")) if message["role"] == "assistant"]
 
     assert [message.get("reasoning_content") for message in replies] == [None, "Hm", None]

@@ -25,7 +25,7 @@ def package(folder: Path, name: str) -> Path:
 
 
 @pytest.mark.parametrize("code", ["from providers import connect", "from tools import builtin_tools"])
-def test_a_package_named_harness_that_hides_ours_is_named_in_the_error(tmp_path: Path, code: str) -> None:
+def test_a_package_named_harness_that_shadows_ours_is_named_in_the_error(tmp_path: Path, code: str) -> None:
     hiding = package(tmp_path, "harness")
 
     error = run(tmp_path, code)
@@ -36,7 +36,7 @@ def test_a_package_named_harness_that_hides_ours_is_named_in_the_error(tmp_path:
     assert error.endswith("rename it")
 
 
-def test_a_package_named_providers_that_hides_ours_is_named_in_the_error(tmp_path: Path) -> None:
+def test_a_package_named_providers_that_shadows_ours_is_named_in_the_error(tmp_path: Path) -> None:
     package(tmp_path, "providers")
     info = tmp_path / "some_package-1.dist-info"
     info.mkdir()

@@ -71,7 +71,7 @@ async def test_a_service_that_only_keeps_the_line_open_is_given_up(
     assert caught.value.retryable
 
 
-async def test_an_event_that_trickles_for_ever_is_given_up(
+async def test_an_endless_slow_event_is_given_up(
     serve: Serve, wire: str, model_at: ModelAt, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stream, "EVENTLESS_SECONDS", 0.0)
@@ -94,7 +94,7 @@ async def test_a_slow_service_with_occasional_events_is_awaited(
     assert "".join(delta.text for delta in deltas if isinstance(delta, BlockDelta)) == "one two three"
 
 
-async def test_a_refusal_that_trickles_for_ever_is_reported_as_far_as_it_came(
+async def test_an_endless_slow_rejection_is_reported_as_far_as_it_was_read(
     monkeypatch: pytest.MonkeyPatch, ask: Asker
 ) -> None:
     monkeypatch.setattr(transport, "ERROR_SECONDS", 0.1)
@@ -104,7 +104,7 @@ async def test_a_refusal_that_trickles_for_ever_is_reported_as_far_as_it_came(
             await ask(connect("anthropic/m", base_url=url))
 
 
-async def test_a_document_that_trickles_for_ever_is_given_up() -> None:
+async def test_an_endless_slow_document_is_given_up() -> None:
     async with trickling(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n", b" ") as url:
         asked = transport.Transport(Endpoint(presets()["llamacpp"], url), {})
         with pytest.raises(NetworkError, match="did not finish its response in time"):
@@ -112,7 +112,7 @@ async def test_a_document_that_trickles_for_ever_is_given_up() -> None:
         await asked.close()
 
 
-async def test_a_document_without_an_end_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_endless_document_is_not_read_forever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "LARGEST_DOCUMENT", 100_000)
 
     async with trickling(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n[", b'"x",' * 20_000) as url:

@@ -80,7 +80,7 @@ async def test_a_rich_reply_comes_through_whole(serve: Serve, wire: str, model_a
 
 
 @pytest.mark.parametrize("chunk_size", [1, 2, 3, 7, 50, 1000])
-async def test_how_bytes_are_cut_changes_nothing(
+async def test_any_split_of_the_bytes_gives_the_same_result(
     serve: Serve, wire: str, model_at: ModelAt, ask: Asker, chunk_size: int
 ) -> None:
     cut = Reply(RICH.text, RICH.thinking, calls=RICH.calls, chunk_size=chunk_size)

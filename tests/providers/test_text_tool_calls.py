@@ -164,7 +164,7 @@ PARTS = st.sampled_from(
 
 @settings(max_examples=400, deadline=None)
 @given(parts=st.lists(PARTS, max_size=6), cuts=st.lists(st.integers(0, 600), max_size=30), thinks=st.booleans())
-def test_where_a_reply_is_cut_makes_no_difference(parts, cuts, thinks):
+def test_any_split_of_a_reply_gives_the_same_result(parts, cuts, thinks):
     text = "".join(parts)
 
     assert read(text, cuts, in_thought=thinks) == read(text, [], in_thought=thinks)

@@ -70,7 +70,7 @@ async def test_a_lone_surrogate_does_not_stop_a_request(serve: Serve, wire: str,
     assert "a ? b" in str(said_in(server.requests[0].body))
 
 
-async def test_what_people_paste_as_base_url_is_forgiven(serve: Serve, ask: Asker) -> None:
+async def test_common_mistakes_in_a_base_url_are_accepted(serve: Serve, ask: Asker) -> None:
     server = serve([Reply("Hi"), Reply("Hi"), Reply("Hi")])
 
     for name, url in (

@@ -117,7 +117,7 @@ async def test_without_a_user_every_question_times_out_at_once(tmp_path: Path) -
         ({"prompt": "?", "max_edit_length": 0}, "max_edit_length"),
     ],
 )
-def test_what_is_no_question_is_refused(arguments: JsonObject, reason: str) -> None:
+def test_an_invalid_question_is_rejected(arguments: JsonObject, reason: str) -> None:
     with pytest.raises(InvalidArguments, match=reason):
         AskTool().validate(arguments)
 

@@ -122,7 +122,7 @@ def test_a_flood_keeps_head_and_tail_and_loses_no_letter_of_them(step: int, spil
     assert spill.stat().st_size < 3000
 
 
-def test_of_a_flood_only_what_is_new_is_reported(spill: Path) -> None:
+def test_only_new_output_of_a_flood_is_reported(spill: Path) -> None:
     captured = CapturedOutput(100, spill, largest_file=1000)
     captured.feed(b"0123456789\n" * 200)
     captured.new_text()

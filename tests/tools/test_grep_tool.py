@@ -130,7 +130,7 @@ async def test_long_line_is_shown_around_the_match(place: Workplace):
     assert len(line) < 320
 
 
-async def test_what_git_ignores_is_left_out(place: Workplace):
+async def test_git_ignored_files_are_omitted(place: Workplace):
     place.put(".gitignore", "build/\n")
     place.put("build/out.py", "alpha\n")
     place.put(".git/config", "alpha\n")

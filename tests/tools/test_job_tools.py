@@ -75,7 +75,7 @@ async def test_no_more_than_the_limit_are_started(tmp_path: Path):
     assert not (tmp_path / "begun").exists()
 
 
-async def test_of_much_output_the_end_is_shown_and_where_all_of_it_is(tmp_path: Path):
+async def test_long_output_shows_its_end_and_the_path_of_the_full_output(tmp_path: Path):
     jobs, tool, look = Jobs(), BashTool(), JobOutputTool()
     context = replace(tool_context(tmp_path), jobs=jobs)
     command = "echo first; until [ -e go ]; do sleep 0.01; done; seq 100000; touch over; sleep 300"

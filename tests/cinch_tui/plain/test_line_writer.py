@@ -146,7 +146,7 @@ async def test_each_complete_line_is_printed_once():
     assert command.out.getvalue() == "Output: one\nOutput: two\n  two\nOutput: end\n"
 
 
-async def test_of_a_flood_the_last_lines_are_printed():
+async def test_the_last_lines_of_a_flood_are_printed():
     command = Command()
     command.prints("".join(f"line {number}\n" for number in range(500)))
     await command.shows("line 499")

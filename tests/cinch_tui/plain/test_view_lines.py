@@ -26,7 +26,7 @@ def test_a_new_file_and_one_that_goes_are_reported():
     assert diff_lines(DiffView("a.txt", "x\n", None)) == ["Deleted file a.txt, 1 line"]
 
 
-def test_what_is_long_is_cut_in_its_middle():
+def test_long_text_is_truncated_in_the_middle():
     lines = shorten([str(number) for number in range(100)], 4)
 
     assert lines == ["0", "1", "[96 more lines]", "98", "99"]

@@ -33,7 +33,7 @@ async def test_a_block_is_chosen_by_key_and_copied_as_it_was_written() -> None:
         ]
 
 
-async def test_of_an_edit_the_diff_is_copied() -> None:
+async def test_copying_an_edit_copies_its_diff() -> None:
     edit = ToolBlock("1", "Edit", "a.py")
     edit.status, edit.text, edit.view = "done", "Replaced 1 line.", DiffView("a.py", "one\n", "two\n")
     app = Stage(edit)

@@ -97,7 +97,7 @@ async def test_a_focused_call_is_not_folded(keys: tuple[str, ...]) -> None:
         await until(pilot, lambda: call.folded)
 
 
-async def test_a_call_that_is_gone_is_not_folded() -> None:
+async def test_a_removed_call_is_not_folded() -> None:
     app, call = Stage(), running("one\n")
     async with app.run_test(size=SMALL):
         app.view.add_fresh(call)

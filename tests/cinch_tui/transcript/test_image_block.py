@@ -143,7 +143,7 @@ def test_the_oldest_of_many_is_freed() -> None:
     assert [each for each in reported if "d=I" in each] == [f"\x1b_Ga=d,d=I,q=2,i={number}\x1b\\" for number in (1, 2)]
 
 
-def test_in_tmux_all_is_wrapped_to_be_handed_on() -> None:
+def test_tmux_output_is_wrapped_for_passthrough() -> None:
     reported: list[str] = []
     gallery = TerminalImageStore(reported.append)
     gallery.is_in_tmux = True

@@ -26,7 +26,7 @@ def call(summary: str, view: View | None, text: str = "") -> ToolBlock:
     return block
 
 
-async def test_the_nearest_match_above_is_shown_and_all_in_sight_are_marked() -> None:
+async def test_the_nearest_match_above_is_shown_and_all_visible_ones_are_highlighted() -> None:
     app = SearchStage(*numbered(30), UserBlock("one needle, two needles"), *numbered(30))
     async with app.run_test(size=SMALL) as pilot:
         await search(pilot, app, "needle")
@@ -191,7 +191,7 @@ async def test_words_are_found_across_wraps_emphasis_and_line_ends() -> None:
         assert "".join(marked(app.view)).replace(" ", "") == "wholetruth>wholetruth"
 
 
-async def test_of_ten_thousand_blocks_only_the_seen_are_drawn() -> None:
+async def test_only_visible_blocks_of_ten_thousand_are_drawn() -> None:
     app = SearchStage(UserBlock("the needle"), *numbered(10_000))
     async with app.run_test(size=SMALL) as pilot:
         await search(pilot, app, "needle")

@@ -82,7 +82,7 @@ def test_a_resumed_conversation_knows_its_times() -> None:
     assert [block.time for block in blocks_of(messages, ())] == [100.0, 200.0, 200.0]
 
 
-def test_a_thought_is_folded_with_the_time_it_took() -> None:
+def test_thinking_is_folded_with_its_duration() -> None:
     block = ThinkingBlock()
     block.append("Hm")
     block.finish()

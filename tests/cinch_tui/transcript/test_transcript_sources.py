@@ -77,7 +77,7 @@ async def test_a_click_on_a_title_opens_its_page() -> None:
         assert app.heard == ["https://site2.example/page"]
 
 
-async def test_what_is_no_page_of_the_web_is_no_link() -> None:
+async def test_only_web_addresses_are_links() -> None:
     app = Stage(SourcesBlock([Source(1, "javascript:alert(1)", "Run me"), Source(2, "https://a.example/\x1b[2J", "B")]))
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()
@@ -90,7 +90,7 @@ async def test_what_is_no_page_of_the_web_is_no_link() -> None:
         assert not any("\x1b" in line for line in screen(app.view))
 
 
-async def test_what_is_selected_is_copied_with_addresses() -> None:
+async def test_a_selection_is_copied_with_link_addresses() -> None:
     app = Stage(ReplyBlock(TEXT), many(2))
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()

@@ -339,7 +339,7 @@ async def test_moving_the_focus_redraws_nothing() -> None:
         assert app.view.blocks[0].parts[0].lines(app.view._layout.styles, app.view._layout.width) is before
 
 
-async def test_what_arrives_while_hidden_is_there_when_shown() -> None:
+async def test_blocks_that_arrive_while_hidden_appear_when_shown() -> None:
     reply = ReplyBlock()
     app = Stage(reply)
     async with app.run_test(size=SMALL) as pilot:

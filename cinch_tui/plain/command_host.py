@@ -198,13 +198,13 @@ class PlainCommandHost:
         began, parts = time.monotonic(), list[str]()
         streams = not self.session.is_running
         if streams:
-            self._writer.begin("Aside")
+            self._writer.begin("Side answer")
         ending = await self.side_questions.ask(
             self.session.agent, question, self._writer.add if streams else parts.append
         )
         self._writer.end()
         if parts:
-            self._writer.write("Aside", "".join(parts))
+            self._writer.write("Side answer", "".join(parts))
         if ending:
             self.notice(f"{ending} After {time.monotonic() - began:.0f} s.", "warning")
 

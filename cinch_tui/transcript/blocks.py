@@ -14,7 +14,7 @@ from cinch_tui.transcript.block import BlockPart, FunctionPart, TranscriptBlock,
 from cinch_tui.transcript.lines import StyledLine, filled, indented, plain_line, wrap_runs
 from cinch_tui.transcript.links import linked
 from cinch_tui.transcript.markdown_splitter import Splitter
-from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
+from cinch_tui.transcript.replies import PiecePart, ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.styles import BlockStyles
 from cinch_tui.transcript.tool_block import ToolBlock
 from harness.context.citations import Source, sources_text
@@ -29,7 +29,7 @@ FOLDED_PROMPT = 10
 
 FEW_SOURCES = 5
 """Longer lists of sources are folded."""
-SIDE_QUESTION_HEADING = "Aside · not part of the conversation"
+SIDE_QUESTION_HEADING = "Side question · not part of the conversation"
 
 _MARKS: dict[NoticeLevel, str] = {"info": "· ", "warning": "! ", "error": "✗ "}
 
@@ -209,13 +209,12 @@ class SideQuestionBlock(TranscriptBlock):
 
 
 def _answer_lines(answer: str, styles: BlockStyles, width: int) -> list[StyledLine]:
-    # Late import: not needed before the first answer.
-    from cinch_tui.transcript.markdown import DrawContext, piece_lines
-
     splitter = Splitter()
     splitter.feed(answer)
-    page = DrawContext(styles, width)
-    return [line for piece in splitter.finish() for line in piece_lines(piece, splitter.references, page)]
+    lines: list[StyledLine] = []
+    for piece in splitter.finish():
+        lines += PiecePart(piece, splitter.references, apart=bool(lines)).draw(styles, width)
+    return lines
 
 
 def transcript_text(blocks: Iterable[TranscriptBlock]) -> str:

@@ -114,6 +114,27 @@ async def test_placeholder_of_a_paste_is_cut_whole_and_comes_back_whole(tmp_path
         assert app.prompt.text == "x" * 900
 
 
+async def test_words_are_passed_and_a_placeholder_counts_as_one(tmp_path: Path):
+    app = PromptApp(tmp_path)
+    async with app.run_test() as pilot:
+        await type_text(pilot, "see ")
+        app.post_message(Paste("x" * 900))
+        await pilot.pause()
+        await type_text(pilot, " here")
+        await pilot.press("ctrl+a")
+        stops: list[int] = []
+        for _ in range(3):
+            await pilot.press("alt+f")
+            stops.append(app.input.index)
+        for _ in range(2):
+            await pilot.press("alt+b")
+            stops.append(app.input.index)
+
+        shown = app.input.text
+        start, end = shown.index("["), shown.index("]") + 1
+        assert stops == [3, end, len(shown), len(shown) - 4, start]
+
+
 async def test_ctrl_p_and_ctrl_n_walk_lines_history_and_popup(tmp_path: Path):
     app = PromptApp(tmp_path)
     async with app.run_test() as pilot:

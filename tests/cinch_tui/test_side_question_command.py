@@ -46,7 +46,7 @@ def app(server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     return chat(tmp_path)
 
 
-def asides(app: CinchApp) -> list[SideQuestionBlock]:
+def side_questions(app: CinchApp) -> list[SideQuestionBlock]:
     return [block for block in app.controller.view.widgets.transcript.blocks if isinstance(block, SideQuestionBlock)]
 
 
@@ -57,13 +57,13 @@ async def test_a_side_question_is_answered_while_the_agent_works_and_kept_nowher
         await until(pilot, lambda: app.controller.is_running)
 
         app.controller.view.process_input("/btw where was that?")
-        await until(pilot, lambda: asides(app) and asides(app)[0].finished)
+        await until(pilot, lambda: side_questions(app) and side_questions(app)[0].finished)
         was_running = app.controller.is_running
         MAY_GO_ON.set()
         await until(pilot, lambda: not app.controller.is_running)
 
         assert was_running
-        assert asides(app)[0].answer == "In **till/receipt.py**."
+        assert side_questions(app)[0].answer == "In **till/receipt.py**."
         assert [message.text for message in app.controller.agent.history] == ["mend it", "The work is done."]
     kept = b"".join(path.read_bytes() for path in own_home.rglob("*.jsonl") if path.parent.parent.name == "projects")
     assert b"The work is done" in kept
@@ -76,12 +76,12 @@ async def test_escape_stops_the_answer_and_not_the_agent(app: CinchApp):
         app.controller.view.process_input("mend it")
         await until(pilot, lambda: app.controller.is_running)
         app.controller.view.process_input("/btw an endless story")
-        await until(pilot, lambda: asides(app) and asides(app)[0].answer)
+        await until(pilot, lambda: side_questions(app) and side_questions(app)[0].answer)
 
         await pilot.press("escape")
-        await until(pilot, lambda: asides(app)[0].finished)
+        await until(pilot, lambda: side_questions(app)[0].finished)
 
-        assert asides(app)[0].ending == "Stopped."
+        assert side_questions(app)[0].ending == "Stopped."
         assert app.controller.is_running
         MAY_GO_ON.set()
 
@@ -110,5 +110,5 @@ def test_picture_of_a_side_question(snap_compare) -> None:
         await pilot.app.view.drained()
         await pilot.pause()
 
-    stage = Stage(UserBlock("Mend it."), block, ReplyBlock("It is mended."), stopped)
+    stage = Stage(UserBlock("Fix it."), block, ReplyBlock("It is fixed."), stopped)
     assert snap_compare(stage, terminal_size=(60, 20), run_before=settled)

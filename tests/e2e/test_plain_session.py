@@ -226,7 +226,7 @@ def test_side_question_is_answered_and_not_kept(cinch):
     lines.see("You: ")
 
     lines.enter("/btw who wrote this?")
-    lines.see("Aside: By Ada.")
+    lines.see("Side answer: By Ada.")
     lines.see("You: ")
     lines.enter("hi")
     lines.see("Assistant: Hello.")

@@ -129,7 +129,7 @@ class LineInput(TextArea, inherit_bindings=False):
         self._command = "yank"
 
     def _go_to(self, place: Place) -> None:
-        self.go(place(self.text, self.index))
+        self.move_to(place(self.text, self.index))
 
     action_word_right = partialmethod(_go_to, word_end)
     action_word_left = partialmethod(_go_to, word_start)

@@ -14,13 +14,11 @@ from pathlib import Path
 import pexpect
 import pyte
 
-from cinch_tui.screens.dialog import AT_ONCE, NOT_YET
+from cinch_tui.screens.dialog import NOT_YET
 
 PATIENCE = 20.0
 CINCH = (sys.executable, "-m", "cinch_tui")
 KIND = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
-BETWEEN_KEYS_S = 2 * AT_ONCE
-"""Pause before keys are sent: those that arrive at once count as pasted."""
 
 
 class Screen(pyte.Screen):
@@ -54,7 +52,6 @@ class Terminal:
             dimensions=(rows, columns),
             timeout=PATIENCE,
         )
-        self._process.delaybeforesend = BETWEEN_KEYS_S
         self._process.ptyproc.delayafterclose = 0
         # Other programs, such as shells, end their children.
         self._endings = (

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import textual.app
 import textual.pilot
 import textual.screen
 from fakes.idle import wait_for_idle
+from textual.css.stylesheet import Stylesheet
 
 from cinch_tui.cli.main import FRAMES
 
@@ -18,4 +20,21 @@ def _short_waits() -> Iterator[None]:
         patch.setattr(textual.screen, "UPDATE_PERIOD", 1 / int(FRAMES[1]))
         for module in (textual.app, textual.pilot):
             patch.setattr(module, "wait_for_idle", wait_for_idle)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _parsed_css() -> Iterator[None]:
+    """Parse the same CSS with the same variables once for all apps: it takes an eighth of the time of a test."""
+    parse = Stylesheet._parse_rules
+    parsed: dict[object, Any] = {}
+
+    def parse_once(self: Stylesheet, *args: Any, **options: Any) -> Any:
+        key = (args, *options.items(), frozenset(self._variables.items()))
+        if key not in parsed:
+            parsed[key] = parse(self, *args, **options)
+        return parsed[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", parse_once)
         yield

@@ -10,38 +10,22 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import NoReturn
 
-from msgspec import Struct
 from msgspec.structs import asdict
 
 from cinch_tui.config.paths import find_paths
 from cinch_tui.print_mode.output import Output
 from cinch_tui.reports.session_export import FORMATS, as_text, local_time
+from cinch_tui.subcommands.session_edits import SessionFiles, add_edit_commands
 from harness.errors import CinchError, ConfigError, SessionError
 from harness.messages import new_id
 from harness.session.doctor import Examination, examine, repair
 from harness.session.fork import fork_session
-from harness.session.index import SessionSummary, find_session, list_sessions, search_sessions
-from harness.session.journal import Journal, lock_path, take_lock
+from harness.session.index import SessionSummary, list_sessions, search_sessions
 from harness.session.paths import project_dir
-from harness.session.records import title_line, to_bytes
 from harness.session.resume import load_session
 from harness.terminal_text import strip_escapes
-
-
-class SessionFiles(Struct, frozen=True):
-    """Folders of the sessions, and the output."""
-
-    data_dir: Path
-    cwd: Path
-    out: TextIO
-
-    def write(self, text: str) -> None:
-        self.out.write(f"{text}\n")
-
-    def find(self, which: str) -> Path:
-        return find_session(self.data_dir, self.cwd, which)
 
 
 def run(argv: list[str], cwd: Path, out: Output) -> int:
@@ -85,12 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("id")
     export.add_argument("--format", choices=sorted(FORMATS), default="md")
     verb("import", _import, "Import a session file of Claude Code or cinch.").add_argument("file", type=Path)
-    rename = verb("rename", _rename, "Set the title of a session.")
-    rename.add_argument("id")
-    rename.add_argument("title", nargs="+")
-    remove = verb("rm", _remove, "Delete a session permanently.")
-    remove.add_argument("id")
-    remove.add_argument("--yes", action="store_true", help="confirm deletion; it cannot be undone")
+    add_edit_commands(verb)
     doctor = verb("doctor", _doctor, "Check a session, or all sessions of this folder.")
     doctor.add_argument("id", nargs="?")
     doctor.add_argument("--repair", action="store_true", help="append missing records to the file")
@@ -148,39 +127,6 @@ def _export(arguments: Namespace, files: SessionFiles) -> int:
 def _import(arguments: Namespace, files: SessionFiles) -> int:
     made = fork_session(arguments.file, new_id(), project_dir(files.data_dir, files.cwd))
     files.write(f"imported as {made.stem}; continue with: cinch --resume {made.stem}")
-    return 0
-
-
-def _rename(arguments: Namespace, files: SessionFiles) -> int:
-    path = files.find(arguments.id)
-    title = " ".join(" ".join(arguments.title).split())
-    problems: list[str] = []
-    journal = Journal(path, problems.append)
-    try:
-        journal.acquire()
-    except OSError as error:
-        raise SessionError(f"{journal.path} cannot be written: {error.strerror}") from error
-    journal.append(to_bytes(title_line(path.stem, title)))
-    journal.close()
-    if problems:
-        raise SessionError(problems[0])
-    files.write(f"{path.stem[:8]} was renamed to {strip_escapes(title)}")
-    return 0
-
-
-def _remove(arguments: Namespace, files: SessionFiles) -> int:
-    path = files.find(arguments.id)
-    if not arguments.yes:
-        raise ConfigError(f"deleting session {path.stem} cannot be undone; add --yes to confirm")
-    lock = take_lock(path)
-    try:
-        path.unlink()
-        lock_path(path).unlink(missing_ok=True)
-    except OSError as error:
-        raise SessionError(f"{path} cannot be deleted: {error.strerror}") from error
-    finally:
-        lock.release()
-    files.write(f"deleted {path.stem}")
     return 0
 
 

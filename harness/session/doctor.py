@@ -21,7 +21,7 @@ from harness.session.reading import parse, text_at
 from harness.session.records import Envelope, placeholder_line, result_line, to_bytes
 from harness.session.resume import LoadedSession, load_session
 
-_KNOWN_NOTES = frozenset({"custom-title", "ai-title", "summary", "tombstone"})
+_KNOWN_NOTES = frozenset({"custom-title", "ai-title", "tag", "summary", "tombstone"})
 
 
 class Examination(Struct, frozen=True):

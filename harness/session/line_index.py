@@ -27,7 +27,9 @@ _ENVELOPE = re.compile(
 
 # Quotes within a text are escaped, so a line that contains these has probably swallowed another one.
 _STARTS = (b'{"parentUuid":', b'{"type":"cinch-')
-_LINE_START = re.compile(rb'(?<!^)(?=\{"parentUuid":(?:null|")|\{"type":"(?:cinch-|custom-title"|ai-title"|summary"))')
+_LINE_START = re.compile(
+    rb'(?<!^)(?=\{"parentUuid":(?:null|")|\{"type":"(?:cinch-|custom-title"|ai-title"|tag"|summary"))'
+)
 
 
 class Line(NamedTuple):

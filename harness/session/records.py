@@ -13,6 +13,7 @@ import json
 import math
 import re
 import uuid
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -146,6 +147,16 @@ def header_note(envelope: Envelope, timestamp: str, system: str) -> HeaderNote:
 
 def title_line(session_id: str, title: str) -> JsonObject:
     return {"type": "custom-title", "customTitle": title, "sessionId": session_id}
+
+
+def automatic_title_line(session_id: str, title: str) -> JsonObject:
+    """Return the line of a title that a model wrote; one that the user sets takes precedence."""
+    return {"type": "ai-title", "aiTitle": title, "sessionId": session_id}
+
+
+def tag_line(session_id: str, tags: Sequence[str]) -> JsonObject:
+    """Return the line with all tags of a session; they replace those of earlier lines."""
+    return {"type": "tag", "tag": ", ".join(tags), "sessionId": session_id}
 
 
 def writable(value: JsonValue) -> JsonValue:

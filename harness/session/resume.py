@@ -56,6 +56,8 @@ from harness.session.reading import (
 
 N = TypeVar("N", bound=AnyNote)
 
+_LABELS = ("custom-title", "ai-title", "tag")
+
 
 class SessionMessages(Sequence[Message]):
     """Messages of a session, read from disk on first access.
@@ -188,10 +190,15 @@ class LoadedSession(Struct, frozen=True):
     """Places to which the conversation can be rewound, in order."""
     notes: tuple[AnyNote, ...] = ()
     """Our own lines outside the conversation."""
-    titles: tuple[JsonObject, ...] = ()
-    """Lines with its title."""
+    labels: tuple[JsonObject, ...] = ()
+    """Lines with its titles and tags."""
     other_usage: tuple[tuple[str, Usage], ...] = ()
     """Usage that belongs to no reply, each with the name of the model."""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Tags of the session."""
+        return tags_of(self.labels)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -238,7 +245,7 @@ def load_session(path: Path) -> LoadedSession:
         evicted=frozenset(each for note in _of(EvictionNote, here) for each in note.ids),
         checkpoints=tuple(_of(CheckpointNote, notes)),
         notes=notes,
-        titles=tuple(other for other in layout.others if other.get("type") == "custom-title"),
+        labels=tuple(other for other in layout.others if other.get("type") in _LABELS),
         other_usage=tuple((note.model, read_usage(note.usage, {"cost": note.cost})) for note in _of(UsageNote, here)),
         created=iso_time(created) or modified,
         updated=(messages[-1].time if messages else 0) or modified,
@@ -292,6 +299,13 @@ def title_of(notes: list[JsonObject]) -> str:
     """Return the title set by the user, else by a model, else Claude Code's summary; the last of its kind counts."""
     kinds = (("custom-title", "customTitle"), ("ai-title", "aiTitle"), ("summary", "summary"))
     return next((title for kind, key in kinds if (title := _last(notes, kind, key))), "")
+
+
+def tags_of(notes: Sequence[JsonObject]) -> tuple[str, ...]:
+    """Return the tags of a session from its lines outside the conversation; the last line with tags counts."""
+    line = next((note for note in reversed(notes) if note.get("type") == "tag"), None)
+    tags = text_at(line, "tag").split(",") if line else ()
+    return tuple(dict.fromkeys(filter(None, map(str.strip, tags))))
 
 
 def _last(notes: list[JsonObject], kind: str, key: str) -> str:

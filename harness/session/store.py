@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -62,15 +62,24 @@ from harness.session.notes import (
 )
 from harness.session.paths import git_branch, session_path
 from harness.session.reading import text_at
-from harness.session.records import Envelope, LineBuilder, header_note, iso, title_line, to_bytes
+from harness.session.records import (
+    Envelope,
+    LineBuilder,
+    automatic_title_line,
+    header_note,
+    iso,
+    tag_line,
+    title_line,
+    to_bytes,
+)
 
 if TYPE_CHECKING:
     from harness.session.resume import LoadedSession
 
 logger = logging.getLogger(__name__)
 
-# Readers look for the title in the last 64 KiB of a file.
-_TITLE_EVERY = 48 * 1024
+# Readers look for titles and tags in the last 64 KiB of a file.
+_LABELS_EVERY = 48 * 1024
 
 
 class SessionStore:
@@ -98,12 +107,12 @@ class SessionStore:
         self._session_id = resumed.session_id if resumed else session_id
         self._memory = SessionMemory(self.path, Envelope(self.path.stem, ""))
         if resumed:
-            self._memory.earlier, self._memory.notes = resumed.messages, [*resumed.notes, *resumed.titles]
+            self._memory.earlier, self._memory.notes = resumed.messages, [*resumed.notes, *resumed.labels]
         self._journal = Journal(self.path, on_problem, self._memory.lost_lines)
         self._resumed = resumed
         self._lines = LineBuilder(resumed.last_uuid if resumed else None)
-        self._title = resumed.title if resumed else ""
-        self._title_at = 0
+        self._labels = _last_labels(resumed) if resumed else {}
+        self._labels_at = 0
         self._spec: ModelSpec | None = resumed.spec if resumed else None
         self._is_chosen = False
         self._is_new = resumed is None
@@ -155,9 +164,20 @@ class SessionStore:
 
     def rename(self, title: str) -> None:
         """Set the title of the session."""
-        self._title = " ".join(title.split())
-        self._title_at = self._journal.size
-        self._note(title_line(self._session_id, self._title), now=not self._is_new)
+        self._label(title_line(self._session_id, " ".join(title.split())))
+
+    def suggest_title(self, title: str) -> None:
+        """Set the title that the session has unless the user sets one."""
+        self._label(automatic_title_line(self._session_id, " ".join(title.split())))
+
+    def tag(self, tags: Sequence[str]) -> None:
+        """Replace the tags of the session."""
+        self._label(tag_line(self._session_id, tags))
+
+    @property
+    def labels(self) -> list[JsonObject]:
+        """Current lines with the titles and tags of the session."""
+        return list(self._labels.values())
 
     def restart(self) -> None:
         """Start a new conversation in the same file; the earlier one remains in it."""
@@ -213,9 +233,15 @@ class SessionStore:
         return lines
 
     def _end_turn(self) -> None:
-        if self._title and self._journal.size - self._title_at > _TITLE_EVERY:
-            self.rename(self._title)
+        if self._journal.size - self._labels_at > _LABELS_EVERY:
+            for line in self.labels:
+                self._label(line)
         self._journal.sync()
+
+    def _label(self, line: JsonObject) -> None:
+        self._labels[text_at(line, "type")] = line
+        self._labels_at = self._journal.size
+        self._note(line, now=not self._is_new)
 
     def _note_model(self, spec: ModelSpec, time: float) -> None:
         if spec != self._spec:
@@ -324,6 +350,14 @@ class SessionStore:
 class _Common(TypedDict):
     session_id: str
     timestamp: str
+
+
+def _last_labels(resumed: LoadedSession) -> dict[str, JsonObject]:
+    labels = {text_at(line, "type"): line for line in resumed.labels}
+    # Claude Code's summary is the title of a session that has no other.
+    if resumed.title and not labels.keys() & {"custom-title", "ai-title"}:
+        labels["ai-title"] = automatic_title_line(resumed.session_id, resumed.title)
+    return labels
 
 
 def _without_secrets(spec: ModelSpec) -> ModelSpec:

@@ -161,14 +161,35 @@ def test_rename_appends_and_the_last_title_counts(run: Run, tmp_path: Path):
     assert run("list")[1].endswith("two words\n")
 
 
-def test_rm_asks_for_a_yes(run: Run, tmp_path: Path):
+def test_removed_session_is_restored_from_the_trash(run: Run, tmp_path: Path):
+    path = written(tmp_path, *tour())
+    kept = path.read_bytes()
+    assert run("rm", path.stem)[0] == 0
+    assert list(path.parent.iterdir()) == []
+    assert run("trash")[1].startswith(path.stem[:8])
+    assert "look at both" in run("trash")[1]
+
+    assert run("restore", path.stem[:8])[0] == 0
+
+    assert path.read_bytes() == kept
+    assert run("trash")[1] == "the trash is empty\n"
+
+
+def test_emptying_the_trash_needs_confirmation(run: Run, tmp_path: Path):
+    path = written(tmp_path, *tour())
+    run("rm", path.stem, "--yes")
+
+    assert run("trash", "--empty")[0] == 2
+    assert run("trash", "--empty", "--yes")[1] == "deleted 1 session permanently\n"
+    assert run("restore", "latest")[:2] == (1, "")
+
+
+def test_tags_are_added_removed_and_listed(run: Run, tmp_path: Path):
     path = written(tmp_path, *tour())
 
-    assert run("rm", path.stem)[0] == 2
-    assert "add --yes" in run("rm", path.stem)[2]
-    assert path.exists()
-    assert run("rm", path.stem, "--yes")[0] == 0
-    assert list(path.parent.iterdir()) == []
+    assert run("tag", "latest", "#bug", "later")[1] == f"{path.stem[:8]} #bug #later\n"
+    assert run("tag", "latest", "--remove", "BUG")[1] == f"{path.stem[:8]} #later\n"
+    assert load_session(path).tags == ("later",)
 
 
 def test_a_session_in_use_is_neither_renamed_nor_deleted(run: Run, tmp_path: Path):
@@ -221,7 +242,10 @@ def test_help_is_printed(run: Run):
     status, out, err = run("--help")
 
     assert (status, err) == (0, "")
-    assert all(word in out for word in ("list", "show", "search", "export", "import", "rename", "rm", "doctor"))
+    assert all(
+        word in out
+        for word in ("list", "show", "search", "export", "import", "rename", "tag", "rm", "restore", "trash", "doctor")
+    )
 
 
 def test_an_id_with_a_path_in_it_is_refused(run: Run):

@@ -274,12 +274,12 @@ def test_valid_session_has_no_findings(tmp_path: Path):
 def test_findings_are_counted_and_repaired_where_appending_can(tmp_path: Path):
     path = written(tmp_path, user("go"), reply(call("x")), user("never mind"), reply(call("a"), call("b")), result("b"))
     with path.open("ab") as file:
-        file.write(b'no json\n{"type":"tag","tag":"t"}\n{"type":"user","uu')
+        file.write(b'no json\n{"type":"mode","mode":"t"}\n{"type":"user","uu')
 
     found = examine(path)
     done = repair(found)
 
-    assert (len(found.garbage), found.torn, found.strange) == (1, True, {"tag": 1})
+    assert (len(found.garbage), found.torn, found.strange) == (1, True, {"mode": 1})
     assert [each.call_id for each in found.unanswered] == ["x", "a"]
     assert done == ["completed the torn last line", "added the missing results of tool calls: 2"]
     assert not lock_path(path).exists()

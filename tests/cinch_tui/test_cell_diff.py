@@ -48,7 +48,8 @@ class Painted:
     """A terminal, and what was written to it."""
 
     def __init__(self) -> None:
-        self.screen = pyte.Screen(COLUMNS, ROWS)
+        # One more column: pyte wraps before a combining character after the last column, which terminals do not.
+        self.screen = pyte.Screen(COLUMNS + 1, ROWS)
         self.written = ""
 
     def write(self, rendered) -> str:

@@ -42,6 +42,8 @@ class HeaderNote(Note, frozen=True, kw_only=True, tag="cinch-session", omit_defa
     """SHA-256 of the system prompt, in hexadecimal; empty if none is recorded."""
     system: str = ""
     """System prompt, sent unchanged when the session is resumed so that the provider's cache still fits."""
+    records_calls: bool = False
+    """True if the start of each call is recorded: one without such a line did not run."""
 
 
 class CallNote(Note, frozen=True, kw_only=True, tag="cinch-call"):

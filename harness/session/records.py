@@ -142,6 +142,7 @@ def header_note(envelope: Envelope, timestamp: str, system: str) -> HeaderNote:
         cwd=envelope.cwd,
         system_hash=hash_of(system),
         system=system,
+        records_calls=True,
     )
 
 

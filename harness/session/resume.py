@@ -74,6 +74,7 @@ class SessionMessages(Sequence[Message]):
             self._read.append(custom)
         self._tool_names = layout.tool_names
         self._started = {note.call_id for note in layout.notes if isinstance(note, CallNote)}
+        self._records_calls = any(note.records_calls for note in layout.notes if isinstance(note, HeaderNote))
         self._fd = session_descriptor(path)
         weakref.finalize(self, os.close, self._fd)
         self.damaged: list[int] = []
@@ -135,9 +136,9 @@ class SessionMessages(Sequence[Message]):
 
     def _why_open(self, call_id: str) -> str:
         """Return the result of a call that has none; sessions of earlier versions do not record which calls began."""
-        if not self._started:
-            return NO_RESULT
-        return MAY_HAVE_RUN if call_id in self._started else DID_NOT_RUN
+        if call_id in self._started:
+            return MAY_HAVE_RUN
+        return DID_NOT_RUN if self._records_calls else NO_RESULT
 
     def _load(self, group: tuple[Line, ...]) -> Message:
         records = [self._record(line) for line in group]

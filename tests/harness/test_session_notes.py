@@ -72,8 +72,15 @@ def test_call_that_began_may_have_been_executed_and_one_that_did_not_was_not(sto
     assert open_results(session) == {"a": MAY_HAVE_RUN, "b": DID_NOT_RUN, "c": "finished"}
 
 
+def test_call_that_did_not_begin_was_not_executed_even_if_none_began(store: SessionStore):
+    tell(store, user("go"), reply(call("a")))
+
+    assert open_results(load_session(store.path)) == {"a": DID_NOT_RUN}
+
+
 def test_open_call_of_a_session_without_call_lines_has_an_unknown_result(store: SessionStore):
     tell(store, user("go"), reply(call("a")))
+    store.path.write_bytes(store.path.read_bytes().replace(b'"recordsCalls":true', b'"later":true'))
 
     assert open_results(load_session(store.path)) == {"a": NO_RESULT}
 

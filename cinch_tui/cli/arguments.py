@@ -11,7 +11,20 @@ from cinch_tui import __version__
 
 COMMANDS = ("sessions", "config", "models", "doctor", "keys", "reset-terminal")
 _VERBS = {
-    "sessions": ("list", "show", "search", "export", "import", "rename", "tag", "rm", "restore", "trash", "doctor"),
+    "sessions": (
+        "list",
+        "show",
+        "search",
+        "export",
+        "import",
+        "rename",
+        "tag",
+        "fork",
+        "rm",
+        "restore",
+        "trash",
+        "doctor",
+    ),
     "config": ("show", "path", "edit", "trust"),
 }
 IMAGE_FLAGS = ("-i", "--image")
@@ -75,7 +88,7 @@ FLAGS_WITH_VALUE = frozenset(
 
 EPILOG = """\
 commands:
-  cinch sessions list|show|search|export|import|rename|tag|rm|restore|trash|doctor
+  cinch sessions list|show|search|export|import|rename|tag|fork|rm|restore|trash|doctor
   cinch config show|path|edit|trust
   cinch models [PROVIDER]    list available models, or those of one provider
   cinch doctor [PROVIDER]    check configuration, connections and keys

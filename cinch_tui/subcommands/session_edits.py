@@ -12,8 +12,11 @@ from msgspec import Struct
 
 from cinch_tui.reports.session_export import local_time
 from harness.errors import ConfigError
+from harness.messages import new_id
+from harness.session.fork import fork_session, message_at
 from harness.session.index import find_session, summarize
 from harness.session.labels import parse_tags, rename_session, tag_session
+from harness.session.resume import load_session
 from harness.session.trash import empty_trash, find_trashed, restore_session, trash_session, trashed_sessions
 from harness.terminal_text import strip_escapes
 
@@ -45,6 +48,8 @@ def add_edit_commands(verb: AddVerb) -> None:
     tag.add_argument("id", help=_ID_HELP)
     tag.add_argument("tags", nargs="*", metavar="TAG")
     tag.add_argument("--remove", action="append", default=[], metavar="TAG", help="remove a tag; repeatable")
+    fork = verb("fork", _fork, "Copy a session, or its beginning, to a new one.")
+    fork.add_argument("id", metavar="ID[@N]", help=f"{_ID_HELP}; @N: copy up to message N, by number or id")
     remove = verb("rm", _remove, "Move sessions to the trash.")
     remove.add_argument("ids", nargs="+", metavar="ID", help=_ID_HELP)
     remove.add_argument("--yes", action="store_true", help=argparse.SUPPRESS)
@@ -66,6 +71,14 @@ def _tag(arguments: Namespace, files: SessionFiles) -> int:
     path = files.find(arguments.id)
     tags = tag_session(path, add=parse_tags(" ".join(arguments.tags)), remove=parse_tags(" ".join(arguments.remove)))
     files.write(f"{path.stem[:8]} {strip_escapes(' '.join(f'#{tag}' for tag in tags)) or 'has no tags'}")
+    return 0
+
+
+def _fork(arguments: Namespace, files: SessionFiles) -> int:
+    which, _, place = arguments.id.partition("@")
+    path = files.find(which)
+    made = fork_session(path, new_id(), at=message_at(load_session(path), place) if place else "")
+    files.write(f"forked as {made.stem}; continue with: cinch --resume {made.stem}")
     return 0
 
 

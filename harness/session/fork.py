@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,21 +11,23 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from harness.errors import SessionError
-from harness.messages import JsonObject, JsonValue
+from harness.messages import JsonObject, JsonValue, UserMessage
 from harness.session.journal import make_private
 from harness.session.line_index import conversation, read_line, scan
 from harness.session.notes import HeaderNote, Note, RewindNote, RunNote
 from harness.session.paths import SUFFIX, checked_id, open_session_file
-from harness.session.reading import parse, text_at
-from harness.session.records import Envelope, header_note, title_line, to_bytes
+from harness.session.reading import object_at, parse, text_at, tool_result_of
+from harness.session.records import Envelope, automatic_title_line, header_note, tag_line, title_line, to_bytes
 from harness.session.resume import LoadedSession, load_session
 
 _LINKS = ("uuid", "parentUuid", "sourceToolAssistantUUID")
 _NOTE_LINKS = ("after", "leaf", "first", "last")
 _NOTE_LISTS = ("kept", "ids")
+_FORK = re.compile(r" \(fork(?: (\d+))?\)$")
+_TITLE_CHARS = 80
 
 
-def fork_session(path: Path, new_id: str, folder: Path | None = None) -> Path:
+def fork_session(path: Path, new_id: str, folder: Path | None = None, *, at: str = "") -> Path:
     """Copy the conversation, from its root to its last leaf, to a new session.
 
     The copied lines get new ids, so that readers which merge files by id see two conversations. The old file is
@@ -34,24 +37,45 @@ def fork_session(path: Path, new_id: str, folder: Path | None = None) -> Path:
         path: Session file to copy.
         new_id: Id of the new session.
         folder: Folder of the new session; None: that of the old one.
+        at: Uuid of the last message to copy, a reply with the results of its calls; empty: all.
 
     Raises:
         SessionMissing, SessionTooNew: The old file cannot be opened.
-        SessionError: The conversation is empty, or the new file exists or cannot be written.
+        SessionError: The conversation is empty or lacks `at`, or the new file exists or cannot be written.
     """
     loaded = load_session(path)
     target = (folder or path.parent) / f"{checked_id(new_id)}{SUFFIX}"
     if not loaded.messages:
         raise SessionError(f"{path} contains no conversation")
+    if at and at not in loaded.messages.line_ids():
+        raise SessionError(f"session {path.stem} has no message {at}")
     try:
         make_private(target.parent)
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.writelines(to_bytes(line) for line in _lines(loaded, new_id))
+            file.writelines(
+                to_bytes(line) for line in _lines(loaded, new_id, at, is_fork=folder in (None, path.parent))
+            )
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
         raise SessionError(f"{target} cannot be written: {error.strerror}") from error
     return target
+
+
+def message_at(loaded: LoadedSession, place: str) -> str:
+    """Return the uuid of a message, given as its number from 1 on or as its uuid.
+
+    Raises:
+        SessionError: The conversation has no such message.
+    """
+    count = len(loaded.messages)
+    if place.isdecimal() and 1 <= int(place) <= count:
+        return loaded.messages[int(place) - 1].id
+    if place in loaded.messages.line_ids():
+        return place
+    raise SessionError(
+        f"session {loaded.session_id} has no message {place}; its messages have the numbers 1 to {count}"
+    )
 
 
 def chain_records(path: Path) -> Iterator[JsonObject]:
@@ -75,18 +99,51 @@ def chain_records(path: Path) -> Iterator[JsonObject]:
             yield {**record, "parentUuid": parent}
 
 
-def _lines(loaded: LoadedSession, new_id: str) -> Iterator[JsonObject | Note]:
-    for place, record in enumerate(chain_records(loaded.path)):
-        if place == 0:
+def _lines(loaded: LoadedSession, new_id: str, at: str, *, is_fork: bool) -> Iterator[JsonObject | Note]:
+    branch: set[str] = set()
+    for record in _until(chain_records(loaded.path), at):
+        if not branch:
             yield header_note(Envelope(new_id, str(loaded.cwd)), text_at(record, "timestamp"), loaded.system)
-            if loaded.title:
-                yield title_line(new_id, f"{loaded.title} (fork)")
+            yield from _labels(loaded, new_id, is_fork=is_fork)
+        branch.add(text_at(record, "uuid"))
         yield _copied(record, loaded.session_id, new_id)
-    branch = loaded.messages.line_ids()
     for note in loaded.notes:
-        after = getattr(note, "after", "")
-        if not isinstance(note, HeaderNote | RunNote | RewindNote) and (not after or after in branch):
+        place = getattr(note, "after", "") or getattr(note, "leaf", "")
+        if not isinstance(note, HeaderNote | RunNote | RewindNote) and (not place or place in branch):
             yield _copied_note(note, new_id)
+
+
+def _until(records: Iterator[JsonObject], at: str) -> Iterator[JsonObject]:
+    """Yield the lines up to `at`, with the rest of its reply and the results of its calls."""
+    reply, is_found = "", False
+    for record in records:
+        message_id = text_at(object_at(record, "message"), "id")
+        if is_found and tool_result_of(record) is None and (not message_id or message_id != reply):
+            return
+        yield record
+        reply = message_id or reply
+        is_found = is_found or text_at(record, "uuid") == at
+
+
+def _labels(loaded: LoadedSession, new_id: str, *, is_fork: bool) -> Iterator[JsonObject]:
+    """Yield the title, which names a fork as such, and the tags."""
+    is_set = any(line.get("type") == "custom-title" for line in loaded.labels)
+    if title := _fork_title(loaded.title or _first_prompt(loaded)) if is_fork else loaded.title:
+        yield title_line(new_id, title) if is_set else automatic_title_line(new_id, title)
+    if loaded.tags:
+        yield tag_line(new_id, loaded.tags)
+
+
+def _fork_title(title: str) -> str:
+    forks = _FORK.search(title)
+    number = f" {int(forks[1] or 1) + 1}" if forks else ""
+    return f"{_FORK.sub('', title)} (fork{number})" if title else ""
+
+
+def _first_prompt(loaded: LoadedSession) -> str:
+    first = loaded.messages[0]
+    text = " ".join(first.text.split()) if isinstance(first, UserMessage) else ""
+    return text if len(text) <= _TITLE_CHARS else f"{text[:_TITLE_CHARS].rstrip()}…"
 
 
 def _copied(record: JsonObject, old_id: str, new_id: str) -> JsonObject:

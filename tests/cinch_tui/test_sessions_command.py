@@ -175,6 +175,17 @@ def test_removed_session_is_restored_from_the_trash(run: Run, tmp_path: Path):
     assert run("trash")[1] == "the trash is empty\n"
 
 
+def test_fork_copies_up_to_a_message(run: Run, tmp_path: Path):
+    path = written(tmp_path, *tour(), user("again"), reply("done"))
+
+    status, out, _ = run("fork", f"{path.stem[:8]}@5")
+
+    forked = load_session(path.with_name(f"{out.split()[2].rstrip(';')}.jsonl"))
+    assert status == 0
+    assert (len(forked.messages), forked.title) == (5, "look at both (fork)")
+    assert run("fork", "latest@99")[0] == 1
+
+
 def test_emptying_the_trash_needs_confirmation(run: Run, tmp_path: Path):
     path = written(tmp_path, *tour())
     run("rm", path.stem, "--yes")
@@ -244,7 +255,20 @@ def test_help_is_printed(run: Run):
     assert (status, err) == (0, "")
     assert all(
         word in out
-        for word in ("list", "show", "search", "export", "import", "rename", "tag", "rm", "restore", "trash", "doctor")
+        for word in (
+            "list",
+            "show",
+            "search",
+            "export",
+            "import",
+            "rename",
+            "tag",
+            "fork",
+            "rm",
+            "restore",
+            "trash",
+            "doctor",
+        )
     )
 
 

@@ -11,9 +11,10 @@ from harness.errors import SessionError, SessionMissing
 from harness.events import AgentStart
 from harness.messages import AssistantMessage, Text, UserMessage, new_id, user
 from harness.session.doctor import examine, repair
-from harness.session.fork import fork_session
+from harness.session.fork import fork_session, message_at
 from harness.session.index import find_session, list_sessions, search_sessions, summarize
 from harness.session.journal import Journal, lock_path
+from harness.session.labels import tag_session
 from harness.session.paths import project_dir
 from harness.session.resume import load_session
 from harness.session.store import SessionStore
@@ -212,6 +213,32 @@ def test_fork_keeps_title_and_mode_and_drops_other_branches(tmp_path: Path):
     assert forked.title == "name (fork)"
     assert b"given up" not in forked.path.read_bytes()
     assert summarize(forked.path) is not None
+
+
+def test_fork_at_a_message_ends_with_the_results_of_its_calls(tmp_path: Path):
+    path = written(tmp_path, *tour(), user("again"), reply("done"))
+    whole = load_session(path)
+
+    ends = [
+        len(load_session(fork_session(path, new_id(), at=message_at(whole, str(number)))).messages)
+        for number in range(1, 8)
+    ]
+
+    assert ends == [1, 4, 4, 4, 5, 6, 7]
+    with pytest.raises(SessionError, match="has no message 8"):
+        message_at(whole, "8")
+
+
+def test_forks_of_a_fork_are_numbered_and_keep_tags(tmp_path: Path):
+    path = written(tmp_path, *tour())
+    tag_session(path, add=["bug"])
+
+    first = load_session(fork_session(path, new_id()))
+    second = load_session(fork_session(first.path, new_id()))
+
+    assert (first.title, second.title) == ("look at both (fork)", "look at both (fork 2)")
+    assert second.tags == ("bug",)
+    assert [line.get("type") for line in second.labels] == ["ai-title", "tag"]
 
 
 def test_fork_never_overwrites(tmp_path: Path):

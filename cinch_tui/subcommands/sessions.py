@@ -19,9 +19,7 @@ from cinch_tui.print_mode.output import Output
 from cinch_tui.reports.session_export import FORMATS, as_text, local_time
 from cinch_tui.subcommands.session_edits import SessionFiles, add_edit_commands
 from harness.errors import CinchError, ConfigError, SessionError
-from harness.messages import new_id
 from harness.session.doctor import Examination, examine, repair
-from harness.session.fork import fork_session
 from harness.session.index import SessionSummary, list_sessions, search_sessions
 from harness.session.paths import project_dir
 from harness.session.resume import load_session
@@ -68,7 +66,9 @@ def _parser() -> argparse.ArgumentParser:
     export = verb("export", _export, "Export a session.")
     export.add_argument("id")
     export.add_argument("--format", choices=sorted(FORMATS), default="md")
-    verb("import", _import, "Import a session file of Claude Code or cinch.").add_argument("file", type=Path)
+    imported = verb("import", _import, "Import a session of Claude Code, Codex, swink-agent or cinch.")
+    imported.add_argument("file", type=Path)
+    imported.add_argument("--format", choices=("auto", "claude", "codex", "swink"), default="auto")
     add_edit_commands(verb)
     doctor = verb("doctor", _doctor, "Check a session, or all sessions of this folder.")
     doctor.add_argument("id", nargs="?")
@@ -125,8 +125,15 @@ def _export(arguments: Namespace, files: SessionFiles) -> int:
 
 
 def _import(arguments: Namespace, files: SessionFiles) -> int:
-    made = fork_session(arguments.file, new_id(), project_dir(files.data_dir, files.cwd))
-    files.write(f"imported as {made.stem}; continue with: cinch --resume {made.stem}")
+    from harness.session.formats.importing import import_session
+
+    folder = project_dir(files.data_dir, files.cwd)
+    made = import_session(arguments.file, folder, arguments.format, files.cwd)
+    files.write(f"imported as {made.path.stem}; continue with: cinch --resume {made.path.stem}")
+    if made.damaged:
+        files.write(f"unreadable lines, skipped: {made.damaged}")
+    for kind, count in made.left_out.items():
+        files.write(f"not imported: {strip_escapes(kind)} ({count})")
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -49,17 +49,24 @@ def fork_session(path: Path, new_id: str, folder: Path | None = None, *, at: str
         raise SessionError(f"{path} contains no conversation")
     if at and at not in loaded.messages.line_ids():
         raise SessionError(f"session {path.stem} has no message {at}")
+    create_session_file(target, _lines(loaded, new_id, at, is_fork=folder in (None, path.parent)))
+    return target
+
+
+def create_session_file(target: Path, lines: Iterable[JsonObject | Note]) -> None:
+    """Write a new session file, accessible to its owner only.
+
+    Raises:
+        SessionError: The file exists or cannot be written.
+    """
     try:
         make_private(target.parent)
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.writelines(
-                to_bytes(line) for line in _lines(loaded, new_id, at, is_fork=folder in (None, path.parent))
-            )
+            file.writelines(map(to_bytes, lines))
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
         raise SessionError(f"{target} cannot be written: {error.strerror}") from error
-    return target
 
 
 def message_at(loaded: LoadedSession, place: str) -> str:
@@ -106,7 +113,7 @@ def _lines(loaded: LoadedSession, new_id: str, at: str, *, is_fork: bool) -> Ite
             yield header_note(Envelope(new_id, str(loaded.cwd)), text_at(record, "timestamp"), loaded.system)
             yield from _labels(loaded, new_id, is_fork=is_fork)
         branch.add(text_at(record, "uuid"))
-        yield _copied(record, loaded.session_id, new_id)
+        yield copied_line(record, loaded.session_id, new_id)
     for note in loaded.notes:
         place = getattr(note, "after", "") or getattr(note, "leaf", "")
         if not isinstance(note, HeaderNote | RunNote | RewindNote) and (not place or place in branch):
@@ -146,7 +153,8 @@ def _first_prompt(loaded: LoadedSession) -> str:
     return text if len(text) <= _TITLE_CHARS else f"{text[:_TITLE_CHARS].rstrip()}…"
 
 
-def _copied(record: JsonObject, old_id: str, new_id: str) -> JsonObject:
+def copied_line(record: JsonObject, old_id: str, new_id: str) -> JsonObject:
+    """Return a line of the conversation for the session `new_id`, with new ids and a reference to its origin."""
     links: JsonObject = {key: _new_link(link, new_id) for key in _LINKS if (link := text_at(record, key))}
     origin: JsonObject = {"sessionId": old_id, "messageUuid": text_at(record, "uuid")}
     return {**record, **links, "sessionId": new_id, "forkedFrom": origin}

@@ -141,10 +141,11 @@ def read_assistant(records: Sequence[JsonObject]) -> AssistantMessage:
 def _blocks(content: JsonValue) -> list[JsonObject]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
-    return _objects(content)
+    return objects_in(content)
 
 
-def _objects(items: JsonValue) -> list[JsonObject]:
+def objects_in(items: JsonValue) -> list[JsonObject]:
+    """Return the objects in a JSON array; empty for another value."""
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
@@ -171,7 +172,7 @@ def _reply_blocks(record: JsonObject) -> Iterator[AssistantContent]:
         yield thinking
     signature = text_at(ours, "signature") or None
     # Their positions matter, so an unreadable one becomes an empty placeholder.
-    citations = tuple(decode_or_none(Citation, each) or Citation("") for each in _objects(ours.get("citations")))
+    citations = tuple(decode_or_none(Citation, each) or Citation("") for each in objects_in(ours.get("citations")))
     for raw in blocks_of(record):
         for block in _assistant_block(raw):
             if signature and isinstance(block, Text | ToolCall):
@@ -181,7 +182,7 @@ def _reply_blocks(record: JsonObject) -> Iterator[AssistantContent]:
 
 def _foreign_citations(raw: JsonObject) -> Iterator[Citation]:
     """Yield the citations of a text block of the Messages API."""
-    for citation in _objects(raw.get("citations")):
+    for citation in objects_in(raw.get("citations")):
         url = text_at(citation, "url") or text_at(citation, "source")
         title = text_at(citation, "title") or text_at(citation, "document_title")
         if url or title:

@@ -1,0 +1,1 @@
+"""Session formats of other programs: import and export."""

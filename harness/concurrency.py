@@ -49,9 +49,9 @@ async def end_process(process: asyncio.subprocess.Process) -> None:
     await process.wait()
 
 
-def raise_if_cancelled() -> None:
-    """Raise a cancellation of this task that user-supplied code has swallowed."""
-    if is_cancelled(asyncio.current_task()):
+def raise_if_cancelled(task: asyncio.Task[Any] | None = None) -> None:
+    """Raise a cancellation of a task, by default this one, that user-supplied code has swallowed."""
+    if is_cancelled(task or asyncio.current_task()):
         raise asyncio.CancelledError
 
 

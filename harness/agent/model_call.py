@@ -18,7 +18,7 @@ from harness.agent.planning import count_turn
 from harness.agent.reply import ReplyBuilder
 from harness.agent.retry import RetryPolicy, RetryStrategy, format_delay, retry_delay
 from harness.agent.run_state import Run, State
-from harness.concurrency import is_cancelled, raise_if_cancelled
+from harness.concurrency import cancel_tasks, is_cancelled, raise_if_cancelled
 from harness.context.build import build_context, shrink_after_overflow
 from harness.context.tokens import estimate
 from harness.errors import ContextWindowOverflow, ProviderError, StreamError
@@ -156,14 +156,34 @@ class _ModelCall:
         return await run.hooks.before_model(request)
 
     async def _stream(self, request: Request) -> AssistantMessage:
-        run, builder = self._run, self.builder
+        """Return the streamed reply; a provider that does not stop when cancelled is abandoned."""
+        task = asyncio.create_task(self._read(request, self.builder, asyncio.current_task()))
+        try:
+            await asyncio.wait([task])
+        finally:
+            self._run.state.reply = None
+            await cancel_tasks([task], self._run.options.cancel_grace_s)
+            if not task.done():
+                self._abandon(task)
+        return task.result()
+
+    def _abandon(self, task: asyncio.Task[AssistantMessage]) -> None:
+        logger.warning("%s did not stop when it was cancelled", self._model.spec.name)
+        self._warn(f"{self._model.spec.name} did not stop when it was cancelled; its request may still be running.")
+        task.add_done_callback(_ignore_outcome)
+
+    async def _read(
+        self, request: Request, builder: ReplyBuilder, caller: asyncio.Task[object] | None
+    ) -> AssistantMessage:
+        run = self._run
         last_yield = time.monotonic()
         run.state.reply = builder
         deltas = self._model.provider.stream(request)
         try:
             async for delta in deltas:
-                # The provider may have swallowed the cancellation.
+                # The provider may have swallowed the cancellation, or a subscriber just stopped the run.
                 raise_if_cancelled()
+                raise_if_cancelled(caller)
                 if not builder.started:
                     run.bus.publish(MessageStart(message_id=builder.id, role="assistant"))
                 seen = builder.take(delta)
@@ -173,7 +193,6 @@ class _ModelCall:
                     await asyncio.sleep(0)
                     last_yield = time.monotonic()
         finally:
-            run.state.reply = None
             # An interrupted stream holds its connection until it is closed.
             if isinstance(deltas, AsyncGenerator):
                 await deltas.aclose()
@@ -276,6 +295,12 @@ def _as_stream_error(what: str) -> Generator[None]:
         yield
     except Exception as error:
         raise _stream_error(what, error) from error
+
+
+def _ignore_outcome(task: asyncio.Task[AssistantMessage]) -> None:
+    """Retrieve the outcome of an abandoned task, which is of no interest."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _stream_error(what: str, error: BaseException) -> StreamError:

@@ -13,7 +13,7 @@ from harness.agent.retry import RetryPolicy
 from harness.codec import decode, encode
 from harness.deltas import BlockDelta, BlockStart, Done
 from harness.errors import ConfigError, NetworkError
-from harness.events import AgentEnd, Event, HookRan
+from harness.events import AgentEnd, Event, HookRan, Notice
 from harness.messages import ModelSpec, Text
 from harness.ports.hooks import Hooks, Stop
 from harness.ports.provider import Model, StaticModelInfo
@@ -123,6 +123,38 @@ async def test_provider_that_swallows_its_cancellation_is_ignored_afterwards(mak
 
     assert (result.stop_reason, result.text) == ("aborted", "")
     assert seen.names == [*TURN, "MessageStart", "MessageUpdate", "MessageEnd", "TurnEnd", "AgentEnd"]
+
+
+async def test_provider_that_never_stops_is_abandoned_after_the_grace_period(make_agent, record):
+    released = asyncio.Event()
+
+    class Stuck(Careless):
+        async def stream(self, request):
+            yield BlockStart(0, "text")
+            yield BlockDelta(0, "so far")
+            while not released.is_set():
+                try:
+                    await released.wait()
+                except asyncio.CancelledError:
+                    continue
+            yield BlockDelta(0, " and much later")
+            yield Done("stop")
+
+    agent = make_agent(model=model_of(Stuck()), cancel_grace_s=0.05)
+    seen = record(agent)
+    agent.subscribe(lambda event: agent.abort() if "so far" in str(event) else None)
+
+    result = await asyncio.wait_for(agent.prompt("hi"), 5)
+    released.set()
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+    assert (result.stop_reason, result.messages[-1].text) == ("aborted", "so far")
+    assert [each.text for each in seen.of(Notice)] == [
+        "careless/one did not stop when it was cancelled; its request may still be running."
+    ]
+    assert seen.names[-3:] == ["MessageEnd", "TurnEnd", "AgentEnd"]
+    assert (await make_agent("fine").prompt("again")).text == "fine"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done  # noqa
 from harness.events import AgentEnd, MessageUpdate  # noqa: E402
 from harness.messages import ModelSpec, Usage  # noqa: E402
 from harness.ports.provider import Model, Request, StaticModelInfo  # noqa: E402
-from harness.session.store import SessionStore  # noqa: E402
+from harness.session.recorder import SessionRecorder  # noqa: E402
 from harness.workspace.workspace import Workspace  # noqa: E402
 
 RATE = 2_000
@@ -86,7 +86,7 @@ async def latencies(folder: Path, deltas: int, rate: int) -> list[float]:
     options = AgentOptions(workspace=Workspace(folder), limits=Limits(max_turns=0))
     model = Model(streamer, ModelSpec("streamer", "words"), StaticModelInfo())
     agent = Agent(model, [SimpleTool("nothing", risk="none")], options=options)
-    store = SessionStore(folder / "data", folder, agent.session_id)
+    store = SessionRecorder(folder / "data", folder, agent.session_id)
     agent.subscribe(store.store)
     received: list[float] = []
     async with asyncio.TaskGroup() as group:

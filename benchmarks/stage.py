@@ -21,7 +21,7 @@ from terminal import Watched, watched  # noqa: E402
 from cinch_tui.config.paths import find_paths  # noqa: E402
 from harness.events import MessageEnd, ToolExecutionEnd  # noqa: E402
 from harness.messages import AssistantMessage, Text, ToolCall, ToolResult, user  # noqa: E402
-from harness.session.store import SessionStore  # noqa: E402
+from harness.session.recorder import SessionRecorder  # noqa: E402
 
 MODEL = "openai-chat/m"
 READY = b"Ask for a change"
@@ -59,7 +59,7 @@ def environment(home: str) -> dict[str, str]:
 
 def write_session(home: str, session_id: str, turns: int, size: int) -> None:
     """Write a session like the app: turns of four messages, each result of this size, and a short last turn."""
-    store = SessionStore(find_paths({"CINCH_HOME": home}).data, Path(home), session_id)
+    store = SessionRecorder(find_paths({"CINCH_HOME": home}).data, Path(home), session_id)
     filler = "One line of a file that was read, as long as such lines are.\n" * (size // 61)
     for number in range(turns):
         call = ToolCall(f"call-{number}", "read_file", {"path": f"m{number}.py"})

@@ -33,8 +33,8 @@ from harness.ports.provider import Model
 from harness.ports.tool import Tool
 from harness.risk import Rule
 from harness.session.paths import project_dir
+from harness.session.recorder import SessionRecorder
 from harness.session.snapshots import Snapshots
-from harness.session.store import SessionStore
 from harness.thinking_level import ThinkingLevel
 from harness.workspace.workspace import Workspace
 from providers.installed import BUILTIN, each_preset, find_preset
@@ -68,7 +68,7 @@ class Assembly(Struct):
     workspace: Workspace
     keys: KeyStore
     originals: Snapshots
-    store: SessionStore | None = None
+    store: SessionRecorder | None = None
     loaded: LoadedSession | None = None
     warnings: list[str] = []
 
@@ -154,7 +154,7 @@ class Assembly(Struct):
         self.store.choose(self.agent.state.model.spec)
         self._unsubscribe = self.agent.subscribe(self.store.store)
 
-    def _open_store(self, loaded: LoadedSession | None) -> SessionStore:
+    def _open_store(self, loaded: LoadedSession | None) -> SessionRecorder:
         store = self._store(loaded)
         if loaded is None:
             return store
@@ -170,10 +170,10 @@ class Assembly(Struct):
             return self._store(loaded)
         return store
 
-    def _store(self, loaded: LoadedSession | None) -> SessionStore:
+    def _store(self, loaded: LoadedSession | None) -> SessionRecorder:
         agent, data = self.agent, self.options.paths.data
         warn = partial(agent.notify, level="warning")
-        store = SessionStore(data, self.workspace.root, agent.session_id, resumed=loaded, on_problem=warn)
+        store = SessionRecorder(data, self.workspace.root, agent.session_id, resumed=loaded, on_problem=warn)
         store.system = lambda: agent.state.system_prompt
         return store
 

@@ -183,9 +183,9 @@ if TYPE_CHECKING:
     from harness.publishing import innermost as innermost
     from harness.risk import Risk as Risk
     from harness.risk import Rule as Rule
+    from harness.session.recorder import SessionRecorder as SessionRecorder
     from harness.session.resume import LoadedSession as LoadedSession
     from harness.session.resume import load_session as load_session
-    from harness.session.store import SessionStore as SessionStore
     from harness.tracing.recorder import TraceRecorder as TraceRecorder
     from harness.tracing.records import RunTrace as RunTrace
     from harness.tracing.records import SessionTrace as SessionTrace

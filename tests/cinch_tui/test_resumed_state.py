@@ -13,8 +13,8 @@ from cinch_tui.transcript.tool_block import ToolBlock
 from harness.events import MessageEnd, ModeChanged, SubagentEvent, UsageAdded
 from harness.messages import AssistantMessage, Cost, Text, ToolCall, ToolResult, Usage, new_id, user
 from harness.session.fork import fork_session
+from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
-from harness.session.store import SessionStore
 from harness.views import TodoItem, TodoView
 from tools import builtin_tools
 
@@ -26,7 +26,7 @@ async def test_todo_list_and_totals_of_a_continued_session_are_those_it_had(
 ):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     app = chat(tmp_path, "-c")
-    store = SessionStore(app.controller.options.paths.data, tmp_path, new_id())
+    store = SessionRecorder(app.controller.options.paths.data, tmp_path, new_id())
     tell(store, user("go"), reply(call("a", "todo"), call("b", "delegate_subagent")))
     tell(store, ToolResult("a", "todo", (Text("Noted."),), view=TodoView((TodoItem("read", "pending"),))))
     store.store(SubagentEvent(call_id="b", event=MessageEnd(message=paid(1_000))))
@@ -61,7 +61,7 @@ async def test_replies_of_plan_mode_are_marked_in_a_resumed_session(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     app = chat(tmp_path)
     data = app.controller.options.paths.data
-    store = SessionStore(data, tmp_path, new_id())
+    store = SessionRecorder(data, tmp_path, new_id())
     store.store(ModeChanged(mode="plan", time=100.0))
     tell(store, user("go"), replace(reply("planned"), time=101.0))
     store.store(ModeChanged(mode="execute", time=102.0))

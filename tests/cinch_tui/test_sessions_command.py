@@ -13,8 +13,8 @@ from cinch_tui.print_mode.output import Output
 from cinch_tui.subcommands import sessions
 from harness.messages import ToolCall, new_id, user
 from harness.session.journal import Journal
+from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
-from harness.session.store import SessionStore
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -57,7 +57,7 @@ def test_list_as_json_can_be_read_by_a_program(run: Run, tmp_path: Path):
 
 
 def test_list_all_names_the_folders(run: Run, tmp_path: Path):
-    store = SessionStore(tmp_path / "data", tmp_path / "elsewhere", new_id())
+    store = SessionRecorder(tmp_path / "data", tmp_path / "elsewhere", new_id())
     tell(store, user("there"))
     store.close()
 

@@ -23,7 +23,7 @@ from harness.approval.policy import PLAN
 from harness.messages import ToolCall, new_id, user
 from harness.ports.provider import Model
 from harness.risk import Risk
-from harness.session.store import SessionStore
+from harness.session.recorder import SessionRecorder
 from harness.user_requests import AllowOnce, ApprovalRequest
 from harness.views import TerminalView
 
@@ -169,7 +169,7 @@ async def test_a_key_for_the_agent_waits_for_it_too(starting: tuple[CinchApp, Ga
 async def test_a_failing_key_action_is_reported_and_ends_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     app = chat(tmp_path)
-    store = SessionStore(app.controller.options.paths.data, tmp_path, new_id())
+    store = SessionRecorder(app.controller.options.paths.data, tmp_path, new_id())
     tell(store, user("soon gone"))
     store.close()
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from harness.events import Event, MessageEnd, ToolExecutionEnd, TurnEnd
 from harness.messages import AssistantMessage, Message, ModelMessage, Text, ToolCall, ToolResult, new_id, user
-from harness.session.store import SessionStore
+from harness.session.recorder import SessionRecorder
 
 
 def call(call_id: str, name: str = "read_file", **arguments: str) -> ToolCall:
@@ -30,14 +30,14 @@ def event_for(message: ModelMessage) -> Event:
     return ToolExecutionEnd(result=message) if isinstance(message, ToolResult) else MessageEnd(message=message)
 
 
-def tell(store: SessionStore, *messages: ModelMessage) -> None:
+def tell(store: SessionRecorder, *messages: ModelMessage) -> None:
     for message in messages:
         store.store(event_for(message))
 
 
 def written(tmp_path: Path, *messages: ModelMessage, session_id: str = "") -> Path:
     """Return the file of a finished session in a folder of `tmp_path`."""
-    store = SessionStore(tmp_path / "data", tmp_path, session_id or new_id())
+    store = SessionRecorder(tmp_path / "data", tmp_path, session_id or new_id())
     tell(store, *messages)
     store.store(TurnEnd(message=reply("end")))
     store.close()

@@ -13,8 +13,8 @@ from harness.deltas import BlockDelta
 from harness.errors import AlreadyRunning, ConfigError, RequestRejected
 from harness.events import MessageUpdate, ModeChanged, ModelChanged
 from harness.messages import AssistantMessage, CustomMessage, Text, ToolCall, ToolResult, user
+from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
-from harness.session.store import SessionStore
 from providers.demo import Break, Call, Hang, Reply, Say, scripted
 
 
@@ -109,7 +109,7 @@ async def test_reset_restores_the_initial_state(make_agent, record):
 
 async def test_appended_messages_reach_the_next_request_the_events_and_the_session(make_agent, requests, tmp_path):
     agent = make_agent("done")
-    store = SessionStore(tmp_path / "data", tmp_path, agent.session_id)
+    store = SessionRecorder(tmp_path / "data", tmp_path, agent.session_id)
     agent.subscribe(store.store)
     call = ToolCall("c1", "look", {})
     added = [

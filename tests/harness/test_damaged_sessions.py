@@ -11,8 +11,8 @@ import pytest
 from fakes.talk import call, reply, result, rounded, tell, tour, written
 
 from harness.messages import AssistantMessage, ModelMessage, ToolResult, new_id, user
+from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
-from harness.session.store import SessionStore
 
 
 def long_tour() -> list[ModelMessage]:
@@ -131,7 +131,7 @@ def test_abandoned_branch_is_not_revived_by_a_lost_line(tmp_path: Path):
     path = written(tmp_path, user("one"), reply("lost"))
     before = load_session(path)
     for branch in ((user("given up"), reply("given up too")), (user("instead"), reply("end"))):
-        store = SessionStore(tmp_path / "data", tmp_path, path.stem, resumed=before)
+        store = SessionRecorder(tmp_path / "data", tmp_path, path.stem, resumed=before)
         tell(store, *branch)
         store.close()
     lines = path.read_bytes().splitlines(keepends=True)
@@ -143,7 +143,7 @@ def test_abandoned_branch_is_not_revived_by_a_lost_line(tmp_path: Path):
 
 def test_foreign_bytes_do_not_corrupt_the_next_line(tmp_path: Path):
     messages = tour()
-    store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=pytest.fail)
+    store = SessionRecorder(tmp_path / "data", tmp_path, new_id(), on_problem=pytest.fail)
     tell(store, *messages)
     with store.path.open("ab") as file:
         file.write(b'{"type":"tag","tag":"no newline"}')
@@ -163,7 +163,7 @@ def test_foreign_bytes_do_not_corrupt_the_next_line(tmp_path: Path):
 @pytest.mark.parametrize("kept", [0, 1, 300, -30])
 def test_file_truncated_by_another_program_is_rewritten_from_memory(kept: int, tmp_path: Path):
     problems: list[str] = []
-    store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=problems.append)
+    store = SessionRecorder(tmp_path / "data", tmp_path, new_id(), on_problem=problems.append)
     store.rename("the title")
     messages = long_tour()
     tell(store, *messages)

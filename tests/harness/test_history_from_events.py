@@ -13,8 +13,8 @@ from harness.messages import user as user_message
 from harness.parallel.run import ParallelVariant, run_parallel
 from harness.parallel.selection import PickFirst
 from harness.ports.hooks import Block, Hooks
+from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
-from harness.session.store import SessionStore
 from harness.user_requests import Denied
 from providers.demo import Reply, Say, scripted
 
@@ -78,7 +78,7 @@ async def test_history_is_rebuilt_from_the_agents_own_events_after_parallel_runs
 
 async def test_session_file_has_each_tool_result_once(make_agent, tmp_path):
     agent = make_agent(calls("look", "look"), "done", tools=[SimpleTool("look")])
-    store = SessionStore(tmp_path / "data", tmp_path, agent.session_id)
+    store = SessionRecorder(tmp_path / "data", tmp_path, agent.session_id)
     agent.subscribe(store.store)
 
     await agent.prompt("go")
@@ -92,7 +92,7 @@ async def test_session_file_has_tool_results_that_were_part_of_a_prompt(make_age
     first = make_agent(calls("look"), "done", tools=[SimpleTool("look")])
     await first.prompt("go")
     agent = make_agent(Reply((Say("resumed"),)))
-    store = SessionStore(tmp_path / "data", tmp_path, agent.session_id)
+    store = SessionRecorder(tmp_path / "data", tmp_path, agent.session_id)
     agent.subscribe(store.store)
 
     await agent.prompt([*first.history.messages, user_message("go on")])

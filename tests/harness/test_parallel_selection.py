@@ -24,8 +24,8 @@ from harness.parallel.run import ParallelVariant, run_parallel
 from harness.parallel.selection import LlmJudge, Transparent
 from harness.ports.hooks import Hooks
 from harness.ports.tool import ToolContext, ToolOutput
+from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
-from harness.session.store import SessionStore
 from providers.demo import Break, Call, Reply, Say
 
 
@@ -45,7 +45,7 @@ async def test_mutating_tools_are_only_for_variants_that_name_them(make_agent):
 
 async def test_only_the_chosen_run_is_in_the_session_file(make_agent, tmp_path: Path):
     agent = make_agent("never asked", "after", tools=[SimpleTool("look")])
-    store = SessionStore(tmp_path / "data", tmp_path, agent.session_id)
+    store = SessionRecorder(tmp_path / "data", tmp_path, agent.session_id)
     agent.subscribe(store.store)
     loser, winner = model("l", calls("look"), "LOSER"), model("w", calls("look"), "WINNER")
 
@@ -61,7 +61,7 @@ async def test_only_the_chosen_run_is_in_the_session_file(make_agent, tmp_path: 
 
 async def test_prompt_is_on_disk_before_any_request(make_agent, tmp_path: Path):
     agent = make_agent("never asked")
-    store = SessionStore(tmp_path / "data", tmp_path, agent.session_id)
+    store = SessionRecorder(tmp_path / "data", tmp_path, agent.session_id)
     agent.subscribe(store.store)
     on_disk: list[bool] = []
 

@@ -11,13 +11,13 @@ from fakes.talk import call, reply, result, rounded, tell, written
 from harness.events import MessageEnd, ParallelEnd, SubagentEvent, UsageAdded
 from harness.messages import AssistantMessage, Cost, Text, Thinking, Usage, new_id, user
 from harness.session.fork import fork_session
+from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
-from harness.session.store import SessionStore
 
 
 @pytest.fixture
 def store(tmp_path: Path):
-    made = SessionStore(tmp_path / "data", tmp_path, new_id())
+    made = SessionRecorder(tmp_path / "data", tmp_path, new_id())
     yield made
     made.close()
 
@@ -93,7 +93,7 @@ def spent(model: str, tokens: int) -> MessageEnd:
     return MessageEnd(message=AssistantMessage((Text("x"),), model, "demo", Usage(tokens, 1, cost=Cost(0.5))))
 
 
-def test_usage_without_a_reply_is_kept_and_counts_in_a_fork(store: SessionStore):
+def test_usage_without_a_reply_is_kept_and_counts_in_a_fork(store: SessionRecorder):
     tell(store, user("go"), reply(call("c", "delegate_subagent")))
     store.store(SubagentEvent(call_id="c", event=spent("small", 10)))
     store.store(SubagentEvent(call_id="c", event=SubagentEvent(call_id="d", event=spent("smaller", 20))))
@@ -115,7 +115,7 @@ def test_usage_without_a_reply_is_kept_and_counts_in_a_fork(store: SessionStore)
     assert load_session(fork_session(store.path, new_id())).other_usage == expected
 
 
-def test_usage_of_an_earlier_conversation_in_the_file_is_not_counted(store: SessionStore):
+def test_usage_of_an_earlier_conversation_in_the_file_is_not_counted(store: SessionRecorder):
     tell(store, user("go"), reply("done"))
     store.store(UsageAdded(model="judge", usage=Usage(30)))
     store.restart()

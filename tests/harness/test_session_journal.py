@@ -12,8 +12,8 @@ from harness.context.normalize import normalize
 from harness.errors import SessionLocked
 from harness.messages import new_id, user
 from harness.session.journal import Journal, is_locked
+from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
-from harness.session.store import SessionStore
 
 ROOT = Path(__file__).parents[2]
 DESCRIPTORS = Path("/proc/self/fd")
@@ -24,8 +24,8 @@ from pathlib import Path
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/tests"]
 from fakes.talk import call, reply, result, tell
 from harness.messages import user
-from harness.session.store import SessionStore
-store = SessionStore(Path(sys.argv[2]), Path(sys.argv[2]), sys.argv[3])
+from harness.session.recorder import SessionRecorder
+store = SessionRecorder(Path(sys.argv[2]), Path(sys.argv[2]), sys.argv[3])
 for number in range(1_000_000):
     tell(store, user(f"prompt {number}"), reply("looking", call(f"c{number}")), result(f"c{number}", "x" * 3000))
     print(number, flush=True)
@@ -38,9 +38,9 @@ sys.path[:0] = [sys.argv[1], sys.argv[1] + "/tests"]
 from fakes.talk import tell
 from harness.messages import user
 from harness.session.resume import load_session
-from harness.session.store import SessionStore
+from harness.session.recorder import SessionRecorder
 said = []
-store = SessionStore(Path(sys.argv[2]), Path(sys.argv[2]), sys.argv[3], on_problem=said.append)
+store = SessionRecorder(Path(sys.argv[2]), Path(sys.argv[2]), sys.argv[3], on_problem=said.append)
 tell(store, user("before"))
 size = store.path.stat().st_size
 resource.setrlimit(resource.RLIMIT_FSIZE, (size + 500, resource.RLIM_INFINITY))
@@ -113,9 +113,9 @@ def test_lock_of_a_killed_process_is_released(tmp_path: Path):
 
 def test_two_stores_cannot_write_the_same_session(tmp_path: Path):
     path = written(tmp_path, *tour())
-    first = SessionStore(tmp_path / "data", tmp_path, path.stem, resumed=load_session(path))
+    first = SessionRecorder(tmp_path / "data", tmp_path, path.stem, resumed=load_session(path))
     problems: list[str] = []
-    second = SessionStore(
+    second = SessionRecorder(
         tmp_path / "data", tmp_path, path.stem, resumed=load_session(path), on_problem=problems.append
     )
 
@@ -141,7 +141,7 @@ def test_full_disk_loses_nothing(tmp_path: Path):
 
 def test_deleted_file_is_rewritten_completely(tmp_path: Path):
     problems: list[str] = []
-    store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=problems.append)
+    store = SessionRecorder(tmp_path / "data", tmp_path, new_id(), on_problem=problems.append)
     tell(store, *tour())
 
     store.path.unlink()
@@ -158,7 +158,7 @@ def test_deleted_file_is_rewritten_completely(tmp_path: Path):
 
 def test_moved_folder_is_recreated_with_the_whole_session(tmp_path: Path):
     problems: list[str] = []
-    store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=problems.append)
+    store = SessionRecorder(tmp_path / "data", tmp_path, new_id(), on_problem=problems.append)
     tell(store, *tour())
 
     (tmp_path / "data").rename(tmp_path / "elsewhere")
@@ -170,7 +170,7 @@ def test_moved_folder_is_recreated_with_the_whole_session(tmp_path: Path):
 
 
 def test_session_is_saved_while_its_path_cannot_be_checked(tmp_path: Path):
-    store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=pytest.fail)
+    store = SessionRecorder(tmp_path / "data", tmp_path, new_id(), on_problem=pytest.fail)
     tell(store, *tour())
     folder = store.path.parent
 
@@ -185,7 +185,7 @@ def test_session_is_saved_while_its_path_cannot_be_checked(tmp_path: Path):
 
 
 def test_file_replaced_by_its_copy_continues_without_duplicate_lines(tmp_path: Path):
-    store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=pytest.fail)
+    store = SessionRecorder(tmp_path / "data", tmp_path, new_id(), on_problem=pytest.fail)
     tell(store, *tour())
     before = store.path.read_bytes()
 
@@ -203,7 +203,7 @@ def test_file_replaced_by_its_copy_continues_without_duplicate_lines(tmp_path: P
 
 def test_deleted_file_is_rewritten_once_it_is_writable(tmp_path: Path):
     problems: list[str] = []
-    store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=problems.append)
+    store = SessionRecorder(tmp_path / "data", tmp_path, new_id(), on_problem=problems.append)
     tell(store, *tour())
 
     store.path.unlink()
@@ -222,7 +222,7 @@ def test_unwritable_folder_is_reported_and_nothing_is_lost(tmp_path: Path):
     blocked = tmp_path / "data"
     blocked.write_text("a file where the folder should be", encoding="utf-8")
     problems: list[str] = []
-    store = SessionStore(blocked, tmp_path, new_id(), on_problem=problems.append)
+    store = SessionRecorder(blocked, tmp_path, new_id(), on_problem=problems.append)
 
     store.acquire()
     assert problems == []
@@ -241,7 +241,7 @@ def test_torn_line_is_never_joined_with_the_next(tmp_path: Path):
     with path.open("ab") as file:
         file.write(b'{"parentUuid":"x","isSidechain":false,"type":"us')
 
-    store = SessionStore(tmp_path / "data", tmp_path, path.stem, resumed=load_session(path))
+    store = SessionRecorder(tmp_path / "data", tmp_path, path.stem, resumed=load_session(path))
     tell(store, user("go on"))
     store.close()
 

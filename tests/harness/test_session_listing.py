@@ -16,8 +16,8 @@ from harness.session.index import find_session, list_sessions, search_sessions, 
 from harness.session.journal import Journal, lock_path
 from harness.session.labels import tag_session
 from harness.session.paths import project_dir
+from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
-from harness.session.store import SessionStore
 
 
 def at(moment: float, text: str = "go") -> UserMessage:
@@ -36,7 +36,7 @@ def test_sessions_are_listed_newest_first(tmp_path: Path):
 def test_listing_is_limited_to_the_folder_by_default(tmp_path: Path):
     written(tmp_path, user("here"))
     (tmp_path / "other").mkdir()
-    store = SessionStore(tmp_path / "data", tmp_path / "other", new_id())
+    store = SessionRecorder(tmp_path / "data", tmp_path / "other", new_id())
     tell(store, user("there"))
     store.close()
 
@@ -59,7 +59,7 @@ def test_listed_branch_is_the_latest(tmp_path: Path):
 
 
 def test_listing_reads_only_the_ends_of_a_long_file(tmp_path: Path):
-    store = SessionStore(tmp_path / "data", tmp_path, new_id())
+    store = SessionRecorder(tmp_path / "data", tmp_path, new_id())
     tell(store, user("the first prompt"), *[reply("x" * 50_000) for _ in range(20)])
     store.rename("the title")
     store.close()
@@ -120,7 +120,7 @@ def test_session_with_the_newest_message_is_the_latest_whatever_is_renamed(tmp_p
     older = written(tmp_path, at(1, "older"))
     newer = written(tmp_path, at(2, "newer"), AssistantMessage((Text("x" * 200_000),), time=1_700_000_003))
     for path in (older, newer, older):
-        store = SessionStore(tmp_path / "data", tmp_path, path.stem, resumed=load_session(path))
+        store = SessionRecorder(tmp_path / "data", tmp_path, path.stem, resumed=load_session(path))
         store.rename("a title")
         store.close()
 
@@ -201,7 +201,7 @@ def test_fork_holds_the_same_conversation_under_new_ids(tmp_path: Path):
 
 
 def test_fork_keeps_title_and_mode_and_drops_other_branches(tmp_path: Path):
-    store = SessionStore(tmp_path / "data", tmp_path, new_id())
+    store = SessionRecorder(tmp_path / "data", tmp_path, new_id())
     tell(store, user("given up"))
     store.restart()
     tell(store, user("kept"))
@@ -264,7 +264,7 @@ def test_session_in_use_can_be_forked(tmp_path: Path):
     journal.acquire()
 
     forked = load_session(fork_session(path, new_id()))
-    store = SessionStore(tmp_path / "data", tmp_path, forked.session_id, resumed=forked)
+    store = SessionRecorder(tmp_path / "data", tmp_path, forked.session_id, resumed=forked)
     store.acquire()
 
     assert len(forked.messages) == 5
@@ -287,7 +287,7 @@ def test_imported_file_is_complete_without_foreign_metadata(tmp_path: Path):
 
 
 def test_valid_session_has_no_findings(tmp_path: Path):
-    store = SessionStore(tmp_path / "data", tmp_path, new_id())
+    store = SessionRecorder(tmp_path / "data", tmp_path, new_id())
     store.store(AgentStart())
     tell(store, *tour())
     store.close()

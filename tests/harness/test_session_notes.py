@@ -32,14 +32,14 @@ from harness.session.notes import (
     hash_of,
 )
 from harness.session.paths import subagent_path
+from harness.session.recorder import SessionRecorder
 from harness.session.records import to_bytes
 from harness.session.resume import LoadedSession, load_session
-from harness.session.store import SessionStore
 
 
 @pytest.fixture
 def store(tmp_path: Path):
-    made = SessionStore(tmp_path / "data", tmp_path, new_id())
+    made = SessionRecorder(tmp_path / "data", tmp_path, new_id())
     yield made
     made.close()
 
@@ -60,7 +60,7 @@ def open_results(session: LoadedSession) -> dict[str, str]:
     }
 
 
-def test_call_that_began_may_have_been_executed_and_one_that_did_not_was_not(store: SessionStore):
+def test_call_that_began_may_have_been_executed_and_one_that_did_not_was_not(store: SessionRecorder):
     began, waiting, done = call("a"), call("b"), call("c")
     tell(store, user("go"), reply(began, waiting, done))
     for each in (began, done):
@@ -72,26 +72,26 @@ def test_call_that_began_may_have_been_executed_and_one_that_did_not_was_not(sto
     assert open_results(session) == {"a": MAY_HAVE_RUN, "b": DID_NOT_RUN, "c": "finished"}
 
 
-def test_call_that_did_not_begin_was_not_executed_even_if_none_began(store: SessionStore):
+def test_call_that_did_not_begin_was_not_executed_even_if_none_began(store: SessionRecorder):
     tell(store, user("go"), reply(call("a")))
 
     assert open_results(load_session(store.path)) == {"a": DID_NOT_RUN}
 
 
-def test_open_call_of_a_session_without_call_lines_has_an_unknown_result(store: SessionStore):
+def test_open_call_of_a_session_without_call_lines_has_an_unknown_result(store: SessionRecorder):
     tell(store, user("go"), reply(call("a")))
     store.path.write_bytes(store.path.read_bytes().replace(b'"recordsCalls":true', b'"later":true'))
 
     assert open_results(load_session(store.path)) == {"a": NO_RESULT}
 
 
-def test_result_of_a_lost_call_is_in_the_file_after_the_next_message(store: SessionStore, tmp_path: Path):
+def test_result_of_a_lost_call_is_in_the_file_after_the_next_message(store: SessionRecorder, tmp_path: Path):
     tell(store, user("go"), reply(call("a")))
     store.store(ToolExecutionStart(call=call("a"), label="", summary=""))
     store.close()
     resumed = load_session(store.path)
 
-    again = SessionStore(tmp_path / "data", tmp_path, store.path.stem, resumed=resumed)
+    again = SessionRecorder(tmp_path / "data", tmp_path, store.path.stem, resumed=resumed)
     tell(again, user("next"))
     again.close()
 
@@ -100,7 +100,7 @@ def test_result_of_a_lost_call_is_in_the_file_after_the_next_message(store: Sess
     assert examine(store.path).healthy
 
 
-def test_custom_messages_come_back_at_their_places(store: SessionStore):
+def test_custom_messages_come_back_at_their_places(store: SessionRecorder):
     first, second, last = (CustomMessage("note", {"n": n}) for n in range(3))
     store.store(MessageEnd(message=first))
     tell(store, user("one"), reply("two"))
@@ -115,7 +115,7 @@ def test_custom_messages_come_back_at_their_places(store: SessionStore):
     assert rounded([session.messages[3]]) == rounded([second])
 
 
-def test_custom_message_of_another_branch_is_left_out(store: SessionStore):
+def test_custom_message_of_another_branch_is_left_out(store: SessionRecorder):
     tell(store, user("one"))
     fork = load_session(store.path).last_uuid
     tell(store, user("two"))
@@ -127,7 +127,7 @@ def test_custom_message_of_another_branch_is_left_out(store: SessionStore):
     assert len(session.messages) == 1
 
 
-def test_system_prompt_is_recorded_with_its_hash_and_when_it_changes(store: SessionStore):
+def test_system_prompt_is_recorded_with_its_hash_and_when_it_changes(store: SessionRecorder):
     store.system = lambda: "be brief"
     tell(store, user("hello"))
     first = next(iter(scan(store.path).notes))
@@ -144,12 +144,12 @@ def test_system_prompt_is_recorded_with_its_hash_and_when_it_changes(store: Sess
     assert load_session(store.path).system == "be thorough"
 
 
-def test_resumed_session_does_not_record_the_same_system_prompt_again(store: SessionStore, tmp_path: Path):
+def test_resumed_session_does_not_record_the_same_system_prompt_again(store: SessionRecorder, tmp_path: Path):
     store.system = lambda: "be brief"
     tell(store, user("hello"))
     store.close()
 
-    again = SessionStore(tmp_path / "data", tmp_path, store.path.stem, resumed=load_session(store.path))
+    again = SessionRecorder(tmp_path / "data", tmp_path, store.path.stem, resumed=load_session(store.path))
     again.system = lambda: "be brief"
     tell(again, user("more"))
     again.store(RequestStart(spec=ModelSpec("demo", "m"), message_count=1, tokens=1))
@@ -166,7 +166,7 @@ def test_rewind_counts_with_nothing_said_after_it(tmp_path: Path):
     assert texts(session) == ["one", "two"]
     assert session.last_uuid == second
 
-    store = SessionStore(tmp_path / "data", tmp_path, path.stem, resumed=session)
+    store = SessionRecorder(tmp_path / "data", tmp_path, path.stem, resumed=session)
     tell(store, user("another way"))
     store.close()
     assert texts(load_session(path)) == ["one", "two", "another way"]
@@ -178,7 +178,7 @@ def test_rewind_to_a_lost_place_is_ignored(tmp_path: Path):
     assert texts(append(path, RewindNote(leaf="nowhere"))) == ["one", "two"]
 
 
-def test_reset_conversation_is_empty_after_a_resume(store: SessionStore):
+def test_reset_conversation_is_empty_after_a_resume(store: SessionRecorder):
     tell(store, user("one"), reply("two"))
     store.restart()
     store.close()
@@ -210,7 +210,7 @@ def subagent_events(run_id: str, *events: Event) -> list[SubagentEvent]:
     return [SubagentEvent(call_id="a", event=replace(event, run_id=run_id)) for event in events]
 
 
-def test_subagent_has_a_file_of_its_own_and_its_usage_counts(store: SessionStore, tmp_path: Path):
+def test_subagent_has_a_file_of_its_own_and_its_usage_counts(store: SessionRecorder, tmp_path: Path):
     tell(store, user("go"), reply(call("a", "delegate")))
     from msgspec.structs import replace
 
@@ -239,7 +239,7 @@ def test_subagent_has_a_file_of_its_own_and_its_usage_counts(store: SessionStore
     assert [each.path for each in list_sessions(tmp_path / "data", None)] == [store.path]
 
 
-def test_fork_takes_the_notes_of_its_branch_along(store: SessionStore):
+def test_fork_takes_the_notes_of_its_branch_along(store: SessionRecorder):
     store.system = lambda: "be brief"
     tell(store, *tour())
     ids = [message.id for message in load_session(store.path).messages]

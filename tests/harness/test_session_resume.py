@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from harness.context.normalize import normalize
 from harness.errors import SessionError, SessionMissing, SessionTooNew
 from harness.messages import AssistantMessage, Image, Text, Thinking, ToolCall, ToolResult, UserMessage, new_id, user
+from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
-from harness.session.store import SessionStore
 
 KEYS = (
     "type",
@@ -76,7 +76,7 @@ def test_resumed_session_has_results_in_call_order(tmp_path: Path):
 
 
 def test_messages_stored_before_a_crash_are_restored(tmp_path: Path):
-    store = SessionStore(tmp_path / "data", tmp_path, new_id())
+    store = SessionRecorder(tmp_path / "data", tmp_path, new_id())
     tell(store, *tour()[:3])
 
     session = load_session(store.path)
@@ -125,7 +125,7 @@ def assert_sound(read: list[object]) -> None:
 def test_file_with_any_damage_opens(tmp_path: Path, data: st.DataObject):
     whole = tmp_path / "11111111-1111-1111-1111-111111111111.jsonl"
     if not whole.exists():
-        store = SessionStore(tmp_path / "data", tmp_path, whole.stem)
+        store = SessionRecorder(tmp_path / "data", tmp_path, whole.stem)
         tell(store, *tour(), user("again"), reply(call("c")), result("c"))
         store.close()
         whole.write_bytes(store.path.read_bytes())

@@ -37,8 +37,8 @@ from harness.messages import (
     user,
 )
 from harness.session.paths import git_branch, project_name, session_path
+from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
-from harness.session.store import SessionStore
 from harness.views import DiffView
 
 
@@ -52,12 +52,12 @@ def talk_of(path: Path) -> list[dict[str, object]]:
 
 @pytest.fixture
 def store(tmp_path: Path):
-    made = SessionStore(tmp_path / "data", tmp_path, new_id())
+    made = SessionRecorder(tmp_path / "data", tmp_path, new_id())
     yield made
     made.close()
 
 
-def test_nothing_is_created_before_the_first_message(store: SessionStore, tmp_path: Path):
+def test_nothing_is_created_before_the_first_message(store: SessionRecorder, tmp_path: Path):
     store.store(AgentStart())
     store.store(ModelChanged(spec=ModelSpec("demo", "m")))
     store.store(ModeChanged(mode="plan"))
@@ -67,7 +67,7 @@ def test_nothing_is_created_before_the_first_message(store: SessionStore, tmp_pa
     assert not (tmp_path / "data").exists()
 
 
-def test_metadata_before_the_first_message_is_written_with_it(store: SessionStore):
+def test_metadata_before_the_first_message_is_written_with_it(store: SessionRecorder):
     store.store(ModelChanged(spec=ModelSpec("demo", "m")))
     store.store(ModeChanged(mode="plan"))
     store.rename("early title")
@@ -78,13 +78,13 @@ def test_metadata_before_the_first_message_is_written_with_it(store: SessionStor
     assert (session.model_name, session.mode, session.title) == ("demo/m", "plan", "early title")
 
 
-def test_message_is_on_disk_when_store_returns(store: SessionStore):
+def test_message_is_on_disk_when_store_returns(store: SessionRecorder):
     tell(store, user("hello"))
 
     assert [line["message"] for line in talk_of(store.path)] == [{"role": "user", "content": "hello"}]
 
 
-def test_result_of_a_call_blocked_by_a_hook_is_on_disk(store: SessionStore):
+def test_result_of_a_call_blocked_by_a_hook_is_on_disk(store: SessionRecorder):
     tell(store, user("go"), reply(call("a", path="x"), call("b", path="y")), result("b", "second"))
 
     blocked = result("a", "not this file")
@@ -199,7 +199,7 @@ def test_values_json_cannot_hold_are_replaced(tmp_path: Path):
     assert session.messages[1].content == (ToolCall("a", "x", {"n": None}), Text("half \ufffd"))
 
 
-def test_model_is_recorded_when_it_changes(store: SessionStore):
+def test_model_is_recorded_when_it_changes(store: SessionRecorder):
     tell(store, user("go"))
     for spec in (ModelSpec("demo", "a"), ModelSpec("demo", "a"), ModelSpec("demo", "b")):
         store.store(RequestStart(spec=spec, message_count=1, tokens=1))
@@ -208,7 +208,7 @@ def test_model_is_recorded_when_it_changes(store: SessionStore):
     assert load_session(store.path).model_name == "demo/b"
 
 
-def test_session_continues_with_the_chosen_model_whichever_answered(store: SessionStore):
+def test_session_continues_with_the_chosen_model_whichever_answered(store: SessionRecorder):
     store.choose(ModelSpec("demo", "a"))
     tell(store, user("go"))
     for name in ("a", "fallback"):
@@ -220,7 +220,7 @@ def test_session_continues_with_the_chosen_model_whichever_answered(store: Sessi
     assert (first, load_session(store.path).model_name) == ("demo/a", "demo/b")
 
 
-def test_file_records_where_each_run_starts_and_how_it_ends(store: SessionStore):
+def test_file_records_where_each_run_starts_and_how_it_ends(store: SessionRecorder):
     store.store(AgentStart(run_id="L"))
     tell(store, user("go"))
     store.store(AgentEnd(run_id="L", stop_reason="aborted"))
@@ -229,13 +229,13 @@ def test_file_records_where_each_run_starts_and_how_it_ends(store: SessionStore)
     assert notes == [("start", "L"), ("end", "L")]
 
 
-def test_streamed_token_writes_nothing(store: SessionStore, tmp_path: Path):
+def test_streamed_token_writes_nothing(store: SessionRecorder, tmp_path: Path):
     store.store(MessageUpdate(message_id="m", delta=BlockDelta(0, "x")))
 
     assert not (tmp_path / "data").exists()
 
 
-def test_the_title_stays_near_the_end_of_a_long_file(store: SessionStore):
+def test_the_title_stays_near_the_end_of_a_long_file(store: SessionRecorder):
     tell(store, user("go"))
     store.rename("the title")
     for _ in range(4):
@@ -249,7 +249,7 @@ def test_resumed_session_appends_to_its_file(tmp_path: Path):
     path = written(tmp_path, *tour())
     before = load_session(path)
 
-    store = SessionStore(tmp_path / "data", tmp_path, before.session_id, resumed=before)
+    store = SessionRecorder(tmp_path / "data", tmp_path, before.session_id, resumed=before)
     tell(store, user("and now?"), reply("done"))
     store.close()
 
@@ -263,7 +263,7 @@ def test_opening_a_session_without_a_message_leaves_its_file_unchanged(tmp_path:
     path = written(tmp_path, *tour())
     before = path.read_bytes()
 
-    store = SessionStore(tmp_path / "data", tmp_path, path.stem, resumed=load_session(path))
+    store = SessionRecorder(tmp_path / "data", tmp_path, path.stem, resumed=load_session(path))
     store.acquire()
     store.store(AgentStart())
     store.store(ModelChanged(spec=ModelSpec("demo", "other")))
@@ -272,7 +272,7 @@ def test_opening_a_session_without_a_message_leaves_its_file_unchanged(tmp_path:
     assert path.read_bytes() == before
 
 
-def test_after_a_restart_only_the_new_conversation_is_loaded(store: SessionStore):
+def test_after_a_restart_only_the_new_conversation_is_loaded(store: SessionRecorder):
     tell(store, *tour())
     store.restart()
     tell(store, user("afresh"), reply("yes"))
@@ -302,7 +302,7 @@ def test_no_secret_from_the_environment_is_written(tmp_path: Path, monkeypatch: 
     assert b"sk-canary" not in path.read_bytes()
 
 
-def test_no_password_in_a_url_is_written(store: SessionStore):
+def test_no_password_in_a_url_is_written(store: SessionRecorder):
     store.store(ModelChanged(spec=ModelSpec("openai-chat", "m", base_url="http://me:sk-canary@host/v1?key=sk-canary")))
     tell(store, user("go"))
 
@@ -347,7 +347,7 @@ def test_git_branch_is_recorded(tmp_path: Path):
     assert git_branch(tmp_path) == "HEAD"
 
 
-def test_event_for_each_message_kind_is_stored(store: SessionStore):
+def test_event_for_each_message_kind_is_stored(store: SessionRecorder):
     events: list[Event] = [event_for(message) for message in (user("a"), reply(call("c")), result("c"))]
 
     for event in events:

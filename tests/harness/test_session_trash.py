@@ -11,8 +11,8 @@ from harness.messages import new_id, user
 from harness.session.index import list_sessions, summarize
 from harness.session.labels import rename_session, tag_session
 from harness.session.paths import subagent_path
+from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session, tags_of
-from harness.session.store import SessionStore
 from harness.session.trash import empty_trash, find_trashed, restore_session, trash_session, trashed_sessions
 
 
@@ -36,7 +36,7 @@ def test_restored_session_has_its_subagents_and_place_in_the_list(tmp_path: Path
 
 
 def test_open_session_is_not_deleted(tmp_path: Path):
-    store = SessionStore(tmp_path / "data", tmp_path, new_id())
+    store = SessionRecorder(tmp_path / "data", tmp_path, new_id())
     tell(store, user("hello"))
 
     with pytest.raises(SessionLocked, match="close it before you delete it"):
@@ -74,7 +74,7 @@ def test_entry_without_its_origin_is_restored_by_the_folder_in_the_session(tmp_p
 
 
 def test_labels_of_an_open_session_stay_in_the_last_64_kib(tmp_path: Path):
-    store = SessionStore(tmp_path / "data", tmp_path, new_id())
+    store = SessionRecorder(tmp_path / "data", tmp_path, new_id())
     tell(store, user("hello"))
     store.suggest_title("by a model")
     store.tag(["bug", "later"])

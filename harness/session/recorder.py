@@ -1,4 +1,4 @@
-"""Session store: a bus subscriber that writes a session to disk as it happens.
+"""Session recorder: a bus subscriber that writes a session to disk as it happens.
 
 The bus is synchronous, so a line is in the file before the loop takes its next step: a user message before its request
 is sent, a tool result before the next request.
@@ -82,7 +82,7 @@ logger = logging.getLogger(__name__)
 _LABELS_EVERY = 48 * 1024
 
 
-class SessionStore:
+class SessionRecorder:
     """Appends the events of a session to its file, which is created with the first message.
 
     Args:

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import NoReturn
@@ -17,11 +17,11 @@ from msgspec.structs import asdict
 from cinch_tui.config.paths import find_paths
 from cinch_tui.print_mode.output import Output
 from cinch_tui.reports.session_export import FORMATS, as_text, local_time
+from cinch_tui.subcommands.session_doctor import add_doctor_command
 from cinch_tui.subcommands.session_edits import SessionFiles, add_edit_commands
-from harness.errors import CinchError, ConfigError, SessionError
-from harness.session.doctor import Examination, examine, repair
+from harness.errors import CinchError, ConfigError
 from harness.session.index import SessionSummary, list_sessions, search_sessions
-from harness.session.paths import project_dir
+from harness.session.paths import project_dir, unreadable_folders
 from harness.session.resume import load_session
 from harness.terminal_text import strip_escapes
 
@@ -70,24 +70,25 @@ def _parser() -> argparse.ArgumentParser:
     imported.add_argument("file", type=Path)
     imported.add_argument("--format", choices=("auto", "claude", "codex", "swink"), default="auto")
     add_edit_commands(verb)
-    doctor = verb("doctor", _doctor, "Check a session, or all sessions of this folder.")
-    doctor.add_argument("id", nargs="?")
-    doctor.add_argument("--repair", action="store_true", help="append missing records to the file")
+    add_doctor_command(verb)
     return parser
 
 
 def _list(arguments: Namespace, files: SessionFiles) -> int:
-    found = list_sessions(files.data_dir, None if arguments.all else files.cwd)
+    cwd = None if arguments.all else files.cwd
+    found, unread = list_sessions(files.data_dir, cwd), unreadable_folders(files.data_dir, cwd)
+    for folder, why in unread:
+        sys.stderr.write(f"cinch sessions: cannot read the sessions in {strip_escapes(str(folder))}: {why}\n")
     if arguments.json:
         files.write(json.dumps([asdict(each) | {"path": str(each.path)} for each in found], indent=2))
-        return 0
+        return 1 if unread else 0
     for summary in found:
         files.write(_row(summary, with_folder=arguments.all))
-    if not found:
+    if not found and not unread:
         files.write(
             "no sessions" if arguments.all else f"no sessions in {files.cwd}; --all lists the sessions of all folders"
         )
-    return 0
+    return 1 if unread else 0
 
 
 def _row(summary: SessionSummary, *, with_folder: bool) -> str:
@@ -135,54 +136,3 @@ def _import(arguments: Namespace, files: SessionFiles) -> int:
     for kind, count in made.left_out.items():
         files.write(f"not imported: {strip_escapes(kind)} ({count})")
     return 0
-
-
-def _doctor(arguments: Namespace, files: SessionFiles) -> int:
-    if arguments.id:
-        paths = [files.find(arguments.id)]
-    else:
-        paths = [summary.path for summary in list_sessions(files.data_dir, files.cwd)]
-    damaged = 0
-    for path in paths:
-        damaged += _examine(path, files, repairs=arguments.repair)
-    files.write(f"sessions checked: {len(paths)}, with problems: {damaged}")
-    return 0
-
-
-def _examine(path: Path, files: SessionFiles, *, repairs: bool) -> bool:
-    try:
-        found = examine(path)
-        files.write(
-            f"{path.stem}: lines {found.lines}, messages {found.messages}" + (", no problems" if found.healthy else "")
-        )
-        for finding in _findings(found):
-            files.write(f"  {finding}")
-        for done in repair(found) if repairs else ():
-            files.write(f"  repaired: {done}")
-    except SessionError as error:
-        files.write(f"{path.stem}: {strip_escapes(str(error))}")
-        return True
-    return not found.healthy
-
-
-def _findings(found: Examination) -> list[str]:
-    """Describe each problem and its effect."""
-    findings: list[str] = []
-    if found.torn:
-        findings.append("the last line is incomplete (a crash while writing); it is ignored")
-    if found.garbage:
-        findings.append(f"unreadable lines, skipped {_numbers(found.garbage)}")
-    if found.gaps:
-        findings.append(f"lines missing before lines {_numbers(found.gaps)}; the conversation continues there")
-    if found.unanswered:
-        findings.append(
-            f"tool calls without a result ({len(found.unanswered)}); cinch adds one, other programs drop the messages"
-        )
-    if found.strange:
-        counts = ", ".join(f"{kind or 'no type'} ({count})" for kind, count in sorted(found.strange.items()))
-        findings.append(f"lines of other programs, kept but ignored: {counts}")
-    return findings
-
-
-def _numbers(lines: Sequence[int]) -> str:
-    return f"({len(lines)}): {', '.join(map(str, lines[:10]))}{', …' if len(lines) > 10 else ''}"

@@ -6,6 +6,7 @@ Our lines begin with an envelope, so that the first bytes give a line's place an
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 from msgspec import Struct
 
 from harness.messages import JsonObject
-from harness.session.notes import AnyNote, RewindNote, parse_note
+from harness.session.notes import AnyNote, CustomNote, RewindNote, UsageNote, parse_note
 from harness.session.paths import open_session_file
 from harness.session.reading import blocks_of, object_at, parse, text_at, tool_result_of
 
@@ -28,8 +29,11 @@ _ENVELOPE = re.compile(
 # Quotes within a text are escaped, so a line that contains these has probably swallowed another one.
 _STARTS = (b'{"parentUuid":', b'{"type":"cinch-')
 _LINE_START = re.compile(
-    rb'(?<!^)(?=\{"parentUuid":(?:null|")|\{"type":"(?:cinch-|custom-title"|ai-title"|tag"|summary"))'
+    rb'(?<!^)(?=\{"parentUuid": ?(?:null|")|\{"type":"(?:cinch-|custom-title"|ai-title"|tag"|summary"))'
 )
+
+
+_JSON = json.JSONDecoder()
 
 
 class Line(NamedTuple):
@@ -76,6 +80,12 @@ class LineIndex(Struct):
     """True if the last line is incomplete."""
     count: int = 0
     """Number of lines in the file."""
+    joined: list[int] = []
+    """Numbers of lines that contain several."""
+    duplicates: int = 0
+    """Number of lines that repeat an earlier one."""
+    seen: set[int] = set()
+    """Hashes of the lines that must count once."""
 
 
 def scan(path: Path, *, is_sidechain: bool = False) -> LineIndex:
@@ -88,7 +98,9 @@ def scan(path: Path, *, is_sidechain: bool = False) -> LineIndex:
     with open_session_file(path) as file:
         for raw in file:
             layout.count += 1
-            *others, last = (raw,) if raw.endswith(b"\n") else _LINE_START.split(raw)
+            *others, last = (raw,) if raw.endswith(b"\n") else _pieces(raw)
+            if others:
+                layout.joined.append(layout.count)
             for piece in others:
                 _add(layout, piece, offset)
                 offset += len(piece)
@@ -102,6 +114,7 @@ def scan(path: Path, *, is_sidechain: bool = False) -> LineIndex:
         # Of lines with the same id the last one counts, at its own position.
         layout.by_id.pop(line.id, None)
         layout.by_id[line.id] = line
+    layout.duplicates += len(layout.lines) - len(layout.by_id)
     layout.leaf = _rewound(layout, _leaf(layout.by_id))
     return layout
 
@@ -114,7 +127,8 @@ def read_line(file: BinaryIO, line: Line) -> bytes:
 def conversation(layout: LineIndex) -> list[tuple[Line, ...]]:
     """Return the lines from the root to the last leaf, grouped by reply, each followed by its results in call order."""
     by_id = layout.by_id
-    replies, results = _groups(by_id.values())
+    # A line that was written again keeps its place in its reply.
+    replies, results = _groups(by_id[line_id] for line_id in dict.fromkeys(line.id for line in layout.lines))
     done: set[str] = set()
     ordered: list[tuple[Line, ...]] = []
     for line in list(_ancestors(layout.leaf, by_id))[::-1]:
@@ -132,6 +146,7 @@ def _attach_orphans(layout: LineIndex) -> None:
     calls = {line.id for line in layout.lines if line.kind == "assistant"}
     # All children of a lost line link to the same place, because a later one may belong to another branch.
     lost_before: list[int] = []
+    groups: dict[str, str] = {}
     before = last_reply = ""
     for index, line in enumerate(layout.lines):
         if line.parent and line.parent not in known:
@@ -140,7 +155,8 @@ def _attach_orphans(layout: LineIndex) -> None:
                 lost_before.append(line.number)
             line = line._replace(parent=layout.lost[line.parent])
         if line.is_result and line.group not in calls:
-            line = line._replace(group=last_reply)
+            # A line that was written again belongs to the same reply as before.
+            line = line._replace(group=groups.setdefault(line.id, last_reply))
         if line.kind == "assistant":
             last_reply = line.id
         layout.lines[index], before = line, line.id
@@ -166,11 +182,21 @@ def _add(layout: LineIndex, raw: bytes, offset: int) -> None:
         if (match["side"] == b"true") is layout.is_sidechain:
             layout.lines.append(_matched_line(layout, match, offset, len(raw)))
     elif raw.startswith(b'{"type":"cinch-') and (note := parse_note(raw)):
-        layout.notes.append(note)
-        if isinstance(note, RewindNote):
-            layout.rewind = (offset, note.leaf)
+        _add_note(layout, note, raw, offset)
     elif not raw.isspace():
         _add_parsed(layout, raw, offset)
+
+
+def _add_note(layout: LineIndex, note: AnyNote, raw: bytes, offset: int) -> None:
+    if isinstance(note, UsageNote | CustomNote):
+        # Restored lines may be in the file twice.
+        if (line_hash := hash(raw.rstrip())) in layout.seen:
+            layout.duplicates += 1
+            return
+        layout.seen.add(line_hash)
+    layout.notes.append(note)
+    if isinstance(note, RewindNote):
+        layout.rewind = (offset, note.leaf)
 
 
 def _matched_line(layout: LineIndex, match: re.Match[bytes], offset: int, size: int) -> Line:
@@ -216,13 +242,34 @@ def _add_parsed(layout: LineIndex, raw: bytes, offset: int) -> None:
 
 def _add_damaged(layout: LineIndex, raw: bytes, offset: int) -> None:
     """Read the parts of a line that was joined to another by a lost newline or another program."""
-    pieces = _LINE_START.split(raw)
+    pieces = _pieces(raw)
     if len(pieces) == 1:
         layout.garbage.append(layout.count)
         return
+    layout.joined.append(layout.count)
     for piece in pieces:
         _add(layout, piece, offset)
         offset += len(piece)
+
+
+def _pieces(raw: bytes) -> list[bytes]:
+    """Split a line at the records in it and the damage between them."""
+    # Each byte is one character, so that positions agree.
+    text = raw.decode("latin-1")
+    pieces: list[bytes] = []
+    done = 0
+    for start in (0, *(match.start() for match in _LINE_START.finditer(raw))):
+        if start < done:
+            continue  # within a record
+        if start > done:
+            pieces.append(raw[done:start])
+            done = start
+        try:
+            _, done = _JSON.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        pieces.append(raw[start:done])
+    return [*pieces, raw[done:]] if done < len(raw) else pieces
 
 
 def _groups(lines: Iterable[Line]) -> tuple[dict[str, list[Line]], dict[str, list[Line]]]:

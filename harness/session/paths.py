@@ -52,6 +52,11 @@ def subagent_path(session: Path, agent_id: str) -> Path:
     return session.with_suffix("") / "subagents" / f"agent-{agent_id}{SUFFIX}"
 
 
+def is_subagent_file(path: Path) -> bool:
+    """Return True for the file of a subagent, False for that of a session."""
+    return path.parent.name == "subagents"
+
+
 def checked_id(session_id: str) -> str:
     """Return a valid session id unchanged.
 
@@ -70,6 +75,32 @@ def session_files(folder: Path) -> list[Path]:
         return [path for path in named if path.is_file()]
     except OSError:
         return []
+
+
+def project_folders(data_dir: Path, cwd: Path | None) -> list[Path]:
+    """Return the folder with the sessions of `cwd`, or those of all projects if it is None."""
+    if cwd is not None:
+        return [project_dir(data_dir, cwd)]
+    try:
+        return sorted(projects_dir(data_dir).iterdir())
+    except OSError:
+        return []
+
+
+def unreadable_folders(data_dir: Path, cwd: Path | None) -> list[tuple[Path, str]]:
+    """Return the folders whose sessions cannot be listed, with the reason; a missing folder contains none."""
+    found: list[tuple[Path, str]] = []
+    for folder in (projects_dir(data_dir), *project_folders(data_dir, cwd)):
+        try:
+            os.scandir(folder).close()
+        except FileNotFoundError:
+            continue
+        except NotADirectoryError as error:
+            if folder.parent != projects_dir(data_dir):
+                found.append((folder, os.strerror(error.errno)))
+        except OSError as error:
+            found.append((folder, error.strerror or str(error)))
+    return found
 
 
 def open_session_file(path: Path) -> BinaryIO:

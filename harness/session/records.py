@@ -134,6 +134,11 @@ def placeholder_line(lost: str, parent: str | None, time: float, envelope: Envel
     }
 
 
+def tombstone_line(deleted: str, envelope: Envelope) -> JsonObject:
+    """Return a line that removes another one from the conversation."""
+    return {"type": "tombstone", "deletedUuid": deleted, "sessionId": envelope.session_id}
+
+
 def header_note(envelope: Envelope, timestamp: str, system: str) -> HeaderNote:
     """Return the first line of a file, with the time of its first message."""
     return HeaderNote(

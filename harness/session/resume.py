@@ -42,7 +42,7 @@ from harness.session.notes import (
     RunNote,
     UsageNote,
 )
-from harness.session.paths import open_session_file, session_descriptor
+from harness.session.paths import is_subagent_file, open_session_file, session_descriptor
 from harness.session.reading import (
     call_lines,
     iso_time,
@@ -75,6 +75,7 @@ class SessionMessages(Sequence[Message]):
         self._tool_names = layout.tool_names
         self._started = {note.call_id for note in layout.notes if isinstance(note, CallNote)}
         self._records_calls = any(note.records_calls for note in layout.notes if isinstance(note, HeaderNote))
+        self._missing: list[tuple[ToolResult, str]] | None = None
         self._fd = session_descriptor(path)
         weakref.finalize(self, os.close, self._fd)
         self.damaged: list[int] = []
@@ -115,6 +116,18 @@ class SessionMessages(Sequence[Message]):
                     missing = missing_result(reply.id, call, reply.time, self._why_open(call.id))
                     yield missing, lines.get(call.id, group[-1].id)
 
+    def missing_results(self) -> list[tuple[ToolResult, str]]:
+        """Return what `open_calls` yields for the whole conversation."""
+        if self._missing is None:
+            self._missing = list(self.open_calls())
+        return self._missing
+
+    def raw_line(self, line_id: str) -> JsonObject | None:
+        """Return a line of the conversation; None if it cannot be read."""
+        lines = (line for group in reversed(self._groups) for line in group if line.id == line_id)
+        line = next(lines, None)
+        return parse(os.pread(self._fd, line.size, line.offset)) if line else None
+
     def open_calls_at_end(self) -> list[tuple[ToolResult, str]]:
         """Return the open calls of the last reply, if only results follow it."""
         start = len(self) - 1
@@ -125,7 +138,7 @@ class SessionMessages(Sequence[Message]):
     def completed(self) -> list[Message]:
         """Return the messages with a result for every open call, directly after its reply."""
         missing: dict[str, list[ToolResult]] = {}
-        for result, _ in self.open_calls():
+        for result, _ in self.missing_results():
             missing.setdefault(result.call_id, []).append(result)
         complete: list[Message] = []
         for message in self:
@@ -221,7 +234,7 @@ def load_session(path: Path) -> LoadedSession:
         SessionError: The file cannot be read.
     """
     try:
-        layout = scan(path)
+        layout = scan(path, is_sidechain=is_subagent_file(path))
         messages = SessionMessages(path, layout)
         (cwd, created), modified = _origin(path, layout), path.stat().st_mtime
     except FileNotFoundError as error:

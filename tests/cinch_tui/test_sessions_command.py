@@ -13,6 +13,7 @@ from cinch_tui.print_mode.output import Output
 from cinch_tui.subcommands import sessions
 from harness.messages import ToolCall, new_id, user
 from harness.session.journal import Journal
+from harness.session.paths import project_dir
 from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
 
@@ -224,12 +225,50 @@ def test_doctor_explains_and_repairs(run: Run, tmp_path: Path):
 
     status, out, _ = run("doctor", path.stem)
 
-    assert status == 0
+    assert status == 1
     assert "the last line is incomplete" in out
     assert "unreadable lines, skipped (1): 4" in out
     assert "tool calls without a result (1)" in out
     assert "repaired: added the missing results of tool calls: 1" in run("doctor", "--repair")[1]
     assert "tool calls" not in run("doctor")[1]
+
+
+def test_doctor_repairs_joined_and_repeated_lines_of_all_folders_and_reports_as_json(run: Run, tmp_path: Path):
+    joined = written(tmp_path, *tour())
+    joined.write_bytes(joined.read_bytes().replace(b'\n{"parentUuid"', b'\nforeign{"parentUuid"', 2))
+    repeated = written(tmp_path, user("go"), reply(call("a")), result("a"), result("a", "again"))
+    elsewhere = tmp_path / "data" / "projects" / "elsewhere"
+    elsewhere.mkdir()
+    moved = repeated.rename(elsewhere / repeated.name)
+    before = [message.id for message in load_session(joined).messages]
+
+    status, out, _ = run("doctor", "--all", "--json")
+    reports = {report["id"]: report for report in json.loads(out)}
+
+    assert status == 1
+    assert set(reports) == {joined.stem, moved.stem}
+    assert "several records on one line (2): 2, 3" in str(reports[joined.stem]["findings"])
+    assert "second results of tool calls (1)" in str(reports[moved.stem]["findings"])
+    run("doctor", "--all", "--repair")
+    status, out, _ = run("doctor", "--all", "--json")
+    assert "several records" not in out
+    assert "second results" not in out
+    assert [message.id for message in load_session(joined).messages] == before
+    assert [message.text for message in load_session(moved).messages] == ["go", "", "fine"]
+
+
+def test_unreadable_folder_is_reported_and_not_taken_for_an_empty_one(run: Run, tmp_path: Path):
+    folder = project_dir(tmp_path / "data", tmp_path)
+    folder.parent.mkdir(parents=True)
+    # A loop, since the superuser can read every folder.
+    folder.symlink_to(folder)
+
+    for command in (["list"], ["list", "--all"], ["doctor"]):
+        status, out, err = run(*command)
+        assert status == 1
+        assert "no sessions" not in out
+        assert f"{folder}" in out + err
+        assert "Too many levels of symbolic links" in out + err
 
 
 def test_doctor_describes_a_session_from_the_future(run: Run, tmp_path: Path):

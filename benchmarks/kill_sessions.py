@@ -20,7 +20,7 @@ from soak.kills import Broken, Killed, kill_one  # noqa: E402  the path comes fi
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("count", type=int, nargs="?", default=500, help="number of sessions")
+    parser.add_argument("count", type=int, nargs="?", default=100, help="number of sessions")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first session")
     parser.add_argument("--jobs", type=int, default=2, help="sessions at the same time")
     arguments = parser.parse_args()

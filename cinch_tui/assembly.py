@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Iterator, Set
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from cinch_tui.api_keys.key_store import KeyStore
@@ -75,7 +75,7 @@ class Assembly(Struct):
     instructions: str = ""
     """The part of the system prompt that comes from instruction files."""
 
-    _unsubscribe: Callable[[], None] | None = None
+    _recording: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def connect(self, name: str, thinking: ThinkingLevel) -> Model:
         """Connect another model for the agent.
@@ -143,8 +143,7 @@ class Assembly(Struct):
 
     def _follow(self, loaded: LoadedSession | None) -> None:
         """Record events in the session file from now on."""
-        if self._unsubscribe is not None:
-            self._unsubscribe()
+        self._recording.close()
         self.close()
         self.store = None
         self.loaded = loaded
@@ -152,7 +151,8 @@ class Assembly(Struct):
             return
         self.store = self._open_store(loaded)
         self.store.choose(self.agent.state.model.spec)
-        self._unsubscribe = self.agent.subscribe(self.store.store)
+        self._recording.callback(self.agent.subscribe(self.store.store))
+        self._recording.callback(self.agent.add_drain(self.store.drain))
 
     def _open_store(self, loaded: LoadedSession | None) -> SessionRecorder:
         store = self._store(loaded)

@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -230,6 +230,7 @@ logger = logging.getLogger(__name__)
 logging.getLogger("harness").addHandler(logging.NullHandler())
 
 Subscriber: TypeAlias = Callable[[Event], None]
+Drain: TypeAlias = Callable[[], Awaitable[None]]
 
 _ROLES: dict[type[Message], MessageRole] = {
     UserMessage: "user",
@@ -255,6 +256,7 @@ class Bus:
         self._is_delivering = False
         self._subscribers: list[Subscriber] = []
         self._channels: list[Channel] = []
+        self._drains: list[Drain] = []
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call `subscriber` with every later event, until the returned function is called.
@@ -277,6 +279,16 @@ class Bus:
         channel = Channel(capacity)
         self._channels.append(channel)
         return Listener(channel, self._forget)
+
+    def add_drain(self, drain: Drain) -> Callable[[], None]:
+        """Let `flush` wait for a subscriber that stores events in the background, until the function is called."""
+        self._drains.append(drain)
+        return lambda: self._drains.remove(drain) if drain in self._drains else None
+
+    async def flush(self) -> None:
+        """Wait until all events are stored that must not be lost if the process dies now."""
+        for drain in tuple(self._drains):
+            await drain()
 
     def close(self) -> None:
         """End all event streams; subscribers remain."""

@@ -29,7 +29,7 @@ from harness.jobs import Jobs
 from harness.messages import AssistantMessage, Message, UserMessage, new_id, synthetic
 from harness.ports.hooks import HookChain
 from harness.ports.provider import Model
-from harness.publishing import Bus, Listener, Subscriber
+from harness.publishing import Bus, Drain, Listener, Subscriber
 from harness.workspace.workspace import Workspace
 
 T = TypeVar("T")
@@ -197,6 +197,13 @@ class AgentBase:
         """
         return self._bus.subscribe(subscriber)
 
+    def add_drain(self, drain: Drain) -> Callable[[], None]:
+        """Await `drain` before each model call, before each tool call and at the end of each run.
+
+        For subscribers that store events in the background. Returns a function that ends it.
+        """
+        return self._bus.add_drain(drain)
+
     def listen(self, capacity: int = 256) -> Listener:
         """Return a stream of all later events, of any run, for a consumer that may lag; `close` ends it."""
         return self._bus.listen(capacity)
@@ -242,8 +249,11 @@ class AgentBase:
             self._lifecycle = RunLifecycle(self._new_run(request), self.identity, parent)
             return await self._lifecycle.execute()
         finally:
-            self._lifecycle = None
-            self._idle.lift()
+            try:
+                await self._bus.flush()
+            finally:
+                self._lifecycle = None
+                self._idle.lift()
 
     def blocking(self, work: Callable[[], Awaitable[T]]) -> T:
         """Wait for `work` as `prompt_sync` does, then close connections, and return its result."""

@@ -131,6 +131,7 @@ class _ModelCall:
             tokens = estimate(request.system, request.tools, request.messages)
             start = RequestStart(spec=request.spec, message_count=len(request.messages), tokens=tokens)
             self._run.bus.publish(start)
+            await self._run.bus.flush()
             return await self._stream(request)
         except ProviderError:
             raise

@@ -148,6 +148,8 @@ class ToolExecutor:
     async def _begin(self, allowed: Allowed) -> None:
         self._results.begin(allowed.call)
         try:
+            # After a crash, a call without a recorded start counts as not executed.
+            await self._run.bus.flush()
             output = await self._output(allowed)
         except asyncio.CancelledError as error:
             if self._is_stopped:

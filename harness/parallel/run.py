@@ -257,6 +257,7 @@ class _Runner:
         # It continues from the run that it belongs to.
         self._identity.last_run_id = self._identity.parent_run_id
         self.agent.subscribe(self._publish)
+        self.agent.add_drain(run.bus.flush)
 
     async def run(self, prompts: tuple[Message, ...]) -> AgentResult:
         request = RunRequest(prompts, self._run.request.continuation, self._run.request.trigger, run_id=self.run_id)

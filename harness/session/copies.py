@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from harness.events import Event, HookRan, MessageEnd, ToolExecutionEnd
+from harness.events import Event, HookRan, MessageEnd, ToolExecutionEnd, ToolExecutionStart
 from harness.messages import AssistantMessage, JsonObject, ModelMessage, ToolResult, UserMessage
-from harness.session.journal import Journal
 from harness.session.line_index import scan
-from harness.session.notes import AnyNote
-from harness.session.paths import subagent_path
+from harness.session.notes import AnyNote, CallNote, Note
 from harness.session.reading import text_at
-from harness.session.records import Envelope, LineBuilder, to_bytes
+from harness.session.records import Envelope, LineBuilder, header_note, iso, to_bytes
+from harness.session.threaded_journal import ThreadedJournal
 
 if TYPE_CHECKING:
     from harness.session.resume import SessionMessages
@@ -24,25 +23,31 @@ if TYPE_CHECKING:
 class SubagentFile:
     """Conversation of one subagent, next to the session: `<session>/subagents/agent-<id>.jsonl`."""
 
-    def __init__(self, session: Path, envelope: Envelope, on_problem: Callable[[str], None]) -> None:
-        self._journal = Journal(subagent_path(session, envelope.agent_id), on_problem)
+    def __init__(self, session: ThreadedJournal, envelope: Envelope) -> None:
+        self._journal = session.of_subagent(envelope.agent_id)
         self._envelope = envelope
         self._lines = LineBuilder(None)
 
     def store(self, event: Event) -> None:
         match event:
             case MessageEnd(message=UserMessage() | AssistantMessage() as message):
-                self._append(message)
+                is_first = self._lines.parent is None
+                # Other programs recognize the file by its first line.
+                header = [header_note(self._envelope, iso(message.time), "")] if is_first else []
+                self._append(*self._lines.lines(message, self._envelope), *header)
             case ToolExecutionEnd(result=ToolResult() as result) | HookRan(result=ToolResult() as result):
-                self._append(result)
+                self._append(*self._lines.lines(result, self._envelope))
+            case ToolExecutionStart(call=call):
+                session_id, timestamp = self._envelope.session_id, iso(event.time)
+                self._append(CallNote(session_id=session_id, timestamp=timestamp, call_id=call.id, tool=call.name))
             case _:
                 pass
 
     def close(self) -> None:
         self._journal.close()
 
-    def _append(self, message: ModelMessage) -> None:
-        self._journal.append(b"".join(map(to_bytes, self._lines.lines(message, self._envelope))))
+    def _append(self, *lines: AnyNote | JsonObject) -> None:
+        self._journal.append(b"".join(map(to_bytes, lines)))
 
 
 class SessionMemory(Struct):
@@ -72,7 +77,8 @@ class SessionMemory(Struct):
         kept = {line.id for line in layout.lines}
         lines = [to_bytes(line) for line in self._all_lines() if text_at(line, "uuid") not in kept]
         kept_notes = {to_bytes(note) for note in (*layout.notes, *layout.others)}
-        notes = [note for note in dict.fromkeys(map(to_bytes, self.notes)) if note not in kept_notes]
+        outside = (note for note in self.notes if isinstance(note, Note) or text_at(note, "uuid") not in kept)
+        notes = [note for note in dict.fromkeys(map(to_bytes, outside)) if note not in kept_notes]
         headers = [note for note in notes if note.startswith(b'{"type":"cinch-session"')]
         return [*headers, *lines, *notes[len(headers) :]]
 

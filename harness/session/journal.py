@@ -48,6 +48,8 @@ class Journal:
         self._failing = False
         self._worker: ThreadPoolExecutor | None = None
         self._syncing: Future[None] | None = None
+        self._new_in: list[Path] = []
+        """Folders with a new entry, which is lost in a power failure until the folder is flushed."""
 
     @property
     def size(self) -> int:
@@ -68,9 +70,10 @@ class Journal:
         """
         if self._fd is not None:
             return
-        make_private(self.path.parent)
+        new_in = make_private(self.path.parent)
         lock = take_lock(self.path)
         try:
+            is_new = not self.path.exists()
             self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK, 0o600)
             require_regular(self._fd)
             self._note_end(os.fstat(self._fd).st_size)
@@ -81,6 +84,7 @@ class Journal:
             lock.release()
             raise
         self._lock = lock
+        self._new_in += [*new_in, self.path.parent] if is_new else new_in
 
     def append(self, data: bytes) -> None:
         """Append whole lines in one write. Never raises; an error is reported and the data kept."""
@@ -106,11 +110,12 @@ class Journal:
             self._on_problem("The session is saved again; nothing is missing.")
 
     def sync(self) -> None:
-        """Flush written data to disk, in a thread."""
+        """Flush written data to disk, in a thread, with the folder of a new file."""
         if self._fd is None:
             return
         self._worker = self._worker or ThreadPoolExecutor(1, "session-sync")
-        self._syncing = self._worker.submit(os.fsync, self._fd)
+        self._syncing = self._worker.submit(_flush_to_disk, self._fd, self._new_in)
+        self._new_in = []
 
     def close(self) -> None:
         """Write and flush all data, then release the file. The journal can be used again afterwards."""
@@ -245,6 +250,19 @@ class Journal:
             self._lock = None
 
 
+def _flush_to_disk(fd: int, folders: Sequence[Path]) -> None:
+    """Flush the content of a file, then the entries of folders."""
+    os.fsync(fd)
+    for folder in folders:
+        # Some file systems cannot flush folders; the data itself is on disk.
+        with suppress(OSError):
+            folder_fd = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(folder_fd)
+            finally:
+                os.close(folder_fd)
+
+
 def _parts(fd: int, size: int) -> Iterator[bytes]:
     for offset in range(0, size, _PART):
         yield os.pread(fd, min(_PART, size - offset), offset)
@@ -284,8 +302,14 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def make_private(folder: Path) -> None:
-    """Create a folder that only its owner can access, with its missing parents."""
-    if not folder.is_dir():
-        make_private(folder.parent)
-        folder.mkdir(mode=0o700, exist_ok=True)
+def make_private(folder: Path) -> list[Path]:
+    """Create a folder that only its owner can access, with its missing parents.
+
+    Returns:
+        The folders that have a new entry.
+    """
+    if folder.is_dir():
+        return []
+    new_in = make_private(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return [*new_in, folder.parent]

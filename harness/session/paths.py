@@ -95,11 +95,10 @@ def unreadable_folders(data_dir: Path, cwd: Path | None) -> list[tuple[Path, str
             os.scandir(folder).close()
         except FileNotFoundError:
             continue
-        except NotADirectoryError as error:
-            if folder.parent != projects_dir(data_dir):
-                found.append((folder, os.strerror(error.errno)))
         except OSError as error:
-            found.append((folder, error.strerror or str(error)))
+            # A file beside the folders of projects is none of ours.
+            if folder.parent != projects_dir(data_dir) or not isinstance(error, NotADirectoryError):
+                found.append((folder, error.strerror or str(error)))
     return found
 
 

@@ -1,7 +1,8 @@
 """Session recorder: a bus subscriber that writes a session to disk as it happens.
 
-The bus is synchronous, so a line is in the file before the loop takes its next step: a user message before its request
-is sent, a tool result before the next request.
+A thread writes, and usually the line is in the file when `store` returns. If the disk is slow, the agent waits for
+`drain` before it sends a request or executes a tool call: a user message is on disk before its request, a tool result
+before the next request, and the start of a call before its effects.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -45,7 +47,6 @@ from harness.messages import (
     UserMessage,
 )
 from harness.session.copies import SessionMemory, SubagentFile
-from harness.session.journal import Journal
 from harness.session.notes import (
     AnyNote,
     CallNote,
@@ -72,6 +73,7 @@ from harness.session.records import (
     title_line,
     to_bytes,
 )
+from harness.session.threaded_journal import ThreadedJournal
 
 if TYPE_CHECKING:
     from harness.session.resume import LoadedSession
@@ -90,7 +92,7 @@ class SessionRecorder:
         cwd: Folder of the project.
         session_id: Id of the session.
         resumed: Loaded session to continue in its own file.
-        on_problem: Receives a message when saving starts to fail and when it works again; `store` never raises.
+        on_problem: Receives a message when saving starts to fail and when it works again.
     """
 
     def __init__(
@@ -108,8 +110,8 @@ class SessionRecorder:
         self._memory = SessionMemory(self.path, Envelope(self.path.stem, ""))
         if resumed:
             self._memory.earlier, self._memory.notes = resumed.messages, [*resumed.notes, *resumed.labels]
-        self._journal = Journal(self.path, on_problem, self._memory.lost_lines)
-        self._resumed = resumed
+        self._journal = ThreadedJournal(self.path, on_problem, self._memory.lost_lines)
+        self._incomplete = resumed
         self._lines = LineBuilder(resumed.last_uuid if resumed else None)
         self._labels = _last_labels(resumed) if resumed else {}
         self._labels_at = 0
@@ -122,13 +124,16 @@ class SessionRecorder:
         """Returns the agent's system prompt, which is recorded with the first message and when it changes."""
         self._system_hash = hash_of(resumed.system) if resumed else ""
         self._subagents: dict[str, SubagentFile] = {}
-        self._on_problem = on_problem
         self._envelope: Envelope | None = None
 
     @property
     def is_saved(self) -> bool:
         """True if all events are in the file."""
         return self._journal.is_saved
+
+    async def drain(self) -> None:
+        """Wait until all events are in the file, or kept in memory because it cannot be written now."""
+        await self._journal.drain()
 
     def acquire(self) -> None:
         """Become the only writer of an existing session. Disk errors are reported at the first message.
@@ -138,6 +143,7 @@ class SessionRecorder:
         """
         with suppress(OSError):
             self._journal.acquire()
+            self._complete()
 
     def store(self, event: Event) -> None:
         """Write an event, if it is of a type that sessions store."""
@@ -187,7 +193,7 @@ class SessionRecorder:
             self._note(RewindNote(**self._at(time.time())))
 
     def flush(self) -> None:
-        """Retry data that could not be written."""
+        """Wait until all data is written, and retry what could not be."""
         self._journal.flush()
 
     def close(self) -> None:
@@ -213,24 +219,23 @@ class SessionRecorder:
                 self._note(CustomNote(**self._at(message.time), id=message.id, kind=kind, data=data, after=after))
 
     def _append_message(self, message: ModelMessage) -> None:
-        lines = [] if self._has_started else self._missing_results()
-        self._append([*lines, *self._lines_of(message)])
-
-    def _lines_of(self, message: ModelMessage) -> list[JsonObject]:
-        """Return the lines of a message, which is kept to restore them."""
+        self._complete()
+        # Kept to restore its lines.
         self._memory.written.append(message)
         self._memory.envelope = self._current_envelope()
-        return self._lines.lines(message, self._memory.envelope)
+        self._append(self._lines.lines(message, self._memory.envelope))
 
-    def _missing_results(self) -> list[JsonObject]:
-        """Return lines for the calls that a crash left without a result at the end of the resumed session."""
-        if self._resumed is None or self._lines.parent != self._resumed.last_uuid:
-            return []
-        lines: list[JsonObject] = []
-        for result, line in self._resumed.messages.open_calls_at_end():
-            self._lines.call_lines[result.call_id] = line
-            lines += self._lines_of(result)
-        return lines
+    def _complete(self) -> None:
+        """Write a result for each call that a crash left without one, of subagents too."""
+        resumed, self._incomplete = self._incomplete, None
+        if resumed is None or self._lines.parent != resumed.last_uuid or not resumed.messages.missing_results():
+            return
+        from harness.session.doctor import completing_lines, repair_subagents
+
+        lines, self._lines.parent = completing_lines(resumed, self._current_envelope())
+        self._memory.notes += lines
+        self._write(lines)
+        self._journal.execute(partial(repair_subagents, self.path))
 
     def _end_turn(self) -> None:
         if self._journal.size - self._labels_at > _LABELS_EVERY:
@@ -261,7 +266,7 @@ class SessionRecorder:
             inner = inner.event
         if inner.run_id not in self._subagents and isinstance(inner, MessageEnd):
             envelope = replace(self._current_envelope(), agent_id=inner.run_id)
-            self._subagents[inner.run_id] = SubagentFile(self.path, envelope, self._on_problem)
+            self._subagents[inner.run_id] = SubagentFile(self._journal, envelope)
         if file := self._subagents.get(inner.run_id):
             file.store(inner)
             if isinstance(inner, AgentEnd):
@@ -323,7 +328,7 @@ class SessionRecorder:
     def _note(self, line: AnyNote | JsonObject, *, now: bool = False) -> None:
         if self._has_started or now:
             self._memory.notes.append(line)
-            self._journal.append(to_bytes(line))
+            self._write([line])
         else:
             self._early.append(line)
 
@@ -339,7 +344,10 @@ class SessionRecorder:
             self._memory.notes += first
             self._has_started, self._is_new = True, False
             self._early.clear()
-        self._journal.append(b"".join(map(to_bytes, [*first, *lines])))
+        self._write([*first, *lines])
+
+    def _write(self, lines: Sequence[AnyNote | JsonObject]) -> None:
+        self._journal.append(b"".join(map(to_bytes, lines)))
 
     def _current_envelope(self) -> Envelope:
         if self._envelope is None:

@@ -33,6 +33,8 @@ def event_for(message: ModelMessage) -> Event:
 def tell(store: SessionRecorder, *messages: ModelMessage) -> None:
     for message in messages:
         store.store(event_for(message))
+    # Usually all is written by now; a busy machine may take longer.
+    store.flush()
 
 
 def written(tmp_path: Path, *messages: ModelMessage, session_id: str = "") -> Path:

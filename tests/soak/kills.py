@@ -247,7 +247,7 @@ def _check_shown(session: Path, printed: list[Event]) -> None:
     """Require every message that was shown as finished, of subagents too."""
     ids = {message.id for message in load_session(session).messages}
     for path in session.with_suffix("").glob("subagents/*.jsonl"):
-        ids.update(record["uuid"] for record in _records(path))
+        ids.update(record["uuid"] for record in _records(path) if "uuid" in record)
     for event in printed:
         shown = _finished(innermost(event))
         _require(shown is None or shown.id in ids, f"{shown} was shown and is not in the session")

@@ -93,6 +93,7 @@ class Spawner(Delegate):
         child = self._child(delegation, reservation)
         child.spawn_context = SpawnContext(self._run, self._limits, slot)
         child.subscribe(Relay(self._run.bus, delegation, deltas=self._limits.limits.deltas))
+        child.add_drain(self._run.bus.flush)
         if not delegation.role.tools:
             child.subscribe(partial(self._restrict_tools, child.state))
         who, limit = _who(delegation), self._limits.limits.result_chars

@@ -150,7 +150,9 @@ class SessionRecorder:
         match event:
             case MessageEnd(message=message):
                 self._message(message)
-            case ToolExecutionEnd(result=ToolResult() as result) | HookRan(result=ToolResult() as result):
+            case ToolExecutionEnd(result=ToolResult() as result, child_run_id=child):
+                self._append_message(result, child)
+            case HookRan(result=ToolResult() as result):
                 self._append_message(result)
             case TurnEnd():
                 self._end_turn()
@@ -218,12 +220,16 @@ class SessionRecorder:
                 after = self._lines.parent or ""
                 self._note(CustomNote(**self._at(message.time), id=message.id, kind=kind, data=data, after=after))
 
-    def _append_message(self, message: ModelMessage) -> None:
+    def _append_message(self, message: ModelMessage, subagent: str = "") -> None:
+        """Append a message; with `subagent`, the result of the call that started it."""
         self._complete()
         # Kept to restore its lines.
         self._memory.written.append(message)
         self._memory.envelope = self._current_envelope()
-        self._append(self._lines.lines(message, self._memory.envelope))
+        lines = self._lines.lines(message, self._memory.envelope)
+        if subagent and isinstance(origin := lines[-1].get("toolUseResult"), dict):
+            origin["agentId"] = subagent
+        self._append(lines)
 
     def _complete(self) -> None:
         """Write a result for each call that a crash left without one, of subagents too."""

@@ -1,4 +1,4 @@
-"""Diffs without styles: rows paired for the side-by-side view, and unified diffs for the clipboard and the pager.
+"""Diffs without styles: rows paired for the side-by-side view.
 
 The rows of the pairs in order are a unified diff.
 """
@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from cinch_tui.rendering.code import shown_line
 from cinch_tui.rendering.safe_text import shorten_blanks
-from harness.views import DiffView
 from harness.workspace.hunks import Hunk, Sides, changed_lines
 
 RowKind: TypeAlias = Literal["added", "removed", "context", "gap", "note", "head"]
@@ -171,56 +170,3 @@ def changed_words(old: str, new: str) -> tuple[tuple[Span, ...], tuple[Span, ...
     removed = tuple((old_starts[start], old_starts[end]) for start, end, _, _ in changes if end > start)
     added = tuple((new_starts[start], new_starts[end]) for _, _, start, end in changes if end > start)
     return removed, added
-
-
-CONTEXT = 3
-OPEN_END = "\\ No newline at end of file\n"
-
-
-def unified(view: DiffView) -> str:
-    """Return the change as a unified diff; empty if both sides are equal."""
-    sides = Sides.of(view)
-    changes = changed_lines(sides)
-    if not changes and view.old is not None and view.new is not None:
-        return ""
-    path = view.path.lstrip("/")
-    before = "/dev/null" if view.old is None else f"a/{path}"
-    after = "/dev/null" if view.new is None else f"b/{path}"
-    return "".join((f"--- {before}\n+++ {after}\n", *(_hunk(sides, group) for group in _together(changes))))
-
-
-def _together(changes: Sequence[Hunk]) -> Iterator[list[Hunk]]:
-    """Group changes whose context lines overlap into one hunk."""
-    group: list[Hunk] = []
-    for change in changes:
-        if group and change.old_from - group[-1].old_to > 2 * CONTEXT:
-            yield group
-            group = []
-        group.append(change)
-    if group:
-        yield group
-
-
-def _hunk(sides: Sides, changes: Sequence[Hunk]) -> str:
-    first, last = changes[0], changes[-1]
-    start = max(0, first.old_from - CONTEXT)
-    end = min(len(sides.old), last.old_to + CONTEXT)
-    new_start = first.new_from - (first.old_from - start)
-    new_end = last.new_to + (end - last.old_to)
-    lines = [f"@@ -{_range(start, end)} +{_range(new_start, new_end)} @@\n"]
-    done = start
-    for change in changes:
-        lines += _prefixed(" ", sides.old[done : change.old_from])
-        lines += _prefixed("-", sides.old[change.old_from : change.old_to])
-        lines += _prefixed("+", sides.new[change.new_from : change.new_to])
-        done = change.old_to
-    return "".join((*lines, *_prefixed(" ", sides.old[done:end])))
-
-
-def _range(start: int, end: int) -> str:
-    """Format a range of a hunk header: lines count from 1; an empty range names the line before it."""
-    return f"{start + 1 if end > start else start},{end - start}"
-
-
-def _prefixed(mark: str, lines: Sequence[str]) -> list[str]:
-    return [f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}\n{OPEN_END}" for line in lines]

@@ -65,7 +65,7 @@ class ToolBlock(TranscriptBlock, ToolCallState):
             case TerminalView(command, output):
                 return f"$ {command}\n{output}"
             case DiffView() as change if self.status == "done":
-                from cinch_tui.rendering.diff_rows import unified
+                from cinch_tui.rendering.unified_diff import unified
 
                 return escape_controls(unified(change)) or self.text
             case _:

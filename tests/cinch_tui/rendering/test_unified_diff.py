@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cinch_tui.rendering.diff_rows import unified
+from cinch_tui.rendering.unified_diff import unified
 from harness.views import DiffView
 
 lines = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "d"]), max_size=30)

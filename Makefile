@@ -11,6 +11,9 @@ QUICK_LLAMA := SKBUILD_BUILD_TARGETS=llama CMAKE_ARGS="-DLLAVA_BUILD=OFF -DGGML_
 	-DGGML_LLAMAFILE=OFF -DGGML_CPU_REPACK=OFF -DCMAKE_C_FLAGS_RELEASE=-O0 -DCMAKE_CXX_FLAGS_RELEASE=-O0 \
 	-DCMAKE_PROJECT_llama.cpp_INCLUDE=$(CURDIR)/.ci/llama.cmake"
 
+# The wheels of this package contain a program of 360 MB that the tests do not need.
+SOURCES := --no-binary claude-agent-sdk
+
 .PHONY: run test check lint snapshots bench soak clean venv-module
 
 run: $(VENV)/.installed
@@ -67,7 +70,7 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --group test
+	$(BIN)/python -m pip install --quiet $(SOURCES) --group test
 	@touch $@
 
 # llama-cpp-python has no wheels. Without a C++ compiler, or if the build fails, `make test` skips the tests of local models,
@@ -82,5 +85,5 @@ $(VENV)/.installed-llama: $(VENV)/.installed-test
 	fi
 
 $(VENV)/.installed-dev: $(VENV)/.installed-test $(VENV)/.installed-llama
-	$(BIN)/python -m pip install --quiet --group dev
+	$(BIN)/python -m pip install --quiet $(SOURCES) --group dev
 	@touch $@

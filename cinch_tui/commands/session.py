@@ -178,6 +178,27 @@ def _reset(host: CommandHost) -> None:
     host.notice("the context is empty; the session file still contains the conversation")
 
 
+def _export_choices(host: CommandHost) -> tuple[Choice, ...]:
+    del host
+    from cinch_tui.reports.export_files import FORMATS
+
+    return tuple(Choice(name, each.title) for name, each in FORMATS.items())
+
+
+@SESSION.command("/export [format] [file]", "write the session to a file", arguments=_export_choices)
+async def export(host: CommandHost, argument: str) -> None:
+    from cinch_tui.reports.export_files import FORMATS, export_conversation
+
+    first, _, rest = argument.partition(" ")
+    name, target = (first, rest.strip()) if first in FORMATS else ("", argument)
+    assembly = host.session.assembly
+    if assembly.store is not None:
+        await asyncio.to_thread(assembly.store.flush)
+    # A long session takes seconds, in which keys must work.
+    path = await asyncio.to_thread(export_conversation, assembly, name, target)
+    host.notice(f"Exported to {path}")
+
+
 SESSION.action("#save", "write the session to disk and show its path", _save, while_running=False)
 SESSION.action("#info", "show details of this session", _show_session)
 SESSION.action("/usage", "show tokens and cost by turn", _show_usage)

@@ -1,4 +1,4 @@
-"""Export of a session: plain text, Markdown, JSON, Claude Code's format."""
+"""Session as plain text and Markdown."""
 
 from __future__ import annotations
 
@@ -7,20 +7,27 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from harness.codec import encode
 from harness.context.citations import sources_markdown, sources_of, sources_text
 from harness.messages import AssistantMessage, Message, Text, Thinking, ToolCall, ToolResult, UserMessage
-from harness.session.fork import chain_records
-from harness.session.records import title_line, to_bytes
 from harness.session.resume import LoadedSession
 from harness.terminal_text import strip_escapes
 
 _RESULT_LINES = 12
+_HEADING_CHARS = 80
 
 
 def local_time(time: float) -> str:
     """Return a time in the local time zone, to the minute."""
     return datetime.fromtimestamp(time).strftime("%Y-%m-%d %H:%M")
+
+
+def heading(session: LoadedSession) -> str:
+    """Return the title of a session, else the beginning of its first prompt, else its id."""
+    if session.title:
+        return session.title
+    prompts = (message for message in session.messages if isinstance(message, UserMessage) and not message.synthetic)
+    line = " ".join(next((message.text[: 4 * _HEADING_CHARS] for message in prompts), "").split())
+    return (line if len(line) <= _HEADING_CHARS else f"{line[:_HEADING_CHARS]}…") or f"Session {session.session_id}"
 
 
 def as_text(session: LoadedSession) -> Iterator[str]:
@@ -32,35 +39,10 @@ def as_text(session: LoadedSession) -> Iterator[str]:
 
 def as_markdown(session: LoadedSession) -> Iterator[str]:
     """Yield the conversation as Markdown, with tool calls and results in code blocks."""
-    yield f"# {session.title or 'Session ' + session.session_id}\n\n"
+    yield f"# {heading(session)}\n\n"
     yield f"{local_time(session.created)} · `{session.cwd}` · {session.model_name or 'unknown model'}\n"
     for message in session.messages:
         yield from (f"\n{part}\n" for part in _markdown_parts(message))
-
-
-def as_json(session: LoadedSession) -> Iterator[str]:
-    """Yield one JSON object with the metadata of the session and its messages."""
-    data = {
-        "id": session.session_id,
-        "title": session.title,
-        "cwd": str(session.cwd),
-        "model": session.model_name,
-        "created": session.created,
-        "updated": session.updated,
-        "messages": [encode(message) for message in session.messages],
-    }
-    yield json.dumps(data, indent=2) + "\n"
-
-
-def as_claude(session: LoadedSession) -> Iterator[str]:
-    """Yield a session file of the current branch only, without lines of cinch."""
-    for record in chain_records(session.path):
-        yield to_bytes(record).decode()
-    if session.title:
-        yield to_bytes(title_line(session.session_id, session.title)).decode()
-
-
-FORMATS = {"md": as_markdown, "json": as_json, "claude": as_claude}
 
 
 def _plain_parts(message: Message) -> Iterator[str]:

@@ -16,12 +16,13 @@ from msgspec.structs import asdict
 
 from cinch_tui.config.paths import find_paths
 from cinch_tui.print_mode.output import Output
-from cinch_tui.reports.session_export import FORMATS, as_text, local_time
+from cinch_tui.reports.session_export import as_text, local_time
 from cinch_tui.subcommands.session_doctor import add_doctor_command
 from cinch_tui.subcommands.session_edits import SessionFiles, add_edit_commands
+from cinch_tui.subcommands.session_transfer import add_transfer_commands
 from harness.errors import CinchError, ConfigError
 from harness.session.index import SessionSummary, list_sessions, search_sessions
-from harness.session.paths import project_dir, unreadable_folders
+from harness.session.paths import unreadable_folders
 from harness.session.resume import load_session
 from harness.terminal_text import strip_escapes
 
@@ -63,12 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     search = verb("search", _search, "Search the text of sessions.")
     search.add_argument("text")
     search.add_argument("--all", action="store_true", help="search the sessions of all folders")
-    export = verb("export", _export, "Export a session.")
-    export.add_argument("id")
-    export.add_argument("--format", choices=sorted(FORMATS), default="md")
-    imported = verb("import", _import, "Import a session of Claude Code, Codex, swink-agent or cinch.")
-    imported.add_argument("file", type=Path)
-    imported.add_argument("--format", choices=("auto", "claude", "codex", "swink"), default="auto")
+    add_transfer_commands(verb)
     add_edit_commands(verb)
     add_doctor_command(verb)
     return parser
@@ -117,22 +113,3 @@ def _search(arguments: Namespace, files: SessionFiles) -> int:
             + ("" if arguments.all else " in this folder; --all searches all folders")
         )
     return 0 if hits else 1
-
-
-def _export(arguments: Namespace, files: SessionFiles) -> int:
-    for part in FORMATS[arguments.format](load_session(files.find(arguments.id))):
-        files.out.write(part)
-    return 0
-
-
-def _import(arguments: Namespace, files: SessionFiles) -> int:
-    from harness.session.formats.importing import import_session
-
-    folder = project_dir(files.data_dir, files.cwd)
-    made = import_session(arguments.file, folder, arguments.format, files.cwd)
-    files.write(f"imported as {made.path.stem}; continue with: cinch --resume {made.path.stem}")
-    if made.damaged:
-        files.write(f"unreadable lines, skipped: {made.damaged}")
-    for kind, count in made.left_out.items():
-        files.write(f"not imported: {strip_escapes(kind)} ({count})")
-    return 0

@@ -104,6 +104,10 @@ class SessionMessages(Sequence[Message]):
     def line_ids(self) -> set[str]:
         return {line.id for group in self._groups for line in group}
 
+    def positions(self) -> dict[str, int]:
+        """Return the index of the message of each line, by the line's uuid."""
+        return {line.id: index for index, group in enumerate(self._groups) for line in group}
+
     def open_calls(self, start: int = 0) -> Iterator[tuple[ToolResult, str]]:
         """Yield the missing result of each open call from `start` on, with the uuid of the call's line."""
         messages = self[start:]

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fakes.recording_host import RecordingHost
-from fakes.talk import reply
+from fakes.talk import reply, tour, written
 
 from cinch_tui.commands.approval import next_approval
 from cinch_tui.commands.builtin import builtin_commands
@@ -282,6 +284,23 @@ async def test_save_reports_the_path(host: RecordingHost):
     await run("#save", host)
 
     assert host.notices == [("info", "Saved in sessions/first.jsonl")]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("/export", "look-at-both-"), ("/export html", "look-at-both-"), ("/export my talk.md", "my talk.md")],
+)
+async def test_export_writes_the_session_to_the_project(text: str, name: str, host: RecordingHost, tmp_path: Path):
+    assembly = host.session.assembly
+    assembly.options = SimpleNamespace(cwd=tmp_path)
+    assembly.store = SimpleNamespace(path=written(tmp_path, *tour()), flush=lambda: None)
+
+    await run(text, host)
+
+    (made,) = [path for path in tmp_path.iterdir() if path.is_file()]
+    assert made.name.startswith(name)
+    assert made.suffix == (".html" if text.endswith("html") else ".md")
+    assert host.notices == [("info", f"Exported to {made}")]
 
 
 async def doctor_report(names: Sequence[str], *_: object) -> str:

@@ -49,11 +49,12 @@ class RecordingSession(AgentSession):
         agent = Agent(scripted(), builtin_tools(), "You are cinch.", AgentOptions(workspace=Workspace(Path.cwd())))
         self._assembly = SimpleNamespace(
             agent=agent,
+            options=self.options,
             connect=self._connect,
             instructions="",
             keys=SimpleNamespace(find=lambda name, variables: None, environ={}),
             originals=None,
-            store=SimpleNamespace(path="sessions/first.jsonl", flush=lambda: None),
+            store=SimpleNamespace(path=Path("sessions/first.jsonl"), flush=lambda: None),
             workspace=SimpleNamespace(root=Path("/nowhere")),
         )
 

@@ -30,7 +30,7 @@ def item(kind: str, **fields: object) -> dict[str, object]:
     return rollout("response_item", type=kind, **fields)
 
 
-def said(role: str, text: str) -> dict[str, object]:
+def text_item(role: str, text: str) -> dict[str, object]:
     kind = "output_text" if role == "assistant" else "input_text"
     return item("message", role=role, content=[{"type": kind, "text": text}])
 
@@ -46,8 +46,8 @@ def test_codex_items_of_one_model_call_become_one_reply_with_its_usage(tmp_path:
         tmp_path,
         META,
         MODEL,
-        said("user", "<environment_context>…</environment_context>"),
-        said("user", "list the files"),
+        text_item("user", "<environment_context>…</environment_context>"),
+        text_item("user", "list the files"),
         item("reasoning", summary=[{"type": "summary_text", "text": "hm"}], encrypted_content="…"),
         item("function_call", name="shell", arguments='{"command":["ls"]}', call_id="a"),
         item("custom_tool_call", name="apply_patch", input="*** Begin Patch", call_id="b"),
@@ -61,7 +61,7 @@ def test_codex_items_of_one_model_call_become_one_reply_with_its_usage(tmp_path:
             call_id="c",
             output=[{"type": "input_image", "image_url": "data:image/png;base64,QQ=="}],
         ),
-        said("assistant", "done"),
+        text_item("assistant", "done"),
     )
 
     context, prompt, reply, *results, last = session.messages
@@ -93,12 +93,12 @@ def test_codex_prompts_that_were_taken_back_are_kept_outside_the_conversation(tm
     session, _, _ = imported(
         tmp_path,
         META,
-        said("user", "first"),
-        said("assistant", "one"),
-        said("user", "second"),
-        said("assistant", "two"),
+        text_item("user", "first"),
+        text_item("assistant", "one"),
+        text_item("user", "second"),
+        text_item("assistant", "two"),
         rollout("event_msg", type="thread_rolled_back", num_turns=1),
-        said("user", "third"),
+        text_item("user", "third"),
     )
 
     assert [message.text for message in session.messages] == ["first", "one", "third"]
@@ -107,7 +107,7 @@ def test_codex_prompts_that_were_taken_back_are_kept_outside_the_conversation(tm
 
 def test_codex_compaction_becomes_an_overlay_of_the_messages_before_it(tmp_path: Path):
     session, _, _ = imported(
-        tmp_path, META, said("user", "first"), rollout("compacted", message="summary"), said("user", "next")
+        tmp_path, META, text_item("user", "first"), rollout("compacted", message="summary"), text_item("user", "next")
     )
 
     assert [(note.summary, note.last) for note in session.compactions] == [("summary", session.messages[0].id)]
@@ -166,7 +166,7 @@ def test_swink_session_is_imported_without_an_incomplete_append(tmp_path: Path):
 
 def test_damaged_lines_and_unknown_contents_are_counted(tmp_path: Path):
     session, damaged, left_out = imported(
-        tmp_path, META, "{not json", said("user", "hello"), item("hologram"), rollout("novelty"), '{"torn'
+        tmp_path, META, "{not json", text_item("user", "hello"), item("hologram"), rollout("novelty"), '{"torn'
     )
 
     assert [message.text for message in session.messages] == ["hello"]
@@ -204,10 +204,10 @@ def test_imported_call_without_a_result_and_result_without_a_call_are_valid_in_a
     session, _, _ = imported(
         tmp_path,
         META,
-        said("user", "go"),
+        text_item("user", "go"),
         item("function_call", name="shell", arguments="{}", call_id="open"),
         item("function_call_output", call_id="foreign", output="lost"),
-        said("user", "next"),
+        text_item("user", "next"),
     )
 
     prompt, call, result, following = normalize(session.messages.completed())

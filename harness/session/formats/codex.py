@@ -171,6 +171,8 @@ class _Reader:
             case "image_generation_call":
                 self._leave_out("generated image")
                 self._add(Text(f"[Generated image: {text_at(item, 'revised_prompt')}]"))
+            case "compaction" | "compaction_summary" | "context_compaction":
+                self._leave_out("encrypted summary")
             case _:
                 self._leave_out(kind)
 

@@ -15,11 +15,12 @@ from harness.session.fork import copied_line, create_session_file, fork_session
 from harness.session.formats.codex import is_codex, read_codex
 from harness.session.formats.foreign import ForeignSession
 from harness.session.formats.swink import is_swink, read_swink
-from harness.session.line_index import scan
+from harness.session.line_index import conversation, scan
 from harness.session.paths import SUFFIX, open_session_file, subagent_path
 from harness.session.reading import parse, text_at
 
 _PROBED_LINES = 20
+_LABELS = frozenset({"custom-title", "ai-title", "summary", "tag", "tombstone"})
 _FOREIGN: dict[str, tuple[Callable[[JsonObject], bool], Callable[[Iterable[JsonObject | None]], ForeignSession]]] = {
     "codex": (is_codex, read_codex),
     "swink": (is_swink, read_swink),
@@ -110,7 +111,10 @@ def _import_claude(path: Path, folder: Path) -> Imported:
         own = (copied_line(record, path.stem, made.stem) for record in records)
         create_session_file(subagent_path(made, agent_id), own)
     kinds = Counter(text_at(record, "type") or "line without a type" for record in layout.others)
-    left_out = {kind: count for kind, count in kinds.items() if kind not in ("custom-title", "ai-title", "summary")}
+    left_out = {kind: count for kind, count in kinds.items() if kind not in _LABELS}
+    branch = {line.id for group in conversation(layout) for line in group}
+    if others := [line for line in layout.lines if line.kind in ("user", "assistant") and line.id not in branch]:
+        left_out["line outside the current branch, or before a compaction"] = len(others)
     return Imported(made, "claude", len(layout.garbage) + layout.torn, left_out)
 
 

@@ -1,0 +1,1 @@
+"""Export of a session as one HTML page that needs no network."""

@@ -18,7 +18,7 @@ from harness.messages import AssistantMessage, JsonObject, ToolResult
 from harness.session.journal import Journal
 from harness.session.line_index import LineIndex, read_line, scan
 from harness.session.notes import AnyNote, RewindNote
-from harness.session.paths import is_subagent_file, open_session_file, session_files
+from harness.session.paths import SUFFIX, is_subagent_file, open_session_file
 from harness.session.reading import parse, text_at
 from harness.session.records import Envelope, iso, placeholder_line, result_line, to_bytes, tombstone_line
 from harness.session.resume import LoadedSession, load_session
@@ -145,7 +145,7 @@ def repair_subagents(session: Path) -> None:
 
 def subagent_files(session: Path) -> list[Path]:
     """Return the files of a session's subagents."""
-    return sorted(session_files(session.with_suffix("") / "subagents"))
+    return sorted(path for path in (session.with_suffix("") / "subagents").glob(f"*{SUFFIX}") if path.is_file())
 
 
 def completing_lines(loaded: LoadedSession, envelope: Envelope) -> tuple[list[JsonObject | AnyNote], str | None]:

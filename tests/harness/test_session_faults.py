@@ -247,12 +247,13 @@ def test_results_of_open_calls_do_not_undo_a_rewind(tmp_path: Path):
 
 def test_open_calls_of_subagents_have_results_after_the_next_start(tmp_path: Path):
     recorder = SessionRecorder(tmp_path / "data", tmp_path, new_id())
+    agent_id = f"{new_id()}.sub.1"
     tell(recorder, user("go"), reply(call("d", "delegate_subagent")))
     recorder.store(ToolExecutionStart(call=call("d", "delegate_subagent"), label="", summary=""))
     for event in (
-        MessageEnd(message=user("task"), run_id="r1"),
-        MessageEnd(message=reply(call("x")), run_id="r1"),
-        ToolExecutionStart(call=call("x"), label="", summary="", run_id="r1"),
+        MessageEnd(message=user("task"), run_id=agent_id),
+        MessageEnd(message=reply(call("x")), run_id=agent_id),
+        ToolExecutionStart(call=call("x"), label="", summary="", run_id=agent_id),
     ):
         recorder.store(SubagentEvent(call_id="d", event=event))
     recorder.close()

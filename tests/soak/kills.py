@@ -65,7 +65,9 @@ class ScriptedModel:
         self.last_request: dict[str, Any] = {}
 
     def __call__(self, body: dict[str, Any]) -> Item:
-        messages = body["messages"]
+        messages = body.get("messages")
+        if not messages:  # the process was killed before it had sent the request
+            return Reply()
         if SUBTASK in json.dumps(messages[0]):
             return Reply("The subtask is done.") if len(messages) > 2 else Reply(calls=[self._command()])
         if CONTINUE in json.dumps(messages[-1]):

@@ -201,11 +201,15 @@ def _write(path: Path, parts: Iterable[str], *, force: bool) -> None:
     if not force and os.path.lexists(path):
         raise _exists(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.unlink(missing_ok=True)
     try:
+        temporary.unlink(missing_ok=True)
         with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.writelines(part.encode("utf-8", "replace") for part in parts)
         _publish(temporary, path, force=force)
+    except OSError as error:
+        if error.filename == str(temporary):
+            error.filename = str(path)
+        raise
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)

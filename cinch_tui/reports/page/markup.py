@@ -98,7 +98,8 @@ def argument_diff(arguments: JsonObject) -> str:
     """Return the change that the arguments of an edit describe, for tools of other programs; empty for others."""
     match arguments:
         case {"old_string": str(old), "new_string": str(new)}:
-            return diff(unified(DiffView(str(arguments.get("file_path", "")), old, new)))
+            path = arguments.get("file_path") or arguments.get("path") or ""
+            return diff(unified(DiffView(str(path), old, new)))
         case {"input": str(patch)} if patch.startswith("*** Begin Patch"):
             return diff(patch)
         case _:

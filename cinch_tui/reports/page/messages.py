@@ -38,7 +38,7 @@ from harness.session.formats.subagents import SubagentConversation
 from harness.views import DiffView, TerminalView
 
 _SUMMARY_CHARS = 120
-_NAMING = ("command", "path", "file_path", "pattern", "query", "url", "description", "prompt", "task")
+_NAMING = ("command", "pattern", "query", "url", "file_path", "path", "description", "prompt", "task")
 _LONGEST_OPEN_DIFF = 80
 """Maximum number of lines of a change that is shown unfolded."""
 
@@ -107,7 +107,8 @@ class Conversation(Struct):
         if subagent := self.subagents.get(call.id):
             body += "".join(subagent_html(subagent, anchor))
         is_open = 'class="diff"' in body and body.count("\n") <= _LONGEST_OPEN_DIFF
-        summary = f"<b>{text(call.name)}</b> <code>{text(_summary_of(call))}</code> <i>{label}</i>"
+        line = f"<code>{text(line)}</code> " if (line := _summary_of(call)) else ""
+        summary = f"<b>{text(call.name)}</b> {line}<i>{label}</i>"
         start = f'<details class="call {state}"{" open" if is_open else ""}>'
         return f"{start}<summary>{summary}</summary>\n{body}</details>\n"
 

@@ -25,6 +25,7 @@ from harness.messages import (
     Usage,
     UserContent,
     UserMessage,
+    new_id,
 )
 from harness.session.formats.foreign import (
     Compacted,
@@ -197,7 +198,7 @@ class _Reader:
             self._leave_out("encrypted reasoning")
 
     def _call(self, kind: str, item: JsonObject) -> None:
-        call_id = text_at(item, "call_id") or text_at(item, "id")
+        call_id = text_at(item, "call_id") or text_at(item, "id") or new_id()
         name = text_at(item, "namespace") + (text_at(item, "name") or kind.removesuffix("_call"))
         arguments: JsonValue = item.get("arguments")
         if kind == "local_shell_call":

@@ -95,7 +95,9 @@ def call_lines(lines: Iterable[JsonObject]) -> dict[str, str]:
 def read_user(record: JsonObject) -> UserMessage:
     return UserMessage(
         _user_content(blocks_of(record)),
-        synthetic=bool(record.get("isMeta") or record.get("isCompactSummary")),
+        synthetic=bool(
+            record.get("isMeta") or record.get("isCompactSummary") or object_at(record, "cinch").get("synthetic")
+        ),
         id=text_at(record, "uuid"),
         time=time_of(record),
     )

@@ -21,6 +21,7 @@ from msgspec import Struct, to_builtins
 
 from harness.codec import encode
 from harness.messages import (
+    STOP_NOTICE,
     AssistantContent,
     AssistantMessage,
     Image,
@@ -99,7 +100,10 @@ def user_line(message: UserMessage, parent: str | None, envelope: Envelope) -> J
     content: JsonObject = {"role": "user", "content": _user_content(message.content)}
     wrapped = envelope.wrap("user", message.id, parent, message.time)
     line: JsonObject = {**wrapped, **envelope.tail(), "message": content}
-    if message.synthetic:
+    if message.synthetic and message.text.startswith(STOP_NOTICE):
+        # Readers of Claude Code do not accept a meta line as the end of a conversation, and take another branch.
+        line["cinch"] = {"synthetic": True}
+    elif message.synthetic:
         line["isMeta"] = True
     return line
 

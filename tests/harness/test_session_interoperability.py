@@ -6,10 +6,21 @@ import json
 from pathlib import Path
 
 import pytest
-from fakes.talk import call, reply, result, rounded, tell, written
+from fakes.talk import call, reply, result, rounded, tell, tour, written
 
 from harness.events import MessageEnd, ParallelEnd, SubagentEvent, UsageAdded
-from harness.messages import AssistantMessage, Cost, Text, Thinking, Usage, new_id, user
+from harness.messages import (
+    STOP_NOTICE,
+    AssistantMessage,
+    Cost,
+    Text,
+    Thinking,
+    Usage,
+    UserMessage,
+    new_id,
+    synthetic,
+    user,
+)
 from harness.session.fork import fork_session
 from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
@@ -123,3 +134,14 @@ def test_usage_of_an_earlier_conversation_in_the_file_is_not_counted(store: Sess
     store.store(UsageAdded(model="judge", usage=Usage(40)))
 
     assert load_session(store.path).other_usage == (("judge", Usage(40)),)
+
+
+def test_conversation_stopped_at_a_limit_does_not_end_with_a_meta_line(tmp_path: Path):
+    """Claude Code's readers skip meta lines when they look for the end of a conversation."""
+    path = written(tmp_path, *tour(), synthetic(f"{STOP_NOTICE}the limit of 2 turns is reached]"))
+
+    ends = [line for line in map(json.loads, path.read_bytes().splitlines()) if "uuid" in line]
+    assert "isMeta" not in ends[-1]
+    (*_, last) = load_session(path).messages
+    assert isinstance(last, UserMessage)
+    assert last.synthetic

@@ -6,6 +6,7 @@ log, so that a repeated effect is seen; files change from one known content to a
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import random
@@ -44,6 +45,17 @@ MOMENTS = {
 }
 """Types of the last event before a kill, each with the highest number of such events before it."""
 TIMEOUT_S = 60
+
+
+READ_BY_CLAUDE = """
+import json, sys
+from claude_agent_sdk import get_session_messages
+contents = [message.message["content"] for message in get_session_messages(sys.argv[1], sys.argv[2])]
+blocks = [block for content in contents if isinstance(content, list) for block in content]
+calls = sorted(block["id"] for block in blocks if block["type"] == "tool_use")
+print(json.dumps([calls, sorted(block["tool_use_id"] for block in blocks if block["type"] == "tool_result")]))
+"""
+"""Prints the calls and the answered calls that Claude Code's reader finds."""
 
 
 class Broken(AssertionError):
@@ -280,8 +292,21 @@ def _check_after(killed: Killed, printed: list[Event], model: ScriptedModel, exp
         _require(texts[call_id] == text, f"{call_id} should be {text!r}, is {texts[call_id]!r}")
     _check_shown(killed.session, printed)
     _check_order(list(load_session(killed.session).messages))
+    _check_with_claude(killed.session, set(calls))
     sent = json.dumps(model.last_request["messages"])
     _require(all(call_id in sent for call_id in expected), "an open call was not sent to the model")
+
+
+def _check_with_claude(session: Path, calls: set[str]) -> None:
+    """Require that Claude Code's own reader, if it is installed, finds all calls with their results."""
+    if importlib.util.find_spec("claude_agent_sdk") is None:
+        return
+    data = session.parent.parent.parent
+    command = [sys.executable, "-c", READ_BY_CLAUDE, session.stem, str(data.parent.parent / "project")]
+    env = {**os.environ, "CLAUDE_CONFIG_DIR": str(data)}
+    found, answered = json.loads(subprocess.run(command, env=env, capture_output=True, check=True).stdout)
+    _require(set(found) == calls, f"Claude Code's reader finds the calls {found}, not {calls}")
+    _require(found == answered, f"Claude Code's reader finds the calls {found} and results of {answered}")
 
 
 def _check_order(messages: list[object]) -> None:

@@ -113,6 +113,39 @@ def test_codex_compaction_becomes_an_overlay_of_the_messages_before_it(tmp_path:
     assert [(note.summary, note.last) for note in session.compactions] == [("summary", session.messages[0].id)]
 
 
+def test_codex_fork_includes_the_beginning_of_the_session_it_refers_to(tmp_path: Path):
+    origin = tmp_path / "rollout-2026-01-01-00000000-origin.jsonl"
+    kept = "".join(
+        f"{json.dumps(line)}\n" for line in (META, text_item("user", "first"), text_item("assistant", "one"))
+    )
+    origin.write_text(kept + json.dumps(text_item("user", "not in the fork")) + "\n")
+    base = {"thread_id": "00000000-origin", "end_byte_offset": len(kept)}
+    fork = rollout("session_meta", id="y", cwd="/fork", history_base=base)
+
+    session, _, left_out = imported(tmp_path, fork, text_item("user", "second"))
+    assert [message.text for message in session.messages] == ["first", "one", "second"]
+    assert (str(session.cwd), left_out) == ("/fork", {})
+
+    origin.unlink()
+    session, _, left_out = imported(tmp_path, fork, text_item("user", "second"))
+    assert list(left_out) == ["beginning of the session, in the file of 00000000-origin"]
+
+
+def test_codex_usage_of_a_reply_is_read_from_its_own_line(tmp_path: Path):
+    usage = {"input_tokens": 10, "cached_input_tokens": 8, "output_tokens": 5}
+    session, _, left_out = imported(
+        tmp_path,
+        META,
+        text_item("user", "go"),
+        text_item("assistant", "yes"),
+        rollout("token_usage_record", usage=usage),
+    )
+
+    reply = session.messages[1]
+    assert isinstance(reply, AssistantMessage)
+    assert (reply.usage, left_out) == (Usage(2, 5, 8), {})
+
+
 def test_codex_session_without_envelopes_is_imported(tmp_path: Path):
     session, _, _ = imported(
         tmp_path,

@@ -9,7 +9,9 @@ Source: openai/codex, `codex-rs/protocol` (`RolloutItem`, `ResponseItem`, `Event
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -36,10 +38,12 @@ from harness.session.formats.foreign import (
     image_content,
     tool_call,
 )
-from harness.session.reading import iso_time, object_at, objects_in, text_at
+from harness.session.paths import SUFFIX, open_session_file
+from harness.session.reading import iso_time, object_at, objects_in, parse, text_at
 from harness.thinking_level import THINKING_LEVELS, ThinkingLevel
 
 _LINES = frozenset({"session_meta", "response_item", "turn_context", "event_msg", "compacted"})
+_THREAD = re.compile(r"[A-Za-z0-9-]{8,64}")
 _ITEMS = frozenset({"message", "reasoning", "function_call", "function_call_output", "local_shell_call"})
 # Codex sends its own texts as messages of the user.
 _INJECTED = (
@@ -64,6 +68,39 @@ def is_codex(record: JsonObject) -> bool:
     if isinstance(record.get("payload"), dict):
         return kind in _LINES
     return kind in _ITEMS or "record_type" in record or {"id", "timestamp", "instructions"} <= record.keys()
+
+
+def codex_records(
+    path: Path, end: int | None = None, read: frozenset[Path] = frozenset()
+) -> Iterator[JsonObject | None]:
+    """Yield the lines of a rollout file, up to the offset `end`; None for one that cannot be read.
+
+    A forked session may refer to the beginning of another file instead of repeating it; its lines are included.
+
+    Raises:
+        OSError: A file cannot be read.
+    """
+    with open_session_file(path) as file:
+        for line in file:
+            if end is not None and file.tell() > end:
+                return
+            if line.isspace():
+                continue
+            record = parse(line)
+            yield record
+            if record and (base := object_at(object_at(record, "payload"), "history_base")):
+                yield from _base_records(path, base, read | {path})
+
+
+def _base_records(path: Path, base: JsonObject, read: frozenset[Path]) -> Iterator[JsonObject | None]:
+    thread, end = text_at(base, "thread_id"), base.get("end_byte_offset")
+    root = next((folder for folder in path.parents if folder.name == "sessions"), path.parent)
+    files = root.rglob(f"*{thread}{SUFFIX}") if _THREAD.fullmatch(thread) else ()
+    found = next((file for file in files if file not in read), None)
+    if found and isinstance(end, int):
+        yield from codex_records(found, end, read)
+    else:
+        yield {"type": f"beginning of the session, in the file of {thread}", "payload": {}}
 
 
 def read_codex(records: Iterable[JsonObject | None]) -> ForeignSession:
@@ -97,13 +134,17 @@ class _Reader:
             return
         self._time = iso_time(text_at(record, "timestamp")) or self._time
         payload = record.get("payload")
-        kind, data = (text_at(record, "type"), payload) if isinstance(payload, dict) else ("", record)
+        if not isinstance(payload, dict):
+            # A line without an envelope is an item, or the metadata of the session.
+            self._line("response_item" if text_at(record, "type") else "session_meta", record)
+        else:
+            self._line(text_at(record, "type"), payload)
+
+    def _line(self, kind: str, data: JsonObject) -> None:
         match kind:
             case "response_item":
                 self._item(data)
-            case "" if text_at(data, "type"):
-                self._item(data)
-            case "session_meta" | "":
+            case "session_meta":
                 self._meta(data)
             case "turn_context":
                 self._turn_context(data)
@@ -111,6 +152,8 @@ class _Reader:
                 self._event(data)
             case "compacted":
                 self._compacted(data)
+            case "token_usage_record":
+                self._count(object_at(data, "usage"))
             case _:
                 self._leave_out(kind)
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from harness.errors import SessionError, SessionMissing
 from harness.messages import JsonObject, new_id
 from harness.session.fork import copied_line, create_session_file, fork_session
-from harness.session.formats.codex import is_codex, read_codex
+from harness.session.formats.codex import codex_records, is_codex, read_codex
 from harness.session.formats.foreign import ForeignSession
 from harness.session.formats.swink import is_swink, read_swink
 from harness.session.line_index import conversation, scan
@@ -91,7 +91,7 @@ def _records(path: Path) -> Iterator[JsonObject | None]:
 
 
 def _import_foreign(path: Path, folder: Path, name: str, cwd: Path) -> Imported:
-    session = _FOREIGN[name][1](_records(path))
+    session = _FOREIGN[name][1](codex_records(path) if name == "codex" else _records(path))
     target = folder / f"{new_id()}{SUFFIX}"
     if not session.entries:
         raise SessionError(f"{path} contains no conversation")

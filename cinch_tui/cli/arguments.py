@@ -88,7 +88,7 @@ FLAGS_WITH_VALUE = frozenset(
 
 EPILOG = """\
 commands:
-  cinch sessions list|show|search|export|import|rename|tag|fork|rm|restore|trash|doctor
+  cinch sessions COMMAND     list, search, export, import or check sessions
   cinch config show|path|edit|trust
   cinch models [PROVIDER]    list available models, or those of one provider
   cinch doctor [PROVIDER]    check configuration, connections and keys

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cinch_tui.cli.arguments import parse_arguments
+from cinch_tui.cli.main import main
 from providers.preset import Preset, presets
 
 ROOT = Path(__file__).parents[2]
@@ -24,16 +25,24 @@ def test_reference_tables_are_up_to_date(page: Path) -> None:
     assert TABLES["with_tables"](text) == text, "run: python docs/tables.py"
 
 
+def flags_of_sessions(capsys: pytest.CaptureFixture[str]) -> set[str]:
+    main(["sessions", "--help"])
+    verbs = re.findall(r"^    ([a-z]+) ", capsys.readouterr().out, re.MULTILINE)
+    for verb in verbs:
+        main(["sessions", verb, "--help"])
+    return set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_named_flag_exists(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse_arguments(["--help"])
-    of_subcommands = {"--all", "--json", "--format", "--yes", "--repair", "--providers", "--offline"}
+    of_subcommands = {"--all", "--json", "--providers", "--offline"}
     of_examples = {"--demo", "--jinja", "--config", "--enable-auto-tool-choice", "--tool-call-parser", "--with"}
     of_the_scripted_model = {"--port", "--repeat"}
     of_other_programs = {"--no-ext-diff", "--user"}  # git diff, systemd-run
     known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) | of_subcommands | of_examples
-    known |= of_the_scripted_model | of_other_programs
+    known |= of_the_scripted_model | of_other_programs | flags_of_sessions(capsys)
 
     named = set(re.findall(r"(?<![-\w])--[a-z][a-z-]+", page.read_text(encoding="utf-8")))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -248,3 +249,59 @@ def test_imported_call_without_a_result_and_result_without_a_call_are_valid_in_a
     assert isinstance(call, AssistantMessage)
     assert isinstance(result, ToolResult)
     assert result.call_id == call.tool_calls[0].id
+
+
+_KEYS = ("type", "payload", "role", "content", "text", "call_id", "name", "arguments", "output", "timestamp", "message")
+_VALUES = (
+    "message",
+    "user",
+    "assistant",
+    "text",
+    "function_call",
+    "token_count",
+    "a",
+    "{}",
+    0,
+    -1,
+    1e300,
+    None,
+    True,
+    "\ud800",
+)
+
+
+def _value(random: Random, depth: int = 0) -> object:
+    if depth > 3 or random.random() < 0.5:
+        return random.choice(_VALUES)
+    if random.random() < 0.4:
+        return [_value(random, depth + 1) for _ in range(3)]
+    return {random.choice(_KEYS): _value(random, depth + 1) for _ in range(5)}
+
+
+def _line(random: Random) -> object:
+    """Return a line that looks like one of a known format and has any values."""
+    values = {random.choice(_KEYS): _value(random) for _ in range(6)}
+    kind = random.choice(("response_item", "event_msg", "session_meta", "compacted", "user", "assistant"))
+    role = random.choice(("user", "assistant", "tool_result"))
+    payload = {**values, "type": random.choice(_VALUES)}
+    return random.choice(
+        (
+            {"type": kind, "payload": payload, "timestamp": _value(random)},
+            {"role": role, "content": [payload], "timestamp": _value(random)},
+            {"type": kind, "uuid": random.choice("abc"), "sessionId": "s", "message": {"content": [payload]}},
+            values,
+        )
+    )
+
+
+def test_import_of_arbitrary_values_yields_a_readable_session_or_a_session_error(tmp_path: Path):
+    random = Random(1)
+    readable = 0
+    for _ in range(100):
+        try:
+            session, _, _ = imported(tmp_path, *(_line(random) for _ in range(8)))
+        except SessionError:
+            continue
+        normalize(session.messages.completed())
+        readable += 1
+    assert readable > 50

@@ -42,6 +42,8 @@ _STOPS: dict[str, StopReason] = {"length": "length", "tool_use": "tool_use", "ab
 _LEVELS: dict[str, ThinkingLevel] = {level: level for level in THINKING_LEVELS}
 _MILLISECONDS = 1e11
 """Times above it are in milliseconds, others in seconds."""
+_LATEST = 1e14
+"""Times above it are invalid; in milliseconds, the year 5138."""
 
 
 def is_swink(record: JsonObject) -> bool:
@@ -191,7 +193,7 @@ class _Reader:
 
     def _at(self, data: JsonObject) -> None:
         time = data.get("timestamp")
-        if isinstance(time, int | float) and time > 0:
+        if isinstance(time, int | float) and 0 < time < _LATEST:
             self._time = time / 1000 if time > _MILLISECONDS else float(time)
 
     def _add(self, entry: Entry) -> None:

@@ -47,17 +47,24 @@ class BlockEnd(Tagged, frozen=True):
     """Sources of a text block."""
 
 
+class UsageReport(Struct, frozen=True):
+    """Usage so far of a reply that has not ended, for services that report it; it counts if the reply never ends."""
+
+    usage: Usage
+    """Tokens used so far, in total: a later report replaces it, and so does `Done`."""
+
+
 class Done(Struct, frozen=True):
     """End of a reply."""
 
     stop_reason: StopReason
     """Reason the model stopped."""
     usage: Usage = Usage()
-    """Tokens used."""
+    """Tokens used; without any, those of the last `UsageReport` count."""
     response_id: str = ""
     """Id the service gave the reply."""
     error: str | None = None
     """Explanation of the stop reason `error`, such as a refusal."""
 
 
-Delta: TypeAlias = BlockStart | BlockDelta | BlockEnd | Done
+Delta: TypeAlias = BlockStart | BlockDelta | BlockEnd | UsageReport | Done

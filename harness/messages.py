@@ -150,6 +150,10 @@ class Usage(Tagged, frozen=True):
         )
 
 
+UsageSource: TypeAlias = Literal["", "subagent", "side_question", "parallel", "judge", "aborted", "title"]
+"""Use of tokens that belong to no reply in the history; `aborted` is a reply that was discarded; empty: unknown."""
+
+
 class ModelSpec(Tagged, frozen=True):
     """Model, thinking level and API address."""
 

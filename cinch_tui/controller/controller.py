@@ -269,6 +269,7 @@ class SessionController(ChatSession):
             RequestStart,
             SubagentEvent,
             ToolApprovalResolved,
+            UsageAdded,
             UsageUpdate,
         )
 
@@ -276,7 +277,7 @@ class SessionController(ChatSession):
         while isinstance(inner, SubagentEvent):
             inner = inner.event
         # Subagents report their own usage only, and a run that is stopped reports none.
-        if isinstance(event, AgentEnd) or (inner is not event and isinstance(inner, UsageUpdate)):
+        if isinstance(event, AgentEnd | UsageAdded) or (inner is not event and isinstance(inner, UsageUpdate)):
             self.show_usage()
         elif isinstance(inner, ToolApprovalResolved | ModeChanged):
             self.show_permissions()

@@ -21,6 +21,7 @@ from harness.agent.run_state import Run, State
 from harness.concurrency import cancel_tasks, is_cancelled, raise_if_cancelled
 from harness.context.build import build_context, shrink_after_overflow
 from harness.context.tokens import estimate
+from harness.deltas import UsageReport
 from harness.errors import ContextWindowOverflow, ProviderError, StreamError
 from harness.events import (
     ContextWarning,
@@ -106,7 +107,7 @@ class _ModelCall:
             run.bus.publish(MessageStart(message_id=reply.id, role="assistant"))
         run.bus.publish(MessageEnd(message=reply))
         count_turn(run)
-        record_usage(run, self._model, reply)
+        record_usage(run, self._model, reply.usage)
         if reply.tool_calls:
             run.bus.publish(ToolCallsReceived(count=len(reply.tool_calls)))
         return reply
@@ -185,7 +186,7 @@ class _ModelCall:
                 # The provider may have swallowed the cancellation, or a subscriber just stopped the run.
                 raise_if_cancelled()
                 raise_if_cancelled(caller)
-                if not builder.started:
+                if not (builder.started or isinstance(delta, UsageReport)):
                     run.bus.publish(MessageStart(message_id=builder.id, role="assistant"))
                 seen = builder.take(delta)
                 if seen is not None:
@@ -237,10 +238,6 @@ class _ModelCall:
         if self._empty > retry.max_empty:
             self._warn("The model returned an empty response.")
             return False
-        reply = with_cost(reply, self._model)
-        record_usage(self._run, self._model, reply)
-        if reply.usage != Usage():
-            self._run.bus.publish(UsageAdded(model=self._model.spec.name, usage=reply.usage))
         reason = "empty response"
         self._discard(reason)
         await self._wait(retry.empty_delay * self._empty, retry.max_empty, reason, attempt=self._empty)
@@ -250,9 +247,15 @@ class _ModelCall:
         self._run.bus.publish(Notice(text=text, level="warning"))
 
     def _discard(self, reason: str) -> None:
-        if self.builder.started:
-            self._run.bus.publish(MessageDiscarded(message_id=self.builder.id, reason=reason))
-            self.builder = ReplyBuilder(self._model.spec, self._run.history.call_ids)
+        """Drop the reply so far; its usage counts."""
+        run, model, discarded = self._run, self._model, self.builder
+        self.builder = ReplyBuilder(model.spec, run.history.call_ids)
+        if discarded.usage != Usage():
+            usage = with_price(discarded.usage, known_model_info(model).price)
+            record_usage(run, model, usage)
+            run.bus.publish(UsageAdded(model=model.spec.name, usage=usage, source="aborted"))
+        if discarded.started:
+            run.bus.publish(MessageDiscarded(message_id=discarded.id, reason=reason))
 
     async def _wait(self, delay: float, most: int, error: str, *, attempt: int = 0) -> None:
         number = attempt or self._attempt
@@ -341,18 +344,17 @@ def with_cost(reply: AssistantMessage, model: Model) -> AssistantMessage:
     return replace(reply, usage=with_price(reply.usage, known_model_info(model).price))
 
 
-def record_usage(run: Run, model: Model, reply: AssistantMessage) -> None:
+def record_usage(run: Run, model: Model, usage: Usage) -> None:
     """Count the usage of a reply for the run, its agent, and the agents they work for."""
     facts = known_model_info(model)
     for each in run.ancestors:
         for ledger in (each.meter.ledger, each.state.ledger):
             ledger.settle(model.spec.name, facts.price)
-            ledger.add(model.spec.name, reply.usage)
-    if not reply.usage.context:
+            ledger.add(model.spec.name, usage)
+    context, window = usage.context, facts.context_window
+    if not context:
         return
-    window = facts.context_window
-    context = reply.usage.context
-    run.bus.publish(UsageUpdate(usage=reply.usage, total=run.state.usage, context=context, window=window))
+    run.bus.publish(UsageUpdate(usage=usage, total=run.state.usage, context=context, window=window))
     for level, share in WARNINGS:
         if context >= share * window:
             run.bus.publish(ContextWarning(context=context, window=window, level=level))

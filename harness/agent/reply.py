@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.codec import parsed_arguments
-from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
+from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done, UsageReport
 from harness.errors import StreamError
 from harness.messages import (
     AssistantContent,
@@ -47,9 +47,10 @@ class ReplyBuilder:
         self._new_ids: set[str] = set()
         self._blocks: dict[int, _Block] = {}
         self._done: Done | None = None
+        self._reported = Usage()
 
     def take(self, delta: Delta) -> BlockStart | BlockDelta | BlockEnd | None:
-        """Add a delta and return what to publish, or None for the end of the reply.
+        """Add a delta and return what to publish; None for a usage report and for the end of the reply.
 
         Raises:
             StreamError: The order of deltas is invalid.
@@ -67,10 +68,19 @@ class ReplyBuilder:
                 self._block(index).fragments.append(text)
             case BlockEnd(index):
                 self._block(index).end = delta
+            case UsageReport():
+                self.started = bool(self._blocks)
+                self._reported = delta.usage
+                return None
             case Done():
                 self._done = delta
                 return None
         return delta
+
+    @property
+    def usage(self) -> Usage:
+        """Usage as far as the service reported it."""
+        return self._done.usage if self._done and self._done.usage != Usage() else self._reported
 
     def kind_of(self, index: int) -> BlockKind:
         """Return the type of a block that has started."""
@@ -92,7 +102,7 @@ class ReplyBuilder:
         content = self._text_content() if done.stop_reason in ("error", "aborted") else self._content()
         if done.stop_reason == "length" and content:
             content = (*content[:-1], _unfinished(content[-1]))
-        return self._message(content, done.stop_reason, done.error, done.usage, done.response_id)
+        return self._message(content, done.stop_reason, done.error, done.response_id)
 
     def fail(self, error: str) -> AssistantMessage:
         return self._message(self._text_content(), "error", error)
@@ -127,14 +137,13 @@ class ReplyBuilder:
         content: tuple[AssistantContent, ...],
         stop_reason: StopReason,
         error: str | None,
-        usage: Usage = Usage(),
         response_id: str = "",
     ) -> AssistantMessage:
         return AssistantMessage(
             content,
             model=self._spec.model_id,
             provider=self._spec.provider,
-            usage=usage,
+            usage=self.usage,
             stop_reason=stop_reason,
             error=error,
             response_id=response_id,

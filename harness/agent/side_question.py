@@ -22,8 +22,8 @@ from harness.context.tokens import estimate_overhead, smallest_limit
 from harness.deltas import BlockDelta
 from harness.errors import Rejected, StreamError
 from harness.events import UsageAdded
-from harness.messages import AssistantMessage, Message, ModelMessage, Text, ToolResult, UserMessage
-from harness.ports.provider import Request
+from harness.messages import AssistantMessage, Message, ModelMessage, Text, ToolResult, Usage, UserMessage
+from harness.ports.provider import Model, Request, known_model_info
 from harness.ports.tool import Tool, specs_of
 
 PREFIX = (
@@ -110,15 +110,23 @@ async def _answer(agent: AgentBase, request: Request, on_text: Callable[[str], N
             seen = builder.take(delta)
             if isinstance(seen, BlockDelta) and builder.kind_of(seen.index) == "text":
                 on_text(seen.text)
+        reply = builder.finish()
+        await model.info.load()
     finally:
+        usage = _record_usage(agent, model, builder.usage)
         if isinstance(deltas, AsyncGenerator):
             await deltas.aclose()
-    reply = builder.finish()
-    facts = await model.info.load()
-    reply = replace(reply, usage=with_price(reply.usage, facts.price))
-    agent.state.ledger.settle(model.spec.name, facts.price)
-    agent.state.ledger.add(model.spec.name, reply.usage)
-    agent.publish(UsageAdded(model=model.spec.name, usage=reply.usage))
+    reply = replace(reply, usage=usage)
     if reply.stop_reason == "error":
         raise StreamError(reply.error or "the model refused to answer")
     return reply
+
+
+def _record_usage(agent: AgentBase, model: Model, usage: Usage) -> Usage:
+    """Count the usage of an answer, which may be incomplete, and return it with its cost."""
+    price = known_model_info(model).price
+    usage = with_price(usage, price)
+    agent.state.ledger.settle(model.spec.name, price)
+    agent.state.ledger.add(model.spec.name, usage)
+    agent.publish(UsageAdded(model=model.spec.name, usage=usage, source="side_question"))
+    return usage

@@ -227,7 +227,7 @@ class ParallelEnd(EventHeader, frozen=True, kw_only=True):
     usage: Usage = Usage()
     """Usage of the selection itself."""
     usage_beside: Usage = Usage()
-    """Usage of the selection and of the runs that were not selected."""
+    """Usage that no adopted reply carries: of the selection, the other runs, subagents and discarded replies."""
     reason: str = ""
     """Reason for the selection, or for selecting none."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart
-from harness.messages import Message, ModelSpec, ToolCall, ToolResult, Usage
+from harness.messages import Message, ModelSpec, ToolCall, ToolResult, Usage, UsageSource
 from harness.structs import Tagged
 from harness.user_requests import Answer, Question
 from harness.views import View
@@ -93,12 +93,14 @@ class UsageUpdate(EventHeader, frozen=True, kw_only=True):
 
 
 class UsageAdded(EventHeader, frozen=True, kw_only=True):
-    """Usage that belongs to no reply in the history: a side question or an empty reply."""
+    """Usage that belongs to no reply in the history, such as that of a side question or a discarded reply."""
 
     model: str
     """Name of the model."""
     usage: Usage
     """Tokens and cost."""
+    source: UsageSource = ""
+    """Use of the tokens."""
 
 
 class ContextWarning(EventHeader, frozen=True, kw_only=True):

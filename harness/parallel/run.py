@@ -35,18 +35,21 @@ from harness.events import (
     Notice,
     ParallelEnd,
     ParallelStart,
+    SubagentEvent,
     ToolCacheHit,
     ToolCallsReceived,
     ToolExecutionEnd,
     ToolExecutionStart,
     TurnEnd,
     TurnStart,
+    UsageAdded,
     UsageUpdate,
 )
 from harness.messages import AssistantMessage, CustomMessage, Message, ToolResult, Usage, UserMessage
 from harness.parallel.selection import Outcome, PickFirst, Selection, Strategy, Transparent, candidates
 from harness.ports.provider import Model
 from harness.ports.tool import Tool
+from harness.publishing import innermost
 
 logger = logging.getLogger(__name__)
 
@@ -199,8 +202,11 @@ class _Contest:
             # The runs may have changed files.
             run.cache.clear()
             self._account(run, runners, end.usage)
-            others = (each.agent.state.usage for at, each in enumerate(runners) if at != end.selected_index)
-            run.bus.publish(replace(end, usage_beside=sum(others, end.usage)))
+            beside = (
+                each.usage_outside_replies if index == end.selected_index else each.agent.state.usage
+                for index, each in enumerate(runners)
+            )
+            run.bus.publish(replace(end, usage_beside=sum(beside, end.usage)))
 
     async def _race(self, runners: Sequence[_Runner], prompts: tuple[Message, ...]) -> None:
         async with asyncio.TaskGroup() as group:
@@ -250,6 +256,8 @@ class _Runner:
     def __init__(self, agent: Agent, branch: ParallelVariant, run: Run, base: tuple[Message, ...]) -> None:
         self.agent = _variant_agent(agent, branch, run, base)
         self.facts: list[Event] = []
+        self.usage_outside_replies = Usage()
+        """Usage of its subagents and discarded replies."""
         self._run = run
         self._base = base
         self._identity = self.agent.identity
@@ -288,6 +296,13 @@ class _Runner:
     def _publish(self, event: Event) -> None:
         if isinstance(event, _ADOPTED):
             self.facts.append(event)
+        match innermost(event):
+            case UsageAdded(usage=usage):
+                self.usage_outside_replies += usage
+            case MessageEnd(message=AssistantMessage(usage=usage)) if isinstance(event, SubagentEvent):
+                self.usage_outside_replies += usage
+            case _:
+                pass
         self._run.bus.publish(BranchEvent(event=event))
 
 

@@ -14,12 +14,10 @@ import msgspec
 from msgspec import Struct
 
 from harness.codec import encode
-from harness.messages import Cost, JsonObject, Usage
+from harness.messages import Cost, JsonObject, Usage, UsageSource
 
 FORMAT = 1
 """Version of our extensions; a file with a higher one is not opened."""
-
-UsageSource = Literal["", "subagent", "side_question", "parallel", "judge", "aborted", "title"]
 
 
 class Note(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", tag_field="type"):

@@ -8,7 +8,7 @@ from typing import Any, NotRequired, TypeAlias, TypedDict
 
 from msgspec.structs import replace
 
-from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
+from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done, UsageReport
 from harness.messages import Citation, StopReason, Usage
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain
@@ -116,6 +116,7 @@ class MessageDecoder(ReplyDecoder):
             case "message_start":
                 self._response_id = event["message"].get("id", "")
                 self._count(event["message"].get("usage"))
+                return (UsageReport(self._usage()),) if self._counts else ()
             case "message_delta":
                 self._stop = event["delta"].get("stop_reason") or self._stop
                 self._refusal = (event["delta"].get("stop_details") or {}).get("explanation") or ""

@@ -14,6 +14,7 @@ from providers.net.http_errors import failure, plain
 from providers.net.stream import ReplyDecoder
 from providers.wire.blocks import BlockWriter
 from providers.wire.citations import Raw, as_object, citation, items, joined, merged, objects
+from providers.wire.usage_reports import UsageReports
 
 FIELDS = frozenset(("candidates", "promptFeedback", "usageMetadata", "responseId", "modelVersion", "createTime"))
 LENGTH = frozenset(("MAX_TOKENS", "CONTINUATION"))
@@ -103,6 +104,7 @@ class ContentDecoder(ReplyDecoder):
         self._message = ""
         self._blocked: dict[str, str | None] = {}
         self._usage: dict[str, int | None] = {}
+        self._reports = UsageReports()
         self._response_id = ""
 
     @property
@@ -122,14 +124,15 @@ class ContentDecoder(ReplyDecoder):
         if not FIELDS & event.keys():
             raise KeyError("none of the fields of a response")
         deltas = tuple(self._read(event))
-        self._usage = event.get("usageMetadata") or self._usage
         self._response_id = event.get("responseId") or self._response_id
         feedback = event.get("promptFeedback") or {}
         if feedback.get("blockReason"):
             self._blocked = feedback
         # Some services send the token counts in a separate event after the last one.
-        self.is_over = self.is_complete and bool(event.get("usageMetadata"))
-        return deltas
+        if counts := event.get("usageMetadata"):
+            # Not every event has all of them.
+            self._usage, self.is_over = {**self._usage, **counts}, self.is_complete
+        return deltas if self.is_complete or not counts else (*self._reports.take(_counted(self._usage)), *deltas)
 
     def finish(self) -> Sequence[Delta]:
         """Return the deltas that close the reply, `Done` last.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
+from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done, UsageReport
 from harness.messages import Citation, StopReason, Usage
 from harness.ports.provider import ToolSpec
 from providers.endpoint import Endpoint
@@ -30,6 +30,7 @@ from providers.wire.citations import (
     placed,
 )
 from providers.wire.text_tool_calls import TextToolCalls
+from providers.wire.usage_reports import UsageReports
 
 STOP_REASONS: Mapping[str, StopReason] = {
     "length": "length",
@@ -62,6 +63,7 @@ class ChatDecoder(ReplyDecoder):
         self._text_parser = _text_parser(endpoint, tools)
         self._response_id = ""
         self._usage = Usage()
+        self._reports = UsageReports()
         self._keeps_an_hour = keeps_an_hour
         self._finish = ""
         self._refusal = ""
@@ -84,21 +86,25 @@ class ChatDecoder(ReplyDecoder):
             body = json.dumps(event)
             raise failure(self._endpoint, status_inside(body), body, {})
         self._response_id = self._response_id or event.get("id") or ""
-        if usage := event.get("usage"):
-            self._usage = _usage(usage, keeps_an_hour=self._keeps_an_hour)
+        counts = event.get("usage")
         if "citations" in event or "search_results" in event or "web_search" in event:
             self._sources.note_lists(event)
         choices = event.get("choices")
         if not choices:
-            return ()
+            return self._count(counts) if counts else ()
         choice = choices[0]
-        if usage := choice.get("usage"):
-            self._usage = _usage(usage, keeps_an_hour=self._keeps_an_hour)
+        counts = counts or choice.get("usage")
         self._finish = choice.get("finish_reason") or self._finish
         if self._finish in FAILURES:
             raise failure(self._endpoint, *FAILURES[self._finish], {})
         delta = choice.get("delta")
-        return tuple(self._chunk_deltas(delta)) if delta else ()
+        deltas = tuple(self._chunk_deltas(delta)) if delta else ()
+        return (*self._count(counts), *deltas) if counts else deltas
+
+    def _count(self, counts: ChunkUsage) -> tuple[UsageReport, ...]:
+        """Update the usage; it is reported unless the reply has ended, as most services send it last."""
+        self._usage = _usage(counts, keeps_an_hour=self._keeps_an_hour)
+        return () if self._finish else self._reports.take(self._usage)
 
     def finish(self) -> Sequence[Delta]:
         closing = [*self._flush_text(), *self._blocks.close(), *self._calls.finish()]

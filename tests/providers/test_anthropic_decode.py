@@ -8,7 +8,7 @@ from fakes.anthropic_wire import events
 from fakes.judges import anthropic_event
 from fakes.script import Reply
 
-from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done, UsageReport
 from harness.errors import AuthenticationFailed, ContextWindowOverflow, ModelOverloaded, ModelThrottled, ProviderError
 from harness.messages import Citation, Usage
 from providers.anthropic.decode import MessageDecoder
@@ -36,7 +36,7 @@ def decoded(*sent: dict[str, Any]) -> list[Delta]:
     decoder = MessageDecoder(ENDPOINT)
     deltas = [delta for event in sent for delta in decoder.take(event)]
     assert decoder.is_complete
-    return [*deltas, *decoder.finish()]
+    return [delta for delta in (*deltas, *decoder.finish()) if not isinstance(delta, UsageReport)]
 
 
 def test_the_fake_server_sends_what_the_vendors_own_types_accept() -> None:
@@ -45,6 +45,13 @@ def test_the_fake_server_sends_what_the_vendors_own_types_accept() -> None:
     sent = [json.loads(event.split(b"data: ")[1]) for event in events(reply, "m", 1)]
 
     assert all(anthropic_event(event) for event in sent if event["type"] != "ping")
+
+
+def test_usage_of_the_input_is_reported_at_the_start() -> None:
+    decoder = MessageDecoder(ENDPOINT)
+
+    assert decoder.take(START) == (UsageReport(Usage(9, 1)),)
+    assert MessageDecoder(ENDPOINT).take({"type": "message_start", "message": {"id": "msg_1"}}) == ()
 
 
 def test_thinking_keeps_its_signature_and_its_redacted_part() -> None:

@@ -8,7 +8,7 @@ from fakes.judges import openai_chunk
 from fakes.openai_wire import events
 from fakes.script import Reply
 
-from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done, UsageReport
 from harness.errors import (
     ContextWindowOverflow,
     ModelOverloaded,
@@ -243,3 +243,24 @@ def test_an_error_within_a_good_answer_is_classified(event: dict[str, Any], erro
 
     with pytest.raises(error):
         decoder.take(event)
+
+
+def counted(output: int, **fields: Any) -> dict[str, Any]:
+    return {**chunk(content="x"), "usage": {"prompt_tokens": 9, "completion_tokens": output}, **fields}
+
+
+def test_usage_with_every_chunk_is_reported_at_intervals() -> None:
+    deltas = decoded(*(counted(output) for output in range(1, 301)), chunk("stop"))
+
+    reports = [delta.usage for delta in deltas if isinstance(delta, UsageReport)]
+    assert reports == [Usage(9, 1), Usage(9, 101), Usage(9, 201)]
+    assert isinstance(deltas[-1], Done)
+    assert deltas[-1].usage == Usage(9, 300)
+
+
+def test_usage_after_the_finish_reason_is_not_reported_twice() -> None:
+    deltas = decoded(chunk(content="x"), chunk("stop"), counted(5, choices=[]))
+
+    assert [type(delta) for delta in deltas] == [BlockStart, BlockDelta, BlockEnd, Done]
+    assert isinstance(deltas[-1], Done)
+    assert deltas[-1].usage == Usage(9, 5)

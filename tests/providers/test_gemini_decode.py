@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.agent.reply import ReplyBuilder
-from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done, UsageReport
 from harness.errors import (
     AuthenticationFailed,
     ContextWindowOverflow,
@@ -71,7 +71,7 @@ def decoded(*sent: Any) -> list[Delta]:
     decoder = ContentDecoder(ENDPOINT)
     deltas = [delta for event in sent for delta in decoder.take(event)]
     assert decoder.is_complete
-    return [*deltas, *decoder.finish()]
+    return [delta for delta in (*deltas, *decoder.finish()) if not isinstance(delta, UsageReport)]
 
 
 def built(deltas: list[Delta]) -> ReplyBuilder:
@@ -107,6 +107,14 @@ def test_a_recorded_reply_is_the_same_wherever_its_bytes_are_cut(cuts: list[int]
     assert (unnamed.name, unnamed.arguments, bool(unnamed.id)) == ("list", {}, True)
     assert (message.stop_reason, message.response_id) == ("tool_use", "x0-aabb")
     assert message.usage == Usage(input=221, output=100, cache_read=800)
+
+
+def test_usage_is_reported_before_the_end() -> None:
+    decoder = ContentDecoder(ENDPOINT)
+
+    deltas = list(decoded_events(decoder, EventDecoder().feed(RECORDED)))
+
+    assert [delta for delta in deltas if isinstance(delta, UsageReport)] == [UsageReport(Usage(221, 36, 800))]
 
 
 def test_the_recorded_events_are_what_the_vendors_own_types_accept() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.agent.reply import ReplyBuilder
-from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
+from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done, UsageReport
 from harness.errors import NetworkError, ProviderError, StreamError
 from harness.messages import ModelSpec, Usage, user
 from harness.ports.provider import Request
@@ -109,7 +109,8 @@ def read(decoder: ReplyDecoder, body: bytes, cuts: list[int], events: Framing) -
 async def test_a_delta_is_handed_on_before_the_next_is_sent(serve: Serve, wire: str, model_at: ModelAt) -> None:
     server = serve([Hang(Reply("one two three"), after_events=TWO_WORDS[wire])])
     model = model_at(server, wire)
-    stream = model.provider.stream(Request(model.spec, "", (user("Hi"),)))
+    deltas = model.provider.stream(Request(model.spec, "", (user("Hi"),)))
+    stream = (delta async for delta in deltas if not isinstance(delta, UsageReport))
 
     async with asyncio.timeout(5):
         first = [await anext(stream), await anext(stream), await anext(stream)]

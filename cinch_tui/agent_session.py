@@ -91,7 +91,7 @@ class AgentSession(ABC):
         Raises:
             SessionError: There is no such session, or it cannot be read.
         """
-        from cinch_tui.assembly import repaired_messages  # not before the first paint
+        from harness.session.repaired import repaired_messages  # not before the first paint
 
         loaded = await asyncio.to_thread(self.assembly.find, session_id)
         messages = await asyncio.to_thread(repaired_messages, loaded)

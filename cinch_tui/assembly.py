@@ -22,12 +22,10 @@ from cinch_tui.models.connecting import ModelChoice, connect
 from harness.agent.agent import Agent
 from harness.approval.policy import EXECUTE, MODES, PLAN
 from harness.approval.rules import Grants
-from harness.context.normalize import normalize
 from harness.errors import ConfigError, SessionLocked
 from harness.execution.spill import forget_old_spills
 from harness.instructions.loading import build_system_prompt, describe_environment, load_instructions, quoted
-from harness.jobs import lost_jobs, lost_jobs_notice
-from harness.messages import CustomMessage, Message, new_id
+from harness.messages import Message, new_id
 from harness.ports.interaction import UserInteraction
 from harness.ports.provider import Model
 from harness.ports.tool import Tool
@@ -113,17 +111,12 @@ class Assembly(Struct):
         Raises:
             AlreadyRunning: a run is active.
         """
-        self.agent.new_session(loaded.session_id, messages)
-        self.agent.identity.restore(loaded.run_ids)
+        self.agent.restore_session(loaded, messages)
         if loaded.system and not self.options.system:
             # Unchanged since the last request, so that the provider's cache still fits.
             self.agent.set_system_prompt(loaded.system)
-        if gone := lost_jobs(messages, self.agent.jobs):
-            self.agent.add_reminder(lost_jobs_notice(gone))
         self._trust_what_is_allowed()
         self._follow(loaded)
-        for model, usage in loaded.other_usage:
-            self.agent.state.ledger.add(model, usage)
         # Plan mode from the settings takes precedence over the mode of the session.
         now = self.agent.state.mode
         left = next((mode for mode in MODES.values() if mode.name == loaded.mode), now)
@@ -200,28 +193,12 @@ async def assemble(
     if loaded is None:
         assembly.start_session()
     else:
+        from harness.session.repaired import repaired_messages
+
         messages = await asyncio.to_thread(repaired_messages, loaded)
         assembly.warnings.extend(loaded.warnings)
         assembly.resume(loaded, messages)
     return assembly
-
-
-def repaired_messages(loaded: LoadedSession) -> list[Message]:
-    """Return the messages of a session, repaired once instead of before every request.
-
-    The application's own messages stay after the message they followed.
-    """
-    custom: dict[str, list[Message]] = {}
-    before, complete = "", loaded.messages.completed()
-    for message in complete:
-        if isinstance(message, CustomMessage):
-            custom.setdefault(before, []).append(message)
-        else:
-            before = message.id
-    repaired = custom.pop("", [])
-    for message in normalize(complete):
-        repaired += [message, *custom.pop(message.id, ())]
-    return repaired + [message for rest in custom.values() for message in rest]
 
 
 def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | None = None) -> Model:

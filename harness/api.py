@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from harness.deltas import BlockStart as BlockStart
     from harness.deltas import Delta as Delta
     from harness.deltas import Done as Done
+    from harness.deltas import UsageReport as UsageReport
     from harness.errors import Aborted as Aborted
     from harness.errors import AgentError as AgentError
     from harness.errors import AlreadyRunning as AlreadyRunning
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from harness.errors import Rejected as Rejected
     from harness.errors import RequestRejected as RequestRejected
     from harness.errors import SessionError as SessionError
+    from harness.errors import SessionMissing as SessionMissing
     from harness.errors import StreamError as StreamError
     from harness.errors import StructuredOutputFailed as StructuredOutputFailed
     from harness.errors import WorkspaceError as WorkspaceError
@@ -175,6 +177,8 @@ if TYPE_CHECKING:
     from harness.ports.provider import Provider as Provider
     from harness.ports.provider import Request as Request
     from harness.ports.provider import StaticModelInfo as StaticModelInfo
+    from harness.ports.session_store import InMemorySessionStore as InMemorySessionStore
+    from harness.ports.session_store import SessionStore as SessionStore
     from harness.ports.tool import Role as Role
     from harness.ports.tool import Tool as Tool
     from harness.ports.tool import ToolContext as ToolContext
@@ -186,11 +190,11 @@ if TYPE_CHECKING:
     from harness.session.recorder import SessionRecorder as SessionRecorder
     from harness.session.resume import LoadedSession as LoadedSession
     from harness.session.resume import load_session as load_session
+    from harness.session.stores import FileSessionStore as FileSessionStore
+    from harness.session.stores import load_stored_session as load_stored_session
     from harness.tracing.recorder import TraceRecorder as TraceRecorder
     from harness.tracing.records import RunTrace as RunTrace
     from harness.tracing.records import SessionTrace as SessionTrace
-    from harness.tracing.store import AsyncSessionStore as AsyncSessionStore
-    from harness.tracing.store import FileSessionStore as FileSessionStore
     from harness.tracing.store import TraceFiles as TraceFiles
     from harness.user_requests import AllowAlways as AllowAlways
     from harness.user_requests import AllowForSession as AllowForSession

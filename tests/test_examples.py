@@ -64,6 +64,11 @@ PRINTED = {
         < 2 messages
         Here is your slogan: Tea: eighteen centuries in a cup.
     """,
+    "sessions_in_sqlite": """
+        new: Nice to meet you, Ada.
+        continued: Your name is Ada.
+        \\['customer-42'\\]
+    """,
     "parallel_models": """
           1. Leaf & Letter; it may be mistaken for a bookshop.
         \\* 2. Steep.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,15 +17,21 @@ from harness.agent.side_question import ask_side_question
 from harness.agent.stream import RunStream
 from harness.agent.structured import prompt_structured, prompt_structured_sync
 from harness.agent.subagents.spawn import with_delegate
-from harness.approval.policy import Mode
+from harness.approval.policy import EXECUTE, MODES, Mode
 from harness.codec import dump_messages, load_messages
 from harness.errors import ConfigError, InvalidContinue, NoMessages
 from harness.events import Continuation, ModeChanged, ModelChanged
+from harness.jobs import lost_jobs, lost_jobs_notice
 from harness.messages import AssistantMessage, JsonObject, Message
 from harness.ports.provider import Model
 from harness.ports.tool import Tool
 from harness.publishing import publish_message
 from harness.thinking_level import ThinkingLevel
+
+if TYPE_CHECKING:
+    from harness.agent.stored_session import StoredSession
+    from harness.ports.session_store import SessionStore
+    from harness.session.resume import LoadedSession
 
 
 class Agent(AgentBase):
@@ -107,6 +114,8 @@ class Agent(AgentBase):
     def continue_sync(self, continuation: Continuation = Continuation()) -> AgentResult:
         """Continue and wait, like `continue_run` without an event loop."""
         return self.blocking(lambda: self.continue_run(continuation))
+
+    _stored_session: StoredSession | None = None
 
     prompt_structured = prompt_structured
     prompt_structured_sync = prompt_structured_sync
@@ -246,6 +255,71 @@ class Agent(AgentBase):
         self._bus.session_id = self.identity.rotate(session_id)
         self._bus.turn = 0
         return self.session_id
+
+    async def open_session(self, store: SessionStore, session_id: str = "") -> bool:
+        """Continue a session of a store, or start it there, and store the conversation from now on.
+
+        A message is stored before it is sent to the model, and the start of a tool call before the call runs. A store
+        that fails is reported as a notice and does not stop a run. `new_session` and `reset` end the storing.
+
+        Args:
+            store: The store.
+            session_id: Id of the session; empty: the current one.
+
+        Returns:
+            True if the store has the session: its messages replace the current ones. Otherwise the current messages
+            are its first ones.
+
+        Raises:
+            AlreadyRunning: A run is active.
+            SessionTooNew: A later version wrote the session in an unknown format.
+            SessionError: The session opened before cannot be stored now.
+        """
+        # Imported late: the app writes files.
+        from harness.agent.stored_session import StoredSession, find_session
+
+        self.ensure_idle()
+        if self._stored_session is not None:
+            await self._stored_session.close()
+            self._stored_session = None
+        session_id = session_id or self.session_id
+        loaded, messages = await find_session(store, session_id)
+        mode = self.state.mode
+        if loaded is not None:
+            self.restore_session(loaded, messages)
+            mode = next((each for each in MODES.values() if each.name == loaded.mode), mode)
+        elif session_id != self.session_id:
+            self.new_session(session_id, self.history.messages)
+        self._stored_session = StoredSession(self, store, loaded)
+        if mode is not (self.state.mode if loaded else EXECUTE):
+            self.set_mode(mode)
+        await self._bus.flush()
+        return loaded is not None
+
+    def restore_session(self, loaded: LoadedSession, messages: Sequence[Message] | None = None) -> None:
+        """Continue a loaded session: its messages, its usage and the numbers of its runs.
+
+        Args:
+            loaded: The session.
+            messages: Its messages, repaired if a program that ended left them incomplete; None: they are read now.
+
+        Raises:
+            AlreadyRunning: A run is active.
+        """
+        if messages is None:
+            from harness.session.repaired import repaired_messages
+
+            messages = repaired_messages(loaded)
+        self.new_session(loaded.session_id, messages)
+        self.identity.restore(loaded.run_ids)
+        for model, usage in loaded.other_usage:
+            self.state.ledger.add(model, usage)
+        # Empty replies, such as those aborted at their start, are in the session only.
+        for each in loaded.messages.without({message.id for message in messages}):
+            if isinstance(each, AssistantMessage):
+                self.state.ledger.add(f"{each.provider}/{each.model}", each.usage)
+        if gone := lost_jobs(messages, self.jobs):
+            self.add_reminder(lost_jobs_notice(gone))
 
     def rotate_session_if_idle(self, idle_seconds: float) -> str | None:
         """Start another session with the same conversation if no run started within `idle_seconds`.

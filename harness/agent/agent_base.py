@@ -221,8 +221,9 @@ class AgentBase:
         self.inbox.reminders.put(synthetic(text))
 
     async def close(self) -> None:
-        """Abort the run, stop background jobs, close connections and end all event streams."""
+        """Abort the run, stop background jobs, close connections, store the session and end all event streams."""
         await self._release()
+        await self._bus.flush()
         self._bus.close()
 
     async def _release(self) -> None:

@@ -18,12 +18,16 @@ from harness.session.threaded_journal import ThreadedJournal
 
 if TYPE_CHECKING:
     from harness.session.resume import SessionMessages
+    from harness.session.stores import StoreJournal
 
 
 class SubagentFile:
-    """Conversation of one subagent, next to the session: `<session>/subagents/agent-<id>.jsonl`."""
+    """Conversation of one subagent.
 
-    def __init__(self, session: ThreadedJournal, envelope: Envelope) -> None:
+    Next to a session file it is `<session>/subagents/agent-<id>.jsonl`; in a store it is part of its session.
+    """
+
+    def __init__(self, session: ThreadedJournal | StoreJournal, envelope: Envelope) -> None:
         self._journal = session.of_subagent(envelope.agent_id)
         self._envelope = envelope
         self._lines = LineBuilder(None)

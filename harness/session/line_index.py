@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -88,14 +89,14 @@ class LineIndex(Struct):
     """Hashes of the lines that must count once."""
 
 
-def scan(path: Path, *, is_sidechain: bool = False) -> LineIndex:
-    """Index a session file; with `is_sidechain`, that of a subagent.
+def scan(source: Path | bytes, *, is_sidechain: bool = False) -> LineIndex:
+    """Index a session file, or the content of one; with `is_sidechain`, that of a subagent.
 
     Raises:
         OSError: The file cannot be read.
     """
     layout, offset = LineIndex(is_sidechain), 0
-    with open_session_file(path) as file:
+    with open_session_file(source) if isinstance(source, Path) else BytesIO(source) as file:
         for raw in file:
             layout.count += 1
             *others, last = (raw,) if raw.endswith(b"\n") else _pieces(raw)

@@ -1,8 +1,8 @@
-"""Session recorder: a bus subscriber that writes a session to disk as it happens.
+"""Session recorder: a bus subscriber that writes a session to disk, or to a store, as it happens.
 
-A thread writes, and usually the line is in the file when `store` returns. If the disk is slow, the agent waits for
-`drain` before it sends a request or executes a tool call: a user message is on disk before its request, a tool result
-before the next request, and the start of a call before its effects.
+A thread writes files, and usually the line is in the file when `store` returns. If the disk is slow, and for a store,
+the agent waits for `drain` before it sends a request or executes a tool call: a user message is saved before its
+request, a tool result before the next request, and the start of a call before its effects.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from harness.messages import (
     ModelSpec,
     ToolResult,
     Usage,
+    UsageSource,
     UserMessage,
 )
 from harness.session.copies import SessionMemory, SubagentFile
@@ -56,12 +57,11 @@ from harness.session.notes import (
     RewindNote,
     RunNote,
     UsageNote,
-    UsageSource,
     cost_facts,
     hash_of,
     usage_facts,
 )
-from harness.session.paths import git_branch, session_path
+from harness.session.paths import SUFFIX, git_branch, session_path
 from harness.session.reading import text_at
 from harness.session.records import (
     Envelope,
@@ -76,7 +76,9 @@ from harness.session.records import (
 from harness.session.threaded_journal import ThreadedJournal
 
 if TYPE_CHECKING:
+    from harness.ports.session_store import SessionStore
     from harness.session.resume import LoadedSession
+    from harness.session.stores import StoreJournal
 
 logger = logging.getLogger(__name__)
 
@@ -85,32 +87,36 @@ _LABELS_EVERY = 48 * 1024
 
 
 class SessionRecorder:
-    """Appends the events of a session to its file, which is created with the first message.
+    """Appends the events of a session to its file or its store, which has it from the first message on.
 
     Args:
-        data_dir: Folder of all sessions.
+        target: Folder of all sessions, or a store.
         cwd: Folder of the project.
         session_id: Id of the session.
-        resumed: Loaded session to continue in its own file.
+        resumed: Loaded session to continue, in its own file or in the store.
         on_problem: Receives a message when saving starts to fail and when it works again.
     """
 
     def __init__(
         self,
-        data_dir: Path,
+        target: Path | SessionStore,
         cwd: Path,
         session_id: str,
         *,
         resumed: LoadedSession | None = None,
         on_problem: Callable[[str], None] = logger.warning,
     ) -> None:
-        self.path = resumed.path if resumed else session_path(data_dir, cwd, session_id)
         self._cwd = cwd
-        self._session_id = resumed.session_id if resumed else session_id
-        self._memory = SessionMemory(self.path, Envelope(self.path.stem, ""))
+        self._session_id = session_id = resumed.session_id if resumed else session_id
+        self.path = resumed.path if resumed else _path(target, cwd, session_id)
+        """The file; in a store, only the name it would have."""
+        self._memory = SessionMemory(self.path, Envelope(session_id, ""))
         if resumed:
             self._memory.earlier, self._memory.notes = resumed.messages, [*resumed.notes, *resumed.labels]
-        self._journal = ThreadedJournal(self.path, on_problem, self._memory.lost_lines)
+        if isinstance(target, Path):
+            self._journal = ThreadedJournal(self.path, on_problem, self._memory.lost_lines)
+        else:
+            self._journal = _store_journal(target, session_id, on_problem)
         self._incomplete = resumed
         self._lines = LineBuilder(resumed.last_uuid if resumed else None)
         self._labels = _last_labels(resumed) if resumed else {}
@@ -128,11 +134,11 @@ class SessionRecorder:
 
     @property
     def is_saved(self) -> bool:
-        """True if all events are in the file."""
+        """True if all events are in the file or store."""
         return self._journal.is_saved
 
     async def drain(self) -> None:
-        """Wait until all events are in the file, or kept in memory because it cannot be written now."""
+        """Wait until all events are in the file or store, or kept in memory because it cannot be written now."""
         await self._journal.drain()
 
     def acquire(self) -> None:
@@ -199,7 +205,7 @@ class SessionRecorder:
         self._journal.flush()
 
     def close(self) -> None:
-        """Write and flush all data, then release the files."""
+        """Write and flush all data, then release the files. `drain` waits for a store."""
         for subagent in self._subagents.values():
             subagent.close()
         self._subagents.clear()
@@ -266,7 +272,7 @@ class SessionRecorder:
             self._note(header_note(self._current_envelope(), iso(time), system))
 
     def _store_subagent(self, event: SubagentEvent) -> None:
-        """Write the messages of a subagent to a file of its own, and its usage to that of the session."""
+        """Write the messages of a subagent to a file of its own, and its usage to the session."""
         inner = event.event
         while isinstance(inner, SubagentEvent):
             inner = inner.event
@@ -283,7 +289,7 @@ class SessionRecorder:
         """Record usage that belongs to no reply of the conversation, such as that of subagents."""
         match event:
             case UsageAdded(model=model, usage=usage):
-                pass
+                source = source or event.source
             case ParallelEnd(usage_beside=usage):
                 model, source = "parallel", "parallel"
             case MessageEnd(message=AssistantMessage(provider=provider, model=name, usage=usage)):
@@ -359,6 +365,17 @@ class SessionRecorder:
         if self._envelope is None:
             self._envelope = Envelope(self._session_id, str(self._cwd), git_branch(self._cwd))
         return self._envelope
+
+
+def _path(target: Path | SessionStore, cwd: Path, session_id: str) -> Path:
+    return session_path(target, cwd, session_id) if isinstance(target, Path) else Path(f"{session_id}{SUFFIX}")
+
+
+def _store_journal(store: SessionStore, session_id: str, on_problem: Callable[[str], None]) -> StoreJournal:
+    # Imported late: the app writes files.
+    from harness.session.stores import StoreJournal
+
+    return StoreJournal(store, session_id, on_problem)
 
 
 class _Common(TypedDict):

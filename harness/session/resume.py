@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import TypeVar, overload
 
@@ -27,7 +27,7 @@ from harness.messages import (
     Usage,
     new_id,
 )
-from harness.session.line_index import Line, LineIndex, conversation, read_line, scan
+from harness.session.line_index import Line, LineIndex, conversation, scan
 from harness.session.notes import (
     FORMAT,
     AnyNote,
@@ -42,7 +42,7 @@ from harness.session.notes import (
     RunNote,
     UsageNote,
 )
-from harness.session.paths import is_subagent_file, open_session_file, session_descriptor
+from harness.session.paths import SUFFIX, is_subagent_file, session_descriptor
 from harness.session.reading import (
     call_lines,
     iso_time,
@@ -60,12 +60,12 @@ _LABELS = ("custom-title", "ai-title", "tag")
 
 
 class SessionMessages(Sequence[Message]):
-    """Messages of a session, read from disk on first access.
+    """Messages of a session, read on first access from its file, or from the content of one.
 
     The file may be appended to, moved or deleted in the meantime. Thread-safe for reading.
     """
 
-    def __init__(self, path: Path, layout: LineIndex) -> None:
+    def __init__(self, source: Path | bytes, layout: LineIndex) -> None:
         customs = [note for note in layout.notes if isinstance(note, CustomNote)]
         self._groups: list[tuple[Line, ...]] = []
         self._read: list[Message | None] = []
@@ -76,8 +76,9 @@ class SessionMessages(Sequence[Message]):
         self._started = {note.call_id for note in layout.notes if isinstance(note, CallNote)}
         self._records_calls = any(note.records_calls for note in layout.notes if isinstance(note, HeaderNote))
         self._missing: list[tuple[ToolResult, str]] | None = None
-        self._fd = session_descriptor(path)
-        weakref.finalize(self, os.close, self._fd)
+        self._source = source if isinstance(source, bytes) else session_descriptor(source)
+        if isinstance(self._source, int):
+            weakref.finalize(self, os.close, self._source)
         self.damaged: list[int] = []
         """Numbers of lines that turned out to be unreadable on access."""
 
@@ -100,6 +101,10 @@ class SessionMessages(Sequence[Message]):
     def in_memory(self) -> list[ModelMessage]:
         """Messages that were accessed, which their file may no longer contain."""
         return [message for message in self._read if message is not None and not isinstance(message, CustomMessage)]
+
+    def without(self, ids: Set[str]) -> Iterator[Message]:
+        """Yield the messages whose ids are not among `ids`; no others are read."""
+        return (self[index] for index, group in enumerate(self._groups) if group and group[0].id not in ids)
 
     def line_ids(self) -> set[str]:
         return {line.id for group in self._groups for line in group}
@@ -130,7 +135,7 @@ class SessionMessages(Sequence[Message]):
         """Return a line of the conversation; None if it cannot be read."""
         lines = (line for group in reversed(self._groups) for line in group if line.id == line_id)
         line = next(lines, None)
-        return parse(os.pread(self._fd, line.size, line.offset)) if line else None
+        return self.parsed(line) if line else None
 
     def open_calls_at_end(self) -> list[tuple[ToolResult, str]]:
         """Return the open calls of the last reply, if only results follow it."""
@@ -163,8 +168,15 @@ class SessionMessages(Sequence[Message]):
             return read_assistant(records)
         return read_result(records[0], self._tool_names) if group[0].is_result else read_user(records[0])
 
+    def parsed(self, line: Line) -> JsonObject | None:
+        """Return a line of the conversation; None if it cannot be read."""
+        source = self._source
+        if isinstance(source, bytes):
+            return parse(source[line.offset : line.offset + line.size])
+        return parse(os.pread(source, line.size, line.offset))
+
     def _record(self, line: Line) -> JsonObject:
-        record = parse(os.pread(self._fd, line.size, line.offset))
+        record = self.parsed(line)
         if record is None:
             # A line damaged after its envelope keeps its place; its message is empty.
             self.damaged.append(line.number)
@@ -172,10 +184,10 @@ class SessionMessages(Sequence[Message]):
 
 
 class LoadedSession(Struct, frozen=True):
-    """A session as loaded from its file."""
+    """A session as loaded from its file or a store."""
 
     path: Path
-    """The file."""
+    """The file; of a session in a store, only the name it would have."""
     session_id: str
     """Id of the session."""
     cwd: Path
@@ -239,18 +251,33 @@ def load_session(path: Path) -> LoadedSession:
     """
     try:
         layout = scan(path, is_sidechain=is_subagent_file(path))
-        messages = SessionMessages(path, layout)
-        (cwd, created), modified = _origin(path, layout), path.stat().st_mtime
+        return _loaded(path, path.stem, layout, SessionMessages(path, layout), path.stat().st_mtime)
     except FileNotFoundError as error:
         raise SessionMissing(f"{path} does not exist") from error
     except OSError as error:
         raise SessionError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def read_session(session_id: str, data: bytes) -> LoadedSession:
+    """Load a session from the content of its file, such as a store returns it.
+
+    Raises:
+        SessionTooNew: A later version of cinch wrote it in an unknown format.
+    """
+    layout = scan(data)
+    return _loaded(Path(f"{session_id}{SUFFIX}"), session_id, layout, SessionMessages(data, layout), 0.0)
+
+
+def _loaded(
+    path: Path, session_id: str, layout: LineIndex, messages: SessionMessages, modified: float
+) -> LoadedSession:
     check_format(layout, path)
+    cwd, created = _origin(messages, layout)
     notes, line_ids = tuple(layout.notes), messages.line_ids()
     here = [note for note in notes if not getattr(note, "after", "") or getattr(note, "after", "") in line_ids]
     return LoadedSession(
         path,
-        path.stem,
+        session_id,
         Path(cwd or "."),
         messages,
         layout.leaf.id if layout.leaf else None,
@@ -330,14 +357,13 @@ def _last(notes: list[JsonObject], kind: str, key: str) -> str:
     return next((text_at(note, key) for note in reversed(notes) if note.get("type") == kind and text_at(note, key)), "")
 
 
-def _origin(path: Path, layout: LineIndex) -> tuple[str, str]:
+def _origin(messages: SessionMessages, layout: LineIndex) -> tuple[str, str]:
     """Return the folder and the time at which the session was started, from the first line that records them."""
     if headers := _of(HeaderNote, layout.notes):
         return headers[0].cwd, headers[0].timestamp
     if not layout.lines:
         return "", ""
-    with open_session_file(path) as file:
-        record = parse(read_line(file, layout.lines[0])) or {}
+    record = messages.parsed(layout.lines[0]) or {}
     return text_at(record, "cwd"), text_at(record, "timestamp")
 
 

@@ -1,15 +1,13 @@
-"""Port: storage of recorded sessions, with an implementation in files."""
+"""Storage of recorded sessions in files."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
 from harness.codec import decode, encode
 from harness.errors import SessionError, SessionLocked, SessionMissing
@@ -18,66 +16,6 @@ from harness.session.journal import make_private
 from harness.session.records import writable
 from harness.tracing.records import SessionTrace
 from harness.workspace.disk import write_atomically
-
-
-class AsyncSessionStore(Protocol):
-    """Port: stores recorded sessions in files, a database or elsewhere.
-
-    A missing session raises `SessionMissing`; other errors are `SessionError`s, or exceptions specific to the store.
-    """
-
-    async def save(self, session: SessionTrace) -> None:
-        """Store a session atomically, replacing its earlier version."""
-        ...
-
-    async def load(self, session_id: str) -> SessionTrace:
-        """Return a stored session."""
-        ...
-
-    async def list_ids(self) -> list[str]:
-        """Return the ids of all stored sessions, latest saved first."""
-        ...
-
-    async def list_for_agent(self, agent_id: str) -> list[SessionTrace]:
-        """Return the stored sessions of an agent, latest saved first."""
-        ...
-
-    async def delete(self, session_id: str) -> None:
-        """Remove a stored session."""
-        ...
-
-
-class FileSessionStore(AsyncSessionStore):
-    """One JSON file per session in a folder, as written by `TraceFiles`; never blocks the event loop.
-
-    Args:
-        folder: Created at the first save, accessible to its owner only.
-        lock_timeout_s: Seconds that saving waits while another process saves the same session.
-    """
-
-    def __init__(self, folder: Path, lock_timeout_s: float = 5.0) -> None:
-        self._files = TraceFiles(folder, lock_timeout_s)
-
-    async def save(self, session: SessionTrace) -> None:
-        """Write a session; see `TraceFiles.save`."""
-        await asyncio.to_thread(self._files.save, session)
-
-    async def load(self, session_id: str) -> SessionTrace:
-        """Read a session; see `TraceFiles.load`."""
-        return await asyncio.to_thread(self._files.load, session_id)
-
-    async def list_ids(self) -> list[str]:
-        """Return the ids of all sessions, latest saved first."""
-        return await asyncio.to_thread(self._files.ids)
-
-    async def list_for_agent(self, agent_id: str) -> list[SessionTrace]:
-        """Read the sessions of one agent, latest saved first; unreadable files are logged and skipped."""
-        return await asyncio.to_thread(self._files.of_agent, agent_id)
-
-    async def delete(self, session_id: str) -> None:
-        """Delete a session; see `TraceFiles.delete`."""
-        await asyncio.to_thread(self._files.delete, session_id)
-
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +41,7 @@ _FORMER_NAMES = {
 
 
 class TraceFiles:
-    """Files `{folder}/{session_id}.json`. All methods block; asynchronous programs use `FileSessionStore`.
+    """Files `{folder}/{session_id}.json`. All methods block; asynchronous programs call them in a thread.
 
     Args:
         folder: Created at the first save, accessible to its owner only.

@@ -368,3 +368,17 @@ async def test_events_between_runs_belong_to_no_run(make_agent, recorder):
 
     (loop,) = recorder.sessions()[0].runs
     assert not any(isinstance(event, Notice) for event in loop.events)
+
+
+async def test_history_of_parallel_runs_is_that_of_the_selected_one(make_agent):
+    agent = make_agent("never asked", tools=[SimpleTool("look")])
+    recorder = TraceRecorder()
+    agent.subscribe(recorder.on_event)
+    branches = [ParallelVariant(scripted(calls("look"), "first")), ParallelVariant(scripted("second"))]
+
+    await run_parallel(agent, "go", branches)
+
+    session = recorder.get_session(agent.session_id)
+    assert session is not None
+    assert len(session.runs) == 3
+    assert session.history() == agent.messages

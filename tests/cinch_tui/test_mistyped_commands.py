@@ -8,7 +8,7 @@ from fakes.chat import chat, ready, until
 from cinch_tui.screens.choice_dialogs import ShortList
 
 
-@pytest.mark.parametrize("typed", ["/exprt", "/qiut", "/quit now"])
+@pytest.mark.parametrize("typed", ["/exitt", "/qiut", "/quit now"])
 async def test_second_enter_after_a_mistyped_command_does_not_quit(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, typed: str
 ):

@@ -194,8 +194,12 @@ async def export(host: CommandHost, argument: str) -> None:
     assembly = host.session.assembly
     if assembly.store is not None:
         await asyncio.to_thread(assembly.store.flush)
-    # A long session takes seconds, in which keys must work.
-    path = await asyncio.to_thread(export_conversation, assembly, name, target)
+    host.show_progress("exporting…")
+    try:
+        # A long session takes seconds, in which keys must work.
+        path = await asyncio.to_thread(export_conversation, assembly, name, target)
+    finally:
+        host.show_progress("")
     host.notice(f"Exported to {path}")
 
 

@@ -18,6 +18,13 @@ def format_cost(cost: float | None) -> str:
     return f"${cost:.4f}" if cost else "free"
 
 
+def format_size(count: int) -> str:
+    """Format a number of bytes."""
+    if count < 1_000:
+        return f"{count} bytes"
+    return f"{count / 1_000:.0f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
+
+
 _HINTS = (
     (re.compile(r"pass api_key= to connect\(\) for ([\w.-]+)"), r"enter it with #key \1"),
     (re.compile(r"pass base_url= to connect\(\)"), "start cinch with --base-url"),

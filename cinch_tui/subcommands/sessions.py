@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from argparse import Namespace
@@ -12,17 +11,14 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import NoReturn
 
-from msgspec.structs import asdict
-
 from cinch_tui.config.paths import find_paths
 from cinch_tui.print_mode.output import Output
-from cinch_tui.reports.session_export import as_text, local_time
+from cinch_tui.reports.session_export import as_text
 from cinch_tui.subcommands.session_doctor import add_doctor_command
 from cinch_tui.subcommands.session_edits import SessionFiles, add_edit_commands
+from cinch_tui.subcommands.session_lists import add_list_commands
 from cinch_tui.subcommands.session_transfer import add_transfer_commands
 from harness.errors import CinchError, ConfigError
-from harness.session.index import SessionSummary, list_sessions, search_sessions
-from harness.session.paths import unreadable_folders
 from harness.session.resume import load_session
 from harness.terminal_text import strip_escapes
 
@@ -57,41 +53,12 @@ def _parser() -> argparse.ArgumentParser:
         sub.set_defaults(command=command)
         return sub
 
-    listed = verb("list", _list, "List sessions, newest first.")
-    listed.add_argument("--all", action="store_true", help="list the sessions of all folders")
-    listed.add_argument("--json", action="store_true", help="print a JSON array")
     verb("show", _show, "Print a conversation.").add_argument("id", help="session id, a prefix of it, or latest")
-    search = verb("search", _search, "Search the text of sessions.")
-    search.add_argument("text")
-    search.add_argument("--all", action="store_true", help="search the sessions of all folders")
+    add_list_commands(verb)
     add_transfer_commands(verb)
     add_edit_commands(verb)
     add_doctor_command(verb)
     return parser
-
-
-def _list(arguments: Namespace, files: SessionFiles) -> int:
-    cwd = None if arguments.all else files.cwd
-    found, unread = list_sessions(files.data_dir, cwd), unreadable_folders(files.data_dir, cwd)
-    for folder, why in unread:
-        sys.stderr.write(f"cinch sessions: cannot read the sessions in {strip_escapes(str(folder))}: {why}\n")
-    if arguments.json:
-        files.write(json.dumps([asdict(each) | {"path": str(each.path)} for each in found], indent=2))
-        return 1 if unread else 0
-    for summary in found:
-        files.write(_row(summary, with_folder=arguments.all))
-    if not found and not unread:
-        files.write(
-            "no sessions" if arguments.all else f"no sessions in {files.cwd}; --all lists the sessions of all folders"
-        )
-    return 1 if unread else 0
-
-
-def _row(summary: SessionSummary, *, with_folder: bool) -> str:
-    title = " ".join(strip_escapes(summary.title).split())
-    title = title if len(title) <= 70 else f"{title[:69]}…"
-    place = f"  {strip_escapes(summary.cwd)}" if with_folder else ""
-    return f"{summary.id[:8]}  {local_time(summary.updated)}  {title}{'  (in use)' if summary.locked else ''}{place}"
 
 
 def _show(arguments: Namespace, files: SessionFiles) -> int:
@@ -103,13 +70,3 @@ def _show(arguments: Namespace, files: SessionFiles) -> int:
     return 0
 
 
-def _search(arguments: Namespace, files: SessionFiles) -> int:
-    hits = search_sessions(files.data_dir, arguments.text, None if arguments.all else files.cwd)
-    for hit in hits:
-        files.write(f"{hit.session_id[:8]}  {local_time(hit.time)}  {hit.role}: {strip_escapes(hit.snippet)}")
-    if not hits:
-        files.write(
-            f"no matches for {arguments.text!r}"
-            + ("" if arguments.all else " in this folder; --all searches all folders")
-        )
-    return 0 if hits else 1

@@ -13,6 +13,7 @@ from typing import NamedTuple, Self, TypeAlias
 
 from msgspec import Struct
 
+from cinch_tui.reports.formatting import format_size
 from harness.messages import Image
 from harness.terminal_text import escape_controls
 
@@ -78,7 +79,7 @@ class TranscriptImage(Struct, eq=False):
     @property
     def caption(self) -> str:
         size = len(self.data) * 3 // 4 - self.data[-2:].count("=")
-        return " · ".join(part for part in (self.media_type, self._pixels, in_bytes(size)) if part)
+        return " · ".join(part for part in (self.media_type, self._pixels, format_size(size)) if part)
 
     @property
     def _pixels(self) -> str:
@@ -91,12 +92,6 @@ class TranscriptImage(Struct, eq=False):
         columns, rows = self.width / CELL_WIDTH, self.height / CELL_HEIGHT
         scale = min(1.0, min(MOST_COLUMNS, width) / columns, MOST_ROWS / rows)
         return Cells(max(1, round(columns * scale)), max(1, round(rows * scale)))
-
-
-def in_bytes(count: int) -> str:
-    if count < 1_000:
-        return f"{count} bytes"
-    return f"{count / 1_000:.0f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
 
 
 def image_file(image: TranscriptImage) -> Path:

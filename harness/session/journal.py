@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import SessionLocked
-from harness.session.paths import require_regular
+from harness.session.paths import LOCK_SUFFIX, require_regular
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -270,7 +270,7 @@ def _parts(fd: int, size: int) -> Iterator[bytes]:
 
 def lock_path(path: Path) -> Path:
     """Return the lock file, with a suffix that readers of `*.jsonl` skip."""
-    return path.with_name(f"{path.name}.lock")
+    return path.with_name(f"{path.name}{LOCK_SUFFIX}")
 
 
 def take_lock(path: Path, timeout_s: float = _LOCK_TIMEOUT_S) -> BaseFileLock:

@@ -99,7 +99,7 @@ def scan(source: Path | bytes, *, is_sidechain: bool = False) -> LineIndex:
     with open_session_file(source) if isinstance(source, Path) else BytesIO(source) as file:
         for raw in file:
             layout.count += 1
-            *others, last = (raw,) if raw.endswith(b"\n") else _pieces(raw)
+            *others, last = (raw,) if raw.endswith(b"\n") else split_joined(raw)
             if others:
                 layout.joined.append(layout.count)
             for piece in others:
@@ -243,7 +243,7 @@ def _add_parsed(layout: LineIndex, raw: bytes, offset: int) -> None:
 
 def _add_damaged(layout: LineIndex, raw: bytes, offset: int) -> None:
     """Read the parts of a line that was joined to another by a lost newline or another program."""
-    pieces = _pieces(raw)
+    pieces = split_joined(raw)
     if len(pieces) == 1:
         layout.garbage.append(layout.count)
         return
@@ -253,7 +253,7 @@ def _add_damaged(layout: LineIndex, raw: bytes, offset: int) -> None:
         offset += len(piece)
 
 
-def _pieces(raw: bytes) -> list[bytes]:
+def split_joined(raw: bytes) -> list[bytes]:
     """Split a line at the records in it and the damage between them."""
     # Each byte is one character, so that positions agree.
     text = raw.decode("latin-1")

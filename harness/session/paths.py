@@ -10,13 +10,16 @@ import os
 import re
 import stat
 import unicodedata
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from harness.errors import NotAFile, SessionMissing
 from harness.workspace.disk import git_head
 
 SUFFIX = ".jsonl"
+LOCK_SUFFIX = ".lock"
 _MAX_NAME_CHARS = 200
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
@@ -68,13 +71,76 @@ def checked_id(session_id: str) -> str:
     return session_id
 
 
+class SessionFile(NamedTuple):
+    """A session file in a listing of its folder."""
+
+    path: str
+    """The file."""
+    key: str
+    """Its path below the folder of all projects."""
+    size: int
+    """Size in bytes."""
+    modified: int
+    """Time of the last change, in nanoseconds since the epoch."""
+    has_lock: bool
+    """True if a lock file is next to it, which may be an old one."""
+
+
+def find_files(
+    data_dir: Path, cwd: Path | None, on_problem: Callable[[str], None] = lambda _: None
+) -> list[SessionFile]:
+    """Return the session files of a folder, or of all folders if `cwd` is None. Pipes and devices are skipped.
+
+    Args:
+        data_dir: Folder of all sessions.
+        cwd: Folder in which the sessions were started.
+        on_problem: Receives a message for each folder and file that cannot be read.
+    """
+    folders = [str(project_dir(data_dir, cwd))] if cwd is not None else []
+    if cwd is None:
+        try:
+            folders = [entry.path for entry in os.scandir(projects_dir(data_dir))]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            on_problem(f"{projects_dir(data_dir)} cannot be read: {error.strerror}")
+    found: list[SessionFile] = []
+    for folder in folders:
+        try:
+            found += _files_in(folder, on_problem)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            on_problem(f"{folder} cannot be read: {error.strerror}")
+    return found
+
+
 def session_files(folder: Path) -> list[Path]:
-    """Return the session files in a project's folder; empty if it does not exist. Pipes and devices are skipped."""
-    try:
-        named = [path for path in folder.iterdir() if path.suffix == SUFFIX and _ID.fullmatch(path.stem)]
-        return [path for path in named if path.is_file()]
-    except OSError:
-        return []
+    """Return the session files in a folder; empty if it cannot be read."""
+    with suppress(OSError):
+        return [Path(file.path) for file in _files_in(str(folder), lambda _: None)]
+    return []
+
+
+def _files_in(folder: str, on_problem: Callable[[str], None]) -> Iterator[SessionFile]:
+    with os.scandir(folder) as entries:
+        listed = list(entries)
+    # SQLite takes valid Unicode only.
+    name = folder.rpartition("/")[2].encode(errors="backslashreplace").decode()
+    locks = {entry.name for entry in listed if entry.name.endswith(LOCK_SUFFIX)}
+    for entry in listed:
+        if not entry.name.endswith(SUFFIX) or not _ID.fullmatch(entry.name[: -len(SUFFIX)]):
+            continue
+        try:
+            facts = entry.stat()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            on_problem(f"{entry.path} cannot be read: {error.strerror}")
+            continue
+        if stat.S_ISREG(facts.st_mode):
+            has_lock = entry.name + LOCK_SUFFIX in locks
+            yield SessionFile(entry.path, f"{name}/{entry.name}", facts.st_size, facts.st_mtime_ns, has_lock)
 
 
 def project_folders(data_dir: Path, cwd: Path | None) -> list[Path]:

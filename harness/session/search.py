@@ -1,54 +1,34 @@
-"""Full-text search over all sessions, with an SQLite index (FTS5) beside them.
+"""Full-text search over all sessions.
 
-The session files are the truth. The index is derived from them, brought up to date by reading what was appended, and
-built anew when it is missing, damaged or of another version. It holds words and positions, no text: snippets are read
-from the files.
+The index gives the matches, ranked; their text is read from the files. Without a complete index, as before its first
+update or in a read-only folder, all files are read instead, the newest first.
 
-Source: https://www.sqlite.org/fts5.html (contentless tables, bm25).
+Source: https://www.sqlite.org/fts5.html (query syntax, bm25).
 """
 
 from __future__ import annotations
 
 import os
 import re
-import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 
 from msgspec import Struct
 
 from harness.messages import JsonObject
-from harness.session.journal import make_private
-from harness.session.paths import open_session_file, projects_dir, session_files
-from harness.session.reading import blocks_of, object_at, parse, text_at, time_of
+from harness.session.database import database_path, is_built, session_database
+from harness.session.paths import SessionFile, find_files, open_session_file, project_dir, projects_dir
+from harness.session.reading import blocks_of, parse, text_at, time_of
+from harness.session.search_index import calls_of, facts_of, is_message, spaced, texts_of, tool_of
+from harness.session.summary import reply_id
 
-_VERSION = 1
-_TAIL = 64
-_PART = 8 << 20
 _SNIPPET = 72
-_BUSY_S = 5.0
 _RANKED = 5_000
-
-_SCHEMA = """
-CREATE TABLE files (
-    id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, cwd TEXT NOT NULL,
-    size INTEGER NOT NULL, modified INTEGER NOT NULL, done INTEGER NOT NULL, tail BLOB NOT NULL
-);
-CREATE TABLE messages (
-    id INTEGER PRIMARY KEY, file INTEGER NOT NULL, place INTEGER NOT NULL, size INTEGER NOT NULL, time REAL NOT NULL
-);
-CREATE INDEX messages_of_file ON messages (file);
-CREATE TABLE facts (
-    file INTEGER NOT NULL, kind TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (file, kind, value)
-) WITHOUT ROWID;
-CREATE VIRTUAL TABLE words USING fts5 (body, content='', tokenize='unicode61 remove_diacritics 2');
-"""
-
-# These scripts do not separate words, so each character is a word and a word is a phrase.
-_UNSPACED = re.compile("([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0e7f])")
+_LETTER = re.compile(r"[^\W_]")
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
-_FILE_ARGUMENTS = ("path", "file_path", "notebook_path")
 
 
 class SearchQuery(Struct, frozen=True):
@@ -65,7 +45,7 @@ class SearchQuery(Struct, frozen=True):
     model: str = ""
     """Part of the name of a model that replied in the session."""
     tool: str = ""
-    """Name of a tool that was called in the session."""
+    """Name of the tool that the message calls or whose result it is."""
     file: str = ""
     """File that a tool of the session was given, or the end of its path."""
 
@@ -78,7 +58,9 @@ class SearchHit(Struct, frozen=True):
     session_id: str
     """Id of the session."""
     message_id: str
-    """Uuid of the line."""
+    """Id of the message: the uuid of its first line, in sessions of Claude Code of any of its lines."""
+    number: int
+    """Number of the message in the file, from 1, of all branches; 0 if the index does not exist."""
     role: str
     """`user`, `assistant` or `tool`."""
     time: float
@@ -87,224 +69,55 @@ class SearchHit(Struct, frozen=True):
     """Text around the match, on one line."""
 
 
-class SessionIndex:
-    """Index of the sessions below a data folder. Thread-safe: each method opens the database for itself.
+def search_sessions(data_dir: Path, query: SearchQuery, limit: int = 50) -> list[SearchHit]:
+    """Return the best matches, ranked by bm25, without what was written since the last update of the index.
+
+    Of a frequent word the latest 5,000 matches are ranked. Without an index the latest matches are returned.
 
     Args:
-        data_dir: Folder of all sessions; the index is the file `sessions.db` in it.
+        data_dir: Folder of all sessions.
+        query: Text and filters.
+        limit: Largest number of matches.
     """
-
-    def __init__(self, data_dir: Path) -> None:
-        self._data_dir = data_dir
-        self.path = data_dir / "sessions.db"
-
-    def update(self, should_stop: Callable[[], bool] = lambda: False) -> None:
-        """Index what was appended since the last time. Returns early if `should_stop` or another process is at it.
-
-        Raises:
-            OSError: The index cannot be written.
-        """
-        make_private(self._data_dir)
-        try:
-            self._update(should_stop)
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error):
-                raise OSError(str(error)) from error
-        except sqlite3.DatabaseError:
-            # Damaged; everything in it can be derived again.
-            self._remove()
-            self._update(should_stop)
-
-    def search(self, query: SearchQuery, limit: int = 50) -> list[SearchHit]:
-        """Return the best matches, ranked by bm25; changes since the last update are not found."""
-        if not (wanted := _match_expression(query.text)) or not self.path.exists():
-            return []
-        with closing(self._open()) as database:
-            try:
-                rows = database.execute(*_statement(query, wanted, limit)).fetchall()
-            except sqlite3.DatabaseError:
-                return []
-        words = [term for term, _ in _terms(query.text)]
-        return [hit for path, place, size in rows if (hit := _hit(Path(path), place, size, words))]
-
-    def _open(self) -> sqlite3.Connection:
-        database = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None)
-        database.execute("PRAGMA synchronous = OFF")
-        return database
-
-    def _update(self, should_stop: Callable[[], bool]) -> None:
-        with closing(self._open()) as database:
-            self.path.chmod(0o600)
-            database.execute("PRAGMA journal_mode = WAL")
-            if database.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
-                self._create(database)
-            known = {
-                row[0]: row[1:] for row in database.execute("SELECT path, id, size, modified, done, tail FROM files")
-            }
-            for path in _session_paths(self._data_dir):
-                if should_stop():
-                    return
-                state = known.pop(str(path), None)
-                with suppress(OSError):
-                    _index_file(database, path, state, should_stop)
-            for gone in known.values():
-                _forget(database, gone[0])
-
-    def _create(self, database: sqlite3.Connection) -> None:
-        database.execute("BEGIN IMMEDIATE")
-        for (name,) in database.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('files', 'messages', 'facts', 'words')"
-        ).fetchall():
-            database.execute(f"DROP TABLE {name}")
-        for statement in filter(str.strip, _SCHEMA.split(";")):
-            database.execute(statement)
-        database.execute(f"PRAGMA user_version = {_VERSION}")
-        database.execute("COMMIT")
-
-    def _remove(self) -> None:
-        for suffix in ("", "-wal", "-shm"):
-            Path(f"{self.path}{suffix}").unlink(missing_ok=True)
-
-
-def _session_paths(data_dir: Path) -> list[Path]:
-    try:
-        return [path for folder in projects_dir(data_dir).iterdir() for path in session_files(folder)]
-    except OSError:
+    terms = _terms(query.text)
+    if not terms:
         return []
+    expression = _match_expression(query.text)
+    if expression and database_path(data_dir).exists():
+        with suppress(OSError), session_database(data_dir) as database:
+            if is_built(database):
+                rows = database.execute(*_statement(data_dir, query, expression, limit)).fetchall()
+                projects = projects_dir(data_dir)
+                hits = (_hit(projects / key, place, size, number, terms) for key, place, size, number in rows)
+                return [hit for hit in hits if hit]
+    files = sorted(find_files(data_dir, query.cwd), key=attrgetter("modified"), reverse=True)
+    return list(islice((hit for file in files for hit in _search_file(file, query, terms)), limit))
 
 
-def _index_file(
-    database: sqlite3.Connection,
-    path: Path,
-    state: tuple[int, int, int, int, bytes] | None,
-    should_stop: Callable[[], bool],
-) -> None:
-    """Index what is new in a file; a file that was not only appended to is indexed anew."""
-    stat = path.stat()
-    if state and (stat.st_size, stat.st_mtime_ns) == state[1:3]:
-        return
-    with open_session_file(path) as file:
-        done, tail = (state[3], state[4]) if state else (0, b"")
-        if state and os.pread(file.fileno(), len(tail), done - len(tail)) != tail:
-            _forget(database, state[0])
-            state, done, tail = None, 0, b""
-        file.seek(done)
-        while not should_stop():
-            database.execute("BEGIN IMMEDIATE")
-            if state is None:
-                row = database.execute(
-                    "INSERT INTO files (path, cwd, size, modified, done, tail) VALUES (?, '', 0, 0, 0, x'')",
-                    (str(path),),
-                )
-                state = (row.lastrowid or 0, 0, 0, 0, b"")
-            started = done
-            done, tail = _index_part(database, state[0], file, done, tail)
-            is_end = done - started < _PART
-            size, modified = (stat.st_size, stat.st_mtime_ns) if is_end else (0, 0)
-            database.execute(
-                "UPDATE files SET size = ?, modified = ?, done = ?, tail = ? WHERE id = ?",
-                (size, modified, done, tail, state[0]),
-            )
-            database.execute("COMMIT")
-            if is_end:
-                return
-
-
-def _index_part(
-    database: sqlite3.Connection, file_id: int, file: Iterator[bytes], done: int, tail: bytes
-) -> tuple[int, bytes]:
-    """Index complete lines up to about 8 MB; return the position after them and the last bytes before it."""
-    limit = done + _PART
-    for line in file:
-        if not line.endswith(b"\n"):
-            break
-        if line.startswith((b'{"parentUuid"', b"{")) and b'"type":"cinch-' not in line[:16]:
-            _index_line(database, file_id, line, done)
-        done += len(line)
-        tail = line[-_TAIL:]
-        if done >= limit:
-            break
-    return done, tail
-
-
-def _index_line(database: sqlite3.Connection, file_id: int, line: bytes, place: int) -> None:
-    record = parse(line)
-    if not record or record.get("type") not in ("user", "assistant") or record.get("isSidechain") is True:
-        return
-    if cwd := text_at(record, "cwd"):
-        database.execute("UPDATE files SET cwd = ? WHERE id = ? AND cwd = ''", (cwd, file_id))
-    database.executemany(
-        "INSERT OR IGNORE INTO facts (file, kind, value) VALUES (?, ?, ?)",
-        [(file_id, kind, value) for kind, value in _facts(record)],
-    )
-    if body := "\n".join(texts_of(record)):
-        row = database.execute(
-            "INSERT INTO messages (file, place, size, time) VALUES (?, ?, ?, ?)",
-            (file_id, place, len(line), time_of(record)),
-        )
-        database.execute("INSERT INTO words (rowid, body) VALUES (?, ?)", (row.lastrowid, _spaced(body)))
-
-
-def _facts(record: JsonObject) -> Iterator[tuple[str, str]]:
-    if record.get("type") == "assistant":
-        yield "model", text_at(object_at(record, "message"), "model")
-    for block in blocks_of(record):
-        if block.get("type") == "tool_use":
-            yield "tool", text_at(block, "name")
-            given = object_at(block, "input")
-            yield from (("file", text_at(given, key)) for key in _FILE_ARGUMENTS if text_at(given, key))
-
-
-def texts_of(record: JsonObject) -> Iterator[str]:
-    """Yield what a user reads of a line: texts and results, not the text that closes an interrupted reply."""
-    if object_at(record, "cinch").get("closing") is True:
-        return
-    for block in blocks_of(record):
-        content = block.get("content")
-        if text := text_at(block, "text") or text_at(block, "content"):
-            yield text
-        if isinstance(content, list):
-            yield from (text for each in content if isinstance(each, dict) and (text := text_at(each, "text")))
-
-
-def _forget(database: sqlite3.Connection, file_id: int) -> None:
-    """Remove a file from the index. Its words stay and lead nowhere, since the table does not hold the text."""
-    database.execute("BEGIN IMMEDIATE")
-    for statement in (
-        "DELETE FROM messages WHERE file = ?",
-        "DELETE FROM facts WHERE file = ?",
-        "DELETE FROM files WHERE id = ?",
-    ):
-        database.execute(statement, (file_id,))
-    database.execute("COMMIT")
+def _terms(text: str) -> list[str]:
+    """Return the words and phrases of a query."""
+    return [found[1] or found[2] for found in _TERM.finditer(text)]
 
 
 def _match_expression(text: str) -> str:
-    """Return an FTS5 expression: all words and phrases, the last word as a prefix."""
-    terms = [(_spaced(term.replace('"', " ")), is_word) for term, is_word in _terms(text) if re.search(r"\w", term)]
-    expression = " ".join(f'"{term}"' for term, _ in terms)
-    return f"{expression}*" if terms and terms[-1][1] else expression
+    """Return an FTS5 expression: all words and phrases, the last word as a prefix; empty if it has no letters."""
+    found = [match for match in _TERM.finditer(text) if _LETTER.search(match[0])]
+    terms = [spaced(re.sub(r'["\0]', " ", match[1] or match[2])) for match in found]
+    expression = " ".join(f'"{term}"' for term in terms).encode(errors="replace").decode()
+    return f"{expression}*" if found and found[-1][2] else expression
 
 
-def _terms(text: str) -> list[tuple[str, bool]]:
-    """Return the words and phrases of a query, each with True for a word."""
-    return [(found[1] or found[2], found[1] is None) for found in _TERM.finditer(text)]
-
-
-def _spaced(text: str) -> str:
-    return _UNSPACED.sub(r" \1 ", text)
-
-
-def _statement(query: SearchQuery, wanted: str, limit: int) -> tuple[str, list[str | float | int]]:
-    conditions, values = ["words MATCH ?"], list[str | float | int]([wanted])
+def _statement(data_dir: Path, query: SearchQuery, expression: str, limit: int) -> tuple[str, list[str | float | int]]:
+    conditions, values = ["words MATCH ?"], list[str | float | int]([expression])
     for condition, value in (
-        ("f.cwd = ?", str(query.cwd) if query.cwd else ""),
+        ("substr(f.path, 1, instr(f.path, '/') - 1) = ?", project_dir(data_dir, query.cwd).name if query.cwd else ""),
         ("m.time >= ?", query.since),
         ("m.time <= ?", query.until),
-        ("EXISTS (SELECT 1 FROM facts WHERE file = f.id AND kind = 'model' AND instr(value, ?))", query.model),
-        ("EXISTS (SELECT 1 FROM facts WHERE file = f.id AND kind = 'tool' AND value = ?)", query.tool),
+        ("f.id IN (SELECT file FROM used WHERE kind = 'model' AND instr(lower(value), lower(?)))", query.model),
+        ("lower(m.tool) = lower(?)", query.tool),
         (
-            "EXISTS (SELECT 1 FROM facts WHERE file = f.id AND kind = 'file' AND '/' || value LIKE '%/' || ?)",
+            "f.id IN (SELECT file FROM used, (SELECT '/' || ? AS end) "
+            "WHERE kind = 'file' AND substr('/' || value, -length(end)) = end)",
             query.file,
         ),
     ):
@@ -313,37 +126,96 @@ def _statement(query: SearchQuery, wanted: str, limit: int) -> tuple[str, list[s
             values.append(value)
     # Ranking takes time for every match, so of a frequent word only the latest matches are ranked.
     return (
-        "SELECT path, place, size FROM ("
-        "SELECT f.path, m.place, m.size, m.time, bm25(words) AS score FROM words JOIN messages m ON m.id = words.rowid "
-        f"JOIN files f ON f.id = m.file WHERE {' AND '.join(conditions)} ORDER BY words.rowid DESC LIMIT {_RANKED}"
+        "SELECT path, place, size, number FROM ("
+        "SELECT f.path, m.place, m.size, m.number, m.time, bm25(words) AS score "
+        "FROM words CROSS JOIN messages m ON m.id = words.rowid CROSS JOIN files f ON f.id = m.file "
+        f"WHERE {' AND '.join(conditions)} ORDER BY words.rowid DESC LIMIT {_RANKED}"
         ") ORDER BY score, time DESC LIMIT ?",
         [*values, limit],
     )
 
 
-def _hit(path: Path, place: int, size: int, words: list[str]) -> SearchHit | None:
+def _hit(path: Path, place: int, size: int, number: int, terms: Sequence[str]) -> SearchHit | None:
     """Return the match at a place of a file; None if the file has changed there."""
     try:
         with open_session_file(path) as file:
             record = parse(os.pread(file.fileno(), size, place))
     except OSError:
         return None
-    if record is None:
-        return None
-    is_result = any(block.get("type") == "tool_result" for block in blocks_of(record))
-    body = "\n".join(texts_of(record))
+    return _as_hit(path, record, number, terms) if record else None
+
+
+def _as_hit(path: Path, record: JsonObject, number: int, terms: Sequence[str]) -> SearchHit:
+    is_tool = any(block.get("type") in ("tool_result", "tool_use") for block in blocks_of(record))
     return SearchHit(
         path,
         path.stem,
-        text_at(record, "uuid"),
-        "tool" if is_result else text_at(record, "type"),
+        # Of our replies, the id of the message; other lines have their own.
+        reply_id(record) if "cinch" in record and reply_id(record) else text_at(record, "uuid"),
+        number,
+        "tool" if is_tool else text_at(record, "type"),
         time_of(record),
-        _snippet(body, words),
+        _snippet("\n".join(texts_of(record)), terms),
     )
 
 
-def _snippet(body: str, words: list[str]) -> str:
-    folded = body.casefold()
-    places = [place for word in words if (place := folded.find(word.casefold())) >= 0]
-    start = min(places, default=0)
-    return " ".join(body[max(0, start - _SNIPPET) : start + 2 * _SNIPPET].split())
+def _snippet(body: str, terms: Sequence[str]) -> str:
+    """Return the text around the first term on one line."""
+    matches = (re.search(re.escape(term), body, re.IGNORECASE) for term in terms)
+    places = [match.start() for match in matches if match]
+    start = max(0, min(places, default=0) - _SNIPPET)
+    end = start + 3 * _SNIPPET
+    text = " ".join(body[start:end].split())
+    return f"{'…' if start else ''}{text}{'…' if end < len(body) else ''}"
+
+
+def _search_file(file: SessionFile, query: SearchQuery, terms: Sequence[str]) -> Iterator[SearchHit]:
+    """Search a file without the index: for messages that contain all terms, ignoring case."""
+    if file.modified / 1e9 < query.since:
+        return
+    path, tools, wanted = Path(file.path), dict[str, str](), [term.casefold() for term in terms]
+    # The names of tools are in other lines than some results.
+    plain = [] if query.tool else [term.encode() for term in wanted if _is_plain(term)]
+    with suppress(OSError):
+        if not _uses(path, query):
+            return
+        for record in _records(path, plain):
+            tools.update(calls_of(record))
+            if is_message(record) and _matches(record, query, wanted, tools):
+                yield _as_hit(path, record, 0, terms)
+
+
+def _is_plain(term: str) -> bool:
+    """Return True for text that JSON does not escape, which can be searched before a line is parsed."""
+    return term.isascii() and term.isprintable() and not set(term) & {'"', "\\", "/"}
+
+
+def _records(path: Path, plain: Sequence[bytes] = ()) -> Iterator[JsonObject]:
+    """Yield the lines of a file that contain these texts."""
+    with open_session_file(path) as source:
+        for line in source:
+            lowered = line.lower() if plain else b""
+            if all(term in lowered for term in plain) and (record := parse(line)):
+                yield record
+
+
+def _uses(path: Path, query: SearchQuery) -> bool:
+    """Return True if a session uses the model and the file of a query."""
+    if not query.model and not query.file:
+        return True
+    used = {fact for record in _records(path) if is_message(record) for fact in facts_of(record)}
+    models = [value.lower() for kind, value in used if kind == "model"]
+    files = [f"/{value}" for kind, value in used if kind == "file"]
+    has_model = any(query.model.lower() in model for model in models)
+    has_file = any(file.endswith(f"/{query.file}") for file in files)
+    return (has_model or not query.model) and (has_file or not query.file)
+
+
+def _matches(record: JsonObject, query: SearchQuery, wanted: Sequence[str], tools: dict[str, str]) -> bool:
+    if query.tool and tool_of(record, tools).lower() != query.tool.lower():
+        return False
+    time = time_of(record)
+    if time < query.since or (query.until and time > query.until):
+        return False
+    body = "\n".join(texts_of(record)).casefold()
+    return all(term in body for term in wanted)

@@ -15,9 +15,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from harness.errors import SessionError, SessionLocked, SessionMissing
-from harness.session.index import summarize
 from harness.session.journal import lock_path, make_private, take_lock
 from harness.session.paths import checked_id, project_name, projects_dir, session_files
+from harness.session.summary import summarize
 
 _ORIGIN = "origin.json"
 

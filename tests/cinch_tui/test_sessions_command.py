@@ -8,16 +8,22 @@ from pathlib import Path
 
 import pytest
 from fakes.talk import call, reply, result, rounded, tell, tour, written
+from rich.cells import cell_len
 
 from cinch_tui.print_mode.output import Output
 from cinch_tui.subcommands import sessions
-from harness.messages import ToolCall, new_id, user
+from harness.messages import AssistantMessage, Cost, Text, ToolCall, Usage, new_id, user
 from harness.session.journal import Journal
 from harness.session.paths import project_dir
 from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
 
 Run = Callable[..., tuple[int, str, str]]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
 
 @pytest.fixture
@@ -33,14 +39,17 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run_command
 
 
-def test_list_shows_id_time_and_title(run: Run, tmp_path: Path):
+def test_list_shows_id_age_and_title(run: Run, tmp_path: Path):
     path = written(tmp_path, user("fix the\ntests"))
 
     status, out, _ = run("list")
 
     assert status == 0
-    assert out.startswith(f"{path.stem[:8]}  20")
-    assert out.endswith("  fix the tests\n")
+    header, row = out.splitlines()
+    assert header.split() == ["ID", "LAST", "USED", "SIZE", "MODEL", "COST", "TITLE", "·", "LAST", "PROMPT"]
+    assert row.startswith(f"{path.stem[:8]}  just now  ")
+    assert row.endswith("  fix the tests")
+    assert row.index("fix") == header.index("TITLE")
 
 
 def test_empty_list_is_reported(run: Run):
@@ -64,6 +73,44 @@ def test_list_all_names_the_folders(run: Run, tmp_path: Path):
 
     assert "elsewhere" not in run("list")[1].partition(";")[2]
     assert str(tmp_path / "elsewhere") in run("list", "--all")[1]
+
+
+def test_list_shows_model_cost_last_prompt_and_tags(run: Run, tmp_path: Path):
+    priced = AssistantMessage((Text("ok"),), "m-1", "demo", Usage(1, 2, cost=Cost(0.5, 0.25)))
+    written(tmp_path, user("first"), priced, user("and then"))
+    run("tag", "latest", "urgent")
+
+    out = run("list")[1]
+
+    assert out.splitlines()[1].split("  ")[-3:] == ["demo/m-1", "$0.7500", "first · and then · #urgent"]
+    (listed,) = json.loads(run("list", "--json")[1])
+    assert (listed["model"], listed["cost"], listed["last_prompt"], listed["messages"], listed["tags"]) == (
+        "demo/m-1", 0.75, "and then", 3, ["urgent"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", [40, 60, 100])
+def test_list_fits_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int):
+    monkeypatch.setenv("CINCH_HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", str(columns))
+    written(tmp_path, user("为什么这么慢 " * 20), reply("x"))
+    out = Terminal()
+
+    sessions.run(["list", "--all"], tmp_path, Output(out))
+
+    assert all(cell_len(line) <= columns for line in out.getvalue().splitlines())
+    assert "为什么" in out.getvalue()
+
+
+def test_what_cannot_be_read_is_an_error_of_the_list(run: Run, tmp_path: Path):
+    path = written(tmp_path, user("go"))
+    # A link to itself cannot be read, not even by root.
+    (path.parent / "aaaa.jsonl").symlink_to("aaaa.jsonl")
+
+    status, out, err = run("list")
+
+    assert (status, path.stem[:8] in out) == (1, True)
+    assert err.startswith(f"cinch sessions: {path.parent / 'aaaa.jsonl'} cannot be read: ")
 
 
 def test_show_prints_the_conversation(run: Run, tmp_path: Path):
@@ -99,12 +146,43 @@ def test_control_sequences_never_reach_the_terminal(run: Run, tmp_path: Path):
     assert not any("\x1b" in text or "\x07" in text for _, *texts in shown for text in texts)
 
 
-def test_search_reports_where(run: Run, tmp_path: Path):
+def test_search_prints_the_match_and_the_command_that_opens_it(run: Run, tmp_path: Path):
     path = written(tmp_path, *tour())
 
-    assert run("search", "FIRST")[:2] == (0, run("search", "first")[1])
-    assert run("search", "first")[1].startswith(path.stem[:8])
+    status, out, _ = run("search", "FIRST")
+
+    (hit,) = json.loads(run("search", "first", "--json")[1])
+    assert status == 0
+    head, snippet, command = out.splitlines()
+    assert head.endswith("  tool  look at both")
+    assert (snippet, command) == ("  first", f"  cinch --resume {path.stem}@{hit['message_id']}")
+    assert hit["resume"] == command.strip()
+    assert hit["message_id"] in load_session(path).messages.line_ids()
     assert run("search", "nowhere")[:2] == (1, "no matches for 'nowhere' in this folder; --all searches all folders\n")
+
+
+def test_search_is_restricted_by_its_options(run: Run, tmp_path: Path):
+    written(
+        tmp_path,
+        user(
+            "task",
+        ),
+        reply("the task", call("a")),
+        result("a", "task done"),
+    )
+
+    def count(*options: str) -> int:
+        return len(json.loads(run("search", "task", "--json", *options)[1]))
+
+    assert count() == 3
+    assert count("--limit", "2") == 2
+    assert count("--tool", "read_file") == 1
+    assert count("--model", "m-1") == 3
+    assert count("--model", "m-2") == count("--file", "nothing.py") == 0
+    assert count("--since", "1d") == count("--since", "2000-01-01") == 3
+    assert count("--until", "2000-01-01") == count("--until", "1d") == 0
+    assert run("search", "task", "--since", "soon")[0] == 2
+    assert run("search", "task", "--limit", "0")[0] == 2
 
 
 def test_export_as_markdown_fences_what_holds_fences(run: Run, tmp_path: Path):

@@ -12,12 +12,14 @@ from harness.events import AgentStart
 from harness.messages import AssistantMessage, Text, UserMessage, new_id, user
 from harness.session.doctor import examine, repair
 from harness.session.fork import fork_session, message_at
-from harness.session.index import find_session, list_sessions, search_sessions, summarize
+from harness.session.index import find_session, list_sessions
 from harness.session.journal import Journal, lock_path
 from harness.session.labels import tag_session
 from harness.session.paths import project_dir
 from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
+from harness.session.search import SearchQuery, search_sessions
+from harness.session.summary import summarize
 
 
 def at(moment: float, text: str = "go") -> UserMessage:
@@ -138,7 +140,7 @@ def test_pipes_and_devices_are_not_sessions(tmp_path: Path):
 
     assert find_session(tmp_path / "data", tmp_path, "latest") == path
     assert [each.path for each in list_sessions(tmp_path / "data", None)] == [path]
-    assert [hit.path for hit in search_sessions(tmp_path / "data", "go")] == [path]
+    assert [hit.path for hit in search_sessions(tmp_path / "data", SearchQuery("go"))] == [path]
     assert summarize(pipe) is None
     with pytest.raises(SessionError, match="not a regular file"):
         load_session(pipe)
@@ -172,18 +174,18 @@ def test_search_is_case_insensitive(tmp_path: Path):
     path = written(tmp_path, user("where is the Straße?"), reply("see", call("a")), result("a", "In  the\nMAP room"))
 
     for text in ("map room", "STRAßE", "SEE", "the\nmap"):
-        assert [hit.path for hit in search_sessions(tmp_path / "data", text, tmp_path)] == [path]
-    (found,) = search_sessions(tmp_path / "data", "map")
+        assert [hit.path for hit in search_sessions(tmp_path / "data", SearchQuery(text, tmp_path))] == [path]
+    (found,) = search_sessions(tmp_path / "data", SearchQuery("map"))
     assert (found.role, found.snippet) == ("tool", "In the MAP room")
-    assert [hit.role for hit in search_sessions(tmp_path / "data", "see")] == ["assistant"]
-    assert search_sessions(tmp_path / "data", "tool_result") == []
-    assert search_sessions(tmp_path / "data", "") == []
+    assert [hit.role for hit in search_sessions(tmp_path / "data", SearchQuery("see"))] == ["assistant"]
+    assert search_sessions(tmp_path / "data", SearchQuery("tool_result")) == []
+    assert search_sessions(tmp_path / "data", SearchQuery("")) == []
 
 
 def test_search_stops_at_its_limit(tmp_path: Path):
     written(tmp_path, *[user(f"needle {number}") for number in range(9)])
 
-    assert len(search_sessions(tmp_path / "data", "needle", limit=4)) == 4
+    assert len(search_sessions(tmp_path / "data", SearchQuery("needle"), limit=4)) == 4
 
 
 def test_fork_holds_the_same_conversation_under_new_ids(tmp_path: Path):

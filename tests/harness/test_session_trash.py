@@ -8,11 +8,12 @@ from fakes.talk import reply, tell, tour, written
 from harness.errors import SessionError, SessionLocked, SessionMissing
 from harness.events import TurnEnd
 from harness.messages import new_id, user
-from harness.session.index import list_sessions, summarize
+from harness.session.index import list_sessions
 from harness.session.labels import rename_session, tag_session
 from harness.session.paths import subagent_path
 from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session, tags_of
+from harness.session.summary import summarize
 from harness.session.trash import empty_trash, find_trashed, restore_session, trash_session, trashed_sessions
 
 

@@ -1,0 +1,111 @@
+"""Summaries of session files in the database, valid as long as size and time of the file are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from harness.session.database import session_database, transaction
+from harness.session.paths import SessionFile
+from harness.session.summary import SessionFacts, SessionSummary, read_summary
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_WAIT_S = 0.2
+
+SummaryRow = tuple[str, int, int, bytes]
+"""Key of the file, its size, its time in nanoseconds, and the encoded summary."""
+
+
+class SummaryCache:
+    """Summaries of some session files; what the database lacks is read from the files, and saved by `save`.
+
+    Args:
+        data_dir: Folder of all sessions.
+        files: The files.
+        on_problem: Receives a message for each file that cannot be read.
+    """
+
+    def __init__(self, data_dir: Path, files: Sequence[SessionFile], on_problem: Callable[[str], None]) -> None:
+        self._data_dir = data_dir
+        self._on_problem = on_problem
+        self._rows: dict[str, SummaryRow] = {}
+        self._facts: dict[str, bytes] = {}
+        self._new: list[SummaryRow] = []
+        self._path = ""
+        # Paths are not saved, so that summaries outlive moving the data folder.
+        self._decoder = msgspec.json.Decoder(SessionSummary | None, dec_hook=lambda *_: Path(self._path))
+        # Without the database all files are read.
+        with suppress(OSError), session_database(data_dir, wait_s=_WAIT_S) as database:
+            self._rows = _rows(database, files)
+            self._facts = _facts(database, [file for file in files if not self._is_valid(file)])
+
+    def summary(self, file: SessionFile) -> SessionSummary | None:
+        """Return the summary of a file; None if it contains no conversation or cannot be read."""
+        if self._is_valid(file):
+            self._path = file.path
+            with suppress(msgspec.DecodeError):
+                return self._decoder.decode(self._rows[file.key][3])
+        try:
+            summary = read_summary(Path(file.path), self._earlier_facts(file))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._on_problem(f"{file.path} cannot be read: {error.strerror}")
+            return None
+        self._new.append(summary_row(file, summary))
+        return summary
+
+    def save(self) -> None:
+        """Save the summaries that were read from files, unless another process is writing."""
+        if not self._new:
+            return
+        with suppress(OSError), session_database(self._data_dir, wait_s=_WAIT_S) as database, transaction(database):
+            save_summaries(database, self._new)
+
+    def _is_valid(self, file: SessionFile) -> bool:
+        row = self._rows.get(file.key)
+        return row is not None and row[1:3] == (file.size, file.modified)
+
+    def _earlier_facts(self, file: SessionFile) -> SessionFacts | None:
+        """Return the facts of the part of a file that has been indexed."""
+        data = self._facts.get(file.key)
+        try:
+            return msgspec.json.decode(data, type=SessionFacts) if data else None
+        except msgspec.DecodeError:
+            return None
+
+
+def summary_row(file: SessionFile, summary: SessionSummary | None) -> SummaryRow:
+    """Return the row of a summary."""
+    stored = replace(summary, locked=False) if summary else None
+    return file.key, file.size, file.modified, msgspec.json.encode(stored, enc_hook=lambda _: "")
+
+
+def save_summaries(database: sqlite3.Connection, rows: Iterable[SummaryRow]) -> None:
+    """Save summaries; call it in a transaction."""
+    database.executemany("INSERT OR REPLACE INTO summaries (path, size, modified, data) VALUES (?, ?, ?, ?)", rows)
+
+
+def _rows(database: sqlite3.Connection, files: Sequence[SessionFile]) -> dict[str, SummaryRow]:
+    columns = "SELECT path, size, modified, data FROM summaries"
+    folders = {file.key.partition("/")[0] for file in files}
+    if len(folders) == 1:
+        folder = folders.pop()
+        found = database.execute(f"{columns} WHERE path >= ? AND path < ?", (f"{folder}/", f"{folder}0"))
+    else:
+        found = database.execute(columns)
+    return {row[0]: row for row in found}
+
+
+def _facts(database: sqlite3.Connection, files: Sequence[SessionFile]) -> dict[str, bytes]:
+    """Return the facts of files of which a part has been indexed."""
+    query = "SELECT facts FROM files WHERE path = ? AND done BETWEEN 1 AND ?"
+    found = ((file.key, database.execute(query, (file.key, file.size)).fetchone()) for file in files)
+    return {key: row[0] for key, row in found if row}

@@ -1,4 +1,4 @@
-"""Preloading in threads, in three steps, each before its results are needed.
+"""Preloading in threads, in three steps, each before its results are needed, and indexing of sessions while idle.
 
 Behind the first paint: the agent and the commands. Then what sends a request. What shows its reply and runs its tools
 takes 5 MB, which an app without a conversation does not need: it is loaded when the user first pauses while typing.
@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import threading
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,6 +35,9 @@ MODULES = (
 )
 TYPING_PAUSE_S = 0.3
 """Seconds without a key after which an import delays no echo."""
+
+IDLE_S = 3.0
+"""Seconds after a run before sessions are indexed."""
 
 
 def import_modules() -> None:
@@ -77,3 +83,21 @@ def draw_samples() -> None:
     for source in ("*warm* …", "```python\nwarm = 1\n```"):
         piece_lines(Piece(source), {}, DrawContext(styles, 80))
     header_line(ToolCallState("", ""), styles, 80, folded=True, selected=False)
+
+
+async def index_sessions(data_dir: Path, is_running: Callable[[], bool]) -> None:
+    """Update the search index once the agent has been idle for a while; the next run or leaving the app stops it."""
+    await asyncio.sleep(IDLE_S)
+    has_left = threading.Event()
+    try:
+        # Without an index, as on a read-only disk, a search reads the files.
+        with suppress(OSError):
+            await asyncio.to_thread(_update_index, data_dir, lambda: has_left.is_set() or is_running())
+    finally:
+        has_left.set()
+
+
+def _update_index(data_dir: Path, should_stop: Callable[[], bool]) -> None:
+    from harness.session.search_index import update_index
+
+    update_index(data_dir, should_stop)

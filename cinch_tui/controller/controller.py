@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING, TypeAlias
 
-from cinch_tui.app.preload import import_modules, warm, warm_reply
+from cinch_tui.app.preload import import_modules, index_sessions, warm, warm_reply
 from cinch_tui.cli.start import collect_garbage
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
@@ -206,6 +206,11 @@ class SessionController(ChatSession):
             self._has_preloaded_reply = True
             self.app.run_worker(warm_reply(self.agent.state, self.presence), group="preload")
 
+    def _index_sessions(self) -> None:
+        """Update the search index after the run, unless another one follows."""
+        work = index_sessions(self.options.paths.data, lambda: self.is_running)
+        self.app.run_worker(work, group="session-index", exclusive=True)
+
     def _announce_tour(self) -> None:
         from cinch_tui.assembly import TOUR
 
@@ -273,6 +278,8 @@ class SessionController(ChatSession):
             UsageUpdate,
         )
 
+        if isinstance(event, AgentEnd):
+            self._index_sessions()
         inner = event
         while isinstance(inner, SubagentEvent):
             inner = inner.event

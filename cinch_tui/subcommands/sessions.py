@@ -68,5 +68,3 @@ def _show(arguments: Namespace, files: SessionFiles) -> int:
     for warning in session.warnings:
         files.write(f"({warning})")
     return 0
-
-

@@ -9,7 +9,7 @@ Source: https://www.sqlite.org/fts5.html (contentless tables), https://www.sqlit
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,7 +55,7 @@ def database_path(data_dir: Path) -> Path:
 
 
 @contextmanager
-def session_database(data_dir: Path, *, wait_s: float | None = None) -> Iterator[sqlite3.Connection]:
+def session_database(data_dir: Path, *, wait_s: float | None = None) -> Generator[sqlite3.Connection]:
     """Open the database, creating it if necessary.
 
     Args:
@@ -89,7 +89,7 @@ def session_database(data_dir: Path, *, wait_s: float | None = None) -> Iterator
 
 
 @contextmanager
-def transaction(database: sqlite3.Connection) -> Iterator[None]:
+def transaction(database: sqlite3.Connection) -> Generator[None]:
     """Write everything or nothing."""
     database.execute("BEGIN IMMEDIATE")
     try:

@@ -33,13 +33,14 @@ def list_sessions(
         on_problem: Receives a message for each folder and file that cannot be read.
     """
     files = sorted(find_files(data_dir, cwd, on_problem), key=attrgetter("modified"), reverse=True)[:limit]
-    cache = SummaryCache(data_dir, files, on_problem) if files else None
+    if not files:
+        return []
+    cache = SummaryCache(data_dir, files, on_problem)
     found: list[SessionSummary] = []
-    for file in files if cache else ():
+    for file in files:
         if summary := cache.summary(file):
             found.append(replace(summary, locked=is_locked(summary.path)) if file.has_lock else summary)
-    if cache:
-        cache.save()
+    cache.save()
     return sorted(found, key=attrgetter("updated"), reverse=True)
 
 

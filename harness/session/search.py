@@ -175,7 +175,7 @@ def _search_file(file: SessionFile, query: SearchQuery, terms: Sequence[str]) ->
         return
     path, tools, wanted = Path(file.path), dict[str, str](), [term.casefold() for term in terms]
     # The names of tools are in other lines than some results.
-    plain = [] if query.tool else [term.encode() for term in wanted if _is_plain(term)]
+    plain = [] if query.tool else [term.lower().encode() for term in terms if _is_plain(term)]
     with suppress(OSError):
         if not _uses(path, query):
             return

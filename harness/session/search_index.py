@@ -169,7 +169,8 @@ class _FileIndexing:
             )
             return _State(added.lastrowid or 0, 0, 0, 0, b"", SessionFacts())
         facts = msgspec.json.decode(row[5], type=SessionFacts) if row[5] else SessionFacts()
-        return _State(*row[:5], facts)
+        file_id, size, modified, done, tail, _ = row
+        return _State(file_id, size, modified, done, tail, facts)
 
     def _index(self, source: BinaryIO, state: _State, limit: int, should_stop: Callable[[], bool]) -> None:
         while self.read < limit and not should_stop():

@@ -40,11 +40,14 @@ class SummaryCache:
         self._new: list[SummaryRow] = []
         self._path = ""
         # Paths are not saved, so that summaries outlive moving the data folder.
-        self._decoder = msgspec.json.Decoder(SessionSummary | None, dec_hook=lambda *_: Path(self._path))
+        self._decoder = msgspec.json.Decoder(SessionSummary | None, dec_hook=self._decode_path)
         # Without the database all files are read.
         with suppress(OSError), session_database(data_dir, wait_s=_WAIT_S) as database:
             self._rows = _rows(database, files)
             self._facts = _facts(database, [file for file in files if not self._is_valid(file)])
+
+    def _decode_path(self, _type: type, _value: object) -> Path:
+        return Path(self._path)
 
     def summary(self, file: SessionFile) -> SessionSummary | None:
         """Return the summary of a file; None if it contains no conversation or cannot be read."""

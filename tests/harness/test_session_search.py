@@ -17,10 +17,10 @@ from harness.session import database, search_index
 from harness.session.database import database_path
 from harness.session.index import list_sessions
 from harness.session.paths import project_dir
+from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
 from harness.session.search import SearchHit, SearchQuery, search_sessions
 from harness.session.search_index import update_index
-from harness.session.store import SessionStore
 
 UPDATE = """
 import sys
@@ -106,7 +106,7 @@ def test_calls_and_results_are_found_by_their_tool(tmp_path: Path, data: Path):
 def test_filters_restrict_the_matches(tmp_path: Path, data: Path, indexed: bool):
     edit = ToolCall("a", "edit_file", {"path": "src/app.py"})
     written(tmp_path, at(100, "task one"), reply(edit), result("a"))
-    store = SessionStore(data, tmp_path / "other", new_id())
+    store = SessionRecorder(data, tmp_path / "other", new_id())
     tell(store, at(200, "task two"), replace(reply("done"), model="gpt-5", provider="openai"))
     store.close()
     if indexed:
@@ -144,18 +144,20 @@ def test_hit_names_the_message_and_the_place_of_the_match(tmp_path: Path, data: 
 
 
 def test_only_what_was_appended_is_indexed(tmp_path: Path, data: Path):
-    path = written(tmp_path, user("alpha"))
+    path = written(
+        tmp_path, user("alpha"), reply("A reply that is longer than the part of a file that is compared, " * 2)
+    )
     update_index(data)
     # A change that is not visible at the end is not noticed.
     path.write_bytes(path.read_bytes().replace(b"alpha", b"gamma"))
-    store = SessionStore(data, tmp_path, path.stem, resumed=load_session(path))
+    store = SessionRecorder(data, tmp_path, path.stem, resumed=load_session(path))
     tell(store, user("beta"))
     store.close()
 
     assert texts(data, "beta") == {"beta"}
     assert texts(data, "gamma") == set()
     with closing(sqlite3.connect(database_path(data))) as opened:
-        assert opened.execute("SELECT count(*) FROM messages").fetchone() == (2,)
+        assert opened.execute("SELECT count(*) FROM messages").fetchone() == (3,)
 
 
 def _truncate(path: Path) -> Path:
@@ -371,7 +373,7 @@ def test_cost_and_number_of_messages_of_a_long_session_come_from_the_index(tmp_p
         (Text("x" * 100_000), call("a")), "m-1", "demo", Usage(1, 2, cost=Cost(0.5, 0.25)), "tool_use"
     )
     path = written(tmp_path, user("first"), priced, result("a"), priced, user("last"))
-    store = SessionStore(data, tmp_path, path.stem, resumed=load_session(path))
+    store = SessionRecorder(data, tmp_path, path.stem, resumed=load_session(path))
     tell(store, user("short"))
     store.close()
 
@@ -390,7 +392,7 @@ def test_title_and_tags_in_the_middle_of_a_long_file_are_listed(tmp_path: Path, 
     with path.open("a") as file:
         file.write('{"type":"ai-title","aiTitle":"the title"}\n{"type":"tag","tag":"one, two"}\n')
     for _ in range(2):
-        store = SessionStore(data, tmp_path, path.stem)
+        store = SessionRecorder(data, tmp_path, path.stem)
         tell(store, user("more"), reply(long))
         store.close()
     update_index(data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -180,14 +181,40 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _fill(temporary: Path, data: bytes, mode: int, like: os.stat_result | None = None) -> None:
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-    with os.fdopen(descriptor, "wb", buffering=0) as file:
-        if like is not None:
-            _copy_owner_and_mode(descriptor, like)
-        view = memoryview(data)
-        while view:
-            view = view[file.write(view) :]
-        os.fsync(descriptor)
+    """Write and flush a temporary file. Where possible it has no name until then: a crash leaves nothing behind."""
+    for is_named in (False, True):
+        descriptor = _new_file(temporary, mode, is_named=is_named)
+        if descriptor is None:
+            continue
+        with os.fdopen(descriptor, "wb", buffering=0) as file:
+            if like is not None:
+                _copy_owner_and_mode(descriptor, like)
+            view = memoryview(data)
+            while view:
+                view = view[file.write(view) :]
+            os.fsync(descriptor)
+            if is_named or _give_name(descriptor, temporary):
+                return
+
+
+def _new_file(path: Path, mode: int, *, is_named: bool) -> int | None:
+    """Return the descriptor of a new file; None if the file system has no files without a name."""
+    if is_named:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            return os.open(path.parent, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, mode)
+    return None
+
+
+def _give_name(descriptor: int, path: Path) -> bool:
+    """Return False if the file cannot get a name, for instance because /proc is missing."""
+    try:
+        # With a folder's descriptor, Python calls `linkat`, which follows the link in /proc.
+        os.link(f"/proc/self/fd/{descriptor}", path, src_dir_fd=descriptor, follow_symlinks=True)
+    except OSError:
+        return False
+    return True
 
 
 def _copy_owner_and_mode(descriptor: int, like: os.stat_result) -> None:

@@ -20,10 +20,8 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-_WAIT_S = 0.05
-"""Maximum seconds that `DiskThread.do` waits; usually a write takes less than a hundredth of that."""
-_SLOW_S = 0.02
-"""Duration above which the disk counts as slow, until something takes less."""
+_WAIT_S = 0.1
+"""Seconds that `DiskThread.do` waits while there is work; usually a write takes less than a hundredth of that."""
 _PATIENCE_S = 10.0
 """Seconds that an agent waits for the disk before it continues without it."""
 
@@ -31,8 +29,8 @@ _PATIENCE_S = 10.0
 class DiskThread:
     """Thread for disk accesses, executed one after another.
 
-    `do` waits for its work as long as the disk is fast, so that a line usually is in its file before anything else
-    happens. While the disk is slow, it returns at once; `drain` waits.
+    `do` waits for its work, so that a message is in its file before it is displayed, but not longer than users notice:
+    together a tenth of a second until there is no work. `drain` waits for all.
 
     Args:
         on_problem: Receives the problems that are reported in the thread; called by `do`, or in its event loop.
@@ -44,7 +42,7 @@ class DiskThread:
         self._executor: ThreadPoolExecutor | None = None
         self._last: Future[None] | None = None
         self._late: Future[None] | None = None
-        self._is_slow = False
+        self._busy_since = 0.0
 
     @property
     def is_idle(self) -> bool:
@@ -57,11 +55,12 @@ class DiskThread:
 
     def do(self, work: Callable[[], object]) -> None:
         """Execute `work` in the thread, after the earlier work; its errors are logged."""
-        is_fast = self.is_idle and not self._is_slow
-        self._last = last = self._submit(partial(self._execute, work))
-        if is_fast:
+        now = time.monotonic()
+        self._busy_since = now if self.is_idle else self._busy_since
+        self._last = last = self._submit(partial(_execute, work))
+        if (left := self._busy_since + _WAIT_S - now) > 0:
             with suppress(TimeoutError):
-                last.result(_WAIT_S)
+                last.result(left)
         if not last.done():
             with suppress(RuntimeError):
                 loop = asyncio.get_running_loop()
@@ -74,7 +73,6 @@ class DiskThread:
         try:
             return done.result()
         finally:
-            self._is_slow = False
             self._report()
 
     async def drain(self, patience_s: float = _PATIENCE_S) -> None:
@@ -85,7 +83,7 @@ class DiskThread:
         await asyncio.wait([asyncio.wrap_future(last)], timeout=patience_s)
         if not last.done():
             self._late = last
-            last.add_done_callback(lambda _: self.report("The session is saved again; nothing is missing."))
+            last.add_done_callback(partial(self._report_recovery, asyncio.get_running_loop()))
             self.report(f"The disk has not responded for {patience_s:g} seconds. The session is kept in memory.")
         self._report()
 
@@ -100,22 +98,25 @@ class DiskThread:
         self._executor = self._executor or ThreadPoolExecutor(1, "session-disk")
         return self._executor.submit(work)
 
-    def _execute(self, work: Callable[[], object]) -> None:
-        began = time.monotonic()
-        try:
-            work()
-        except Exception:
-            logger.exception("a session could not be saved")
-        self._is_slow = time.monotonic() - began > _SLOW_S
-
     def _report_in(self, loop: asyncio.AbstractEventLoop) -> None:
         # The loop may be closed.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(self._report)
 
+    def _report_recovery(self, loop: asyncio.AbstractEventLoop, _: Future[None]) -> None:
+        self.report("The session is saved again; nothing is missing.")
+        self._report_in(loop)
+
     def _report(self) -> None:
         while self._problems:
             self._on_problem(self._problems.popleft())
+
+
+def _execute(work: Callable[[], object]) -> None:
+    try:
+        work()
+    except Exception:
+        logger.exception("a session could not be saved")
 
 
 class ThreadedJournal:

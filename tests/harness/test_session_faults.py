@@ -97,16 +97,16 @@ def types(path: Path) -> list[str]:
 async def test_slow_disk_blocks_the_event_loop_for_a_moment_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     recorder = SessionRecorder(tmp_path, tmp_path, new_id())
     tell(recorder, user("first"))
-    SlowDisk(monkeypatch, 0.2)
+    SlowDisk(monkeypatch, 0.4)
 
     began = time.monotonic()
-    for number in range(5):
+    for number in range(3):
         recorder.store(MessageEnd(message=user(f"prompt {number}")))
     blocked = time.monotonic() - began
     await recorder.drain()
 
-    assert blocked < 0.15
-    assert texts(recorder.path) == ["first", *(f"prompt {number}" for number in range(5))]
+    assert blocked < 0.35
+    assert texts(recorder.path) == ["first", *(f"prompt {number}" for number in range(3))]
     monkeypatch.undo()
     recorder.close()
 
@@ -162,8 +162,9 @@ async def test_disk_that_does_not_respond_is_reported_and_not_waited_for_again()
     assert time.monotonic() - began < 1
     assert problems == ["The disk has not responded for 0.02 seconds. The session is kept in memory."]
     responds.set()
-    while len(problems) < 2:
-        await asyncio.sleep(0.001)
+    async with asyncio.timeout(5):
+        while len(problems) < 2:
+            await asyncio.sleep(0.001)
 
     assert problems[1] == "The session is saved again; nothing is missing."
     disk.close()

@@ -131,8 +131,11 @@ class ContentDecoder(ReplyDecoder):
         # Some services send the token counts in a separate event after the last one.
         if counts := event.get("usageMetadata"):
             # Not every event has all of them.
-            self._usage, self.is_over = {**self._usage, **counts}, self.is_complete
-        return deltas if self.is_complete or not counts else (*self._reports.take(_counted(self._usage)), *deltas)
+            self._usage.update(counts)
+            self.is_over = self.is_complete
+            if not self.is_over and self._reports.is_due(_written(counts)):
+                return (self._reports.report(_counted(self._usage)), *deltas)
+        return deltas
 
     def finish(self) -> Sequence[Delta]:
         """Return the deltas that close the reply, `Done` last.
@@ -204,8 +207,11 @@ def _explained(what: str, reason: str, message: str) -> str:
 def _counted(usage: dict[str, int | None]) -> Usage:
     cached = usage.get("cachedContentTokenCount") or 0
     read = (usage.get("promptTokenCount") or 0) + (usage.get("toolUsePromptTokenCount") or 0)
-    written = (usage.get("candidatesTokenCount") or 0) + (usage.get("thoughtsTokenCount") or 0)
-    return Usage(max(0, read - cached), written, cached)
+    return Usage(max(0, read - cached), _written(usage), cached)
+
+
+def _written(usage: dict[str, int | None]) -> int:
+    return (usage.get("candidatesTokenCount") or 0) + (usage.get("thoughtsTokenCount") or 0)
 
 
 class GeminiCitations:

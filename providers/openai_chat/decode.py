@@ -104,7 +104,8 @@ class ChatDecoder(ReplyDecoder):
     def _count(self, counts: ChunkUsage) -> tuple[UsageReport, ...]:
         """Update the usage; it is reported unless the reply has ended, as most services send it last."""
         self._usage = _usage(counts, keeps_an_hour=self._keeps_an_hour)
-        return () if self._finish else self._reports.take(self._usage)
+        is_due = not self._finish and self._reports.is_due(self._usage.output)
+        return (self._reports.report(self._usage),) if is_due else ()
 
     def finish(self) -> Sequence[Delta]:
         closing = [*self._flush_text(), *self._blocks.close(), *self._calls.finish()]

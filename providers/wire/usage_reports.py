@@ -13,12 +13,13 @@ class UsageReports:
     """Selects the counts to report among those that a service sends with its chunks."""
 
     def __init__(self) -> None:
-        self._reported = Usage()
+        self._next = 0
 
-    def take(self, usage: Usage) -> tuple[UsageReport, ...]:
-        """Return a report if the counts differ enough from the last one, otherwise nothing."""
-        before = self._reported
-        if usage.output < before.output + STEP_TOKENS and usage.input == before.input:
-            return ()
-        self._reported = usage
-        return (UsageReport(usage),)
+    def is_due(self, output: int) -> bool:
+        """Return True if the usage is to be reported; `output` is the number of output tokens so far."""
+        return output >= self._next
+
+    def report(self, usage: Usage) -> UsageReport:
+        """Return a report of the usage so far."""
+        self._next = usage.output + STEP_TOKENS if usage.context else 0
+        return UsageReport(usage)

@@ -15,7 +15,7 @@ from harness.messages import JsonObject, JsonValue, UserMessage
 from harness.session.journal import make_private
 from harness.session.line_index import conversation, read_line, scan
 from harness.session.notes import HeaderNote, Note, RewindNote, RunNote
-from harness.session.paths import SUFFIX, checked_id, open_session_file
+from harness.session.paths import SUFFIX, checked_id, open_session_file, subagent_path
 from harness.session.reading import object_at, parse, text_at, tool_result_of
 from harness.session.records import Envelope, automatic_title_line, header_note, tag_line, title_line, to_bytes
 from harness.session.resume import LoadedSession, load_session
@@ -28,7 +28,7 @@ _TITLE_CHARS = 80
 
 
 def fork_session(path: Path, new_id: str, folder: Path | None = None, *, at: str = "") -> Path:
-    """Copy the conversation, from its root to its last leaf, to a new session.
+    """Copy the conversation, from its root to its last leaf, to a new session, with the files of its subagents.
 
     The copied lines get new ids, so that readers which merge files by id see two conversations. The old file is
     unchanged and may be in use.
@@ -50,6 +50,9 @@ def fork_session(path: Path, new_id: str, folder: Path | None = None, *, at: str
     if at and at not in loaded.messages.line_ids():
         raise SessionError(f"session {path.stem} has no message {at}")
     create_session_file(target, _lines(loaded, new_id, at, is_fork=folder in (None, path.parent)))
+    for agent_id, records in _subagents(path).items():
+        own = (copied_line(record, path.stem, target.stem) for record in records)
+        create_session_file(subagent_path(target, agent_id), own)
     return target
 
 
@@ -151,6 +154,31 @@ def _first_prompt(loaded: LoadedSession) -> str:
     first = loaded.messages[0]
     text = " ".join(first.text.split()) if isinstance(first, UserMessage) else ""
     return text if len(text) <= _TITLE_CHARS else f"{text[:_TITLE_CHARS].rstrip()}…"
+
+
+def _subagents(path: Path) -> dict[str, Iterable[JsonObject]]:
+    """Return the lines of each subagent, by its id; files of earlier versions contain them among the others."""
+    found: dict[str, Iterable[JsonObject]] = {**_sidechains(path)}
+    for file in sorted(path.with_suffix("").glob(f"subagents/agent-*{SUFFIX}")):
+        found[file.stem.removeprefix("agent-")] = _records(file)
+    return found
+
+
+def _sidechains(path: Path) -> dict[str, list[JsonObject]]:
+    """Return the lines of subagents in a session's file by subagent: its id, or that of its first line."""
+    found: dict[str, list[JsonObject]] = {}
+    owners: dict[str, str] = {}
+    for line in scan(path, is_sidechain=True).lines:
+        owners[line.id] = owners.get(line.parent, line.id)
+    for record in _records(path) if owners else ():
+        if (line_id := text_at(record, "uuid")) in owners:
+            found.setdefault(text_at(record, "agentId") or owners[line_id], []).append(record)
+    return found
+
+
+def _records(path: Path) -> Iterator[JsonObject]:
+    with open_session_file(path) as file:
+        yield from filter(None, map(parse, file))
 
 
 def copied_line(record: JsonObject, old_id: str, new_id: str) -> JsonObject:

@@ -15,7 +15,7 @@ from harness.session.fork import fork_session, message_at
 from harness.session.index import find_session, list_sessions
 from harness.session.journal import Journal, lock_path
 from harness.session.labels import tag_session
-from harness.session.paths import project_dir
+from harness.session.paths import project_dir, subagent_path
 from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
 from harness.session.search import SearchQuery, search_sessions
@@ -186,6 +186,19 @@ def test_search_stops_at_its_limit(tmp_path: Path):
     written(tmp_path, *[user(f"needle {number}") for number in range(9)])
 
     assert len(search_sessions(tmp_path / "data", SearchQuery("needle"), limit=4)) == 4
+
+
+def test_fork_takes_the_conversations_of_subagents_along(tmp_path: Path):
+    path = written(tmp_path, *tour())
+    file = subagent_path(path, "one")
+    file.parent.mkdir(parents=True)
+    line = {"parentUuid": None, "isSidechain": True, "type": "user", "uuid": "a", "sessionId": path.stem}
+    file.write_text(json.dumps(line) + "\n{torn\n")
+
+    forked = fork_session(path, new_id())
+
+    (copy,) = map(json.loads, subagent_path(forked, "one").read_text().splitlines())
+    assert (copy["sessionId"], copy["forkedFrom"]["messageUuid"]) == (forked.stem, "a")
 
 
 def test_fork_holds_the_same_conversation_under_new_ids(tmp_path: Path):

@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from harness.errors import SessionError, SessionMissing
 from harness.messages import JsonObject, new_id
-from harness.session.fork import copied_line, create_session_file, fork_session
+from harness.session.fork import create_session_file, fork_session
 from harness.session.formats.codex import codex_records, is_codex, read_codex
 from harness.session.formats.foreign import ForeignSession
 from harness.session.formats.swink import is_swink, read_swink
 from harness.session.line_index import conversation, scan
-from harness.session.paths import SUFFIX, open_session_file, subagent_path
+from harness.session.paths import SUFFIX, open_session_file
 from harness.session.reading import parse, text_at
 
 _PROBED_LINES = 20
@@ -103,28 +103,9 @@ def _import_foreign(path: Path, folder: Path, name: str, cwd: Path) -> Imported:
 def _import_claude(path: Path, folder: Path) -> Imported:
     made = fork_session(path, new_id(), folder)
     layout = scan(path)
-    # Earlier versions wrote the lines of subagents to the session's file.
-    subagents = _sidechains(path)
-    for file in sorted(path.with_suffix("").glob(f"subagents/agent-*{SUFFIX}")):
-        subagents[file.stem.removeprefix("agent-")] = [record for record in _records(file) if record is not None]
-    for agent_id, records in subagents.items():
-        own = (copied_line(record, path.stem, made.stem) for record in records)
-        create_session_file(subagent_path(made, agent_id), own)
     kinds = Counter(text_at(record, "type") or "line without a type" for record in layout.others)
     left_out = {kind: count for kind, count in kinds.items() if kind not in _LABELS}
     branch = {line.id for group in conversation(layout) for line in group}
     if others := [line for line in layout.lines if line.kind in ("user", "assistant") and line.id not in branch]:
         left_out["line outside the current branch, or before a compaction"] = len(others)
     return Imported(made, "claude", len(layout.garbage) + layout.torn, left_out)
-
-
-def _sidechains(path: Path) -> dict[str, list[JsonObject]]:
-    """Return the lines of subagents in a session's file by subagent: its id, or that of its first line."""
-    found: dict[str, list[JsonObject]] = {}
-    owners: dict[str, str] = {}
-    for line in scan(path, is_sidechain=True).lines:
-        owners[line.id] = owners.get(line.parent, line.id)
-    for record in _records(path) if owners else ():
-        if record is not None and (line_id := text_at(record, "uuid")) in owners:
-            found.setdefault(text_at(record, "agentId") or owners[line_id], []).append(record)
-    return found

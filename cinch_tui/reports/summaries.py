@@ -62,6 +62,8 @@ def usage_report(agent: Agent) -> str:
         rows += [_row("Σ", name, _sum(each for each in replies if each.model == name)) for name in models]
     total = _sum(replies)
     rows.append(_row("**Σ**", "**all**", total))
+    if (spent := agent.state.usage).context > total.context:
+        rows.append(_row("**Σ**", "**with subagents, side questions, other answers**", spent))
     if total.cost is None:
         rows.append("\nNo price is known for this model, so no cost is shown.")
     return "\n".join(rows)

@@ -11,6 +11,10 @@ from fakes.script import Hang, Reply
 from cinch_tui.app.app import CinchApp
 from cinch_tui.cli.arguments import parse_arguments
 from cinch_tui.cli.start import prepare
+from cinch_tui.reports.summaries import usage_report
+from harness.agent.agent import Agent
+from harness.messages import Usage
+from providers import demo
 
 
 @pytest.fixture
@@ -41,3 +45,17 @@ async def test_subagent_usage_is_shown_while_it_runs_and_after_a_stop(app: Cinch
         await until(pilot, lambda: bar.status.state == "aborted")
 
         assert (at_work, bar.status.tokens_in) == (300, 300)
+
+
+async def test_usage_report_adds_what_no_reply_carries() -> None:
+    replies = (
+        demo.Reply((demo.Say(text),), usage=usage) for text, usage in (("1", Usage(100, 2)), ("2", Usage(900, 3)))
+    )
+    agent = Agent(demo.scripted(*replies))
+    await agent.prompt("go")
+    assert "side questions" not in usage_report(agent)
+
+    await agent.ask_side_question("why?")
+
+    assert "| **Σ** | **all** | 100 | 0 | 2 |" in usage_report(agent)
+    assert "| **Σ** | **with subagents, side questions, other answers** | 1,000 | 0 | 5 |" in usage_report(agent)

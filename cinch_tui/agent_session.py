@@ -11,6 +11,7 @@ from harness.errors import CinchError
 
 if TYPE_CHECKING:
     from cinch_tui.assembly import Assembly
+    from cinch_tui.automatic_titles import AutomaticTitles
     from cinch_tui.config.options import Options
     from cinch_tui.config.settings import Settings
     from cinch_tui.reports.notices import NoticeLevel
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from harness.messages import Message
 
 NOT_READY = "cinch is still starting; try again in a moment"
+READ_ONLY = "this session is open read-only; /fork continues in a copy"
 
 
 class AgentSession(ABC):
@@ -28,6 +30,7 @@ class AgentSession(ABC):
         self.options = options
         self.settings = settings
         self._assembly: Assembly | None = None
+        self._titles: AutomaticTitles | None = None
 
     @property
     def assembly(self) -> Assembly:
@@ -85,24 +88,64 @@ class AgentSession(ABC):
         self.assembly.start_session()
         self._show_history(())
 
-    async def load_session(self, session_id: str) -> None:
+    def check_writable(self) -> None:
+        """Check that the conversation can be continued.
+
+        Raises:
+            CinchError: The session is open read-only.
+        """
+        if self.assembly.is_read_only:
+            raise CinchError(READ_ONLY)
+
+    async def fork_session(self, at: str = "") -> None:
+        """Copy the session, or its messages up to the one with the uuid `at`, and open the copy.
+
+        Raises:
+            SessionError: The session is not saved, or the copy cannot be written.
+        """
+        from harness.messages import new_id
+        from harness.session.fork import fork_session  # not before the first paint
+
+        original = self.assembly.session_file
+        if original is None:
+            raise CinchError("this conversation is not saved (--no-session), so it cannot be forked")
+        if self.assembly.store is not None:
+            await self.assembly.store.drain()
+        copy = await asyncio.to_thread(lambda: fork_session(original, new_id(), at=at))
+        await self.load_session(copy.stem)
+        self.notice(f"This is a copy. The original is session {original.stem[:8]}; /sessions lists it.")
+
+    def write_titles(self) -> None:
+        """Write titles of new sessions from now on, if the settings say so."""
+        from cinch_tui.automatic_titles import AutomaticTitles
+
+        self._titles = AutomaticTitles(self)
+        self.agent.subscribe(self._titles.receive)
+
+    async def load_session(self, session_id: str, *, read_only: bool = False) -> None:
         """Open a session by its id.
 
         Raises:
             SessionError: There is no such session, or it cannot be read.
         """
+        from harness.session.paths import project_name
         from harness.session.repaired import repaired_messages  # not before the first paint
 
-        loaded = await asyncio.to_thread(self.assembly.find, session_id)
+        loaded = await asyncio.to_thread(self.assembly.find, session_id.partition("@")[0])
         messages = await asyncio.to_thread(repaired_messages, loaded)
         self.assembly.warnings.clear()
-        self.assembly.resume(loaded, messages)
+        self.assembly.resume(loaded, messages, read_only=read_only)
         self._show_history(messages)
         for warning in (*loaded.warnings, *self.assembly.warnings):
             self.notice(warning, "warning")
+        here = self.assembly.workspace.root
+        if loaded.cwd.is_absolute() and project_name(loaded.cwd) != project_name(here):
+            self.notice(f"This session was started in {loaded.cwd}; the agent works in {here}.", "warning")
 
     async def close(self) -> None:
         """Stop what runs, write what is pending, close connections."""
+        if self._titles is not None:
+            await self._titles.stop()
         if self._assembly is not None:
             await self._assembly.agent.close()
             await asyncio.to_thread(self._assembly.close)

@@ -70,6 +70,9 @@ class Assembly(Struct):
     loaded: LoadedSession | None = None
     warnings: list[str] = []
 
+    is_read_only: bool = False
+    """True if the session is shown without continuing it."""
+
     instructions: str = ""
     """The part of the system prompt that comes from instruction files."""
 
@@ -105,8 +108,20 @@ class Assembly(Struct):
             # Recorded in the session.
             self.agent.set_mode(PLAN)
 
-    def resume(self, loaded: LoadedSession, messages: list[Message]) -> None:
+    @property
+    def session_file(self) -> Path | None:
+        """File of the conversation; None if it is not saved."""
+        if self.store is not None:
+            return self.store.path
+        return self.loaded.path if self.is_read_only and self.loaded else None
+
+    def resume(self, loaded: LoadedSession, messages: list[Message], *, read_only: bool = False) -> None:
         """Resume a session; it is forked if another process has it open.
+
+        Args:
+            loaded: the session.
+            messages: its messages.
+            read_only: True to write nothing to it.
 
         Raises:
             AlreadyRunning: a run is active.
@@ -116,7 +131,7 @@ class Assembly(Struct):
             # Unchanged since the last request, so that the provider's cache still fits.
             self.agent.set_system_prompt(loaded.system)
         self._trust_what_is_allowed()
-        self._follow(loaded)
+        self._follow(loaded, read_only=read_only)
         # Plan mode from the settings takes precedence over the mode of the session.
         now = self.agent.state.mode
         left = next((mode for mode in MODES.values() if mode.name == loaded.mode), now)
@@ -134,13 +149,16 @@ class Assembly(Struct):
             if ":" not in entry:
                 self.agent.state.grants.trust(entry)
 
-    def _follow(self, loaded: LoadedSession | None) -> None:
+    def _follow(self, loaded: LoadedSession | None, *, read_only: bool = False) -> None:
         """Record events in the session file from now on."""
         self._recording.close()
         self.close()
         self.store = None
         self.loaded = loaded
-        if not self.options.keep_session:
+        self.is_read_only = read_only
+        if read_only:
+            self.warnings.append("This session is open read-only. /fork continues in a copy.")
+        if read_only or not self.options.keep_session:
             return
         self.store = self._open_store(loaded)
         self.store.choose(self.agent.state.model.spec)
@@ -159,7 +177,9 @@ class Assembly(Struct):
 
             loaded = load_session(fork_session(loaded.path, new_id()))
             self.agent.new_session(loaded.session_id, self.agent.history.messages)
-            self.warnings.append("This session is open in another process; continuing in a copy.")
+            self.warnings.append(
+                "This session is open in another process; continuing in a copy; --read-only shows the original."
+            )
             return self._store(loaded)
         return store
 
@@ -197,7 +217,7 @@ async def assemble(
 
         messages = await asyncio.to_thread(repaired_messages, loaded)
         assembly.warnings.extend(loaded.warnings)
-        assembly.resume(loaded, messages)
+        assembly.resume(loaded, messages, read_only=options.read_only)
     return assembly
 
 

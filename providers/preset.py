@@ -113,6 +113,7 @@ class Preset(Struct, frozen=True):
     models_path: str = "/models"
     lists: Sequence[str] = ()
     default_model: str = ""
+    small_model: str = ""
     families: Sequence[str] = ()
     prices: str = ""
     local_port: int | None = None

@@ -141,7 +141,7 @@ class CinchApp(App[object]):
 
     def action_command_palette(self) -> None:
         # Not needed at start.
-        from cinch_tui.screens.pickers import Run, palette
+        from cinch_tui.screens.palette import Run, palette
 
         def run(chosen: Run | None) -> None:
             if chosen is not None:

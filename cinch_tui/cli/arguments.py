@@ -69,6 +69,7 @@ OPTIONS: dict[str, dict[str, Any]] = {  # Any: each argument of `add_argument` h
     "-c --continue": {**_FLAG, "dest": "continue_last", "help": "continue the latest session in this folder"},
     "-r --resume": {"nargs": "?", "const": "", "metavar": "ID", "help": "resume a session; without an ID, pick one"},
     "--fork": {**_FLAG, "help": "with -c or -r: continue in a copy"},
+    "--read-only": {**_FLAG, "help": "with -c or -r: show the session without continuing it"},
     "--no-session": {"dest": "keep_session", "action": "store_false", "help": "do not save the session"},
     "--cwd": {**_TEXT, "metavar": "DIR", "help": "work in DIR instead of the current folder"},
     "--add-dir": {**_LIST, "metavar": "DIR", "help": "allow the agent to use another folder; repeatable"},
@@ -143,6 +144,7 @@ class Arguments(argparse.Namespace):
     continue_last: bool
     resume: str | None
     fork: bool
+    read_only: bool
     images: list[str]
     keep_session: bool
     cwd: str
@@ -243,12 +245,23 @@ def _check(arguments: Arguments) -> None:
         raise UsageError("--continue and --resume cannot be combined")
     if arguments.fork and not (arguments.continue_last or arguments.resume is not None):
         raise UsageError("--fork needs a session to copy: add --continue or --resume ID")
+    if arguments.read_only:
+        _check_read_only(arguments)
     if arguments.print_mode and arguments.resume == "":
         raise UsageError("--resume needs an ID in print mode: --resume ID")
     if arguments.print_mode and arguments.plain:
         raise UsageError("--plain and --print cannot be combined")
     if not arguments.print_mode and arguments.output_format != "text":
         raise UsageError("--output-format requires print mode; add -p")
+
+
+def _check_read_only(arguments: Arguments) -> None:
+    if not (arguments.continue_last or arguments.resume):
+        raise UsageError("--read-only needs a session to show: add --continue or --resume ID")
+    if arguments.fork:
+        raise UsageError("--read-only and --fork cannot be combined")
+    if arguments.print_mode or arguments.words:
+        raise UsageError("--read-only takes no prompt; cinch sessions show ID prints a session")
 
 
 def _parser() -> _CommandLineParser:

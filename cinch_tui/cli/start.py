@@ -61,6 +61,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         output_format=arguments.output_format,
         resume="latest" if arguments.continue_last else arguments.resume,
         fork=arguments.fork,
+        read_only=arguments.read_only,
         keep_session=arguments.keep_session,
         add_dirs=tuple(working_folder(name, "--add-dir") for name in arguments.add_dir),
         system=arguments.system,

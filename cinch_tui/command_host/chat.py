@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from cinch_tui.commands.host import DiffBase, FullScreenCommands, FullScreenHost
     from cinch_tui.controller.controller import SessionController
     from cinch_tui.models.model_catalog import ModelCatalog
+    from cinch_tui.saved_sessions import SessionChoice
     from cinch_tui.screens.chat import ChatScreen
     from cinch_tui.screens.key_entry import CheckKey
+    from cinch_tui.user_input import UserInput
 
 
 class ModelCycle:
@@ -145,11 +147,14 @@ class ChatCommandHost:
         entered = await self._app.push_screen_wait(KeyEntry(title, note, check))
         return None if entered is None else (entered.secret, entered.verdict)
 
-    async def pick_session(self) -> str | None:
-        from cinch_tui.screens.pickers import pick_session
+    def restore_prompt(self, user_input: UserInput) -> None:
+        self._chat.prompt.restore(user_input)
 
-        options = self.session.options
-        return await pick_session(self._app, options.paths.data, options.cwd, self.session.agent.session_id)
+    async def pick_session(self, query: str = "") -> SessionChoice | None:
+        from cinch_tui.saved_sessions import SavedSessions
+        from cinch_tui.screens.session_browser import SessionBrowser
+
+        return await self._app.push_screen_wait(SessionBrowser(SavedSessions(self.session), query))
 
     def listed_models(self) -> Sequence[str]:
         return [offer.name for offer in self._catalog.offers] if self._catalog else []

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from cinch_tui.changes import SessionChanges
     from cinch_tui.commands.side_questions import SideQuestions
     from cinch_tui.reports.notices import NoticeLevel
+    from cinch_tui.saved_sessions import SessionChoice
+    from cinch_tui.user_input import UserInput
 
 DiffBase: TypeAlias = Literal["session", "git"]
 
@@ -117,11 +119,14 @@ class CommandHost(Protocol):
 
     # Input
 
+    def restore_prompt(self, user_input: UserInput) -> None:
+        """Put a prompt into the input, where the user can edit and send it."""
+
     async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
         """Let the user choose one of these (name, detail); return its name, or None."""
 
-    async def pick_session(self) -> str | None:
-        """Let the user choose an earlier session of this folder; return its id, or None."""
+    async def pick_session(self, query: str = "") -> SessionChoice | None:
+        """Let the user choose a saved session; `query` narrows the list."""
 
     async def pick_model(self) -> str | None:
         """Let the user choose a model; return its name, or None."""

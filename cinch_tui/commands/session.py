@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.registry import Choice, CommandGroup
 from cinch_tui.rendering.safe_text import one_line
@@ -16,9 +18,13 @@ from cinch_tui.reports.formatting import ago
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.messages import AssistantMessage, Message, UserMessage
     from harness.session.index import SessionSummary
 
 _MOST = 50
+_SHOWN_CHARS = 200
 _FRESH_S = 2.0
 _FIRST_WAIT_S = 0.05
 """Seconds that the first completion waits for the titles: enough unless the disk is slow."""
@@ -127,23 +133,139 @@ SESSION.action(
 )
 
 
-async def choose_session(host: CommandHost) -> None:
-    """Let the user choose an earlier session and open it."""
+async def choose_session(host: CommandHost, query: str = "") -> None:
+    """Let the user choose a saved session and open it; `query` narrows the list."""
     if host.session.is_running:
         stop = f" {host.stop_key} stops it." if host.stop_key else ""
         host.notice(f"The agent is at work.{stop}", "warning")
         return
-    chosen = await host.pick_session()
+    chosen = await host.pick_session(query)
     if chosen:
-        await host.session.load_session(chosen)
-
-
-SESSION.action("/resume", "resume an earlier session", choose_session, aliases=("#sessions",), while_running=False)
+        await host.session.load_session(chosen.name, read_only=chosen.read_only)
 
 
 def _session_choices(host: CommandHost) -> tuple[Choice, ...]:
     options = host.session.options
     return session_choices(options.paths.data, options.cwd).newest_first(host.session.agent.session_id)
+
+
+@SESSION.command(
+    "/resume [id]",
+    "resume an earlier session; ID@MESSAGE shows that message",
+    while_running=False,
+    arguments=_session_choices,
+)
+async def resume(host: CommandHost, argument: str) -> None:
+    if argument:
+        await host.session.load_session(argument)
+    else:
+        await choose_session(host)
+
+
+SESSION.command(
+    "/sessions [all|text]",
+    "list, search, rename, tag, fork, export and delete sessions",
+    aliases=("#sessions",),
+    while_running=False,
+)(choose_session)
+
+
+@SESSION.command("/fork [n]", "continue in a copy, from a message of your choice", while_running=False)
+async def fork(host: CommandHost, argument: str) -> None:
+    from cinch_tui.user_input import user_input_of
+    from harness.messages import UserMessage
+
+    points = fork_points(host.session.agent.history.messages)
+    if not points:
+        raise CinchError("there is nothing to fork yet")
+    point = _numbered(points, argument) if argument else await _pick_point(host, points)
+    if point is None:
+        return
+    if point.kept:
+        await host.session.fork_session(point.kept)
+    else:
+        host.session.new_session()
+    if isinstance(point.message, UserMessage):
+        host.restore_prompt(user_input_of(point.message))
+
+
+class ForkPoint(Struct, frozen=True):
+    """A prompt or reply from which the conversation can be continued in a copy."""
+
+    number: int
+    """Its number among the prompts and replies, from 1."""
+    message: UserMessage | AssistantMessage
+    """The prompt, which returns to the input, or the reply, which ends the copy."""
+    kept: str
+    """Uuid of the last message that the copy keeps; empty for none."""
+
+
+def fork_points(messages: Sequence[Message]) -> list[ForkPoint]:
+    """Return the prompts and replies of a conversation."""
+    from harness.messages import AssistantMessage, UserMessage
+
+    points: list[ForkPoint] = []
+    before = ""
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            points.append(ForkPoint(len(points) + 1, message, message.id))
+        elif isinstance(message, UserMessage) and not message.synthetic:
+            points.append(ForkPoint(len(points) + 1, message, before))
+        if isinstance(message, AssistantMessage | UserMessage):
+            before = message.id
+    return points
+
+
+def _numbered(points: Sequence[ForkPoint], argument: str) -> ForkPoint:
+    if not argument.isdecimal() or not 1 <= int(argument) <= len(points):
+        raise CinchError(f"/fork takes a number from 1 to {len(points)}, not {argument}; /fork lists the messages")
+    return points[int(argument) - 1]
+
+
+async def _pick_point(host: CommandHost, points: Sequence[ForkPoint]) -> ForkPoint | None:
+    from harness.messages import UserMessage
+
+    named: dict[str, ForkPoint] = {}
+    choices: list[tuple[str, str]] = []
+    for point in points:
+        is_prompt = isinstance(point.message, UserMessage)
+        text = one_line(point.message.text)[:_SHOWN_CHARS] or _called(point.message)
+        name = f"{point.number:>4}  {'> ' if is_prompt else ''}{text}"
+        named[name] = point
+        choices.append((name, "edit this prompt" if is_prompt else ""))
+    chosen = await host.pick("Fork from which message?", choices, choices[-1][0])
+    return named[chosen] if chosen is not None else None
+
+
+def _called(message: UserMessage | AssistantMessage) -> str:
+    calls = getattr(message, "tool_calls", ())
+    return f"calls {', '.join(one_line(call.name) for call in calls)}" if calls else "(no text)"
+
+
+def _session_file(host: CommandHost) -> Path:
+    if (path := host.session.assembly.session_file) is None:
+        raise CinchError("this conversation is not saved (--no-session)")
+    return path
+
+
+@SESSION.command("/rename <title>", "set the title of this session")
+async def rename(host: CommandHost, argument: str) -> None:
+    from cinch_tui.saved_sessions import SavedSessions
+
+    title = await SavedSessions(host.session).rename(_session_file(host), argument)
+    host.notice(f"The title is {one_line(title)}")
+
+
+@SESSION.command("/tag [tag…]", "add tags to this session; -tag removes one")
+async def tag(host: CommandHost, argument: str) -> None:
+    from cinch_tui.saved_sessions import SavedSessions
+    from harness.session.labels import parse_tags
+
+    words = parse_tags(argument)
+    added = [word for word in words if not word.startswith("-")]
+    removed = [word[1:].strip("#") for word in words if word.startswith("-")]
+    tags = await SavedSessions(host.session).change_tags(_session_file(host), add=added, remove=removed)
+    host.notice(f"Tags: {' '.join(f'#{one_line(each)}' for each in tags)}" if tags else "This session has no tags.")
 
 
 @SESSION.command("#load <id>", "open a session by its id", while_running=False, arguments=_session_choices)

@@ -32,6 +32,7 @@ class Options(Struct, frozen=True):
     """The session to resume: its id, "latest", or empty if the user picks one; None for a new session."""
 
     fork: bool = False
+    read_only: bool = False
     keep_session: bool = True
     add_dirs: tuple[Path, ...] = ()
     system: str = ""

@@ -164,6 +164,15 @@ class SubagentSettings(Struct, frozen=True):
     result_chars: Annotated[int, Setting("characters of a subagent's report returned to the agent; 0: all", 0)] = 4000
 
 
+class SessionSettings(Struct, frozen=True):
+    titles: Annotated[
+        bool, _held("write titles of new sessions: one call to a cheap model after the first exchange")
+    ] = True
+    title_model: Annotated[
+        str, _held("model for titles as provider/model; empty: the cheap model of the provider in use, if known")
+    ] = ""
+
+
 class UiSettings(Struct, frozen=True):
     theme: Annotated[str, Setting("color theme; auto: light or dark to match the terminal; /theme lists all")] = "auto"
     plain: Annotated[
@@ -229,6 +238,7 @@ class Settings(Struct, frozen=True):
     plan: Annotated[PlanSettings, NEXT_START] = PlanSettings()
     steering: Annotated[SteeringSettings, NEXT_PROMPT] = SteeringSettings()
     subagents: Annotated[SubagentSettings, NEXT_PROMPT] = SubagentSettings()
+    sessions: Annotated[SessionSettings, NEXT_PROMPT] = SessionSettings()
     ui: Annotated[UiSettings, AT_ONCE] = UiSettings()
     keys: Annotated[
         dict[str, str],

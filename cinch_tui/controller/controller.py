@@ -151,6 +151,7 @@ class SessionController(ChatSession):
         agent.subscribe(self._bridge.receive)
         agent.subscribe(self.sender.queue.receive)
         agent.subscribe(self._receive)
+        self.write_titles()
         self._on_ready()
         await self.view.agent_ready()
         state = agent.state

@@ -173,6 +173,7 @@ class PromptSender:
         await controller.show_branch()
 
     async def _send(self, user_input: UserInput | None) -> None:
+        self._controller.check_writable()
         if user_input is None:
             await self._controller.agent.continue_run()
             return

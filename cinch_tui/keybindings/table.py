@@ -72,7 +72,7 @@ KEYS = tuple(key for place in _TABLE.values() for key in place.keys)
 FIXED = ("list",)
 """Owners whose keys cannot be changed, since Textual defines them."""
 
-TYPED_IN = ("prompt", "line", "chat", "search", "app", "picker", "key_entry", *FIXED)
+TYPED_IN = ("prompt", "line", "chat", "search", "app", "picker", "sessions", "key_entry", *FIXED)
 """Owners that are active while the user types text."""
 
 _SCOPES: tuple[tuple[str, ...], ...] = (

@@ -21,7 +21,6 @@ from cinch_tui.plain.line_renderer import user_command_lines
 from cinch_tui.plain.line_writer import LiveOutput
 from cinch_tui.plain.menus import LIST_AGAIN, InputClosed
 from cinch_tui.plain.view_lines import strip_markdown, view_lines
-from cinch_tui.reports.session_export import local_time
 from cinch_tui.reports.summaries import agent_settings, context_report, model_names
 from cinch_tui.shell_line import ShellLine, UserShell, shell_line
 from cinch_tui.user_input import UserInput
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from cinch_tui.changes import SessionChanges
     from cinch_tui.commands.host import CommandHost, DiffBase
     from cinch_tui.plain.session import PlainSession
+    from cinch_tui.saved_sessions import SessionChoice
     from providers.model_catalog.offers import Offer
 
 LISTING_TIMEOUT_S = 5.0
@@ -255,19 +255,15 @@ class PlainCommandHost:
                         return (secret, verdict) if chosen == 0 else None
         return None
 
-    async def pick_session(self) -> str | None:
-        # Imported late: few starts need it.
-        from cinch_tui.reports.formatting import open_state
-        from harness.session.index import list_sessions
+    def restore_prompt(self, user_input: UserInput) -> None:
+        """Print the prompt: a line of plain mode cannot start with a text."""
+        self._writer.write("Your prompt was", user_input.text)
 
-        options, current = self.session.options, self.session.agent.session_id
-        summaries = await asyncio.to_thread(list_sessions, options.paths.data, options.cwd)
-        if not summaries:
-            self.notice("No earlier sessions in this folder.")
-            return None
-        described = ((each.title, local_time(each.updated), open_state(each, current)) for each in summaries)
-        index = await self._find("an earlier session", [", ".join(filter(None, parts)) for parts in described])
-        return None if index is None else summaries[index].id
+    async def pick_session(self, query: str = "") -> SessionChoice | None:
+        # Imported late: few starts need it.
+        from cinch_tui.plain.session_lists import pick_session
+
+        return await pick_session(self.session, query, self._find)
 
     def listed_models(self) -> Sequence[str]:
         return ()

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from cinch_tui import __version__
-from cinch_tui.agent_session import NOT_READY, AgentSession, resume_hint
+from cinch_tui.agent_session import NOT_READY, READ_ONLY, AgentSession, resume_hint
 from cinch_tui.assembly import assemble, wanted_session
 from cinch_tui.attached_files import attach_files
 from cinch_tui.cli.start import collect_garbage
@@ -75,6 +75,7 @@ class PlainSession(AgentSession):
         for warning in (*self.options.notices, *assembly.warnings):
             self.notice(warning, "warning")
         self.notice(f"cinch {__version__} with {agent.state.model.spec.name} in {assembly.workspace.root}")
+        self.write_titles()
         self._show_permissions(agent)
         if news:
             self.notice(news)
@@ -138,6 +139,9 @@ class PlainSession(AgentSession):
     async def send(self, user_input: UserInput | None) -> None:
         """Send a prompt, or a steering message during a run; None continues without a new message."""
         self._has_warned = False
+        if self.assembly.is_read_only:
+            self.notice(f"Not sent: {READ_ONLY}.", "error")
+            return
         if self.shell is not None:
             self.shell.add_reports_to_next_prompt()
         prompt = None if user_input is None else await self._with_files(user_input)

@@ -42,6 +42,7 @@ _GROUPS = {
     "plan": "Plan mode",
     "steering": "Messages during a run",
     "subagents": "Subagents",
+    "sessions": "Sessions",
     "ui": "Interface",
 }
 

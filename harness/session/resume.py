@@ -106,6 +106,11 @@ class SessionMessages(Sequence[Message]):
         """Yield the messages whose ids are not among `ids`; no others are read."""
         return (self[index] for index, group in enumerate(self._groups) if group and group[0].id not in ids)
 
+    def index_of(self, line_id: str) -> int:
+        """Return the index of the message with a line; the number of messages if there is none."""
+        places = (place for place, group in enumerate(self._groups) if any(line.id == line_id for line in group))
+        return next(places, len(self))
+
     def line_ids(self) -> set[str]:
         return {line.id for group in self._groups for line in group}
 

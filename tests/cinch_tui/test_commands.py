@@ -43,6 +43,7 @@ async def run(text: str, host: RecordingHost, registry: Registry = REGISTRY) -> 
         ("/system", ("show", "System prompt", "You are cinch.")),
         ("/resume", ("pick_session",)),
         ("#sessions", ("pick_session",)),
+        ("/sessions all", ("pick_session", "all")),
         ("#help", ("show_help",)),
         ("/settings", ("show_settings",)),
         ("/config", ("show_settings",)),

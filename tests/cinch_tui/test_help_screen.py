@@ -103,7 +103,7 @@ async def test_the_help_has_the_keys_of_the_user():
         set_user_keys({})
 
     assert re.search(r"F20 +find in the conversation", shown)
-    assert re.search(r"no key +resume an earlier session", shown)
+    assert re.search(r"no key +list, search and resume sessions", shown)
 
 
 async def test_the_programs_help_reports_every_key_and_command():

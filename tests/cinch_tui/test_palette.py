@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from cinch_tui.app.app import CinchApp
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.keybindings.table import KEYS
-from cinch_tui.screens.pickers import KEYS_OF_COMMANDS, WITHOUT_COMMAND, Palette
+from cinch_tui.screens.palette import KEYS_OF_COMMANDS, WITHOUT_COMMAND, Palette
 from cinch_tui.widgets.item_list import ItemList
 
 

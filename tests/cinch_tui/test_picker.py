@@ -1,20 +1,15 @@
 from __future__ import annotations
 
 from datetime import datetime
-from pathlib import Path
 
 import pytest
-from fakes.chat import until
 from fakes.dialogs import Host
-from textual.app import App
 from textual.widgets import Static
 
 from cinch_tui.fuzzy_match import match_spans, rank_matches
 from cinch_tui.reports.formatting import DAY, ago
 from cinch_tui.screens.picker import Item, Picker
-from cinch_tui.screens.pickers import SessionPicker, pick_session
 from cinch_tui.widgets.item_list import ItemList
-from harness.session.index import SessionSummary
 
 MODELS = [
     Item("anthropic/claude-sonnet", "", 1),
@@ -27,16 +22,6 @@ NOW = 10_000_000.0
 
 def host(items: list[Item[int]] | None = None, current: int | None = None) -> Host:
     return Host(Picker("Which model?", MODELS if items is None else items, current=current))
-
-
-def summary(name: str, title: str, prompt: str, updated: float, *, locked: bool = False) -> SessionSummary:
-    return SessionSummary(Path(name), name, title, prompt, "/work", "main", updated, updated, 1, locked)
-
-
-SESSIONS = [
-    summary("b", "Move prices to cents", "please move the prices", NOW - 200),
-    summary("a", "why does [red]test[/] fail?", "why does [red]test[/] fail?", NOW - 90_000, locked=True),
-]
 
 
 def lines(app: Host) -> list[str]:
@@ -194,50 +179,6 @@ async def test_an_empty_list_is_labelled_and_enter_picks_nothing():
     assert app.results == [None]
 
 
-async def test_sessions_report_title_prompt_and_when():
-    app = Host(SessionPicker(SESSIONS, now=NOW))
-
-    async with app.run_test(size=(80, 24)) as pilot:
-        shown = lines(app)
-        await pilot.press("down", "enter")
-
-    assert shown[0].startswith("Move prices to cents · please move")
-    assert shown[0].endswith("3 minutes ago · main")
-    assert shown[1].startswith("why does [red]test[/] fail?")
-    assert shown[1].endswith("1 day ago · main · open elsewhere")
-    assert app.results == ["a"]
-
-
-async def test_the_session_that_is_open_here_is_named_as_this_one():
-    assert SESSIONS[1].locked
-    app = Host(SessionPicker(SESSIONS, now=NOW, current=SESSIONS[1].id))
-
-    async with app.run_test(size=(80, 24)):
-        shown = lines(app)
-
-    assert shown[1].endswith("1 day ago · main · this session")
-
-
-async def test_sessions_of_a_folder_without_any_are_an_empty_list(tmp_path: Path):
-    class Asking(App[None]):
-        chosen: str | None = "unasked"
-
-        def on_mount(self) -> None:
-            self.run_worker(self.ask())
-
-        async def ask(self) -> None:
-            self.chosen = await pick_session(self, tmp_path, tmp_path)
-
-    app = Asking()
-
-    async with app.run_test() as pilot:
-        await until(pilot, lambda: isinstance(app.screen, SessionPicker) and app.screen.focused is not None)
-        await pilot.press("escape")
-        await app.workers.wait_for_complete()
-
-    assert app.chosen is None
-
-
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
@@ -279,10 +220,6 @@ def test_picture_of_a_picker(snap_compare):
     items = [Item(f"anthropic/claude-{number}", "in use" if number == 3 else "", number) for number in range(40)]
 
     assert snap_compare(host(items), terminal_size=(80, 24), press=["9", "space", "c", "l", "u", "down"])
-
-
-def test_picture_of_the_sessions(snap_compare):
-    assert snap_compare(Host(SessionPicker(SESSIONS, now=NOW)), terminal_size=(80, 24))
 
 
 def test_unmatched_letters_are_searched_only_once():

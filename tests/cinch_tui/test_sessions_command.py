@@ -257,7 +257,7 @@ def test_removed_session_is_restored_from_the_trash(run: Run, tmp_path: Path):
 def test_fork_copies_up_to_a_message(run: Run, tmp_path: Path):
     path = written(tmp_path, *tour(), user("again"), reply("done"))
 
-    status, out, _ = run("fork", f"{path.stem[:8]}@5")
+    status, out, _ = run("fork", f"{path.stem[:8]}@3")
 
     forked = load_session(path.with_name(f"{out.split()[2].rstrip(';')}.jsonl"))
     assert status == 0

@@ -17,6 +17,8 @@ from cinch_tui.commands.host import DiffBase, FullScreenCommands, FullScreenHost
 from cinch_tui.commands.side_questions import SideQuestions
 from cinch_tui.config.options import Options
 from cinch_tui.reports.notices import NoticeLevel
+from cinch_tui.saved_sessions import SessionChoice
+from cinch_tui.user_input import UserInput
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
 from harness.errors import ConfigError, SessionMissing
@@ -54,6 +56,7 @@ class RecordingSession(AgentSession):
             instructions="",
             keys=SimpleNamespace(find=lambda name, variables: None, environ={}),
             originals=None,
+            session_file=Path("/nowhere/first.jsonl"),
             store=SimpleNamespace(path=Path("sessions/first.jsonl"), flush=lambda: None),
             workspace=SimpleNamespace(root=Path("/nowhere")),
         )
@@ -81,7 +84,7 @@ class RecordingSession(AgentSession):
     def new_session(self) -> None:
         self._calls.append(("new_session",))
 
-    async def load_session(self, session_id: str) -> None:
+    async def load_session(self, session_id: str, *, read_only: bool = False) -> None:
         if session_id not in ("first", "second"):
             raise SessionMissing(f"there is no session {session_id}")
         self._calls.append(("load_session", session_id))
@@ -152,9 +155,12 @@ class RecordingHost:
         self.calls.append(("pick", title, current, *(name for name, _ in choices)))
         return self.picked
 
-    async def pick_session(self) -> str | None:
-        self.calls.append(("pick_session",))
-        return self.picked
+    def restore_prompt(self, user_input: UserInput) -> None:
+        self.calls.append(("restore_prompt", user_input.text))
+
+    async def pick_session(self, query: str = "") -> SessionChoice | None:
+        self.calls.append(("pick_session", query) if query else ("pick_session",))
+        return SessionChoice(self.picked) if self.picked else None
 
     async def pick_model(self) -> str | None:
         self.calls.append(("pick_model",))

@@ -30,13 +30,15 @@ from fakes.script import Hang, Reply
 from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.screen import Screen
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
+from cinch_tui.agent_session import AgentSession
 from cinch_tui.api_keys.provider_key import KeyAccepted, KeyRefused
 from cinch_tui.app.app import CinchApp
 from cinch_tui.changes import SessionChanges
 from cinch_tui.config.layers import Sources
 from cinch_tui.config.store import SettingStore
+from cinch_tui.saved_sessions import SavedSessions
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.screens.changes import ChangesScreen
 from cinch_tui.screens.chat import ChatScreen
@@ -44,20 +46,23 @@ from cinch_tui.screens.choice_dialogs import Confirmation, ShortList
 from cinch_tui.screens.context import ContextScreen
 from cinch_tui.screens.help import HelpScreen
 from cinch_tui.screens.key_entry import KeyEntry
+from cinch_tui.screens.palette import Palette
 from cinch_tui.screens.picker import Item, Picker
-from cinch_tui.screens.pickers import Palette, SessionPicker
 from cinch_tui.screens.plan_review import PlanScreen
 from cinch_tui.screens.question import QuestionScreen
 from cinch_tui.screens.reader import Reader
+from cinch_tui.screens.session_browser import SessionBrowser
 from cinch_tui.screens.settings import SettingsActions, SettingsScreen
 from cinch_tui.screens.welcome import UseKey, WelcomeScreen
 from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.panel_area import PanelArea
 from harness.context.breakdown import ContextInputs, breakdown
+from harness.messages import AssistantMessage, Message, Text, user
 from harness.ports.provider import ToolSpec
 from harness.risk import Rule
-from harness.session.index import SessionSummary
+from harness.session.search import SearchHit
 from harness.session.snapshots import Snapshots
+from harness.session.summary import SessionSummary
 from harness.user_requests import ApprovalRequest, Question
 from harness.workspace.workspace import Workspace
 from providers.model_catalog.local_servers import LocalServer
@@ -166,6 +171,30 @@ async def picker(pilot: Pilot[object], app: CinchApp) -> None:
     await put(pilot, app, Picker("Which model?", items, current=names[1]))
 
 
+class GivenSessions(SavedSessions):
+    """Sessions that exist in memory only."""
+
+    def __init__(self, session: AgentSession, summaries: Sequence[SessionSummary]) -> None:
+        super().__init__(session)
+        self.cwd = Path("/shop")
+        self._given = summaries
+
+    async def list(self, *, everywhere: bool) -> Sequence[SessionSummary]:
+        del everywhere
+        return self._given
+
+    async def update_index(self, should_stop: Callable[[], bool]) -> None:
+        pass
+
+    async def search(self, text: str, *, everywhere: bool) -> Sequence[SearchHit]:
+        del text, everywhere
+        return ()
+
+    async def preview(self, path: Path, at: str = "") -> Sequence[Message]:
+        del path, at
+        return [user("Where are the prices?"), AssistantMessage((Text("In `price.py`."),), "played", "anthropic")]
+
+
 async def sessions(pilot: Pilot[object], app: CinchApp) -> None:
     reported = (
         ("Mend the prices", 40.0, False),
@@ -174,11 +203,13 @@ async def sessions(pilot: Pilot[object], app: CinchApp) -> None:
     )
     summaries = [
         SessionSummary(
-            Path(f"{title}.jsonl"), f"{size}", title, title, "/shop", "main", 0.0, NOW - before, size, locked
+            Path(f"{size}.jsonl"), f"{size}", title, title, "/shop", "main", NOW - 500_000, NOW - before, size, locked
         )
         for size, (title, before, locked) in enumerate(reported, 1_000)
     ]
-    await put(pilot, app, SessionPicker(summaries, now=NOW))
+    browser = SessionBrowser(GivenSessions(app.controller, summaries), now=lambda: NOW)
+    await put(pilot, app, browser)
+    await until(pilot, lambda: "prices" in str(browser.query_one("#messages", Static).render()))
 
 
 async def helping(pilot: Pilot[object], app: CinchApp) -> None:
@@ -296,7 +327,7 @@ STAGES = (
     Stage("questions", QuestionScreen, asking(*FORM)),
     Stage("plan", PlanScreen, plan),
     Stage("picker", Picker, picker),
-    Stage("sessions", SessionPicker, sessions),
+    Stage("sessions", SessionBrowser, sessions),
     Stage("help", HelpScreen, helping),
     Stage("palette", Palette, palette),
     Stage("changes", ChangesScreen, changes),

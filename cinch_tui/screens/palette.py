@@ -1,29 +1,22 @@
-"""Pickers of commands (the palette) and of sessions."""
+"""Command palette: all commands, and keys whose action has no command."""
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import TypeAlias
-
-from textual.app import App
 
 from cinch_tui.commands.registry import Registry
 from cinch_tui.keybindings.keymap import label_of
 from cinch_tui.keybindings.table import KEYS
-from cinch_tui.reports.formatting import ago, open_state
 from cinch_tui.screens.chat import ChatScreen
 from cinch_tui.screens.picker import Item, Picker
-from harness.session.index import SessionSummary, list_sessions
 
 Run: TypeAlias = Callable[[], object]
 
 KEYS_OF_COMMANDS = {
     "/plan": "chat.toggle_plan",
-    "/resume": "chat.sessions",
+    "/sessions": "chat.sessions",
     "/context": "chat.context",
     "/editor": "prompt.open_editor",
     "/paste": "prompt.paste",
@@ -74,30 +67,3 @@ def _actions(chat: ChatScreen) -> Iterator[Item[Run]]:
 def _with_key(summary: str, key_id: str) -> str:
     label = label_of(key_id) if key_id else ""
     return f"{label} · {summary}" if label else summary
-
-
-async def pick_session(app: App[object], data_dir: Path, cwd: Path, current: str = "") -> str | None:
-    """Let the user pick a session of this folder; return its id or None. Call it in a worker.
-
-    Args:
-        app: the app.
-        data_dir: directory of all sessions.
-        cwd: folder of the sessions.
-        current: id of the open session.
-    """
-    summaries = await asyncio.to_thread(list_sessions, data_dir, cwd)
-    return await app.push_screen_wait(SessionPicker(summaries, now=time.time(), current=current))
-
-
-class SessionPicker(Picker[str]):
-    """Sessions in the given order: title on the left, last use on the right."""
-
-    def __init__(self, summaries: Sequence[SessionSummary], *, now: float, current: str = "") -> None:
-        super().__init__("Which session?", [_item(summary, now, current) for summary in summaries])
-
-
-def _item(summary: SessionSummary, now: float, current: str) -> Item[str]:
-    named = summary.first_prompt and summary.title != summary.first_prompt
-    label = f"{summary.title} · {summary.first_prompt}" if named else summary.title
-    details = [ago(summary.updated, now), summary.branch, open_state(summary, current)]
-    return Item(label, " · ".join(filter(None, details)), summary.id)

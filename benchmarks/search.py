@@ -21,7 +21,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 from measure import in_turn, report, seconds_of  # noqa: E402  the path comes first
 
-from harness.messages import AssistantMessage, Cost, Message, Text, ToolCall, ToolResult, Usage, UserMessage  # noqa: E402
+from harness.messages import AssistantMessage, Cost, ModelMessage, Text, ToolCall, ToolResult, Usage, UserMessage  # noqa: E402
 from harness.session.database import database_path  # noqa: E402
 from harness.session.index import list_sessions  # noqa: E402
 from harness.session.paths import find_files, project_dir  # noqa: E402
@@ -58,7 +58,7 @@ class Writer:
         sentences = self._random.choices(self._sentences, k=max(1, size // 75))
         return f"{' '.join(sentences)} id{self._random.getrandbits(48):x}"
 
-    def turn(self, number: int, moment: float) -> Iterator[Message]:
+    def turn(self, number: int, moment: float) -> Iterator[ModelMessage]:
         call = ToolCall(f"call-{number}", "read_file", {"path": f"src/module{self._random.randrange(500)}.py"})
         usage = Usage(9_000, 300, cost=Cost(0.01, 0.002))
         yield UserMessage((Text(self.text(150)),), time=moment)

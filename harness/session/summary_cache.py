@@ -35,7 +35,7 @@ class SummaryCache:
     def __init__(self, data_dir: Path, files: Sequence[SessionFile], on_problem: Callable[[str], None]) -> None:
         self._data_dir = data_dir
         self._on_problem = on_problem
-        self._rows: dict[str, SummaryRow] = {}
+        self._saved: dict[str, bytes] = {}
         self._facts: dict[str, bytes] = {}
         self._new: list[SummaryRow] = []
         self._path = ""
@@ -43,18 +43,20 @@ class SummaryCache:
         self._decoder = msgspec.json.Decoder(SessionSummary | None, dec_hook=self._decode_path)
         # Without the database all files are read.
         with suppress(OSError), session_database(data_dir, wait_s=_WAIT_S) as database:
-            self._rows = _rows(database, files)
-            self._facts = _facts(database, [file for file in files if not self._is_valid(file)])
+            self._saved = _valid_summaries(database, files)
+            self._facts = _facts(database, [file for file in files if file.key not in self._saved])
 
     def _decode_path(self, _type: type, _value: object) -> Path:
         return Path(self._path)
 
     def summary(self, file: SessionFile) -> SessionSummary | None:
         """Return the summary of a file; None if it contains no conversation or cannot be read."""
-        if self._is_valid(file):
+        if data := self._saved.get(file.key):
             self._path = file.path
-            with suppress(msgspec.DecodeError):
-                return self._decoder.decode(self._rows[file.key][3])
+            try:
+                return self._decoder.decode(data)
+            except msgspec.DecodeError:
+                pass  # Damaged; read from the file.
         try:
             summary = read_summary(Path(file.path), self._earlier_facts(file))
         except FileNotFoundError:
@@ -71,10 +73,6 @@ class SummaryCache:
             return
         with suppress(OSError), session_database(self._data_dir, wait_s=_WAIT_S) as database, transaction(database):
             save_summaries(database, self._new)
-
-    def _is_valid(self, file: SessionFile) -> bool:
-        row = self._rows.get(file.key)
-        return row is not None and row[1:3] == (file.size, file.modified)
 
     def _earlier_facts(self, file: SessionFile) -> SessionFacts | None:
         """Return the facts of the part of a file that has been indexed."""
@@ -96,7 +94,8 @@ def save_summaries(database: sqlite3.Connection, rows: Iterable[SummaryRow]) -> 
     database.executemany("INSERT OR REPLACE INTO summaries (path, size, modified, data) VALUES (?, ?, ?, ?)", rows)
 
 
-def _rows(database: sqlite3.Connection, files: Sequence[SessionFile]) -> dict[str, SummaryRow]:
+def _valid_summaries(database: sqlite3.Connection, files: Sequence[SessionFile]) -> dict[str, bytes]:
+    """Return the encoded summaries of the files that have not changed, by key."""
     columns = "SELECT path, size, modified, data FROM summaries"
     folders = {file.key.partition("/")[0] for file in files}
     if len(folders) == 1:
@@ -104,7 +103,8 @@ def _rows(database: sqlite3.Connection, files: Sequence[SessionFile]) -> dict[st
         found = database.execute(f"{columns} WHERE path >= ? AND path < ?", (f"{folder}/", f"{folder}0"))
     else:
         found = database.execute(columns)
-    return {row[0]: row for row in found}
+    states = {file.key: (file.size, file.modified) for file in files}
+    return {key: data for key, size, modified, data in found if states.get(key) == (size, modified)}
 
 
 def _facts(database: sqlite3.Connection, files: Sequence[SessionFile]) -> dict[str, bytes]:

@@ -38,7 +38,8 @@ class SummaryCache:
         self._saved: dict[str, bytes] = {}
         self._facts: dict[str, bytes] = {}
         self._new: list[SummaryRow] = []
-        self._path = ""
+        self._file = ""
+        self._folders: dict[str, Path] = {}
         # Paths are not saved, so that summaries outlive moving the data folder.
         self._decoder = msgspec.json.Decoder(SessionSummary | None, dec_hook=self._decode_path)
         # Without the database all files are read.
@@ -47,12 +48,16 @@ class SummaryCache:
             self._facts = _facts(database, [file for file in files if file.key not in self._saved])
 
     def _decode_path(self, _type: type, _value: object) -> Path:
-        return Path(self._path)
+        folder, _, name = self._file.rpartition("/")
+        if folder not in self._folders:
+            self._folders[folder] = Path(folder)
+        # Half the time of parsing the whole path.
+        return self._folders[folder] / name
 
     def summary(self, file: SessionFile) -> SessionSummary | None:
         """Return the summary of a file; None if it contains no conversation or cannot be read."""
         if data := self._saved.get(file.key):
-            self._path = file.path
+            self._file = file.path
             try:
                 return self._decoder.decode(data)
             except msgspec.DecodeError:

@@ -14,7 +14,6 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
-from cinch_tui.fuzzy_match import rank_matches
 from cinch_tui.keybindings.keymap import bindings, hint
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.reports.export_files import FORMATS
@@ -167,7 +166,11 @@ class SessionBrowser(Dialog[SessionChoice | None]):
     def _refill(self, selected: str = "") -> None:
         """Show the sessions that match the filter, then the messages that contain it."""
         query = self._query
-        rows: list[SessionRow | None] = [self._all[index] for index in rank_matches(query, self._texts)]
+        # No letters in order: of many sessions, some fit any word that way.
+        words = query.casefold().split()
+        rows: list[SessionRow | None] = [
+            row for row, text in zip(self._all, self._texts, strict=True) if all(word in text for word in words)
+        ]
         if self._hits:
             rows += [None, *self._hits]
         self._shown = rows

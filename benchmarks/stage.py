@@ -20,7 +20,7 @@ from terminal import Watched, watched  # noqa: E402
 
 from cinch_tui.config.paths import find_paths  # noqa: E402
 from harness.events import MessageEnd, ToolExecutionEnd  # noqa: E402
-from harness.messages import AssistantMessage, Text, ToolCall, ToolResult, user  # noqa: E402
+from harness.messages import AssistantMessage, Text, ToolCall, ToolResult, Usage, user  # noqa: E402
 from harness.session.recorder import SessionRecorder  # noqa: E402
 
 MODEL = "openai-chat/m"
@@ -57,8 +57,11 @@ def environment(home: str) -> dict[str, str]:
     }
 
 
-def write_session(home: str, session_id: str, turns: int, size: int) -> None:
-    """Write a session like the app: turns of four messages, each result of this size, and a short last turn."""
+def write_session(home: str, session_id: str, turns: int, size: int, usage: Usage = Usage()) -> None:
+    """Write a session like the app: turns of four messages, each result of this size, and a short last turn.
+
+    The last reply reports this usage.
+    """
     store = SessionRecorder(find_paths({"CINCH_HOME": home}).data, Path(home), session_id)
     filler = "One line of a file that was read, as long as such lines are.\n" * (size // 61)
     for number in range(turns):
@@ -68,7 +71,7 @@ def write_session(home: str, session_id: str, turns: int, size: int) -> None:
         store.store(ToolExecutionEnd(result=ToolResult(call.id, call.name, (Text(filler),))))
         store.store(MessageEnd(message=AssistantMessage((Text(f"Module {number} is fine:\n\n- short\n- tested"),))))
     store.store(MessageEnd(message=user("And?")))
-    store.store(MessageEnd(message=AssistantMessage((Text(LAST),), model="scripted")))
+    store.store(MessageEnd(message=AssistantMessage((Text(LAST),), model="scripted", usage=usage)))
     store.close()
 
 

@@ -69,6 +69,10 @@ class AgentSession(ABC):
     def _show_history(self, messages: Sequence[Message]) -> None:
         """Show another conversation, which may be empty."""
 
+    async def _show_resumed(self, messages: Sequence[Message]) -> None:
+        """Show a resumed conversation, which may be long."""
+        self._show_history(messages)
+
     def abort(self) -> None:
         if self.is_running:
             self.agent.abort()
@@ -123,19 +127,19 @@ class AgentSession(ABC):
         self.agent.subscribe(self._titles.receive)
 
     async def load_session(self, session_id: str, *, read_only: bool = False) -> None:
-        """Open a session by its id.
+        """Open a session by its id, which may name a message: `ID@MESSAGE`.
 
         Raises:
-            SessionError: There is no such session, or it cannot be read.
+            SessionError: There is no such session or message, or it cannot be read.
         """
         from harness.session.paths import project_name
         from harness.session.repaired import repaired_messages  # not before the first paint
 
-        loaded = await asyncio.to_thread(self.assembly.find, session_id.partition("@")[0])
+        loaded = await asyncio.to_thread(self.assembly.find, session_id)
         messages = await asyncio.to_thread(repaired_messages, loaded)
         self.assembly.warnings.clear()
         self.assembly.resume(loaded, messages, read_only=read_only)
-        self._show_history(messages)
+        await self._show_resumed(messages)
         for warning in (*loaded.warnings, *self.assembly.warnings):
             self.notice(warning, "warning")
         here = self.assembly.workspace.root
@@ -153,7 +157,9 @@ class AgentSession(ABC):
 
 def resume_hint(assembly: Assembly, options: str = "") -> str:
     """Return how to resume the session with these options; empty if it has no prompts or is not saved."""
-    if assembly.store is None or not assembly.agent.history.prompts():
+    from harness.context.history import is_prompt  # not before the first paint
+
+    if assembly.store is None or not any(map(is_prompt, assembly.agent.history.outline)):
         return ""
     if not assembly.store.is_saved:
         return f"The end of this conversation could not be saved in {assembly.store.path}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,6 +76,9 @@ class Assembly(Struct):
     instructions: str = ""
     """The part of the system prompt that comes from instruction files."""
 
+    target: str = ""
+    """Id of the message that the session was resumed at; empty for its end."""
+
     _recording: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def connect(self, name: str, thinking: ThinkingLevel) -> Model:
@@ -92,12 +95,14 @@ class Assembly(Struct):
         return model
 
     def find(self, which: str) -> LoadedSession:
-        """Load a session by its id, a prefix of its id, or `latest`.
+        """Load a session by its id, a prefix of its id, or `latest`; `@` and the name of a message may follow.
 
         Raises:
             SessionMissing, SessionTooNew, SessionError: the session cannot be loaded.
         """
-        return _load_session(self.options, which)
+        from harness.session.references import find_reference, load_reference
+
+        return load_reference(find_reference(self.options.paths.data, self.options.cwd, which))
 
     def start_session(self) -> None:
         """Start a new session in a file of its own."""
@@ -115,7 +120,7 @@ class Assembly(Struct):
             return self.store.path
         return self.loaded.path if self.is_read_only and self.loaded else None
 
-    def resume(self, loaded: LoadedSession, messages: list[Message], *, read_only: bool = False) -> None:
+    def resume(self, loaded: LoadedSession, messages: Sequence[Message], *, read_only: bool = False) -> None:
         """Resume a session; it is forked if another process has it open.
 
         Args:
@@ -126,6 +131,7 @@ class Assembly(Struct):
         Raises:
             AlreadyRunning: a run is active.
         """
+        self.target = loaded.target
         self.agent.restore_session(loaded, messages)
         if loaded.system and not self.options.system:
             # Unchanged since the last request, so that the provider's cache still fits.
@@ -172,11 +178,13 @@ class Assembly(Struct):
         try:
             store.acquire()
         except SessionLocked:
-            from harness.session.fork import fork_session
-            from harness.session.resume import load_session
+            from harness.session.references import SessionReference, load_reference
+            from harness.session.repaired import repaired_messages
 
-            loaded = load_session(fork_session(loaded.path, new_id()))
-            self.agent.new_session(loaded.session_id, self.agent.history.messages)
+            loaded = load_reference(SessionReference(loaded.path, loaded.target), fork=True)
+            self.target, ledger = loaded.target, self.agent.state.ledger
+            self.agent.new_session(loaded.session_id, repaired_messages(loaded))
+            self.agent.state.ledger = ledger
             self.warnings.append(
                 "This session is open in another process; continuing in a copy; --read-only shows the original."
             )
@@ -359,16 +367,11 @@ def wanted_session(options: Options) -> LoadedSession | None:
     Raises:
         SessionMissing, SessionTooNew, SessionError: the session cannot be loaded.
     """
-    return _load_session(options, options.resume, fork=options.fork) if options.resume else None
+    from harness.session.references import find_reference, load_reference
 
-
-def _load_session(options: Options, which: str, *, fork: bool = False) -> LoadedSession:
-    from harness.session.fork import fork_session
-    from harness.session.index import find_session
-    from harness.session.resume import load_session
-
-    path = find_session(options.paths.data, options.cwd, which)
-    return load_session(fork_session(path, new_id()) if fork else path)
+    if not options.resume:
+        return None
+    return load_reference(find_reference(options.paths.data, options.cwd, options.resume), fork=options.fork)
 
 
 def _grants(options: Options, settings: Settings, root: Path) -> tuple[Grants, list[str]]:

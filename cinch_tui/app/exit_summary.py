@@ -11,6 +11,7 @@ from rich.text import Text
 
 from cinch_tui.agent_session import resume_hint
 from cinch_tui.assembly import Assembly
+from harness.context.history import is_prompt
 from harness.events import Event, RequestStart
 from harness.messages import AssistantMessage, Message, UserMessage
 from harness.terminal_text import escape_controls
@@ -32,7 +33,7 @@ def follow_resume_hint(assembly: Assembly, on_hint: Callable[[str], None]) -> Ca
 
 def last_exchange(messages: Sequence[Message], columns: int) -> str:
     """Return the last prompt on one line and the end of the last reply, wrapped; empty without a reply."""
-    since = next((at for at in reversed(range(len(messages))) if _is_prompt(messages[at])), len(messages))
+    since = next((at for at in reversed(range(len(messages))) if is_prompt(messages[at])), len(messages))
     replies = [each.text.strip() for each in messages[since:] if isinstance(each, AssistantMessage)]
     reply = next((text for text in reversed(replies) if text), "")
     if not reply:
@@ -64,7 +65,7 @@ def print_exit_summary(assembly: Assembly, *, with_exchange: bool) -> None:
     """
     exchange = ""
     if with_exchange:
-        exchange = last_exchange(assembly.agent.history.messages, shutil.get_terminal_size().columns)
+        exchange = last_exchange(assembly.agent.history.outline, shutil.get_terminal_size().columns)
     text = "\n\n".join(
         part for part in (exchange, stopped_jobs(assembly), escape_controls(resume_hint(assembly))) if part
     )
@@ -72,10 +73,6 @@ def print_exit_summary(assembly: Assembly, *, with_exchange: bool) -> None:
         encoding = sys.stdout.encoding or "utf-8"
         sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
         sys.stdout.flush()
-
-
-def _is_prompt(message: Message) -> bool:
-    return isinstance(message, UserMessage) and not message.synthetic
 
 
 def _wrapped(text: str, columns: int) -> list[str]:

@@ -67,7 +67,12 @@ OPTIONS: dict[str, dict[str, Any]] = {  # Any: each argument of `add_argument` h
     "--max-turns": {"type": int, "metavar": "N", "help": "stop a run after N turns"},
     "--max-cost": {"type": float, "metavar": "USD", "help": "stop a run at this cost in US dollars"},
     "-c --continue": {**_FLAG, "dest": "continue_last", "help": "continue the latest session in this folder"},
-    "-r --resume": {"nargs": "?", "const": "", "metavar": "ID", "help": "resume a session; without an ID, pick one"},
+    "-r --resume": {
+        "nargs": "?",
+        "const": "",
+        "metavar": "ID",
+        "help": "resume a session, with ID@MESSAGE at that message; without an ID, pick one",
+    },
     "--fork": {**_FLAG, "help": "with -c or -r: continue in a copy"},
     "--read-only": {**_FLAG, "help": "with -c or -r: show the session without continuing it"},
     "--no-session": {"dest": "keep_session", "action": "store_false", "help": "do not save the session"},

@@ -164,7 +164,7 @@ class ChatCommandHost:
 
         self._catalog = self._catalog or ModelCatalog(self.session.assembly.keys)
         agent = self.session.agent
-        return await pick_model(self._app, self._catalog, agent.state.model.spec, used_in(agent.history.messages))
+        return await pick_model(self._app, self._catalog, agent.state.model.spec, used_in(agent.history.outline))
 
     async def paste(self) -> None:
         await self._chat.prompt.action_paste()
@@ -176,7 +176,7 @@ class ChatCommandHost:
         from cinch_tui.models.model_catalog import used_in
 
         agent, settings = self.session.agent, self.session.settings
-        current, used = agent.state.model.spec.name, used_in(agent.history.messages)
+        current, used = agent.state.model.spec.name, used_in(agent.history.outline)
         name = self._models.step(current, (settings.model.name, *settings.providers.fallback, *reversed(used)))
         if name == current:
             self.notice("No other model is configured or was used here; /model lists all.")

@@ -44,7 +44,7 @@ async def open_settings(controller: SessionController) -> None:
 
     async def model() -> str | None:
         catalog = ModelCatalog(controller.assembly.keys)
-        return await pick_model(controller.app, catalog, agent.state.model.spec, used_in(agent.history.messages))
+        return await pick_model(controller.app, catalog, agent.state.model.spec, used_in(agent.history.outline))
 
     pickers = {"ui.theme": theme, "model.name": model}
     hands = SettingsActions(

@@ -99,14 +99,14 @@ def _plan_choices(host: CommandHost) -> tuple[Choice, ...]:
 @SESSION.command("/plan [accept]", "plan mode on or off: read-only until you accept a plan", arguments=_plan_choices)
 async def plan(host: CommandHost, argument: str) -> None:
     if argument == "accept":
-        _accept_plan(host)
+        await _accept_plan(host)
     elif argument:
         raise CinchError(f"/plan takes accept or no argument, not {argument}")
     else:
         toggle_plan(host)
 
 
-def _accept_plan(host: CommandHost) -> None:
+async def _accept_plan(host: CommandHost) -> None:
     """Leave plan mode and send the last reply as the plan to carry out."""
     from cinch_tui.reports.summaries import source
     from harness.approval.policy import EXECUTE
@@ -116,6 +116,7 @@ def _accept_plan(host: CommandHost) -> None:
         raise CinchError("plan mode is off: there is no plan to accept")
     if agent.is_running:
         raise CinchError("not available while the agent is running")
+    await agent.history.load()
     plan = source(agent.history.messages, "reply").strip()
     if not plan:
         raise CinchError("there is no reply to accept as a plan")
@@ -175,6 +176,7 @@ async def fork(host: CommandHost, argument: str) -> None:
     from cinch_tui.user_input import user_input_of
     from harness.messages import UserMessage
 
+    await host.session.agent.history.load()
     points = fork_points(host.session.agent.history.messages)
     if not points:
         raise CinchError("there is nothing to fork yet")

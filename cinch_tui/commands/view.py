@@ -97,6 +97,7 @@ async def copy(host: CommandHost, argument: str) -> None:
         host.notice(f"#copy takes all, code or a number from 1, not {argument!r}", "warning")
         return
     part, _, missing = _COPIES.get(argument, ("reply", "", f"there is no reply {number}"))
+    await host.session.agent.history.load()
     source = summaries.source(host.session.agent.history.messages, part, number)
     if not source:
         host.notice(missing, "warning")

@@ -29,7 +29,10 @@ class Options(Struct, frozen=True):
     headless: bool = False
     output_format: OutputFormat = "text"
     resume: str | None = None
-    """The session to resume: its id, "latest", or empty if the user picks one; None for a new session."""
+    """The session to resume; None for a new session.
+
+    Its id or "latest", both with "@MESSAGE" to show that message, or empty if the user picks one.
+    """
 
     fork: bool = False
     read_only: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from cinch_tui.agent_session import NOT_READY, AgentSession
@@ -109,17 +110,42 @@ class ChatSession(AgentSession):
         return StartBanner(str(self.assembly.workspace.root), self.agent.state.model.spec.name)
 
     def _show_history(self, messages: Sequence[Message]) -> None:
+        from cinch_tui.transcript.history_blocks import blocks_of
+
+        self._show(blocks_of(messages, self.agent.state.tools, self.assembly.loaded), messages)
+
+    async def _show_resumed(self, messages: Sequence[Message]) -> None:
+        from cinch_tui.transcript.history_blocks import blocks_of, last_turn
+        from harness.context.history import outline_of
+
+        build = partial(blocks_of, messages, self.agent.state.tools, self.assembly.loaded)
+        start = last_turn(outline_of(messages))
+        # Without awaiting anything before, so that the next prompt is below.
+        self._show(build(slice(start, None)), messages)
+        await self.view.widgets.transcript.prepend_built(partial(build, slice(start)))
+        self._show_target()
+
+    def _show_target(self) -> None:
+        """Select the message that the session was resumed at and scroll to it."""
+        target, transcript = self.assembly.target, self.view.widgets.transcript
+        if not target:
+            return
+        message = next((each for each in self.agent.history.outline if each.id == target), None)
+        # A result is a part of the block of its call.
+        call_id = getattr(message, "call_id", "")
+        if not (transcript.choose_call(call_id) if call_id else transcript.choose_message(target)):
+            self.notice(f"Message {target} is empty, so that there is nothing to show.", "warning")
+
+    def _show(self, blocks: list[TranscriptBlock], messages: Sequence[Message]) -> None:
+        """Show these blocks, the last ones of a conversation, and its state."""
+        from cinch_tui.transcript.history_blocks import last_todo
+
         self.view.widgets.transcript.banner = self.banner
-        self._show(messages)
+        if self._bridge:
+            self._bridge.forget()
+        self.view.replace_conversation(blocks)
+        self.view.widgets.todo_panel.todo = last_todo(messages)
         self.show_usage()
         self.show_permissions()
         # The state of the previous conversation does not apply to this one.
         self.view.widgets.set_status(state="idle", note="")
-
-    def _show(self, messages: Sequence[Message]) -> None:
-        from cinch_tui.transcript.history_blocks import blocks_of, last_todo
-
-        if self._bridge:
-            self._bridge.forget()
-        self.view.replace_conversation(blocks_of(messages, self.agent.state.tools, self.assembly.loaded))
-        self.view.widgets.todo_panel.todo = last_todo(messages)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence, Set
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from cinch_tui.app.preload import import_modules, index_sessions, warm, warm_reply
@@ -104,21 +105,26 @@ class SessionController(ChatSession):
         await self._begin()
 
     async def _show_end(self) -> None:
-        """Show the end of the session to resume, to read while the rest is loaded."""
-        from cinch_tui.assembly import wanted_session
+        """Load the session to resume, and show its end to read meanwhile."""
+        options = self.options
+        if not options.resume:
+            return
         from cinch_tui.transcript.history_blocks import blocks_of, last_turns
+        from harness.session.references import find_reference, load_reference
         from tools import builtin_tools
 
         try:
-            self._loaded = await asyncio.to_thread(wanted_session, self.options)
+            reference = await asyncio.to_thread(find_reference, options.paths.data, options.cwd, options.resume)
         except NoSessionYet:
             # The agent gets what was typed meanwhile in any session.
             self._start_notices.append("There is no session in this folder yet: a new one is started.")
-        if self._loaded is not None:
-            self._shown_messages = await asyncio.to_thread(last_turns, self._loaded.messages)
-            self.view.widgets.show(blocks_of(self._shown_messages, builtin_tools(), self._loaded))
+            return
+        if not reference.message:
+            self._shown_messages = await asyncio.to_thread(last_turns, reference.path)
+            self.view.widgets.show(blocks_of(self._shown_messages, builtin_tools()))
             # Reading the rest keeps the interpreter busy, so paint this first.
             await self.view.widgets.transcript.drained()
+        self._loaded = await asyncio.to_thread(partial(load_reference, reference, fork=options.fork))
 
     async def _assemble(self, model: Model | None) -> Assembly:
         from cinch_tui.assembly import assemble
@@ -157,24 +163,26 @@ class SessionController(ChatSession):
         state = agent.state
         widgets.set_status(model=state.model.spec.name, plan=state.mode is PLAN, approval=state.approval)
         widgets.transcript.banner = self.banner
-        await self._show_all(agent.history.messages)
+        await self._show_all(agent.history.stored or agent.history.messages)
         for warning in (*self.options.notices, *assembly.warnings):
             self.notice(warning, "warning")
         self.sender.ready.set()
 
     async def _show_all(self, messages: Sequence[Message]) -> None:
         """Show a whole conversation whose end may be on the screen already."""
-        from cinch_tui.transcript.history_blocks import blocks_of, last_todo
+        from cinch_tui.transcript.history_blocks import blocks_of, last_todo, planned_spans
 
         before = len(messages) - len(self._shown_messages)
-        # Repaired messages differ from those shown.
-        if self._shown_messages and list(messages[before:]) == self._shown_messages:
-            earlier = blocks_of, messages[:before], self.agent.state.tools, self.assembly.loaded
-            self.view.widgets.transcript.prepend(await asyncio.to_thread(*earlier))
+        loaded = self.assembly.loaded
+        # Repaired messages and plans differ from those shown.
+        has_plans = loaded is not None and any(planned_spans(loaded.notes))
+        if self._shown_messages and not has_plans and list(messages[before:]) == self._shown_messages:
+            build = partial(blocks_of, messages, self.agent.state.tools, loaded, slice(before))
+            await self.view.widgets.transcript.prepend_built(build)
             self.view.widgets.todo_panel.todo = last_todo(messages)
             self.show_usage()
         else:
-            self._show_history(messages)
+            await self._show_resumed(messages)
 
     async def _begin(self) -> None:
         """Send the prompt of the command line or invite one, then preload what the first turn needs."""
@@ -192,7 +200,7 @@ class SessionController(ChatSession):
         for text in self._start_notices:
             self.notice(text)
         await warm(self.agent.state)
-        if self.agent.history.messages:
+        if len(self.agent.history):
             self._preload_reply()
 
     def user_typed(self) -> None:
@@ -215,7 +223,7 @@ class SessionController(ChatSession):
     def _announce_tour(self) -> None:
         from cinch_tui.assembly import TOUR
 
-        if self.agent.state.model.spec.name == TOUR and not self.agent.history.messages:
+        if self.agent.state.model.spec.name == TOUR and not len(self.agent.history):
             self.notice("This is the tour: a scripted model and a scratch project. Type any message and press Enter.")
 
     # Leaving

@@ -170,6 +170,7 @@ class PlainCommandHost:
         self.show("Settings", settings_text(store, agent_settings(self.session.agent)))
 
     async def show_context(self) -> None:
+        await self.session.agent.history.load()
         self.show("Context", context_report(self.session.agent, self.session.assembly.instructions))
 
     async def show_changes(self, changes: SessionChanges, base: DiffBase) -> None:

@@ -26,8 +26,9 @@ from cinch_tui.user_input import Attachment, UserInput, append_marks, image_name
 from harness.agent.agent import Agent
 from harness.agent.run_state import AgentResult
 from harness.approval.policy import PLAN
+from harness.context.history import is_prompt, outline_of
 from harness.errors import CinchError, NoSessionYet
-from harness.messages import AssistantMessage, Message, UserContent
+from harness.messages import AssistantMessage, Message, UserContent, UserMessage
 
 
 class PlainSession(AgentSession):
@@ -81,7 +82,7 @@ class PlainSession(AgentSession):
             self.notice(news)
         self.notice("#help lists commands; Ctrl+D quits.")
         if loaded is not None:
-            self._show_history(agent.history.messages)
+            self._show_history(agent.history.stored or agent.history.messages)
         if self._images and not self.options.prompt:
             self._show_attached()
 
@@ -188,14 +189,15 @@ class PlainSession(AgentSession):
         """Print the number of earlier messages and the last exchange."""
         if not messages:
             return
-        prompts = self.agent.history.prompts()
+        outline = outline_of(messages)
+        prompts = [index for index, each in enumerate(outline) if is_prompt(each)]
         count = "1 prompt" if len(prompts) == 1 else f"{len(prompts)} prompts"
         self.notice(f"Session {self.agent.session_id} resumed after {count}.")
-        if prompts:
-            self.writer.write("Your last prompt", user_input_of(prompts[-1]).text)
-        replies = [each for each in messages if isinstance(each, AssistantMessage) and each.text]
-        if replies:
-            self.writer.write("Last reply", replies[-1].text.strip())
+        if prompts and isinstance(prompt := messages[prompts[-1]], UserMessage):
+            self.writer.write("Your last prompt", user_input_of(prompt).text)
+        replies = [index for index, each in enumerate(outline) if isinstance(each, AssistantMessage) and each.text]
+        if replies and isinstance(reply := messages[replies[-1]], AssistantMessage):
+            self.writer.write("Last reply", reply.text.strip())
 
 
 def _names(images: Sequence[Attachment]) -> str:

@@ -13,6 +13,7 @@ from cinch_tui.reports.formatting import APPROVAL_MEANINGS, format_cost
 from harness.agent.agent import Agent
 from harness.approval.rules import notation
 from harness.context.citations import text_with_sources
+from harness.context.history import is_prompt
 from harness.messages import AssistantMessage, Message, Usage, UserMessage
 from harness.thinking_level import ThinkingLevel
 from providers.installed import each_preset
@@ -52,7 +53,7 @@ def source(messages: Sequence[Message], part: TranscriptPart, back: int = 1) -> 
 
 def usage_report(agent: Agent) -> str:
     """Return a Markdown table of tokens and cost by reply, with totals."""
-    replies = [each for each in agent.history if isinstance(each, AssistantMessage) and each.usage.context]
+    replies = [each for each in agent.history.outline if isinstance(each, AssistantMessage) and each.usage.context]
     if not replies:
         return "No tokens used yet."
     rows = ["| turn | model | input | cached | output | cost |", "|---:|---|---:|---:|---:|---:|"]
@@ -80,8 +81,8 @@ def context_report(agent: Agent, instructions: str) -> str:
 
 def session_summary(assembly: Assembly) -> str:
     agent = assembly.agent
-    messages = agent.history.messages
-    prompts = [each for each in messages if isinstance(each, UserMessage) and not each.synthetic]
+    messages = agent.history.outline
+    prompts = [each for each in messages if is_prompt(each)]
     saved = str(assembly.store.path) if assembly.store else "not saved (--no-session)"
     rows = [
         ("session", agent.session_id),

@@ -32,6 +32,7 @@ async def open_context(app: App[object], assembly: Assembly) -> None:
     """Show the context of the next model call; call it in a worker."""
     agent = assembly.agent
     frame = context_inputs(agent.state, assembly.instructions, agent.options.window)
+    await agent.history.load()
     usage = await asyncio.to_thread(breakdown, agent.history.messages, frame)
     await app.push_screen_wait(ContextScreen(usage, lambda piece: segment_text(piece, texts_of(frame))))
 

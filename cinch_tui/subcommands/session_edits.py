@@ -13,9 +13,10 @@ from msgspec import Struct
 from cinch_tui.reports.session_export import local_time
 from harness.errors import ConfigError
 from harness.messages import new_id
-from harness.session.fork import fork_session, message_at
+from harness.session.fork import fork_session
 from harness.session.index import find_session
 from harness.session.labels import parse_tags, rename_session, tag_session
+from harness.session.references import message_at
 from harness.session.resume import load_session
 from harness.session.summary import summarize
 from harness.session.trash import empty_trash, find_trashed, restore_session, trash_session, trashed_sessions

@@ -118,6 +118,9 @@ def guess_height(text: str, width: int) -> int:
     return 1 + text.count("\n") + len(text) // max(1, width)
 
 
+_NO_HEIGHTS = Heights()
+"""Shared by all blocks that were never visible, of which a long session has thousands."""
+
 Channel: TypeAlias = Literal["", "thinking", "reminder"]
 """Category of a block outside the conversation proper: thinking, or a system reminder."""
 
@@ -128,6 +131,9 @@ class TranscriptBlock:
     Its parts are created when the block first becomes visible. The layout assigns it a `serial` that never changes, so
     that a line keeps its key whatever changes above it, and an `index`.
     """
+
+    message_id = ""
+    """Id of the message in the session; empty if it is not resumed."""
 
     def __init__(self) -> None:
         self.serial = -1
@@ -143,7 +149,7 @@ class TranscriptBlock:
         """Short label shown next to the block."""
         self.images: Sequence[TranscriptImage] = ()
         self.parts: list[BlockPart] = []
-        self.heights = Heights()
+        self.heights = _NO_HEIGHTS
         self._open_width = -1
         self._folded = False
 

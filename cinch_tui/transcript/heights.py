@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 
@@ -23,6 +23,9 @@ class Heights:
 
     def __getitem__(self, index: int) -> int:
         return self._values[index]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._values)
 
     def extend(self, values: Iterable[int]) -> None:
         for value in values:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import PurePath
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cinch_tui.attached_files import attached_names, without_attached
@@ -12,17 +13,18 @@ from cinch_tui.reports.formatting import app_hints
 from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.blocks import NoticeBlock, SourcesBlock, UserBlock
-from cinch_tui.transcript.image import TranscriptImage
+from cinch_tui.transcript.image import TranscriptImage, result_images
 from cinch_tui.transcript.image_block import ImageBlock
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.shell_commands import report_block
+from cinch_tui.transcript.stored_blocks import DiskSource, StoredReply, StoredThinking, StoredToolBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.user_input import image_name, user_input_of
 from harness.approval.policy import PLAN, SUBMIT_PLAN
 from harness.context.citations import sources_of
+from harness.context.history import StoredMessages, outline_of
 from harness.messages import (
     AssistantMessage,
-    Image,
     Message,
     Text,
     Thinking,
@@ -33,7 +35,7 @@ from harness.messages import (
 from harness.ports.tool import Tool
 from harness.session.notes import ModeNote, Note
 from harness.session.reading import iso_time
-from harness.views import ImageView, TextView, TodoView
+from harness.views import TextView, TodoView
 
 if TYPE_CHECKING:
     from harness.session.resume import LoadedSession
@@ -44,32 +46,57 @@ _FORMER_NAMES = {"delegate_sub_agent": "delegate_subagent"}
 """Current names of tools in older session files."""
 
 
-def last_turns(messages: Sequence[Message]) -> list[Message]:
-    """Return the last messages, starting at a prompt; all of them if the history is short or the last prompt is far."""
-    for start in range(max(0, len(messages) - LAST), max(0, len(messages) - 10 * LAST), -1):
+def last_turns(path: Path) -> list[Message]:
+    """Return the last messages of a session file; empty if it cannot be read."""
+    from harness.session.session_messages import load_end
+
+    try:
+        messages = load_end(path)
+    except OSError:
+        # Loading the session reports it.
+        return []
+    return list(messages[last_turn(messages) :])
+
+
+def last_turn(messages: Sequence[Message]) -> int:
+    """Return the index of a recent prompt or, if the last prompt is far, of another message but a tool result."""
+    near = max(0, len(messages) - LAST)
+    for start in range(near, max(0, len(messages) - 10 * LAST), -1):
         if isinstance(messages[start], UserMessage):
-            return list(messages[start:])
-    return list(messages)
+            return start
+    places = (*range(near, -1, -1), *range(near, len(messages)))
+    return next((at for at in places if at < len(messages) and not isinstance(messages[at], ToolResult)), 0)
 
 
 def blocks_of(
-    messages: Iterable[Message], tools: Sequence[Tool], session: LoadedSession | None = None
+    messages: Sequence[Message],
+    tools: Sequence[Tool],
+    session: LoadedSession | None = None,
+    span: slice = slice(None),
 ) -> list[TranscriptBlock]:
     """Return the blocks of past messages as the live transcript would show them.
 
     Args:
-        messages: the history.
+        messages: the history; the blocks of messages on disk read them when they are shown.
         tools: tools for labels and summaries of calls.
         session: identifies the replies that are plans.
+        span: messages to return the blocks of; must not start with a tool result.
     """
     planned = tuple(planned_spans(session.notes)) if session else ()
-    return list(_HistoryReader(tools, planned).blocks(messages))
+    return list(_HistoryReader(tools, planned).blocks(messages, span))
 
 
 def last_todo(messages: Sequence[Message]) -> TodoView:
     """Return the agent's latest todo list."""
-    views = (message.view for message in reversed(messages) if isinstance(message, ToolResult))
+    views = (message.view for message in reversed(outline_of(messages)) if isinstance(message, ToolResult))
     return next((view for view in views if isinstance(view, TodoView)), TodoView(()))
+
+
+def _disk_source(messages: Sequence[Message], index: int) -> DiskSource | None:
+    """Return the source of a message that is not in memory."""
+    if not isinstance(messages, StoredMessages) or index not in messages.on_disk:
+        return None
+    return DiskSource(partial(messages.__getitem__, index), messages.size(index))
 
 
 class _HistoryReader:
@@ -78,27 +105,50 @@ class _HistoryReader:
         self._planned = planned
         self._open: dict[str, ToolBlock] = {}
 
-    def blocks(self, messages: Iterable[Message]) -> Iterator[TranscriptBlock]:
-        for message in messages:
+    def blocks(self, messages: Sequence[Message], span: slice) -> Iterator[TranscriptBlock]:
+        outline = outline_of(messages)
+        for index in range(len(outline))[span]:
+            message = outline[index]
             is_planned = any(since <= message.time < until for since, until in self._planned)
-            for block in self._blocks_of(message):
+            for block in self._blocks_of(message, _disk_source(messages, index)):
                 block.time = message.time
+                block.message_id = message.id
                 if is_planned and isinstance(block, ReplyBlock):
                     block.tag = PLANNED
                 yield block
 
-    def _blocks_of(self, message: Message) -> Iterable[TranscriptBlock]:
+    def _blocks_of(self, message: Message, disk: DiskSource | None) -> Iterable[TranscriptBlock]:
         match message:
             case UserMessage():
-                return user_message_blocks(message)
+                complete = disk.read() if disk else message
+                return user_message_blocks(complete if isinstance(complete, UserMessage) else message)
             case AssistantMessage():
-                return self._reply(message)
+                return self._reply(message) if disk is None else self._stored_reply(message, disk)
             case ToolResult():
                 if block := self._open.pop(message.call_id, None):
                     show_result(block, message)
+                    if disk and isinstance(block, StoredToolBlock):
+                        block.keep_on_disk(disk)
             case _:
                 pass
         return ()
+
+    def _stored_reply(self, message: AssistantMessage, disk: DiskSource) -> Iterator[TranscriptBlock]:
+        """Yield the blocks of a reply on disk; sources and errors are short, so their messages are read now."""
+        if message.error or any(isinstance(each, Text) and each.citations for each in message.content):
+            complete = disk.read()
+            yield from self._reply(complete if isinstance(complete, AssistantMessage) else message)
+            return
+        for place, content in enumerate(message.content):
+            match content:
+                case Text(text):
+                    yield StoredReply(text, disk, place)
+                case Thinking(text) if text:
+                    yield StoredThinking(text, disk, place)
+                case ToolCall():
+                    yield self._call(content)
+                case _:
+                    pass
 
     def _reply(self, message: AssistantMessage) -> Iterator[TranscriptBlock]:
         texts = [content for content in message.content if isinstance(content, Text)]
@@ -122,7 +172,7 @@ class _HistoryReader:
     def _call(self, call: ToolCall) -> ToolBlock:
         tool = self._tools.get(_FORMER_NAMES.get(call.name, call.name))
         label = tool.label if tool else call.name
-        block = ToolBlock(call.id, label, tool.summary(call.arguments) if tool else "")
+        block = StoredToolBlock(call.id, label, tool.summary(call.arguments) if tool else "")
         block.status = "failed"
         block.text = "The call was interrupted and has no result."
         self._open[call.id] = block
@@ -145,12 +195,7 @@ def user_message_blocks(message: UserMessage) -> list[TranscriptBlock]:
 
 def show_result(block: ToolBlock, result: ToolResult) -> None:
     """Set a tool result on its block."""
-    path = result.view.path if isinstance(result.view, ImageView) else ""
-    images = [each for each in result.content if isinstance(each, Image)]
-    block.images = [
-        TranscriptImage.of(image, PurePath(path).name or f"image {number}", path)
-        for number, image in enumerate(images, 1)
-    ]
+    block.images = result_images(result)
     block.text = result.text
     block.view = result.view
     block.is_markdown = result.tool_name == SUBMIT_PLAN

@@ -8,14 +8,15 @@ import tempfile
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import NamedTuple, Self, TypeAlias
 
 from msgspec import Struct
 
 from cinch_tui.reports.formatting import format_size
-from harness.messages import Image
+from harness.messages import Image, ToolResult
 from harness.terminal_text import escape_controls
+from harness.views import ImageView
 
 MOST_COLUMNS = 60
 MOST_ROWS = 15
@@ -92,6 +93,16 @@ class TranscriptImage(Struct, eq=False):
         columns, rows = self.width / CELL_WIDTH, self.height / CELL_HEIGHT
         scale = min(1.0, min(MOST_COLUMNS, width) / columns, MOST_ROWS / rows)
         return Cells(max(1, round(columns * scale)), max(1, round(rows * scale)))
+
+
+def result_images(result: ToolResult) -> list[TranscriptImage]:
+    """Return the images of a tool result."""
+    path = result.view.path if isinstance(result.view, ImageView) else ""
+    images = [each for each in result.content if isinstance(each, Image)]
+    return [
+        TranscriptImage.of(image, PurePath(path).name or f"image {number}", path)
+        for number, image in enumerate(images, 1)
+    ]
 
 
 def image_file(image: TranscriptImage) -> Path:

@@ -91,8 +91,20 @@ class Layout:
         self._lowest -= len(blocks)
         for serial, block in enumerate(blocks, self._lowest):
             block.serial = serial
+        known = list(self.heights)
         self.blocks[:0] = blocks
-        self._renumber()
+        before: TranscriptBlock | None = None
+        for index, block in enumerate(self.blocks):
+            block.index = index
+            if index < len(blocks):
+                block.gap = _apart(before, block)
+                before = before if block.hidden else block
+        self.heights = Heights([*(block.guess(self.width) for block in blocks), *known])
+        # Only the former blocks up to the first visible one have another block before them now.
+        for block in self.blocks[len(blocks) :]:
+            self._update_gap(before, block)
+            if not block.hidden:
+                break
         # The former first block has a blank line before it now.
         moved = place.block == 0 and first is not None and first.gap and not had_gap
         return LinePosition(place.block + len(blocks), place.part + moved, place.line)

@@ -27,14 +27,17 @@ class ToolBlock(TranscriptBlock, ToolCallState):
     def folded(self) -> bool:
         if self._folded_by_user is not None:
             return self._folded_by_user
-        # Changes, images and answers are visible without unfolding.
-        must_be_seen = isinstance(self.view, DiffView) or self.images or self.stays_open
         # The line of a denied call shows the reason.
-        return self.status == "denied" or not (self._is_fresh or (self.status == "done" and must_be_seen))
+        return self.status == "denied" or not (self._is_fresh or (self.status == "done" and self.opens_by_default))
 
     @folded.setter
     def folded(self, folded: bool) -> None:
         self._folded_by_user = folded
+
+    @property
+    def opens_by_default(self) -> bool:
+        """Return True for changes, images and answers, which are visible without unfolding."""
+        return bool(isinstance(self.view, DiffView) or self.images or self.stays_open)
 
     @property
     def is_fresh(self) -> bool:

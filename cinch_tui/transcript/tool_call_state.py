@@ -21,14 +21,30 @@ class ToolCallState:
         self.summary = summary
         """Arguments in one line."""
         self.status: ToolStatus = "waiting"
-        self.view: View | None = None
-        """View of the result; partial while the call runs."""
-        self.text = ""
-        """Text of the result, shown when there is no view and for errors."""
+        self._view: View | None = None
+        self._text = ""
         self.duration: float | None = None
         """Seconds; None until the call has finished."""
         self.is_markdown = False
         """True if the text of the view is Markdown to render, not the source of a file."""
+
+    @property
+    def view(self) -> View | None:
+        """View of the result; partial while the call runs."""
+        return self._view
+
+    @view.setter
+    def view(self, view: View | None) -> None:
+        self._view = view
+
+    @property
+    def text(self) -> str:
+        """Text of the result, shown when there is no view and for errors."""
+        return self._text
+
+    @text.setter
+    def text(self, text: str) -> None:
+        self._text = text
 
     @property
     def outcome(self) -> ToolStatus:

@@ -190,6 +190,14 @@ class Transcript(ImageList, can_focus=True):
             self._select(found)
         return found is not None
 
+    def choose_message(self, message_id: str) -> bool:
+        """Select the first block of a message and scroll to it; return False if the transcript has no such block."""
+        found = next((block for block in self.blocks if block.message_id == message_id and not block.hidden), None)
+        self._go_to(found)
+        if found is not None:
+            self._choose(found)
+        return found is not None
+
     def action_previous_prompt(self) -> None:
         """Scroll to the prompt before the top line."""
         top = self._top

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import monotonic, perf_counter, time
 from typing import ClassVar, Self
 
@@ -26,6 +26,8 @@ from cinch_tui.transcript.row_decorations import stamped, with_caret
 from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, DisplayOptions, block_styles, component_class
 
 FRAME = 1 / 20
+# Number of blocks that are inserted at once, within a few milliseconds.
+PREPENDED = 500
 # Maximum time per frame for new text, in seconds, before keys are handled.
 SLICE = 0.006
 # Pause after an expensive frame, as a multiple of its duration.
@@ -57,6 +59,8 @@ class VirtualList(ScrollView):
         """The view follows the end."""
         self._rows: list[ScreenRow] = []
         self._strips = Strips()
+        self._content = object()
+        """Replaced when the list is cleared."""
         self._dirty: dict[TranscriptBlock, bool] = {}
         self._due: Timer | None = None
         self._last_frame = 0.0
@@ -96,6 +100,16 @@ class VirtualList(ScrollView):
         self._top = self._layout.prepend(list(self._received(blocks)), self._top)
         self._schedule()
 
+    async def prepend_built(self, build: Callable[[], Sequence[TranscriptBlock]]) -> None:
+        """Build many blocks in a thread and insert them at the top, unless the list is cleared; keys are handled."""
+        content = self._content
+        blocks = await asyncio.to_thread(build)
+        for end in range(len(blocks), 0, -PREPENDED):
+            if self._content is not content:
+                return
+            self.prepend(blocks[max(0, end - PREPENDED) : end])
+            await asyncio.sleep(0)
+
     def changed(self, block: TranscriptBlock) -> None:
         """Redraw a block soon; repeated calls are merged."""
         if not self._dirty.get(block):
@@ -131,6 +145,7 @@ class VirtualList(ScrollView):
     def clear(self) -> None:
         """Remove all blocks."""
         self._layout.clear()
+        self._content = object()
         self._dirty.clear()
         self._top, self.following = START, True
         self._report_unseen(0)

@@ -19,6 +19,7 @@ from harness.agent.structured import prompt_structured, prompt_structured_sync
 from harness.agent.subagents.spawn import with_delegate
 from harness.approval.policy import EXECUTE, MODES, Mode
 from harness.codec import dump_messages, load_messages
+from harness.context.history import outline_of, usage_of
 from harness.errors import ConfigError, InvalidContinue, NoMessages
 from harness.events import Continuation, ModeChanged, ModelChanged
 from harness.jobs import lost_jobs, lost_jobs_notice
@@ -247,9 +248,8 @@ class Agent(AgentBase):
         self.history.replace(messages)
         self.state.ledger = Ledger()
         self.state.budget = 0
-        for each in messages:
-            if isinstance(each, AssistantMessage):
-                self.state.ledger.add(f"{each.provider}/{each.model}", each.usage)
+        for model, usage in usage_of(messages):
+            self.state.ledger.add(model, usage)
         self.state.grants.untrust(None)
         self._cache.clear()
         self._bus.session_id = self.identity.rotate(session_id)
@@ -315,7 +315,7 @@ class Agent(AgentBase):
         for model, usage in loaded.other_usage:
             self.state.ledger.add(model, usage)
         # Empty replies, such as those aborted at their start, are in the session only.
-        for each in loaded.messages.without({message.id for message in messages}):
+        for each in loaded.messages.without({message.id for message in outline_of(messages)}):
             if isinstance(each, AssistantMessage):
                 self.state.ledger.add(f"{each.provider}/{each.model}", each.usage)
         if gone := lost_jobs(messages, self.jobs):

@@ -67,6 +67,7 @@ class RunLifecycle:
 
     async def _work(self) -> AgentEnd:
         run = self._run
+        await run.history.load()
         messages = (*run.history.messages, *run.request.prompts)
         stop = await run.hooks.before_loop(messages, self._identity.run_count)
         if stop is not None:

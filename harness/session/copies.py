@@ -17,7 +17,7 @@ from harness.session.records import Envelope, LineBuilder, header_note, iso, to_
 from harness.session.threaded_journal import ThreadedJournal
 
 if TYPE_CHECKING:
-    from harness.session.resume import SessionMessages
+    from harness.session.session_messages import SessionMessages
     from harness.session.stores import StoreJournal
 
 

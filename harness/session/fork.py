@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from harness.errors import SessionError
-from harness.messages import AssistantMessage, JsonObject, JsonValue, UserMessage
+from harness.messages import JsonObject, JsonValue, UserMessage
 from harness.session.journal import make_private
 from harness.session.line_index import conversation, read_line, scan
 from harness.session.notes import HeaderNote, Note, RewindNote, RunNote
@@ -70,26 +70,6 @@ def create_session_file(target: Path, lines: Iterable[JsonObject | Note]) -> Non
             os.fsync(file.fileno())
     except OSError as error:
         raise SessionError(f"{target} cannot be written: {error.strerror}") from error
-
-
-def message_at(loaded: LoadedSession, place: str) -> str:
-    """Return the uuid of a message, given as its number among the prompts and replies, from 1 on, or as its uuid.
-
-    Raises:
-        SessionError: The conversation has no such message.
-    """
-    counted = [
-        message.id
-        for message in loaded.messages
-        if isinstance(message, AssistantMessage) or (isinstance(message, UserMessage) and not message.synthetic)
-    ]
-    if place.isdecimal() and 1 <= int(place) <= len(counted):
-        return counted[int(place) - 1]
-    if place in loaded.messages.line_ids():
-        return place
-    raise SessionError(
-        f"session {loaded.session_id} has no message {place}; its messages have the numbers 1 to {len(counted)}"
-    )
 
 
 def chain_records(path: Path) -> Iterator[JsonObject]:

@@ -7,6 +7,7 @@ Our lines begin with an envelope, so that the first bytes give a line's place an
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from io import BytesIO
@@ -95,21 +96,44 @@ def scan(source: Path | bytes, *, is_sidechain: bool = False) -> LineIndex:
     Raises:
         OSError: The file cannot be read.
     """
-    layout, offset = LineIndex(is_sidechain), 0
     with open_session_file(source) if isinstance(source, Path) else BytesIO(source) as file:
-        for raw in file:
-            layout.count += 1
-            *others, last = (raw,) if raw.endswith(b"\n") else split_joined(raw)
-            if others:
-                layout.joined.append(layout.count)
-            for piece in others:
-                _add(layout, piece, offset)
-                offset += len(piece)
-            if last.endswith(b"\n") or parse(last) is not None:
-                _add(layout, last, offset)
-            else:
-                layout.torn = True
-            offset += len(last)
+        return index_lines(file, is_sidechain=is_sidechain)
+
+
+def scan_end(path: Path, size: int) -> LineIndex:
+    """Index the last `size` bytes of a session file, as if it began there.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    with open_session_file(path) as file:
+        start = max(0, os.fstat(file.fileno()).st_size - size)
+        file.seek(start)
+        return index_lines(file, start + len(file.readline()) if start else 0)
+
+
+def index_lines(lines: Iterable[bytes], offset: int = 0, *, is_sidechain: bool = False) -> LineIndex:
+    """Index the lines of a session.
+
+    Args:
+        lines: The lines, each with its newline.
+        offset: Position of the first line in the file.
+        is_sidechain: Index the conversation of a subagent.
+    """
+    layout = LineIndex(is_sidechain)
+    for raw in lines:
+        layout.count += 1
+        *others, last = (raw,) if raw.endswith(b"\n") else split_joined(raw)
+        if others:
+            layout.joined.append(layout.count)
+        for piece in others:
+            _add(layout, piece, offset)
+            offset += len(piece)
+        if last.endswith(b"\n") or parse(last) is not None:
+            _add(layout, last, offset)
+        else:
+            layout.torn = True
+        offset += len(last)
     _attach_orphans(layout)
     for line in layout.lines:
         # Of lines with the same id the last one counts, at its own position.
@@ -201,20 +225,23 @@ def _add_note(layout: LineIndex, note: AnyNote, raw: bytes, offset: int) -> None
 
 
 def _matched_line(layout: LineIndex, match: re.Match[bytes], offset: int, size: int) -> Line:
-    parent, own_id, group = (
-        part.decode("utf-8", "replace") if part else "" for part in match.group("parent", "id", "group")
-    )
+    raw_parent, _, type_name, raw_id, key, raw_group = match.groups()
+    own_id, parent, group = _text(raw_id), _text(raw_parent), _text(raw_group)
     if layout.lines and parent == layout.lines[-1].id:
         # Share one string: ids take most of the memory of a long session.
         parent = layout.lines[-1].id
     # The line that closes an interrupted reply is a user line for other readers.
-    kind = "assistant" if match["type"] == b"assistant" or match["key"] == b"requestId" else "user"
+    kind = "assistant" if type_name == b"assistant" or key == b"requestId" else "user"
     if kind == "assistant":
         group = own_id if group in ("", own_id) else group
-    is_result = match["key"] == b"sourceToolAssistantUUID"
+    is_result = key == b"sourceToolAssistantUUID"
     if is_result and group == parent:
         group = parent
     return Line(layout.count, offset, size, kind, own_id, parent, group, is_result)
+
+
+def _text(part: bytes | None) -> str:
+    return part.decode("utf-8", "replace") if part else ""
 
 
 def _add_parsed(layout: LineIndex, raw: bytes, offset: int) -> None:

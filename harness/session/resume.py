@@ -5,36 +5,25 @@ Opening a file only indexes it; a message is read when it is first accessed, and
 
 from __future__ import annotations
 
-import os
-import weakref
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar, overload
+from typing import TypeVar
 
 from msgspec import Struct
 
 from harness.codec import decode_or_none
-from harness.context.normalize import DID_NOT_RUN, MAY_HAVE_RUN, NO_RESULT, missing_result
 from harness.errors import SessionError, SessionMissing, SessionTooNew
 from harness.messages import (
-    AssistantMessage,
-    CustomMessage,
     JsonObject,
-    Message,
-    ModelMessage,
     ModelSpec,
-    ToolResult,
     Usage,
-    new_id,
 )
-from harness.session.line_index import Line, LineIndex, conversation, scan
+from harness.session.line_index import LineIndex, scan
 from harness.session.notes import (
     FORMAT,
     AnyNote,
-    CallNote,
     CheckpointNote,
     CompactionNote,
-    CustomNote,
     EvictionNote,
     HeaderNote,
     ModelNote,
@@ -42,150 +31,17 @@ from harness.session.notes import (
     RunNote,
     UsageNote,
 )
-from harness.session.paths import SUFFIX, is_subagent_file, session_descriptor
+from harness.session.paths import SUFFIX, is_subagent_file
 from harness.session.reading import (
-    call_lines,
     iso_time,
-    parse,
-    read_assistant,
-    read_result,
     read_usage,
-    read_user,
     text_at,
 )
+from harness.session.session_messages import SessionMessages
 
 N = TypeVar("N", bound=AnyNote)
 
 _LABELS = ("custom-title", "ai-title", "tag")
-
-
-class SessionMessages(Sequence[Message]):
-    """Messages of a session, read on first access from its file, or from the content of one.
-
-    The file may be appended to, moved or deleted in the meantime. Thread-safe for reading.
-    """
-
-    def __init__(self, source: Path | bytes, layout: LineIndex) -> None:
-        customs = [note for note in layout.notes if isinstance(note, CustomNote)]
-        self._groups: list[tuple[Line, ...]] = []
-        self._read: list[Message | None] = []
-        for group, custom in _with_customs(conversation(layout), customs):
-            self._groups.append(group)
-            self._read.append(custom)
-        self._tool_names = layout.tool_names
-        self._started = {note.call_id for note in layout.notes if isinstance(note, CallNote)}
-        self._records_calls = any(note.records_calls for note in layout.notes if isinstance(note, HeaderNote))
-        self._missing: list[tuple[ToolResult, str]] | None = None
-        self._source = source if isinstance(source, bytes) else session_descriptor(source)
-        if isinstance(self._source, int):
-            weakref.finalize(self, os.close, self._source)
-        self.damaged: list[int] = []
-        """Numbers of lines that turned out to be unreadable on access."""
-
-    def __len__(self) -> int:
-        return len(self._groups)
-
-    @overload
-    def __getitem__(self, index: int) -> Message: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Message, ...]: ...
-    def __getitem__(self, index: int | slice) -> Message | tuple[Message, ...]:
-        if isinstance(index, slice):
-            return tuple(self[place] for place in range(*index.indices(len(self))))
-        message = self._read[index]
-        if message is None:
-            message = self._read[index] = self._load(self._groups[index])
-        return message
-
-    @property
-    def in_memory(self) -> list[ModelMessage]:
-        """Messages that were accessed, which their file may no longer contain."""
-        return [message for message in self._read if message is not None and not isinstance(message, CustomMessage)]
-
-    def without(self, ids: Set[str]) -> Iterator[Message]:
-        """Yield the messages whose ids are not among `ids`; no others are read."""
-        return (self[index] for index, group in enumerate(self._groups) if group and group[0].id not in ids)
-
-    def index_of(self, line_id: str) -> int:
-        """Return the index of the message with a line; the number of messages if there is none."""
-        places = (place for place, group in enumerate(self._groups) if any(line.id == line_id for line in group))
-        return next(places, len(self))
-
-    def line_ids(self) -> set[str]:
-        return {line.id for group in self._groups for line in group}
-
-    def positions(self) -> dict[str, int]:
-        """Return the index of the message of each line, by the line's uuid."""
-        return {line.id: index for index, group in enumerate(self._groups) for line in group}
-
-    def open_calls(self, start: int = 0) -> Iterator[tuple[ToolResult, str]]:
-        """Yield the missing result of each open call from `start` on, with the uuid of the call's line."""
-        messages = self[start:]
-        answered = {message.call_id for message in messages if isinstance(message, ToolResult)}
-        for group, reply in zip(self._groups[start:], messages, strict=True):
-            calls = reply.tool_calls if isinstance(reply, AssistantMessage) else ()
-            if unanswered := [call for call in calls if call.id not in answered]:
-                lines = call_lines(map(self._record, group))
-                for call in unanswered:
-                    missing = missing_result(reply.id, call, reply.time, self._why_open(call.id))
-                    yield missing, lines.get(call.id, group[-1].id)
-
-    def missing_results(self) -> list[tuple[ToolResult, str]]:
-        """Return what `open_calls` yields for the whole conversation."""
-        if self._missing is None:
-            self._missing = list(self.open_calls())
-        return self._missing
-
-    def raw_line(self, line_id: str) -> JsonObject | None:
-        """Return a line of the conversation; None if it cannot be read."""
-        lines = (line for group in reversed(self._groups) for line in group if line.id == line_id)
-        line = next(lines, None)
-        return self.parsed(line) if line else None
-
-    def open_calls_at_end(self) -> list[tuple[ToolResult, str]]:
-        """Return the open calls of the last reply, if only results follow it."""
-        start = len(self) - 1
-        while start > 0 and isinstance(self[start], ToolResult):
-            start -= 1
-        return list(self.open_calls(max(start, 0)))
-
-    def completed(self) -> list[Message]:
-        """Return the messages with a result for every open call, directly after its reply."""
-        missing: dict[str, list[ToolResult]] = {}
-        for result, _ in self.missing_results():
-            missing.setdefault(result.call_id, []).append(result)
-        complete: list[Message] = []
-        for message in self:
-            complete.append(message)
-            if isinstance(message, AssistantMessage):
-                complete += [missing[call.id].pop(0) for call in message.tool_calls if missing.get(call.id)]
-        return complete
-
-    def _why_open(self, call_id: str) -> str:
-        """Return the result of a call that has none; sessions of earlier versions do not record which calls began."""
-        if call_id in self._started:
-            return MAY_HAVE_RUN
-        return DID_NOT_RUN if self._records_calls else NO_RESULT
-
-    def _load(self, group: tuple[Line, ...]) -> Message:
-        records = [self._record(line) for line in group]
-        if group[0].kind == "assistant":
-            return read_assistant(records)
-        return read_result(records[0], self._tool_names) if group[0].is_result else read_user(records[0])
-
-    def parsed(self, line: Line) -> JsonObject | None:
-        """Return a line of the conversation; None if it cannot be read."""
-        source = self._source
-        if isinstance(source, bytes):
-            return parse(source[line.offset : line.offset + line.size])
-        return parse(os.pread(source, line.size, line.offset))
-
-    def _record(self, line: Line) -> JsonObject:
-        record = self.parsed(line)
-        if record is None:
-            # A line damaged after its envelope keeps its place; its message is empty.
-            self.damaged.append(line.number)
-        return record or {"uuid": line.id}
 
 
 class LoadedSession(Struct, frozen=True):
@@ -229,6 +85,8 @@ class LoadedSession(Struct, frozen=True):
     """Lines with its titles and tags."""
     other_usage: tuple[tuple[str, Usage], ...] = ()
     """Usage that belongs to no reply, each with the name of the model."""
+    target: str = ""
+    """Id of the message to show first; empty for the end."""
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -310,24 +168,6 @@ def _spec(notes: Sequence[AnyNote]) -> ModelSpec | None:
 
 def _of(kind: type[N], notes: Iterable[AnyNote]) -> list[N]:
     return [note for note in notes if isinstance(note, kind)]
-
-
-def _with_customs(
-    groups: list[tuple[Line, ...]], customs: list[CustomNote]
-) -> Iterator[tuple[tuple[Line, ...], CustomMessage | None]]:
-    """Yield the groups of lines, and the application's messages at their places with an empty group."""
-    waiting: dict[str, list[CustomMessage]] = {}
-    for note in customs:
-        waiting.setdefault(note.after, []).append(_custom_message(note))
-    yield from (((), message) for message in waiting.pop("", ()))
-    for group in groups:
-        yield group, None
-        for line in group:
-            yield from (((), message) for message in waiting.pop(line.id, ()))
-
-
-def _custom_message(note: CustomNote) -> CustomMessage:
-    return CustomMessage(note.kind, note.data, id=note.id or new_id(), time=iso_time(note.timestamp))
 
 
 def check_format(layout: LineIndex, path: Path) -> None:

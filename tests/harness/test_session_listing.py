@@ -11,12 +11,13 @@ from harness.errors import SessionError, SessionMissing
 from harness.events import AgentStart
 from harness.messages import AssistantMessage, Text, UserMessage, new_id, user
 from harness.session.doctor import examine, repair
-from harness.session.fork import fork_session, message_at
+from harness.session.fork import fork_session
 from harness.session.index import find_session, list_sessions
 from harness.session.journal import Journal, lock_path
 from harness.session.labels import tag_session
 from harness.session.paths import project_dir, subagent_path
 from harness.session.recorder import SessionRecorder
+from harness.session.references import message_at
 from harness.session.resume import load_session
 from harness.session.search import SearchQuery, search_sessions
 from harness.session.summary import summarize

@@ -10,7 +10,7 @@ from harness.messages import Message
 from harness.session.line_index import scan
 from harness.session.paths import SUFFIX, open_session_file
 from harness.session.reading import object_at, parse, text_at, tool_result_of
-from harness.session.resume import SessionMessages
+from harness.session.session_messages import SessionMessages
 
 
 class SubagentConversation(Struct, frozen=True):

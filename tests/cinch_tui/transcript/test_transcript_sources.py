@@ -119,7 +119,7 @@ def test_copying_a_reply_takes_its_sources_along(part: TranscriptPart) -> None:
 def test_a_resumed_session_shows_them_where_the_run_did() -> None:
     kinds = [type(block).__name__ for block in blocks_of([user("Why?"), SAID], [])]
 
-    assert kinds == ["UserBlock", "ReplyBlock", "SourcesBlock", "ToolBlock"]
+    assert kinds == ["UserBlock", "ReplyBlock", "SourcesBlock", "StoredToolBlock"]
 
 
 async def test_sources_follow_a_reply_that_was_streamed_and_no_discarded_one() -> None:

@@ -1,0 +1,220 @@
+"""Messages of a session file, read when they are accessed."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterator, Sequence, Set
+from pathlib import Path
+from typing import overload
+
+from harness.context.normalize import DID_NOT_RUN, MAY_HAVE_RUN, NO_RESULT, missing_result
+from harness.messages import (
+    AssistantMessage,
+    CustomMessage,
+    JsonObject,
+    Message,
+    ModelMessage,
+    ToolResult,
+    new_id,
+)
+from harness.session.line_index import Line, LineIndex, conversation, scan_end
+from harness.session.notes import CallNote, CustomNote, HeaderNote
+from harness.session.outline import beginning_of
+from harness.session.paths import session_descriptor
+from harness.session.reading import call_lines, iso_time, parse, read_assistant, read_result, read_user
+
+_END_SIZES = (1 << 20, 8 << 20)
+"""Bytes at the end of a file that are searched for the last messages."""
+_END_MESSAGES = 24
+
+
+class SessionMessages(Sequence[Message]):
+    """Messages of a session, read on first access from its file, or from the content of one.
+
+    The file may be appended to, moved or deleted in the meantime. Thread-safe for reading.
+    """
+
+    def __init__(self, source: Path | bytes, layout: LineIndex) -> None:
+        customs = [note for note in layout.notes if isinstance(note, CustomNote)]
+        self._groups: list[tuple[Line, ...]] = []
+        self._read: list[Message | None] = []
+        for group, custom in _with_customs(conversation(layout), customs):
+            self._groups.append(group)
+            self._read.append(custom)
+        self._tool_names = layout.tool_names
+        self._started = {note.call_id for note in layout.notes if isinstance(note, CallNote)}
+        self._records_calls = any(note.records_calls for note in layout.notes if isinstance(note, HeaderNote))
+        self._missing: list[tuple[ToolResult, str]] | None = None
+        self._source = source if isinstance(source, bytes) else session_descriptor(source)
+        if isinstance(self._source, int):
+            weakref.finalize(self, os.close, self._source)
+        self.damaged: list[int] = []
+        """Numbers of lines that turned out to be unreadable on access."""
+        self.outlines: dict[int, ModelMessage] = {}
+        """Outlines of messages that are not in memory, by their indexes."""
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Message, ...]: ...
+    def __getitem__(self, index: int | slice) -> Message | tuple[Message, ...]:
+        if isinstance(index, slice):
+            return tuple(self[place] for place in range(*index.indices(len(self))))
+        message = self._read[index] = self.read(index)
+        return message
+
+    def read(self, index: int) -> Message:
+        """Return a message without keeping it in memory."""
+        message = self._read[index]
+        return self._load(self._groups[index]) if message is None else message
+
+    def size(self, index: int) -> int:
+        """Return the number of bytes of a message in the file."""
+        return sum(line.size for line in self._groups[index])
+
+    @property
+    def in_memory(self) -> list[ModelMessage]:
+        """Messages that were accessed, which their file may no longer contain; of others, what is left of them."""
+        known = (message or self._beginning(index) for index, message in enumerate(self._read))
+        return [message for message in known if message is not None and not isinstance(message, CustomMessage)]
+
+    def without(self, ids: Set[str]) -> Iterator[Message]:
+        """Yield the messages whose ids are not among `ids`; no others are read."""
+        return (self[index] for index, group in enumerate(self._groups) if group and group[0].id not in ids)
+
+    def index_of(self, line_id: str) -> int:
+        """Return the index of the message with a line; the number of messages if there is none."""
+        return self.positions().get(line_id, len(self))
+
+    def line_ids(self) -> set[str]:
+        return {line.id for group in self._groups for line in group}
+
+    def positions(self) -> dict[str, int]:
+        """Return the index of the message of each line, by the line's uuid."""
+        return {line.id: index for index, group in enumerate(self._groups) for line in group}
+
+    def indexes_of(self, prefix: str) -> list[int]:
+        """Return the indexes of the messages with a line whose uuid is `prefix`, or starts with it in any case."""
+        positions = self.positions()
+        if prefix in positions:
+            return [positions[prefix]]
+        start = prefix.lower()
+        return sorted({index for line_id, index in positions.items() if line_id.lower().startswith(start)})
+
+    def open_calls(self, start: int = 0, messages: Sequence[Message] | None = None) -> Iterator[tuple[ToolResult, str]]:
+        """Yield the missing result of each open call from `start` on, with the uuid of the call's line.
+
+        Args:
+            start: Index of the first message.
+            messages: The messages from `start` on, whose texts are not needed; by default they are read.
+        """
+        messages = self[start:] if messages is None else messages
+        answered = {message.call_id for message in messages if isinstance(message, ToolResult)}
+        for group, reply in zip(self._groups[start:], messages, strict=True):
+            calls = reply.tool_calls if isinstance(reply, AssistantMessage) else ()
+            if unanswered := [call for call in calls if call.id not in answered]:
+                lines = call_lines(map(self._record, group))
+                for call in unanswered:
+                    missing = missing_result(reply.id, call, reply.time, self._why_open(call.id))
+                    yield missing, lines.get(call.id, group[-1].id)
+
+    def missing_results(self, messages: Sequence[Message] | None = None) -> list[tuple[ToolResult, str]]:
+        """Return what `open_calls` yields for the whole conversation."""
+        if self._missing is None:
+            self._missing = list(self.open_calls(0, messages))
+        return self._missing
+
+    def raw_line(self, line_id: str) -> JsonObject | None:
+        """Return a line of the conversation; None if it cannot be read."""
+        lines = (line for group in reversed(self._groups) for line in group if line.id == line_id)
+        line = next(lines, None)
+        return self.parsed(line) if line else None
+
+    def open_calls_at_end(self) -> list[tuple[ToolResult, str]]:
+        """Return the open calls of the last reply, if only results follow it."""
+        start = len(self) - 1
+        while start > 0 and isinstance(self[start], ToolResult):
+            start -= 1
+        return list(self.open_calls(max(start, 0)))
+
+    def completed(self, messages: Sequence[Message] | None = None) -> list[Message]:
+        """Return the messages with a result for every open call, directly after its reply.
+
+        Args:
+            messages: All messages, whose texts are not needed; by default they are read.
+        """
+        messages = self if messages is None else messages
+        missing: dict[str, list[ToolResult]] = {}
+        for result, _ in self.missing_results(messages):
+            missing.setdefault(result.call_id, []).append(result)
+        complete: list[Message] = []
+        for message in messages:
+            complete.append(message)
+            if isinstance(message, AssistantMessage):
+                complete += [missing[call.id].pop(0) for call in message.tool_calls if missing.get(call.id)]
+        return complete
+
+    def _beginning(self, index: int) -> ModelMessage | None:
+        outline = self.outlines.get(index)
+        return beginning_of(outline) if outline else None
+
+    def _why_open(self, call_id: str) -> str:
+        """Return the result of a call that has none; sessions of earlier versions do not record which calls began."""
+        if call_id in self._started:
+            return MAY_HAVE_RUN
+        return DID_NOT_RUN if self._records_calls else NO_RESULT
+
+    def _load(self, group: tuple[Line, ...]) -> Message:
+        records = [self._record(line) for line in group]
+        if group[0].kind == "assistant":
+            return read_assistant(records)
+        return read_result(records[0], self._tool_names) if group[0].is_result else read_user(records[0])
+
+    def parsed(self, line: Line) -> JsonObject | None:
+        """Return a line of the conversation; None if it cannot be read."""
+        source = self._source
+        if isinstance(source, bytes):
+            return parse(source[line.offset : line.offset + line.size])
+        return parse(os.pread(source, line.size, line.offset))
+
+    def _record(self, line: Line) -> JsonObject:
+        record = self.parsed(line)
+        if record is None:
+            # A line damaged after its envelope keeps its place; its message is empty.
+            self.damaged.append(line.number)
+        return record or {"uuid": line.id}
+
+
+def load_end(path: Path) -> SessionMessages:
+    """Return the messages at the end of a session file, to show while the rest is read.
+
+    They may differ from those of the whole file, for example after a rewind.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    short, long = _END_SIZES
+    messages = SessionMessages(path, scan_end(path, short))
+    return messages if len(messages) >= _END_MESSAGES else SessionMessages(path, scan_end(path, long))
+
+
+def _with_customs(
+    groups: list[tuple[Line, ...]], customs: list[CustomNote]
+) -> Iterator[tuple[tuple[Line, ...], CustomMessage | None]]:
+    """Yield the groups of lines, and the application's messages at their places with an empty group."""
+    waiting: dict[str, list[CustomMessage]] = {}
+    for note in customs:
+        waiting.setdefault(note.after, []).append(_custom_message(note))
+    yield from (((), message) for message in waiting.pop("", ()))
+    for group in groups:
+        yield group, None
+        for line in group:
+            yield from (((), message) for message in waiting.pop(line.id, ()))
+
+
+def _custom_message(note: CustomNote) -> CustomMessage:
+    return CustomMessage(note.kind, note.data, id=note.id or new_id(), time=iso_time(note.timestamp))

@@ -40,8 +40,9 @@ def main() -> None:
             command = [sys.executable, "-m", "cinch_tui", "-m", "demo", "-r", session_id]
             with watched(command, env, home) as cinch:
                 took = measure(cinch)
-                cinch.settle()
-                memories[session_id] = cinch.memory()
+                if measure is complete:
+                    cinch.settle()
+                    memories[session_id] = cinch.memory()
             return took
 
         def compare(name: str, session_id: str, measure: Callable[[Watched], float], goal: str) -> None:

@@ -15,7 +15,6 @@ from typing import Any, Literal, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from harness.concurrency import call_in, cancel_tasks, settle
-from harness.context.history import outline_of
 from harness.events import Event, JobEnded, JobStarted, Notice
 from harness.inbox import Queue
 from harness.messages import JsonValue, Message, ToolResult, UserMessage, synthetic
@@ -286,7 +285,7 @@ def lost_jobs(messages: Sequence[Message], jobs: Jobs) -> tuple[str, ...]:
     """Return the ids of jobs that a conversation left running in an earlier process; `jobs` does not reuse them."""
     started: dict[str, str] = {}
     unfinished: dict[str, str] = {}
-    for message in outline_of(messages):
+    for message in messages:
         match message:
             case ToolResult(details={"job_id": str(job_id), "state": str(state)}):
                 if state != "running":

@@ -318,7 +318,7 @@ class Agent(AgentBase):
         for each in loaded.messages.without({message.id for message in outline_of(messages)}):
             if isinstance(each, AssistantMessage):
                 self.state.ledger.add(f"{each.provider}/{each.model}", each.usage)
-        if gone := lost_jobs(messages, self.jobs):
+        if gone := lost_jobs(outline_of(messages), self.jobs):
             self.add_reminder(lost_jobs_notice(gone))
 
     def rotate_session_if_idle(self, idle_seconds: float) -> str | None:

@@ -32,20 +32,24 @@ def beginning_of(outline: ModelMessage) -> ModelMessage:
 
 
 def _truncated(value: object, depth: int) -> object:
-    match value:
-        case str():
-            start = value[:LIMIT]
-            # A text must not become blank, since blank ones are removed.
-            return start if len(value) <= LIMIT or start.strip() else value.strip()[:LIMIT]
-        case tuple() | list() | dict() if depth > _MAX_DEPTH:
-            return type(cast("Iterable[object]", value))()
-        case tuple() | list():
-            items = [_truncated(each, depth + 1) for each in cast("Iterable[object]", value)]
-            return items if isinstance(value, list) else tuple(items)
-        case dict():
-            return {key: _truncated(each, depth + 1) for key, each in cast("dict[str, object]", value).items()}
-        case Struct():
-            fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
-            return replace(value, **{name: _truncated(each, depth + 1) for name, each in fields})
-        case _:
-            return value
+    # Plain checks, because pattern matching takes twice the time.
+    if isinstance(value, str):
+        return value if len(value) <= LIMIT else _start_of(value)
+    if isinstance(value, Struct):
+        fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
+        changed = {name: short for name, each in fields if (short := _truncated(each, depth + 1)) is not each}
+        return replace(value, **changed) if changed else value
+    if not isinstance(value, tuple | list | dict):
+        return value
+    if depth > _MAX_DEPTH:
+        return type(cast("Iterable[object]", value))()
+    if isinstance(value, dict):
+        return {key: _truncated(each, depth + 1) for key, each in cast("dict[str, object]", value).items()}
+    items = [_truncated(each, depth + 1) for each in cast("Iterable[object]", value)]
+    return items if isinstance(value, list) else tuple(items)
+
+
+def _start_of(text: str) -> str:
+    """Return the start of a text, which must not become blank, since blank texts are removed."""
+    start = text[:LIMIT]
+    return start if start.strip() else text.strip()[:LIMIT]

@@ -173,8 +173,9 @@ def test_emptied_file_gets_back_the_beginnings_of_the_messages_that_were_on_disk
 
 
 async def test_history_reads_what_is_on_disk_before_a_request(tmp_path: Path):
-    conversation = rounded(long_conversation())
-    history = History(repaired_messages(loaded(tmp_path, *conversation), 0))
+    messages = long_conversation()
+    conversation = rounded(messages)
+    history = History(repaired_messages(loaded(tmp_path, *messages), 0))
     history.append(user("more"))
 
     assert history.stored is not None

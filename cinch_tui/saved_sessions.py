@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -69,7 +70,9 @@ class SavedSessions:
 
     async def update_index(self, should_stop: Callable[[], bool]) -> None:
         """Index what was added since the last search."""
-        await _in_thread(lambda: update_index(self._data_dir, should_stop))
+        # Without an index, as in a read-only folder, a search reads the files.
+        with suppress(OSError):
+            await asyncio.to_thread(update_index, self._data_dir, should_stop)
 
     async def search(self, text: str, *, everywhere: bool) -> Sequence[SearchHit]:
         """Return the messages that contain a text, the best match first."""

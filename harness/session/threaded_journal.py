@@ -40,6 +40,7 @@ class DiskThread:
         self._on_problem = on_problem
         self._problems: deque[str] = deque()
         self._executor: ThreadPoolExecutor | None = None
+        self._closer: ThreadPoolExecutor | None = None
         self._last: Future[None] | None = None
         self._late: Future[None] | None = None
         self._busy_since = 0.0
@@ -67,6 +68,11 @@ class DiskThread:
                 last.add_done_callback(lambda _: self._report_in(loop))
         self._report()
 
+    def do_later(self, work: Callable[[], object]) -> None:
+        """Execute slow work after the earlier work, in a thread that later work does not wait for."""
+        self._closer = closer = self._closer or ThreadPoolExecutor(1, "session-close")
+        self.do(lambda: closer.submit(_execute, work))
+
     def wait_for(self, work: Callable[[], T]) -> T:
         """Return the result of `work`, executed in the thread, or raise its exception."""
         done = self._submit(work)
@@ -89,9 +95,9 @@ class DiskThread:
 
     def close(self) -> None:
         """Wait for all work and end the thread. It can be used again afterwards."""
-        if self._executor:
-            self._executor.shutdown()
-            self._executor = None
+        for executor in filter(None, (self._executor, self._closer)):
+            executor.shutdown()
+        self._executor = self._closer = None
         self._report()
 
     def _submit(self, work: Callable[[], T]) -> Future[T]:
@@ -187,7 +193,8 @@ class ThreadedJournal:
     def close(self) -> None:
         """Write and flush all data, then release the file. The journal can be used again afterwards."""
         if self._is_shared:
-            self._disk.do(self._journal.close)
+            # Closing flushes the file to the disk; lines of the session must not wait for that.
+            self._disk.do_later(self._journal.close)
         else:
             self._disk.wait_for(self._journal.close)
             self._disk.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -58,6 +59,7 @@ class SavedSessions:
         self._data_dir = session.options.paths.data
         self.cwd = session.options.cwd
         self._deleted: list[TrashedSession] = []
+        self._reported: set[str] = set()
 
     @property
     def current(self) -> str:
@@ -65,8 +67,17 @@ class SavedSessions:
         return self._session.agent.session_id
 
     async def list(self, *, everywhere: bool) -> Sequence[SessionSummary]:
-        """Return the sessions of this folder or of all folders, the one with the newest message first."""
-        return await asyncio.to_thread(list_sessions, self._data_dir, None if everywhere else self.cwd)
+        """Return the sessions of this folder or of all folders, the one with the newest message first.
+
+        What cannot be read is reported as a notice, once.
+        """
+        cwd, problems = None if everywhere else self.cwd, list[str]()
+        found = await asyncio.to_thread(partial(list_sessions, self._data_dir, cwd, on_problem=problems.append))
+        for problem in problems:
+            if problem not in self._reported:
+                self._reported.add(problem)
+                self._session.notice(problem, "warning")
+        return found
 
     async def update_index(self, should_stop: Callable[[], bool]) -> None:
         """Index what was added since the last search."""

@@ -53,6 +53,17 @@ async def type_text(pilot: Pilot[object], browser: SessionBrowser, selector: str
     await pilot.pause()
 
 
+async def test_unreadable_session_is_reported(app: CinchApp):
+    path = saved(app, "first")
+    # A link to itself cannot be read, not even by root.
+    (path.parent / "aaaa.jsonl").symlink_to("aaaa.jsonl")
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await browse(pilot, app, 1)
+        await pilot.press("escape")
+        await until(pilot, lambda: any("aaaa.jsonl cannot be" in " ".join(row.split()) for row in paint(app).rows))
+
+
 async def test_browser_shows_the_end_of_the_selected_session(app: CinchApp):
     saved(app, "first")
     saved(app, "second")

@@ -17,6 +17,7 @@ from cinch_tui.notifications.presence import COMPOSING, Presence
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.screens.dialog import GRACE, PAUSE, Dialog
 from cinch_tui.screens.picker import Item, Picker
+from cinch_tui.screens.session_browser import SessionBrowser
 from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from harness.approval.policy import PLAN
@@ -176,7 +177,7 @@ async def test_a_failing_key_action_is_reported_and_ends_nothing(monkeypatch: py
     async with app.run_test() as pilot:
         await ready(pilot, app)
         await pilot.press("alt+s")
-        await until(pilot, lambda: isinstance(app.screen, Picker))
+        await until(pilot, lambda: isinstance(app.screen, SessionBrowser) and len(app.screen._all) == 1)
         store.path.unlink()
         await pilot.press("enter")
         await until(pilot, lambda: reported(app.screen))

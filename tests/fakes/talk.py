@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -48,7 +49,11 @@ def written(tmp_path: Path, *messages: ModelMessage, session_id: str = "") -> Pa
 
 def rounded(messages: Sequence[Message]) -> list[Message]:
     """Return the messages with their times in milliseconds, as a file stores them."""
-    return [replace(message, time=round(message.time * 1e6) // 1000 / 1000) for message in messages]
+    moments = [datetime.fromtimestamp(message.time, UTC) for message in messages]
+    return [
+        replace(message, time=moment.replace(microsecond=moment.microsecond // 1000 * 1000).timestamp())
+        for message, moment in zip(messages, moments, strict=True)
+    ]
 
 
 def tour() -> list[ModelMessage]:

@@ -123,7 +123,7 @@ def _version(database: sqlite3.Connection) -> int:
 
 
 def _create(database: sqlite3.Connection) -> None:
-    # Searching goes on while another process writes.
+    # Searches continue while another process writes.
     database.execute("PRAGMA journal_mode = WAL")
     with transaction(database):
         # Another process may have created it meanwhile.

@@ -53,7 +53,7 @@ def side_questions(app: CinchApp) -> list[SideQuestionBlock]:
 async def test_a_side_question_is_answered_while_the_agent_works_and_kept_nowhere(app: CinchApp, own_home: Path):
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(pilot, app)
-        app.controller.view.process_input("mend it")
+        app.controller.view.process_input("fix it")
         await until(pilot, lambda: app.controller.is_running)
 
         app.controller.view.process_input("/btw where was that?")
@@ -64,7 +64,7 @@ async def test_a_side_question_is_answered_while_the_agent_works_and_kept_nowher
 
         assert was_running
         assert side_questions(app)[0].answer == "In **till/receipt.py**."
-        assert [message.text for message in app.controller.agent.history] == ["mend it", "The work is done."]
+        assert [message.text for message in app.controller.agent.history] == ["fix it", "The work is done."]
     kept = b"".join(path.read_bytes() for path in own_home.rglob("*.jsonl") if path.parent.parent.name == "projects")
     assert b"The work is done" in kept
     assert b"where was that" not in kept
@@ -73,7 +73,7 @@ async def test_a_side_question_is_answered_while_the_agent_works_and_kept_nowher
 async def test_escape_stops_the_answer_and_not_the_agent(app: CinchApp):
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(pilot, app)
-        app.controller.view.process_input("mend it")
+        app.controller.view.process_input("fix it")
         await until(pilot, lambda: app.controller.is_running)
         app.controller.view.process_input("/btw an endless story")
         await until(pilot, lambda: side_questions(app) and side_questions(app)[0].answer)

@@ -105,7 +105,7 @@ def test_layout_adapts_to_the_terminal_size_and_loses_nothing(cinch):
 def test_diff_is_side_by_side_if_there_is_space(cinch, columns: int, is_split: bool):
     app = cinch([Reply(calls=[READ]), Reply(calls=[WRITE]), Reply("all done")], columns=columns, rows=40)
 
-    app.enter("mend it")
+    app.enter("fix it")
     screen = app.see("Allow once")
 
     row = row_of(screen, "(1 - discount / 100)")

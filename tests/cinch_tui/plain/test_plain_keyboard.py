@@ -12,9 +12,9 @@ from cinch_tui.plain.keyboard import completions, is_complete, join_lines
     [
         ([], False),
         ([""], True),
-        (["mend it"], True),
-        (["mend it \\"], False),
-        (["mend it \\", "please"], True),
+        (["fix it"], True),
+        (["fix it \\"], False),
+        (["fix it \\", "please"], True),
         (["```"], False),
         (["```python", "x = 1 \\"], False),
         (["look:", "```", "x", "```"], True),
@@ -27,7 +27,7 @@ def test_a_prompt_is_complete_when_nothing_is_left_open(lines: list[str], expect
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        (["mend it \\", "please"], "mend it \nplease"),
+        (["fix it \\", "please"], "fix it \nplease"),
         (["```", "a", "", "b", "```"], "a\n\nb"),
         (["```sh", "a \\", "b", "```"], "```sh\na \\\nb\n```"),
         (["one"], "one"),

@@ -61,7 +61,7 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
             self._deadline = time.monotonic() + self._timeout
             self._show_countdown()
             self.set_interval(1, self._show_countdown)
-            self.set_timer(max(0.0, self._timeout), self.time_out)
+            self.set_timer(max(0.1, self._timeout), self.time_out)
 
     @property
     def unsent_text(self) -> str:

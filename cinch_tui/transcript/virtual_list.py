@@ -14,7 +14,6 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
-from textual.timer import Timer
 from textual.widget import Widget
 
 from cinch_tui.data_message import DataMessage
@@ -62,7 +61,7 @@ class VirtualList(ScrollView):
         self._content = object()
         """Replaced when the list is cleared."""
         self._dirty: dict[TranscriptBlock, bool] = {}
-        self._due: Timer | None = None
+        self._due: asyncio.TimerHandle | None = None
         self._last_frame = 0.0
         self._pause = FRAME
         self._unseen = 0
@@ -169,7 +168,8 @@ class VirtualList(ScrollView):
         self._settled.clear()
         if self._due is None:
             delay = self._last_frame + self._pause - monotonic()
-            self._due = self.set_timer(max(0.001, delay), self._frame)
+            # Textual's timers never fire if their task is held up for longer than their delay as it starts.
+            self._due = asyncio.get_running_loop().call_later(delay, self.call_next, self._frame)
 
     def _frame(self) -> None:
         self._due = None

@@ -50,7 +50,7 @@ def test_supporting_terminal_is_sent_the_image_once_and_has_it_removed(start):
     assert png.convert("RGB").getpixel((0, 0)) == (10, 200, 30)
     assert PLACED.findall(app.raw) == [(number, b"40", b"10")]
     colour = b";".join(str(int(number) >> shift & 0xFF).encode() for shift in (16, 8, 0))
-    assert b"38;2;" + colour in app.raw
+    app.until(lambda: b"38;2;" + colour in app.raw, "its cells to be painted")
     corner = f"\U0010eeee{MARKS[9]}{MARKS[39]}".encode()
     app.until(lambda: corner in app.raw, "its last cell to be painted")
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
-from fakes.transcript_stage import Stage, screen
+from fakes.transcript_stage import Stage, numbered, screen
+from textual import _time as timer_clock
 
 from cinch_tui.transcript.block import BlockPart, TranscriptBlock
-from cinch_tui.transcript.blocks import NoticeBlock
+from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock
 from cinch_tui.transcript.lines import StyledLine
 from cinch_tui.transcript.styles import BlockStyles
 
@@ -57,3 +59,20 @@ async def test_a_block_that_fails_to_draw_is_shown_as_plain_text(
     assert "what was said" in shown
     assert any("a bug in cinch" in line for line in shown)
     assert [record.exc_info is not None for record in caplog.records].count(True) > 0
+
+
+async def test_change_is_drawn_although_the_process_is_held_up_as_its_frame_is_scheduled(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    app = Stage(*numbered(3))
+    async with app.run_test(size=(60, 12)):
+        await app.view.drained()
+        delays = list(range(1, 20))
+        read_clock = timer_clock.get_time
+        monkeypatch.setattr(timer_clock, "get_time", lambda: read_clock() + (delays.pop(0) if delays else 20))
+
+        app.view.add(ReplyBlock("The last one"))
+        async with asyncio.timeout(5):
+            await app.view.drained()
+
+        assert screen(app.view)[-1] == "The last one"

@@ -47,6 +47,8 @@ class Source(Struct, frozen=True):
 def sources_of(content: Iterable[AssistantContent]) -> tuple[Source, ...]:
     """Return the sources of a reply, in the order of their numbers."""
     texts = [block for block in content if isinstance(block, Text) and block.citations]
+    if not texts:
+        return ()
     # The marks in such a text are positions in its list of citations.
     if len(texts) == 1 and _MARK.search(texts[0].text) and all(each.start is None for each in texts[0].citations):
         listed = (Source(number, each.url, each.title) for number, each in enumerate(texts[0].citations, 1))

@@ -153,15 +153,16 @@ def conversation(layout: LineIndex) -> list[tuple[Line, ...]]:
     """Return the lines from the root to the last leaf, grouped by reply, each followed by its results in call order."""
     by_id = layout.by_id
     # A line that was written again keeps its place in its reply.
-    replies, results = _groups(by_id[line_id] for line_id in dict.fromkeys(line.id for line in layout.lines))
+    replies, results = _groups(by_id[line_id] for line_id in dict.fromkeys([line.id for line in layout.lines]))
+    removed = layout.removed
     done: set[str] = set()
     ordered: list[tuple[Line, ...]] = []
     for line in list(_ancestors(layout.leaf, by_id))[::-1]:
         for group in _groups_of(line, replies, results):
-            kept = tuple(each for each in group if each.id not in layout.removed)
+            kept = tuple(each for each in group if each.id not in removed) if removed else group
             if kept and kept[0].id not in done:
                 ordered.append(kept)
-            done.update(each.id for each in group)
+            done.update([each.id for each in group])
     return ordered
 
 

@@ -17,7 +17,7 @@ from harness.session.outline import beginning_of, truncate_texts
 from harness.session.resume import LoadedSession
 from harness.session.session_messages import SessionMessages
 
-KEPT = 8 << 20
+KEPT = 2 << 20
 """Bytes at the end of a session whose messages stay in memory."""
 LONG = 2_000
 """Bytes above which an earlier message is read on access."""

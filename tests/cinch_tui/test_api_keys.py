@@ -240,7 +240,7 @@ def test_provider_is_recognised_by_the_beginning_of_its_keys(secret: str, provid
     assert provider_of(secret) == provider
 
 
-def test_what_is_kept_on_disk_has_no_keys():
+def test_stored_text_contains_no_api_keys():
     text = f"#key openai x\nfirst {GOOD} then sk-your-api-key-goes-here, AKIAABCDEFGHIJKLMNO1 end"
 
     assert without_keys(text) == "first [key removed] then sk-your-api-key-goes-here, [key removed] end"

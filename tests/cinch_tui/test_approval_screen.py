@@ -104,7 +104,7 @@ async def test_answers_can_be_clicked(text: str, answer: Approval):
     assert app.results == [answer]
 
 
-async def test_what_cannot_be_trusted_offers_neither_session_nor_always():
+async def test_dangerous_call_offers_neither_session_nor_always():
     app = host(RUN)
 
     async with app.run_test(size=(80, 24)) as pilot:

@@ -91,7 +91,7 @@ async def test_picture_is_sent_as_a_picture_and_a_folder_as_its_listing(project:
         ("see @key.txt", "@key.txt is not attached: it seems to contain an API key"),
     ],
 )
-async def test_what_is_not_attached_is_reported_and_the_text_stays(
+async def test_file_that_cannot_be_attached_is_reported_and_the_text_stays(
     project: Path, server: ModelServer, prompt: str, reason: str
 ):
     app = await said(project, prompt)

@@ -121,7 +121,7 @@ async def test_each_is_answered_alone_or_all_together(keys: str, answer: Approva
     assert app.results == [answer]
 
 
-async def test_what_is_dangerous_is_not_among_all_that_are_allowed():
+async def test_allow_all_excludes_dangerous_calls():
     app = Host(ApprovalScreen(FIVE, grace=0))
 
     async with app.run_test(size=(80, 24)) as pilot:
@@ -155,7 +155,7 @@ async def test_a_dangerous_one_is_not_allowed_by_enter_where_it_is_come_to():
     assert app.results == [said(_3=Denied())]
 
 
-async def test_what_is_left_out_of_one_change_stays_out_when_all_are_allowed():
+async def test_deselected_hunks_stay_out_when_all_calls_are_allowed():
     app = Host(ApprovalScreen(batch(edit("1", "a.py"), edit("2", "b.py")), grace=0))
 
     async with app.run_test(size=(80, 24)) as pilot:

@@ -216,9 +216,7 @@ async def test_a_subagent_that_is_done_no_longer_shows_what_it_is_at():
         (1200, 9, ["The conversation was too long for the model: 1,200 older messages are left out of what it sees."]),
     ],
 )
-async def test_what_no_longer_fits_is_reported_where_something_was_left_out(
-    dropped: int, tokens: int, reported: list[str]
-):
+async def test_compaction_reports_dropped_messages(dropped: int, tokens: int, reported: list[str]):
     app, widgets, bridge = stage()
     async with app.run_test():
         bridge.receive(CompactionStart(reason="overflow", tokens=900))

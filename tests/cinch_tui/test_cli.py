@@ -158,7 +158,7 @@ def test_flags_become_settings_and_options(tmp_path: Path) -> None:
     ("argv", "beginning"),
     [([], None), (["-c"], "latest"), (["-r"], ""), (["-r", "abc"], "abc")],
 )
-def test_how_to_start_is_one_choice(argv: list[str], beginning: object) -> None:
+def test_resume_flags_set_one_resume_option(argv: list[str], beginning: object) -> None:
     options, _ = prepare(parse_arguments(argv))
 
     assert options.resume == beginning
@@ -200,7 +200,7 @@ def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         (["-p", "x", "-m", "demo", "-r", "no-such-session"], "no-such-session"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence_and_status_2(argv: list[str], sentence: str, tmp_path: Path) -> None:
+def test_usage_error_is_one_sentence_and_status_2(argv: list[str], sentence: str, tmp_path: Path) -> None:
     done = cinch(*argv, cwd=tmp_path)
 
     assert done.returncode == 2, done

@@ -220,7 +220,7 @@ def test_two_packages_with_one_name_do_not_keep_cinch_from_starting(registry: Re
 
 
 @pytest.mark.parametrize(("text", "running"), [("#load", False), ("/reset", True), ("/system be terse", True)])
-async def test_what_has_to_wait_or_needs_more_is_not_begun(registry: Registry, text: str, running: bool):
+async def test_command_that_must_wait_or_lacks_an_argument_does_not_run(registry: Registry, text: str, running: bool):
     host = RecordingHost()
     host.session.is_running = running
     invocation = registry.parse(text)

@@ -135,7 +135,7 @@ def test_variables_are_put_into_texts(desk: Desk) -> None:
     assert config.settings.limits.max_turns == 4
 
 
-def test_what_a_variable_holds_is_not_reported_when_it_does_not_fit(desk: Desk) -> None:
+def test_invalid_value_of_a_variable_is_not_shown(desk: Desk) -> None:
     desk.user_file.write_text('[model]\nthinking = "${SECRET}"\n')
     desk.environ = {"SECRET": "hunter2"}
 

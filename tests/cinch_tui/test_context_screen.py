@@ -118,7 +118,7 @@ async def test_a_message_is_read_and_closed_before_the_view(key: str):
     assert app.results == [None]
 
 
-async def test_what_is_sent_before_all_messages_can_be_read():
+async def test_system_prompt_can_be_read():
     app = host()
 
     async with app.run_test(size=(80, 24)) as pilot:

@@ -139,7 +139,7 @@ def test_text_can_be_read_on_every_ground(name: str):
 
 
 @pytest.mark.parametrize("name", COLOURED)
-def test_what_is_under_the_cursor_can_be_read(name: str):
+def test_text_under_the_cursor_has_enough_contrast(name: str):
     palette = Palette(name)
 
     grounds = [

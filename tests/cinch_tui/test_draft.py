@@ -85,7 +85,7 @@ async def test_a_draft_that_is_sent_as_it_is_takes_its_hint_along(tmp_path: Path
         assert app.input.border_subtitle == ""
 
 
-async def test_what_was_typed_at_once_goes_behind_the_draft(tmp_path: Path):
+async def test_early_keys_are_appended_to_the_draft(tmp_path: Path):
     left_by(tmp_path / "drafts", "before")
     app = PromptApp(tmp_path, draft=Draft(tmp_path / "drafts"))
     app.call_later(app.prompt.insert, "since")

@@ -87,11 +87,11 @@ async def test_files_and_folders_are_listed_nearest_first_up_to_the_limit(projec
     assert len([path for path in await list_paths(project, 2) if not path.endswith("/")]) == 2
 
 
-async def test_what_is_changed_or_new_is_at_work(project: Path):
+async def test_changed_and_new_files_are_recent(project: Path):
     assert (await recent_paths(project))[:2] == ["changed.py", "new.py"]
 
 
-async def test_what_is_at_work_and_what_was_used_is_offered_first(project: Path):
+async def test_recent_and_used_files_are_offered_first(project: Path):
     mentions = MentionCompletion(project)
     await mentions.load()
 

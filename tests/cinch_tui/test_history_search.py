@@ -107,7 +107,7 @@ async def test_search_that_finds_nothing_sends_nothing(tmp_path: Path):
         assert app.prompt.text == ""
 
 
-async def test_what_comes_back_during_a_search_goes_before_the_draft(tmp_path: Path):
+async def test_message_restored_during_a_search_precedes_the_draft(tmp_path: Path):
     app = PromptApp(tmp_path)
     async with app.run_test() as pilot:
         await send(pilot, app, "one")

@@ -148,7 +148,7 @@ async def test_a_stray_key_while_hunks_are_chosen_never_leads_to_the_answers_key
         assert answers(app.screen)[0] == "y Allow once"
 
 
-async def test_where_there_is_one_change_or_none_to_choose_nothing_is_offered():
+async def test_hunk_review_needs_several_hunks():
     one = replace(EDIT, view=DiffView("a.py", None, NEW))
     for request in (one, replace(EDIT, is_revisable=False), RUN):
         app = host(request)

@@ -75,7 +75,7 @@ async def test_half_a_picture_is_refused(kind: str):
     assert (shot.width, shot.height) == (200, 200)
 
 
-async def test_what_is_no_picture_is_called_by_what_it_is():
+async def test_error_names_the_format_of_a_file_that_is_no_image():
     with pytest.raises(CinchError, match=r"doc.png is a PDF document"):
         await load_bytes(b"%PDF-1.7", "doc.png")
 

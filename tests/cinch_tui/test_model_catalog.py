@@ -229,7 +229,7 @@ def test_the_active_provider_is_queried_whatever_its_credentials_and_each_servic
         ("two words", None),
     ],
 )
-def test_what_is_typed_is_for_a_model_where_it_can_be_one(text: str, name: str | None) -> None:
+def test_typed_text_is_offered_if_it_can_be_a_model_name(text: str, name: str | None) -> None:
     item = typed(text, "mistral")
 
     assert (item.value if item else None) == name

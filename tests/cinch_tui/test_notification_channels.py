@@ -49,7 +49,7 @@ def test_a_terminal_is_called_by_what_it_is_known_to_understand(environ: dict[st
         (("osc777",), {"STY": "1.x"}, f"\x1bP{SEVENS}\x1b\\"),
     ],
 )
-def test_what_is_written_follows_the_settings_and_the_terminal(
+def test_notification_sequence_depends_on_settings_and_terminal(
     kinds: tuple[CallKind, ...], environ: dict[str, str], sequence: str
 ):
     assert terminal_output(kinds, CALL, environ) == sequence

@@ -40,7 +40,7 @@ def test_the_pager_gets_a_private_file_that_is_gone_afterwards(tmp_path: Path, m
         ("false", "The pager false exited with status 1."),
     ],
 )
-def test_what_goes_wrong_is_reported(pager: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pager_error_is_reported(pager: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAGER", pager)
 
     assert page("text", suspend) == said

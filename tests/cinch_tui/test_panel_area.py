@@ -31,7 +31,7 @@ class Listening(WidgetApp):
         self.reported.append((message.action, message.key))
 
 
-async def test_what_is_done_to_a_line_is_reported_with_its_key():
+async def test_action_on_a_row_is_reported_with_the_key_of_the_row():
     area = PanelArea()
     app = Listening(area)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -289,7 +289,7 @@ async def test_the_session_file_has_the_picked_answer_only(app: CinchApp):
         ("/parallel pick", ("pick_answer",)),
     ],
 )
-async def test_what_follows_the_command_is_understood(text: str, call: tuple[str, ...]):
+async def test_arguments_of_the_command_are_parsed(text: str, call: tuple[str, ...]):
     host = RecordingHost()
     registry = builtin_commands()
     invocation = registry.parse(text)

@@ -157,7 +157,7 @@ async def test_the_cursor_moves_to_the_first_line_if_its_line_is_removed():
         ("escape", None),
     ],
 )
-async def test_what_was_typed_is_offered_where_no_item_holds_it(keys: str, value: str | int | None):
+async def test_typed_text_is_offered_if_no_item_contains_it(keys: str, value: str | int | None):
     picker = Picker[str | int]("Which model?", MODELS, typed=lambda text: Item(text, "as typed", text))
     app = Host(picker)
 

@@ -166,7 +166,7 @@ def test_stream_json_reports_which_call_a_subagent_works_for(folder: Path) -> No
     assert reported[5]["message"]["content"][0]["tool_use_id"] == call
 
 
-def test_what_a_subagent_could_not_ask_is_status_4(folder: Path) -> None:
+def test_denied_request_of_a_subagent_is_status_4(folder: Path) -> None:
     delegate = Reply(calls=[("delegate_subagent", {"task": "Write new.txt."})])
 
     done, _ = ask(folder, [delegate, WRITE, Reply("I may not."), Reply("It may not.")], "go")

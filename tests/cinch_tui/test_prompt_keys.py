@@ -186,7 +186,7 @@ def test_keys_are_received_from_old_and_new_terminals(sequence: str, keys: list[
         ("می\u200c", ["backspace"], "می"),
     ],
 )
-async def test_what_is_one_sign_to_the_eye_is_one_to_the_cursor(tmp_path: Path, text: str, keys: list[str], left: str):
+async def test_cursor_treats_a_grapheme_as_one_character(tmp_path: Path, text: str, keys: list[str], left: str):
     app = PromptApp(tmp_path)
 
     async with app.run_test() as pilot:

@@ -143,7 +143,7 @@ def test_a_hub_without_ranges_restarts_the_download(hub: OpenHub, home: Path) ->
 
 
 @pytest.mark.parametrize("left", [WEIGHTS[:1000][::-1], WEIGHTS + b"more"], ids=["something else", "too much"])
-def test_what_was_left_is_checked_too(hub: OpenHub, home: Path, left: bytes) -> None:
+def test_partial_download_is_verified(hub: OpenHub, home: Path, left: bytes) -> None:
     server = hub(cut_after=1_000_000)
     with pytest.raises(KeyboardInterrupt):
         pull(NAME, Stop(after=1))

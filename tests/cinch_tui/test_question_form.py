@@ -87,7 +87,7 @@ async def test_tabs_show_what_is_answered_and_the_last_shows_all(size: tuple[int
     assert options == ["Send these answers"]
 
 
-async def test_what_is_half_written_stays_with_its_question():
+async def test_unfinished_answer_stays_with_its_question():
     app = host(NAME, replace(NAME, prompt="And that?", header="That"))
 
     async with app.run_test() as pilot:
@@ -153,7 +153,7 @@ async def test_a_long_question_scrolls_while_one_writes():
     assert app.results == [(Answer("free_text", "A"),)]
 
 
-async def test_what_is_answered_when_the_time_is_up_is_kept():
+async def test_answers_given_before_the_timeout_are_kept():
     dialog = QuestionScreen([replace(each, timeout=600) for each in FORM], grace=0)
     app = Host(dialog)
 
@@ -208,7 +208,7 @@ async def test_drafts_of_all_tabs_go_to_the_prompt_when_the_form_is_withdrawn():
     assert app.typed == ["grey\nhorns\nAda"]
 
 
-async def test_of_a_form_whose_time_is_up_only_what_did_not_count_goes_to_the_prompt():
+async def test_timeout_moves_only_unused_text_to_the_prompt():
     app = host(replace(DATABASE, timeout=60), PARTS, NAME)
 
     async with app.run_test(size=(80, 24)) as pilot:

@@ -118,7 +118,7 @@ async def test_an_edit_left_empty_goes_back_to_the_choices():
     assert app.results == [(Answer("selected", "PostgreSQL", 1),)]
 
 
-async def test_what_cannot_be_edited_ignores_e():
+async def test_question_without_text_ignores_the_edit_key():
     app = host(Question(PROMPT, CHOICES))
 
     async with app.run_test() as pilot:

@@ -156,7 +156,7 @@ async def test_when_the_chosen_message_is_taken_no_key_acts_on_another(server: M
         assert screen(app).widgets.queue._chosen == screen(app).widgets.queue.rows[0].id
 
 
-async def test_what_is_changed_when_the_run_ends_is_sent_as_a_prompt(server: ModelServer, tmp_path: Path):
+async def test_queued_message_being_edited_is_sent_as_a_prompt_after_the_run(server: ModelServer, tmp_path: Path):
     async with waiting(tmp_path) as (app, pilot):
         await pilot.press("alt+q", "e")
         await until(pilot, lambda: screen(app).prompt.text == HEARD[0])

@@ -102,7 +102,7 @@ def test_list_fits_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert "为什么" in out.getvalue()
 
 
-def test_what_cannot_be_read_is_an_error_of_the_list(run: Run, tmp_path: Path):
+def test_unreadable_session_is_an_error_of_the_list(run: Run, tmp_path: Path):
     path = written(tmp_path, user("go"))
     # A link to itself cannot be read, not even by root.
     (path.parent / "aaaa.jsonl").symlink_to("aaaa.jsonl")

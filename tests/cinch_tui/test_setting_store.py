@@ -53,7 +53,7 @@ def test_each_setting_shows_what_is_in_force_and_from_where(
     assert (found.value, found.source, found.override is not None) == (value, source, is_over)
 
 
-def test_what_a_variable_is_for_is_not_shown(tmp_path: Path):
+def test_value_of_a_variable_is_hidden(tmp_path: Path):
     found = standing(
         store(tmp_path, '[model]\nbase_url = "http://me:${SECRET}@h"\n', SECRET="s3cret"), "model.base_url"
     )
@@ -80,7 +80,7 @@ def test_settings_of_an_untrusted_project_are_reported_and_ignored(tmp_path: Pat
         ("approval.allow", "${TOOL}, grep", 'allow = ["${TOOL}", "grep"]'),
     ],
 )
-def test_what_is_typed_is_written_as_the_setting_needs_it(tmp_path: Path, name: str, text: str, line: str):
+def test_typed_value_is_written_with_the_type_of_the_setting(tmp_path: Path, name: str, text: str, line: str):
     settings = store(tmp_path, TURNS="4", TOOL="bash")
 
     settings.set(keys()[name], text)
@@ -99,7 +99,7 @@ def test_what_is_typed_is_written_as_the_setting_needs_it(tmp_path: Path, name: 
         ("limits.max_turns", "${NOTHING}", "needs the environment variable NOTHING"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_nothing_is_written(tmp_path: Path, name: str, text: str, reported: str):
+def test_invalid_value_is_rejected_and_not_written(tmp_path: Path, name: str, text: str, reported: str):
     settings = store(tmp_path, "# mine\n")
 
     with pytest.raises(ValueError, match=reported):

@@ -124,7 +124,7 @@ async def test_each_kind_of_setting_is_changed_by_key(
 
 
 @pytest.mark.parametrize("key", ["up", "down", "pageup", "pagedown"])
-async def test_where_nothing_is_found_there_is_nowhere_to_go(tmp_path: Path, key: str):
+async def test_keys_do_nothing_without_a_match(tmp_path: Path, key: str):
     bench = Bench(tmp_path)
     async with bench.app.run_test(size=(80, 24)) as pilot:
         await bench.press(pilot, *"zzz", key)
@@ -143,7 +143,7 @@ async def test_a_blank_is_a_letter_while_one_searches(bench: Bench):
     assert bench.file.read_text() == OWN
 
 
-async def test_what_does_not_fit_is_reported_and_the_field_stays(bench: Bench):
+async def test_invalid_value_is_reported_and_the_field_stays_open(bench: Bench):
     async with bench.app.run_test(size=(80, 24)) as pilot:
         await bench.find(pilot, "limits.max_duration_s")
         await bench.press(pilot, "enter", *["backspace"] * 3, *"soon", "enter")
@@ -192,7 +192,9 @@ async def test_an_overridden_value_is_kept_and_reported(bench: Bench, name: str,
 
 
 @pytest.mark.parametrize(("picked", "effects"), [("nord", [("ui.theme", "nord")]), (None, [])])
-async def test_what_is_better_picked_is_picked(tmp_path: Path, picked: str | None, effects: list[tuple[str, Value]]):
+async def test_setting_with_choices_opens_a_picker(
+    tmp_path: Path, picked: str | None, effects: list[tuple[str, Value]]
+):
     bench = Bench(tmp_path, picked=picked)
 
     async with bench.app.run_test(size=(80, 24)) as pilot:

@@ -89,7 +89,7 @@ async def test_model_receives_the_output_of_a_user_command_with_its_indentation(
         app.controller.abort()
 
 
-async def test_what_a_user_command_leaves_running_does_not_end_with_cinch(server: ModelServer, tmp_path: Path):
+async def test_background_process_of_a_user_command_survives_cinch(server: ModelServer, tmp_path: Path):
     app = chat(tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await ready(pilot, app)

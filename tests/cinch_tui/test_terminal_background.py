@@ -54,7 +54,7 @@ def test_input_that_only_starts_like_a_terminal_reply_is_typed(chunks: tuple[str
     assert fed(*chunks) == plain
 
 
-def test_what_is_held_back_too_long_was_typed(monkeypatch: pytest.MonkeyPatch):
+def test_withheld_escape_is_a_key_after_the_timeout(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("cinch_tui.terminal.background.REPLY_TIMEOUT_S", -1.0)
     parser = ReplyParser()
     list(parser.feed("\x1b]"))

@@ -96,7 +96,7 @@ async def test_a_finished_call_is_replaced_by_the_next_without_a_jump(clock: Clo
         assert panel.size.height == 1
 
 
-async def test_what_is_over_goes_when_no_call_follows_and_what_runs_stays(clock: Clock):
+async def test_finished_calls_leave_the_panel_and_running_ones_stay(clock: Clock):
     panel = ToolPanel(clock)
     app = unfocused(panel, styles=("panel",))
     async with app.run_test() as pilot:

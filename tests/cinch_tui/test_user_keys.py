@@ -118,7 +118,7 @@ def test_the_same_key_in_two_places_is_no_conflict():
     assert wished(changes__base="s").problems == []
 
 
-def test_what_is_layered_by_design_may_be_layered_on_another_key():
+def test_actions_that_share_a_key_by_design_may_share_another():
     own = wished(prompt__close_popup="F20", chat__abort="F20")
 
     assert own.problems == []

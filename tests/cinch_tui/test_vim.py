@@ -189,7 +189,7 @@ def test_keys_of_no_letter_are_left_and_end_what_was_begun():
     assert field.text == "one two"
 
 
-def test_what_is_marked_is_shown():
+def test_visual_mode_marks_the_selected_text():
     field = PlainField("one two\nthree", 4)
     vim = Vim(field)
     vim.mode = "normal"

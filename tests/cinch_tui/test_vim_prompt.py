@@ -139,7 +139,7 @@ async def test_the_command_turns_it_on_from_now_on(tmp_path: Path, monkeypatch: 
         ("xe\u0301y", "03~", "Xe\u0301Y"),
     ],
 )
-async def test_what_is_one_sign_to_the_eye_is_one_to_every_key(app: PromptApp, text: str, keys: str, left: str):
+async def test_every_key_treats_a_grapheme_as_one_character(app: PromptApp, text: str, keys: str, left: str):
     async with app.run_test() as pilot:
         app.prompt.insert(text)
         await pilot.press("escape", *keys)

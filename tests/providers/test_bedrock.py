@@ -151,7 +151,7 @@ async def test_an_amazon_host_determines_the_signing_region() -> None:
     assert KEYS.secret_key not in repr(endpoint) + str(headers)
 
 
-def test_what_would_lead_elsewhere_is_no_region(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_region_that_changes_the_host_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_REGION", "evil.example/x?")
 
     with pytest.raises(ConfigError, match="AWS_REGION"):

@@ -66,7 +66,7 @@ async def test_a_refusal_of_marks_that_were_not_made_is_reported(serve: Serve, m
     assert len(server.requests) == 1
 
 
-async def test_what_a_model_on_bedrock_keeps_for_no_hour_is_kept_for_minutes(serve: Serve, model_at: ModelAt) -> None:
+async def test_bedrock_model_without_one_hour_caching_caches_for_minutes(serve: Serve, model_at: ModelAt) -> None:
     server = serve([Failure(400, {"message": "ttl: 1h is not supported for this model"}), Reply("one")])
     provider = model_at(server, "bedrock").provider
     spec = ModelSpec("bedrock", "us.anthropic.claude-sonnet-4-5")

@@ -91,7 +91,7 @@ def test_a_service_away_from_this_machine_makes_calls_in_its_own_form_only(name:
     assert "<tool_call>" in message.text
 
 
-def test_what_was_held_back_comes_before_the_call_that_follows() -> None:
+def test_withheld_text_precedes_the_next_call() -> None:
     decoder = decoder_at("vllm")
     call = {"index": 0, "id": "c1", "function": {"name": "look", "arguments": "{}"}}
 
@@ -130,7 +130,7 @@ def test_minimax_errors_with_status_200_are_recognized(code: int, kind: type[Pro
         decoder_at("minimax").take(json.loads(json.dumps(refusal)))
 
 
-def test_that_nothing_is_wrong_is_no_refusal_of_minimax() -> None:
+def test_minimax_status_zero_is_no_error() -> None:
     fine: Any = {**chunk({"content": "Hi"}, "stop"), "base_resp": {"status_code": 0, "status_msg": ""}}
 
     assert decoder_at("minimax").take(fine)

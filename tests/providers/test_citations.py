@@ -116,7 +116,7 @@ def test_odd_sources_cost_no_reply(lists: Any, mentions: Any, item: Any) -> None
         (({}, []), None),
     ],
 )
-def test_what_is_odd_is_left_out(reported: tuple[Any, ...], kept: Citation | None) -> None:
+def test_malformed_citation_is_dropped(reported: tuple[Any, ...], kept: Citation | None) -> None:
     assert citation(*reported) == kept
 
 

@@ -281,7 +281,7 @@ def test_a_custom_budget_is_limited_to_the_models_maximum(wanted: int, sent: int
 
 
 @pytest.mark.parametrize(("wanted", "sent"), [(1000, 3048), (2048, 4096), (9000, 9000)])
-def test_what_is_thought_is_not_taken_from_a_small_reply(wanted: int, sent: int) -> None:
+def test_thinking_does_not_reduce_a_small_token_limit(wanted: int, sent: int) -> None:
     assert config_of(model=OLD, thinking="low", max_tokens=wanted)["maxOutputTokens"] == sent
 
 

@@ -145,7 +145,7 @@ def test_a_session_token_is_hidden_as_a_key_is() -> None:
 
 
 @pytest.mark.parametrize("stand_in", ["x", "none", "EMPTY"])
-def test_what_is_in_for_a_key_is_not_cut_out_of_words(stand_in: str) -> None:
+def test_placeholder_key_is_not_removed_from_error_texts(stand_in: str) -> None:
     endpoint = replace(ENDPOINT, secret=Secret(stand_in, "a variable"))
 
     assert endpoint.hide_key(f"the max is {stand_in}") == f"the max is {stand_in}"

@@ -116,7 +116,7 @@ def test_a_model_that_talks_is_not_taken_for_another(name: str) -> None:
     assert is_chat_model(name)
 
 
-def test_what_one_knows_completes_what_the_other_knows() -> None:
+def test_metadata_of_one_source_completes_that_of_another() -> None:
     served = ModelMetadata(8_192, tools=False)
     priced = ModelMetadata(128_000, price=Price(1, 2), tools=True)
 

@@ -53,7 +53,7 @@ def model_of(service: object) -> Model:
     return Model(guarded(service), ModelSpec("acme", "large"), StaticModelInfo())
 
 
-async def test_what_a_service_fails_to_do_is_no_more_than_a_failed_request():
+async def test_plugin_exception_becomes_a_stream_error():
     service = guarded(Failing())
 
     service.warm()

@@ -63,7 +63,7 @@ def test_its_model_works_with_tools_like_any_other(ask: Run, tmp_path: Path):
         ([{"say": "Hi"}, {"end": "done", "read": "much"}], "echo sent an invalid delta: Done("),
     ],
 )
-def test_what_goes_wrong_is_reported_in_a_sentence(ask: Run, answer: Any, reported: str):
+def test_provider_error_is_reported_in_one_sentence(ask: Run, answer: Any, reported: str):
     with EchoServer([answer]) as server:
         done = ask(server, ECHO_API_KEY="sk-echo-secret")
 

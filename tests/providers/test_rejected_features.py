@@ -41,7 +41,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
 
 
-async def test_what_is_refused_is_left_out_of_the_same_request(serve: Serve) -> None:
+async def test_rejected_parameter_is_left_out_and_the_request_repeated(serve: Serve) -> None:
     server = serve([Failure(400, {"error": {"message": REFUSAL}}), Reply("Hello")])
     model = connect("openai/a", base_url=server.openai_url)
 

@@ -137,7 +137,7 @@ async def test_a_cut_stream_is_never_a_finished_reply(
         assert caught.value.retryable
 
 
-async def test_what_came_before_a_cut_was_handed_on(serve: Serve, wire: str, model_at: ModelAt) -> None:
+async def test_deltas_before_a_cut_stream_are_delivered(serve: Serve, wire: str, model_at: ModelAt) -> None:
     server = serve([Cut(Reply("one two three"), after_events=TWO_WORDS[wire])])
     model = model_at(server, wire)
     seen: list[Delta] = []

@@ -24,7 +24,7 @@ async def test_a_letter_that_came_in_two_halves_is_one(serve: Serve, model_at: M
     assert "".join(delta.text for delta in deltas if isinstance(delta, BlockDelta)) == "a😀 b😀c"
 
 
-async def test_of_a_half_that_stays_alone_a_mark_is_left_before_the_block_ends(
+async def test_lone_surrogate_becomes_a_replacement_character_before_the_block_ends(
     serve: Serve, model_at: ModelAt, ask: Asker
 ) -> None:
     server = serve([pieces("a\ud83d", "b\ud83d")])

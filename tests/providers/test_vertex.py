@@ -253,7 +253,7 @@ def test_a_token_without_a_project_is_reported_at_once(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("variable", ["GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"])
-def test_what_would_lead_elsewhere_is_no_name(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+def test_project_and_region_that_change_the_host_are_rejected(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     monkeypatch.setenv("GOOGLE_OAUTH_ACCESS_TOKEN", TOKEN)
     monkeypatch.setenv(variable, "evil.example/x?")
 

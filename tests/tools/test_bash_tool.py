@@ -139,7 +139,7 @@ async def test_last_line_before_a_pause_is_shown(tmp_path: Path) -> None:
     assert text_of(await task) == "Exit code: 0\none\ntwo"
 
 
-async def test_what_continues_in_the_background_is_reported(tmp_path: Path) -> None:
+async def test_background_process_is_reported(tmp_path: Path) -> None:
     output = await run(tmp_path, "sleep 30 > /dev/null 2>&1 & echo started")
     group = text_of(output).partition("kill -- -")[2].partition(".")[0]
 

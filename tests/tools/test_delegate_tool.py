@@ -18,7 +18,7 @@ from tools.delegate import DelegateTool
 TASK: JsonObject = {"task": "Find the cause.\nLook in a.py.", "name": "cause", "tools": ["read_file"]}
 
 
-async def test_what_the_model_asks_for_is_handed_on(tmp_path: Path) -> None:
+async def test_task_of_the_model_is_passed_on(tmp_path: Path) -> None:
     handed: list[SubagentTask] = []
     shown: list[View] = []
 

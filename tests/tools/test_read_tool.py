@@ -129,7 +129,7 @@ async def test_escape_sequences_do_not_reach_the_screen(place: Workplace):
     assert called.output.view == TextView("red")
 
 
-async def test_what_cannot_be_read_is_refused_at_once(place: Workplace):
+async def test_unreadable_file_is_rejected_at_once(place: Workplace):
     os.mkfifo(place.root / "pipe")
     place.put("settings.py")
 
@@ -141,5 +141,5 @@ async def test_what_cannot_be_read_is_refused_at_once(place: Workplace):
         await place.call(READ, path="/etc/passwd")
 
 
-def test_what_is_read_stays_true_as_long_as_the_file_does():
+def test_read_is_cacheable():
     assert READ.risk(READ.validate({"file_path": "a.txt"})) == Risk("read", paths=("a.txt",), cacheable=True)

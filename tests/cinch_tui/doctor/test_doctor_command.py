@@ -102,7 +102,7 @@ def test_a_wrong_configuration_does_not_keep_the_doctor_from_looking(own_home: P
 @pytest.mark.parametrize(
     ("argument", "reported"), [("--ofline", "unrecognized"), ("antropic", "did you mean anthropic")]
 )
-def test_what_makes_no_sense_is_refused(argument: str, reported: str) -> None:
+def test_invalid_argument_is_rejected(argument: str, reported: str) -> None:
     done = doctor(argument)
 
     assert done.returncode == 2

@@ -33,7 +33,7 @@ def test_a_prompt_is_complete_when_nothing_is_left_open(lines: list[str], expect
         (["one"], "one"),
     ],
 )
-def test_what_was_only_there_for_the_typing_goes(lines: list[str], expected: str):
+def test_line_continuations_are_joined(lines: list[str], expected: str):
     assert join_lines(lines) == expected
 
 

@@ -65,7 +65,7 @@ async def test_each_press_copies_the_previous_code_block_and_wraps_around() -> N
         assert app.heard == ["c = 3", "b = 2", "a = 1", "c = 3", "make -k"]
 
 
-async def test_what_is_typed_over_the_conversation_is_for_the_prompt() -> None:
+async def test_keys_typed_over_the_conversation_go_to_the_prompt() -> None:
     app = Stage(UserBlock("Do"))
     async with app.run_test(size=SMALL) as pilot:
         await pilot.press("H", "i", "space", "escape")

@@ -162,7 +162,7 @@ def test_images_are_below_the_text_of_their_prompt() -> None:
     assert (first.source, second.source) == ("[image: a b.png 80×64]", "[image: picture 8×8]")
 
 
-async def test_what_a_tool_showed_stays_open_and_is_opened_by_key(tmp_path: Path) -> None:
+async def test_image_of_a_tool_stays_unfolded_and_opens_by_key(tmp_path: Path) -> None:
     block = ToolBlock("1", "Read", "shot.png")
     path = str(tmp_path / "shot.png")
     show_result(block, ToolResult("1", "read_file", (Text("A picture."), image()), view=ImageView(path, "image/png")))

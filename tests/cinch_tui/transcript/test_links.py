@@ -80,7 +80,7 @@ def test_places_in_files_that_exist_are_links(root: Path) -> None:
     assert found[0].label == "src/app.py:12:3"
 
 
-def test_what_tools_found_can_be_gone_to(root: Path) -> None:
+def test_locations_in_tool_results_are_links(root: Path) -> None:
     listing, printed = ToolBlock("1", "Grep", "x"), ToolBlock("2", "Bash", "make")
     listing.view = ListingView("", ("src/app.py:3: x = 1",), 1)
     printed.view = TerminalView("make", "src/app.py:9:1: error\nsee https://example.org/e1", 1)

@@ -20,7 +20,7 @@ lines = st.lists(st.tuples(words, st.sampled_from([PLAIN, BOLD])), max_size=4).m
 
 
 @given(lines, lines)
-def test_what_is_outside_of_the_difference_is_the_same(before: StyledLine, after: StyledLine) -> None:
+def test_cells_outside_the_difference_are_equal(before: StyledLine, after: StyledLine) -> None:
     start, cells = difference(before, after, 60)
 
     old, new = paint_line(before, 60, PLAIN), paint_line(after, 60, PLAIN)

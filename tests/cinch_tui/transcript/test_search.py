@@ -69,7 +69,7 @@ async def test_escape_goes_back_to_where_one_was_and_tab_stays() -> None:
         assert marked(app.view) == ["❯ needle"]
 
 
-async def test_where_a_search_ends_the_block_is_selected_and_the_view_is_still() -> None:
+async def test_ending_a_search_selects_the_block_without_scrolling() -> None:
     long = call("cat long", TerminalView("cat long", "\n".join(f"line {number}" for number in range(80)) + "\nneedle"))
     app = SearchStage(*numbered(5), long, *numbered(30))
     async with app.run_test(size=SMALL) as pilot:
@@ -98,7 +98,7 @@ async def test_lines_are_marked_from_where_a_search_ended_and_not_from_the_top_o
         assert app.heard[-1] == "Thought 41\n\nThought 42"
 
 
-async def test_what_is_not_found_is_reported_and_leaves_the_view_where_it_was() -> None:
+async def test_search_without_match_is_reported_and_does_not_scroll() -> None:
     app = SearchStage(UserBlock("needle"), *numbered(60))
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()
@@ -110,7 +110,7 @@ async def test_what_is_not_found_is_reported_and_leaves_the_view_where_it_was() 
         assert before[-1] in screen(app.view)
 
 
-async def test_of_a_paste_that_is_too_long_to_search_for_the_beginning_is_taken() -> None:
+async def test_long_pasted_search_text_is_truncated() -> None:
     words = "word " * (LONGEST // 5)
     app = SearchStage(UserBlock(words))
     async with app.run_test(size=SMALL) as pilot:

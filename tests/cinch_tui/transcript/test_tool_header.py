@@ -91,7 +91,7 @@ def test_failed_command_shows_its_first_line_and_its_exit_code():
     assert header(finished("boom\nend\n", code=2), 80) == "▸ ✗ Bash make  boom · exit 2 · 4.0s"
 
 
-def test_what_came_out_takes_the_room_that_a_short_question_leaves():
+def test_result_uses_the_width_that_a_short_summary_leaves():
     block = ended("failed", "a.py", "a.py does not exist; look for it with find_files")
 
     assert header(block, 60) == "▸ ✗ Bash a.py  a.py does not exist; look for it with find_f…"

@@ -29,7 +29,7 @@ async def test_older_blocks_come_in_above_and_the_end_stays_in_view() -> None:
         assert screen(app.view)[0] == "Reply 0"
 
 
-async def test_what_is_read_stays_while_older_blocks_come_in_above() -> None:
+async def test_view_does_not_move_while_older_blocks_are_prepended() -> None:
     older, shown = numbered(500)[:490], numbered(500)[490:]
     app = Stage(*shown)
     async with app.run_test(size=SMALL):

@@ -384,7 +384,7 @@ async def test_a_block_dropped_above_moves_nothing_that_is_read() -> None:
         assert screen(app.view) == before
 
 
-async def test_what_is_unfolded_at_the_end_is_read_from_its_top() -> None:
+async def test_block_unfolded_at_the_end_is_shown_from_its_top() -> None:
     read = tool("Read")
     read.view = TextView("".join(f"row {number}\n" for number in range(50)))
     app = Stage(*numbered(5), read)

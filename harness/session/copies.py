@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.events import Event, HookRan, MessageEnd, ToolExecutionEnd, ToolExecutionStart
 from harness.messages import AssistantMessage, JsonObject, ModelMessage, ToolResult, UserMessage
+from harness.session.journal import LostLines
 from harness.session.line_index import scan
-from harness.session.notes import AnyNote, CallNote, Note
+from harness.session.notes import AnyNote, CallNote, HeaderNote, Note, RewindNote
 from harness.session.reading import text_at
 from harness.session.records import Envelope, LineBuilder, header_note, iso, to_bytes
 from harness.session.threaded_journal import ThreadedJournal
@@ -71,7 +72,7 @@ class SessionMemory(Struct):
     notes: list[AnyNote | JsonObject] = []
     """Lines outside the conversation."""
 
-    def lost_lines(self) -> list[bytes]:
+    def lost_lines(self) -> LostLines:
         """Return the lines that are missing from the file, in order.
 
         Raises:
@@ -79,19 +80,28 @@ class SessionMemory(Struct):
         """
         layout = scan(self.path)
         kept = {line.id for line in layout.lines}
-        lines = [to_bytes(line) for line in self._all_lines() if text_at(line, "uuid") not in kept]
+        lines, end = self._conversation()
+        # Results of calls that a crash left open, unless they are among the lines of a later start.
+        results = {own_id: note for note in self.notes if isinstance(note, dict) and (own_id := text_at(note, "uuid"))}
+        lost = {own_id: line for own_id, line in {**results, **lines}.items() if own_id not in kept}
+        notes = [note for note in self.notes if isinstance(note, Note) or not text_at(note, "uuid")]
+        headers = [note for note in notes if isinstance(note, HeaderNote)]
+        rewinds = [replace(note, leaf=end) for note in notes if isinstance(note, RewindNote)]
+        others = [note for note in notes if not isinstance(note, HeaderNote | RewindNote)]
         kept_notes = {to_bytes(note) for note in (*layout.notes, *layout.others)}
-        outside = (note for note in self.notes if isinstance(note, Note) or text_at(note, "uuid") not in kept)
-        notes = [note for note in dict.fromkeys(map(to_bytes, outside)) if note not in kept_notes]
-        headers = [note for note in notes if note.startswith(b'{"type":"cinch-session"')]
-        return [*headers, *lines, *notes[len(headers) :]]
+        # A rewind refers to the lines before it, so one at the end takes the place of all.
+        ordered = map(to_bytes, (*headers, *lost.values(), *others, *rewinds[-1:]))
+        shortened = set(self.earlier.shortened) - kept if self.earlier else ()
+        return LostLines([line for line in dict.fromkeys(ordered) if line not in kept_notes], len(shortened))
 
-    def _all_lines(self) -> Iterator[JsonObject]:
-        """Recreate the lines of the conversation, with the same ids as the first time."""
+    def _conversation(self) -> tuple[dict[str, JsonObject], str]:
+        """Return the lines of the conversation by uuid, with the same ids as the first time, and its last line."""
         builder = LineBuilder(None)
+        lines: dict[str, JsonObject] = {}
         earlier = self.earlier.in_memory if self.earlier else ()
         for message in (*earlier, *self.written):
             if message is None:
                 builder = LineBuilder(None)
             else:
-                yield from builder.lines(message, self.envelope)
+                lines.update((text_at(line, "uuid"), line) for line in builder.lines(message, self.envelope))
+        return lines, builder.parent or ""

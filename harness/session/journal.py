@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from harness.errors import SessionLocked
 from harness.session.paths import LOCK_SUFFIX, require_regular
@@ -21,7 +21,22 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 _PART = 1 << 20
+_END = 64
 _LOCK_TIMEOUT_S = 0.2  # seconds; listing sessions touches a lock for an instant
+
+
+class LostLines(NamedTuple):
+    """Lines that another program removed from the file."""
+
+    lines: Sequence[bytes] = ()
+    """The lines as far as they are in memory, with those not yet written."""
+    shortened: int = 0
+    """Number of messages of which only the beginning is in memory."""
+
+    def describe(self) -> str:
+        """Return the part of a report on what is restored."""
+        short = f" (long messages of which only the beginning is left: {self.shortened})" if self.shortened else ""
+        return f"{len(self.lines)} lines are restored from memory{short}"
 
 
 class Journal:
@@ -30,12 +45,12 @@ class Journal:
     Args:
         path: The file.
         on_problem: Receives a message when writing starts to fail and when it works again.
-        lost_lines: Called if another program truncated the file; returns the missing lines, including those not yet
-            written. Without it, truncated lines stay lost.
+        lost_lines: Called if another program truncated or rewrote the file; returns what is missing. Without it, such
+            lines stay lost.
     """
 
     def __init__(
-        self, path: Path, on_problem: Callable[[str], None], lost_lines: Callable[[], Sequence[bytes]] | None = None
+        self, path: Path, on_problem: Callable[[str], None], lost_lines: Callable[[], LostLines] | None = None
     ) -> None:
         self.path = path
         self._on_problem = on_problem
@@ -44,7 +59,8 @@ class Journal:
         self._fd: int | None = None
         self._lock: BaseFileLock | None = None
         self._size = 0
-        self._ends_line = True
+        self._end = b""
+        """Last bytes of the file, by which a rewritten one is recognized."""
         self._failing = False
         self._worker: ThreadPoolExecutor | None = None
         self._syncing: Future[None] | None = None
@@ -133,7 +149,8 @@ class Journal:
         self._release()
 
     def _write(self, data: bytes) -> None:
-        remaining = memoryview(data if self._ends_line else b"\n" + data)
+        data = data if self._ends_line else b"\n" + data
+        remaining = memoryview(data)
         fd, done = self._descriptor, 0
         try:
             while done < len(remaining):
@@ -142,38 +159,45 @@ class Journal:
             self._cut_back(fd)
             raise
         self._size += len(remaining)
-        self._ends_line = True
+        self._end = (self._end + data[-_END:])[-_END:]
 
     def _check_other_writers(self) -> None:
-        """Start a new line after data of another program; write again what another program truncated."""
+        """Start a new line after data of another program; write again what another program removed."""
         if self._fd is None:
             return
         size, before = os.fstat(self._fd).st_size, self._size
         if size == before:
             return
-        lost = self._lost_lines() if self._lost_lines and size < before else None
+        is_appended = size > before and self._end_at(before) == self._end
+        lost = self._lost_lines() if self._lost_lines and not is_appended else None
         self._note_end(size)
-        if size > before:
+        if is_appended:
             return
+        change = f"Another program {'truncated' if size < before else 'rewrote'} the session file"
         if lost is None:
-            self._on_problem(f"Another program truncated the session file. ({self.path})")
+            self._on_problem(f"{change}. ({self.path})")
             return
-        self._pending = list(lost)
-        self._on_problem(
-            f"Another program truncated the session file; {len(lost)} lines are restored from memory. ({self.path})"
-        )
+        self._pending = list(lost.lines)
+        self._on_problem(f"{change}; {lost.describe()}. ({self.path})")
 
     def _note_end(self, size: int) -> None:
         self._size = size
-        self._ends_line = not size or os.pread(self._descriptor, 1, size - 1) == b"\n"
+        self._end = self._end_at(size)
+
+    def _end_at(self, size: int) -> bytes:
+        """Return the last bytes of the first `size`."""
+        start = max(0, size - _END)
+        return os.pread(self._descriptor, size - start, start)
+
+    @property
+    def _ends_line(self) -> bool:
+        return self._end[-1:] in (b"", b"\n")
 
     def _cut_back(self, fd: int) -> None:
         """Remove the partial line that was written before the disk was full."""
-        try:
+        with suppress(OSError):
             os.ftruncate(fd, self._size)
-        except OSError:
-            self._size = os.fstat(fd).st_size
-            self._ends_line = False
+        self._note_end(os.fstat(fd).st_size)
 
     def _is_in_place(self) -> bool:
         """Return True if the open file still has its path, or if that cannot be checked."""
@@ -191,7 +215,7 @@ class Journal:
         with suppress(OSError):
             if self._syncing:
                 self._syncing.result()
-        old_fd, size, lock = self._descriptor, self._size, self._lock
+        old_fd, size, end, lock = self._descriptor, self._size, self._end, self._lock
         self._fd = self._lock = None
         if lock:
             lock.release()
@@ -201,7 +225,7 @@ class Journal:
                 self._copy(old_fd, size)
         except (OSError, SessionLocked):
             self._release()
-            self._fd, self._size = old_fd, size
+            self._fd, self._size, self._end = old_fd, size, end
             raise
         os.close(old_fd)
 

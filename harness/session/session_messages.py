@@ -82,6 +82,11 @@ class SessionMessages(Sequence[Message]):
         known = (message or self._beginning(index) for index, message in enumerate(self._read))
         return [message for message in known if message is not None and not isinstance(message, CustomMessage)]
 
+    @property
+    def shortened(self) -> list[str]:
+        """Ids of the messages of which `in_memory` has only the beginning."""
+        return [outline.id for index, outline in self.outlines.items() if self._read[index] is None]
+
     def without(self, ids: Set[str]) -> Iterator[Message]:
         """Yield the messages whose ids are not among `ids`; no others are read."""
         return (self[index] for index, group in enumerate(self._groups) if group and group[0].id not in ids)
@@ -89,6 +94,11 @@ class SessionMessages(Sequence[Message]):
     def index_of(self, line_id: str) -> int:
         """Return the index of the message with a line; the number of messages if there is none."""
         return self.positions().get(line_id, len(self))
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids of the messages; empty for those of the application, which models do not see."""
+        return [group[0].id if group else "" for group in self._groups]
 
     def line_ids(self) -> set[str]:
         return {line.id for group in self._groups for line in group}

@@ -6,14 +6,14 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from harness.session.journal import Journal
+from harness.session.journal import Journal, LostLines
 from harness.session.paths import subagent_path
 
 T = TypeVar("T")
@@ -139,7 +139,7 @@ class ThreadedJournal:
         self,
         path: Path,
         on_problem: Callable[[str], None] = logger.warning,
-        lost_lines: Callable[[], Sequence[bytes]] | None = None,
+        lost_lines: Callable[[], LostLines] | None = None,
         *,
         disk: DiskThread | None = None,
     ) -> None:

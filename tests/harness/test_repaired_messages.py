@@ -155,7 +155,10 @@ def test_emptied_file_gets_back_the_beginnings_of_the_messages_that_were_on_disk
     conversation = long_conversation()
     session = loaded(tmp_path, *conversation)
     repaired_messages(session, 0)
-    store = SessionRecorder(tmp_path / "data", tmp_path, session.session_id, resumed=session)
+    problems: list[str] = []
+    store = SessionRecorder(
+        tmp_path / "data", tmp_path, session.session_id, resumed=session, on_problem=problems.append
+    )
     tell(store, user("before"))
 
     os.truncate(session.path, 0)
@@ -170,6 +173,7 @@ def test_emptied_file_gets_back_the_beginnings_of_the_messages_that_were_on_disk
         "after",
     ]
     assert getattr(restored[2], "text", "") == LOST + LONG[:LIMIT]
+    assert "long messages of which only the beginning is left: 5" in problems[0]
 
 
 async def test_history_reads_what_is_on_disk_before_a_request(tmp_path: Path):

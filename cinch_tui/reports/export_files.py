@@ -173,8 +173,7 @@ def _files(session: LoadedSession, name: str, target: Path) -> Iterator[tuple[Pa
 
 
 def _claude_files(session: LoadedSession, main: Path) -> Iterator[tuple[Path, Iterable[str]]]:
-    from harness.session.formats.subagents import subagent_files
-    from harness.session.paths import subagent_path
+    from harness.session.paths import subagent_files, subagent_path
 
     yield main, export_text(session, "claude")
     for path in subagent_files(session.path):

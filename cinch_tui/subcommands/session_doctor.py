@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 from cinch_tui.subcommands.session_edits import AddVerb, SessionFiles
 from harness.errors import SessionError
 from harness.session.doctor import Examination, examine, repair
-from harness.session.paths import project_folders, session_files, unreadable_folders
+from harness.session.paths import find_files
 from harness.terminal_text import strip_escapes
 
 
@@ -21,7 +21,7 @@ class SessionReport(Struct):
     """Result of the check of one session, as `--json` prints it."""
 
     id: str
-    """Id of the session."""
+    """Id of the session; empty for a folder or file that cannot be read, which `error` names."""
     path: str
     """Its file."""
     lines: int = 0
@@ -49,9 +49,11 @@ def add_doctor_command(verb: AddVerb) -> None:
 
 def _doctor(arguments: Namespace, files: SessionFiles) -> int:
     cwd = None if arguments.all else files.cwd
-    reports = [_check(path, repairs=arguments.repair) for path in _paths(arguments.id, cwd, files)]
-    unread = [] if arguments.id else unreadable_folders(files.data_dir, cwd)
-    reports += [SessionReport("", str(folder), error=f"cannot be read: {why}") for folder, why in unread]
+    unread: list[str] = []
+    found = [] if arguments.id else find_files(files.data_dir, cwd, unread.append)
+    paths = [files.find(arguments.id)] if arguments.id else sorted(Path(file.path) for file in found)
+    reports = [_check(path, repairs=arguments.repair) for path in paths]
+    reports += [SessionReport("", "", error=problem) for problem in unread]
     if arguments.json:
         files.write(json.dumps(list(map(asdict, reports)), indent=2))
     else:
@@ -60,12 +62,6 @@ def _doctor(arguments: Namespace, files: SessionFiles) -> int:
         damaged = sum(not report.healthy for report in reports)
         files.write(f"sessions checked: {len(reports) - len(unread)}, with problems: {damaged}")
     return 0 if all(report.healthy for report in reports) else 1
-
-
-def _paths(session_id: str | None, cwd: Path | None, files: SessionFiles) -> list[Path]:
-    if session_id:
-        return [files.find(session_id)]
-    return [path for folder in project_folders(files.data_dir, cwd) for path in sorted(session_files(folder))]
 
 
 def _check(path: Path, *, repairs: bool) -> SessionReport:
@@ -84,7 +80,7 @@ def _check(path: Path, *, repairs: bool) -> SessionReport:
 
 def _text_of(report: SessionReport) -> list[str]:
     if report.error:
-        return [f"{report.id or report.path}: {strip_escapes(report.error)}"]
+        return [strip_escapes(f"{report.id}: {report.error}" if report.id else report.error)]
     is_clean = not report.findings and report.healthy
     head = f"{report.id}: lines {report.lines}, messages {report.messages}" + (", no problems" if is_clean else "")
     return [

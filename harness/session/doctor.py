@@ -17,13 +17,11 @@ from harness.errors import SessionError
 from harness.messages import AssistantMessage, JsonObject, ToolResult
 from harness.session.journal import Journal
 from harness.session.line_index import LineIndex, read_line, scan
-from harness.session.notes import AnyNote, RewindNote
-from harness.session.paths import SUFFIX, is_subagent_file, open_session_file
+from harness.session.notes import KNOWN_TYPES, LABELS, AnyNote, RewindNote
+from harness.session.paths import is_subagent_file, open_session_file, subagent_files
 from harness.session.reading import parse, text_at
 from harness.session.records import Envelope, iso, placeholder_line, result_line, to_bytes, tombstone_line
 from harness.session.resume import LoadedSession, load_session
-
-_KNOWN_NOTES = frozenset({"custom-title", "ai-title", "summary", "tag", "tombstone"})
 
 
 class Examination(Struct, frozen=True):
@@ -78,6 +76,7 @@ def examine(path: Path) -> Examination:
         layout = scan(path, is_sidechain=is_subagent_file(path))
         garbage, cut = _unreadable(path, layout)
         joined = _joined_lines(path, layout)
+        records = [record for _, record in joined]
         subagents = tuple(map(examine, subagent_files(path)))
     except OSError as error:
         raise SessionError(f"{path} cannot be read: {error.strerror}") from error
@@ -92,12 +91,12 @@ def examine(path: Path) -> Examination:
         gaps=tuple(layout.gaps),
         lost=len(layout.lost),
         torn=layout.torn,
-        joined=tuple(sorted({layout.by_id[text_at(line, "uuid")].number for line in joined})),
+        joined=tuple(sorted({number for number, _ in joined})),
         duplicates=layout.duplicates,
         unanswered=tuple(result for result, _ in loaded.messages.missing_results()),
         repeated=repeated,
-        strange={kind: count for kind, count in kinds.items() if kind not in _KNOWN_NOTES},
-        repairs=tuple(map(to_bytes, _repairs(loaded, layout, repeated, joined))),
+        strange={kind: count for kind, count in kinds.items() if kind not in KNOWN_TYPES},
+        repairs=tuple(map(to_bytes, _repairs(loaded, layout, repeated, records))),
         subagents=subagents,
     )
 
@@ -143,11 +142,6 @@ def repair_subagents(session: Path) -> None:
             repair(examine(path))
 
 
-def subagent_files(session: Path) -> list[Path]:
-    """Return the files of a session's subagents."""
-    return sorted(path for path in (session.with_suffix("") / "subagents").glob(f"*{SUFFIX}") if path.is_file())
-
-
 def completing_lines(loaded: LoadedSession, envelope: Envelope) -> tuple[list[JsonObject | AnyNote], str | None]:
     """Return lines that give every open call a result, and the line that the next message links to."""
     at_end = {result.id for result, _ in loaded.messages.open_calls_at_end()}
@@ -175,7 +169,7 @@ def _repairs(
     yield from joined
     if loaded.messages.missing_results():
         yield from completing_lines(loaded, envelope)[0]
-    elif joined:
+    elif any("uuid" in line for line in joined):
         yield from _end_of(loaded, envelope)
 
 
@@ -212,9 +206,10 @@ def _repeated_results(loaded: LoadedSession) -> tuple[str, ...]:
     return tuple(repeated)
 
 
-def _joined_lines(path: Path, layout: LineIndex) -> list[JsonObject]:
-    """Return the lines that only exist within a longer one."""
+def _joined_lines(path: Path, layout: LineIndex) -> list[tuple[int, JsonObject]]:
+    """Return the messages, titles and tags that only exist within a longer line, each with the number of that line."""
     joined = set(layout.joined)
+    lines = [line for line in layout.by_id.values() if line.number in joined]
     with open_session_file(path) as file:
-        records = [parse(read_line(file, line)) for line in layout.by_id.values() if line.number in joined]
-    return [record for record in records if record]
+        found = [(line.number, record) for line in lines if (record := parse(read_line(file, line)))]
+    return [*found, *(last for kind, last in layout.last_of_kind.items() if kind in LABELS and last[0] in joined)]

@@ -15,7 +15,7 @@ from harness.messages import JsonObject, JsonValue, UserMessage
 from harness.session.journal import make_private
 from harness.session.line_index import conversation, read_line, scan
 from harness.session.notes import HeaderNote, Note, RewindNote, RunNote
-from harness.session.paths import SUFFIX, checked_id, open_session_file, subagent_path
+from harness.session.paths import SUFFIX, checked_id, open_session_file, subagent_files, subagent_path
 from harness.session.reading import object_at, parse, text_at, tool_result_of
 from harness.session.records import Envelope, automatic_title_line, header_note, tag_line, title_line, to_bytes
 from harness.session.resume import LoadedSession, load_session
@@ -143,7 +143,7 @@ def _first_prompt(loaded: LoadedSession) -> str:
 def _subagents(path: Path) -> dict[str, Iterable[JsonObject]]:
     """Return the lines of each subagent, by its id; files of earlier versions contain them among the others."""
     found: dict[str, Iterable[JsonObject]] = {**_sidechains(path)}
-    for file in sorted(path.with_suffix("").glob(f"subagents/agent-*{SUFFIX}")):
+    for file in subagent_files(path):
         found[file.stem.removeprefix("agent-")] = _records(file)
     return found
 

@@ -62,6 +62,8 @@ class LineIndex(Struct):
     """Our own lines outside the conversation."""
     others: list[JsonObject] = []
     """Other lines outside the conversation: titles, and lines of other programs."""
+    last_of_kind: dict[str, tuple[int, JsonObject]] = {}
+    """The last of these of each type, with its number."""
     garbage: list[int] = []
     """Numbers of lines that cannot be read."""
     gaps: list[int] = []
@@ -203,8 +205,9 @@ def _gaps(lost_before: list[int], garbage: list[int]) -> list[int]:
 
 def _add(layout: LineIndex, raw: bytes, offset: int) -> None:
     match = _ENVELOPE.match(raw)
-    # Searching from the end takes half the time.
-    if match and raw.endswith((b"}\n", b"}")) and all(raw.rfind(start) <= 0 for start in _STARTS):
+    # Searching from the end takes half the time. Our lines end with an object, titles joined to a torn one do not.
+    is_whole = raw.endswith((b"}\n", b"}")) and not raw.endswith((b'"}\n', b'"}'))
+    if match and is_whole and all(raw.rfind(start) <= 0 for start in _STARTS):
         if (match["side"] == b"true") is layout.is_sidechain:
             layout.lines.append(_matched_line(layout, match, offset, len(raw)))
     elif raw.startswith(b'{"type":"cinch-') and (note := parse_note(raw)):
@@ -254,6 +257,7 @@ def _add_parsed(layout: LineIndex, raw: bytes, offset: int) -> None:
     if not own_id or (kind not in _LINKED and "parentUuid" not in record):
         layout.removed.update(filter(None, (text_at(record, "deletedUuid"), text_at(record, "deleted_uuid"))))
         layout.others.append(record)
+        layout.last_of_kind[kind] = layout.count, record
         return
     if (record.get("isSidechain") is True) is not layout.is_sidechain or record.get("teamName"):
         return

@@ -20,6 +20,12 @@ FORMAT = 1
 """Version of our extensions; a file with a higher one is not opened."""
 
 
+LABELS = frozenset({"custom-title", "ai-title", "tag"})
+"""Types of the lines with titles and tags, which have Claude Code's format."""
+KNOWN_TYPES = LABELS | {"summary", "tombstone"}
+"""Types of Claude Code's lines outside the conversation that are read."""
+
+
 class Note(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", tag_field="type"):
     """A line outside the conversation."""
 
@@ -56,6 +62,8 @@ class CallNote(Note, frozen=True, kw_only=True, tag="cinch-call"):
 class UsageNote(Note, frozen=True, kw_only=True, tag="cinch-usage"):
     """Usage that no reply of the conversation carries."""
 
+    id: str = ""
+    """Id, by which equal usage differs from a line that is in the file twice; empty in files of earlier versions."""
     model: str
     """Model as `provider/model`."""
     usage: JsonObject

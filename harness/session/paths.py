@@ -55,6 +55,11 @@ def subagent_path(session: Path, agent_id: str) -> Path:
     return session.with_suffix("") / "subagents" / f"agent-{agent_id}{SUFFIX}"
 
 
+def subagent_files(session: Path) -> list[Path]:
+    """Return the files of a session's subagents."""
+    return sorted(path for path in session.with_suffix("").glob(f"subagents/agent-*{SUFFIX}") if path.is_file())
+
+
 def is_subagent_file(path: Path) -> bool:
     """Return True for the file of a subagent, False for that of a session."""
     return path.parent.name == "subagents"
@@ -141,31 +146,6 @@ def _files_in(folder: str, on_problem: Callable[[str], None]) -> Iterator[Sessio
         if stat.S_ISREG(facts.st_mode):
             has_lock = entry.name + LOCK_SUFFIX in locks
             yield SessionFile(entry.path, f"{name}/{entry.name}", facts.st_size, facts.st_mtime_ns, has_lock)
-
-
-def project_folders(data_dir: Path, cwd: Path | None) -> list[Path]:
-    """Return the folder with the sessions of `cwd`, or those of all projects if it is None."""
-    if cwd is not None:
-        return [project_dir(data_dir, cwd)]
-    try:
-        return sorted(projects_dir(data_dir).iterdir())
-    except OSError:
-        return []
-
-
-def unreadable_folders(data_dir: Path, cwd: Path | None) -> list[tuple[Path, str]]:
-    """Return the folders whose sessions cannot be listed, with the reason; a missing folder contains none."""
-    found: list[tuple[Path, str]] = []
-    for folder in (projects_dir(data_dir), *project_folders(data_dir, cwd)):
-        try:
-            os.scandir(folder).close()
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            # A file beside the folders of projects is none of ours.
-            if folder.parent != projects_dir(data_dir) or not isinstance(error, NotADirectoryError):
-                found.append((folder, error.strerror or str(error)))
-    return found
 
 
 def open_session_file(path: Path) -> BinaryIO:

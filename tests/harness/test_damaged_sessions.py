@@ -11,6 +11,7 @@ import pytest
 from fakes.talk import call, reply, result, rounded, tell, tour, written
 
 from harness.messages import AssistantMessage, ModelMessage, ToolResult, new_id, user
+from harness.session.doctor import examine, repair
 from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
 
@@ -184,3 +185,85 @@ def test_file_truncated_by_another_program_is_rewritten_from_memory(kept: int, t
     ids = re.findall(rb'"uuid":"([^"]+)"', store.path.read_bytes())
     # One id may occur twice: in the truncated line and in its replacement.
     assert len(ids) - len(set(ids)) <= 1
+
+
+def emptied(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+def rewritten_longer(path: Path) -> None:
+    path.write_bytes(b'{"type":"tag","tag":"' + b"x" * path.stat().st_size + b'"}\n')
+
+
+@pytest.mark.parametrize("damage", [emptied, rewritten_longer])
+def test_restored_file_continues_the_conversation_after_the_last_new_one(
+    damage: Callable[[Path], None], tmp_path: Path
+):
+    problems: list[str] = []
+    store = SessionRecorder(tmp_path / "data", tmp_path, new_id(), on_problem=problems.append)
+    tell(store, user("old"), reply("answer"))
+    store.restart()
+    tell(store, user("new"), reply("other"))
+
+    damage(store.path)
+    tell(store, user("more"))
+    store.close()
+
+    assert [message.text for message in load_session(store.path).messages] == ["new", "other", "more"]
+    assert b'"old"' in store.path.read_bytes()
+    assert len(problems) == 1
+
+
+def test_restored_file_is_empty_for_readers_if_the_conversation_had_just_begun_anew(tmp_path: Path):
+    store = SessionRecorder(tmp_path / "data", tmp_path, new_id())
+    tell(store, user("old"), reply("answer"))
+    store.restart()
+
+    emptied(store.path)
+    store.rename("A title")
+    store.close()
+
+    session = load_session(store.path)
+    assert (len(session.messages), session.title) == (0, "A title")
+    assert b'"old"' in store.path.read_bytes()
+
+
+def test_restored_file_of_a_killed_session_ends_with_the_latest_message(tmp_path: Path):
+    path = written(tmp_path, user("one"), reply(call("a")), user("two"), reply("three"))
+    resumed = load_session(path)
+    store = SessionRecorder(tmp_path / "data", tmp_path, "", resumed=resumed)
+    store.acquire()
+    tell(store, user("four"), reply("five"))
+    assert len(list(resumed.messages)) == 4
+
+    emptied(path)
+    tell(store, user("six"))
+    store.close()
+
+    session = load_session(path)
+    messages = session.messages.completed()
+    assert [type(message).__name__ for message in messages[1:3]] == ["AssistantMessage", "ToolResult"]
+    assert [message.text for message in session.messages if not isinstance(message, AssistantMessage | ToolResult)] == [
+        "one",
+        "two",
+        "four",
+        "six",
+    ]
+    assert examine(path).unanswered == ()
+
+
+def test_title_that_another_program_appended_to_a_torn_line_is_found(tmp_path: Path):
+    path = written(tmp_path, user("one"), reply("two"))
+    (*lines, last) = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(
+        b"".join(lines) + last[:-20] + b'{"type":"custom-title","customTitle":"The title","sessionId":"x"}\n'
+    )
+
+    assert load_session(path).title == "The title"
+    found = examine(path)
+    assert (found.joined, found.garbage) == ((len(lines) + 1,), (len(lines) + 1,))
+    repair(found)
+
+    assert path.read_bytes().endswith(b'\n{"type":"custom-title","customTitle":"The title","sessionId":"x"}\n')
+    assert [message.text for message in load_session(path).messages] == ["one"]
+    assert examine(path).joined == ()

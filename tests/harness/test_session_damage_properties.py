@@ -37,7 +37,7 @@ SEEDS = range(60)
 LINES = 25
 TIME = "2026-01-01T00:00:00.000Z"
 TAIL: JsonObject = {"userType": "external", "cwd": "/srv", "sessionId": "s", "version": "1.0.0", "gitBranch": ""}
-START = (b'{"parentUuid":', b'{"type":"cinch-')
+START = (b'{"parentUuid":', b'{"type":"cinch-', b'{"type":"custom-title"')
 """Starts of lines that are found inside a longer line."""
 
 

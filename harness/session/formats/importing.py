@@ -16,11 +16,11 @@ from harness.session.formats.codex import codex_records, is_codex, read_codex
 from harness.session.formats.foreign import ForeignSession
 from harness.session.formats.swink import is_swink, read_swink
 from harness.session.line_index import conversation, scan
+from harness.session.notes import KNOWN_TYPES
 from harness.session.paths import SUFFIX, open_session_file
 from harness.session.reading import parse, text_at
 
 _PROBED_LINES = 20
-_LABELS = frozenset({"custom-title", "ai-title", "summary", "tag", "tombstone"})
 _FOREIGN: dict[str, tuple[Callable[[JsonObject], bool], Callable[[Iterable[JsonObject | None]], ForeignSession]]] = {
     "codex": (is_codex, read_codex),
     "swink": (is_swink, read_swink),
@@ -104,7 +104,7 @@ def _import_claude(path: Path, folder: Path) -> Imported:
     made = fork_session(path, new_id(), folder)
     layout = scan(path)
     kinds = Counter(text_at(record, "type") or "line without a type" for record in layout.others)
-    left_out = {kind: count for kind, count in kinds.items() if kind not in _LABELS}
+    left_out = {kind: count for kind, count in kinds.items() if kind not in KNOWN_TYPES}
     branch = {line.id for group in conversation(layout) for line in group}
     if others := [line for line in layout.lines if line.kind in ("user", "assistant") and line.id not in branch]:
         left_out["line outside the current branch, or before a compaction"] = len(others)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from harness.messages import Message
 from harness.session.line_index import scan
-from harness.session.paths import SUFFIX, open_session_file
+from harness.session.paths import open_session_file, subagent_files
 from harness.session.reading import object_at, parse, text_at, tool_result_of
 from harness.session.session_messages import SessionMessages
 
@@ -30,11 +30,6 @@ class SubagentConversation(Struct, frozen=True):
         """Time of the first message, in seconds since the epoch."""
         first: Message | None = self.messages[0] if self.messages else None
         return first.time if first else 0.0
-
-
-def subagent_files(session: Path) -> list[Path]:
-    """Return the files of a session's subagents."""
-    return sorted(session.with_suffix("").glob(f"subagents/agent-*{SUFFIX}"))
 
 
 def subagent_conversations(session: Path) -> list[SubagentConversation]:

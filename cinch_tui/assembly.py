@@ -184,6 +184,7 @@ class Assembly(Struct):
             loaded = load_reference(SessionReference(loaded.path, loaded.target), fork=True)
             self.target, ledger = loaded.target, self.agent.state.ledger
             self.agent.new_session(loaded.session_id, repaired_messages(loaded))
+            self.agent.history.overlay = loaded.overlay
             self.agent.state.ledger = ledger
             self.warnings.append(
                 "This session is open in another process; continuing in a copy; --read-only shows the original."

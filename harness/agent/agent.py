@@ -280,10 +280,13 @@ class Agent(AgentBase):
 
         self.ensure_idle()
         if self._stored_session is not None:
-            await self._stored_session.close()
-            self._stored_session = None
+            await self._stored_session.flush()
         session_id = session_id or self.session_id
         loaded, messages = await find_session(store, session_id)
+        if self._stored_session is not None:
+            # Only now: if the store fails, the session opened before is still stored.
+            await self._stored_session.close()
+            self._stored_session = None
         mode = self.state.mode
         if loaded is not None:
             self.restore_session(loaded, messages)
@@ -297,7 +300,7 @@ class Agent(AgentBase):
         return loaded is not None
 
     def restore_session(self, loaded: LoadedSession, messages: Sequence[Message] | None = None) -> None:
-        """Continue a loaded session: its messages, its usage and the numbers of its runs.
+        """Continue a loaded session: its messages, their summaries for models, its usage and the numbers of its runs.
 
         Args:
             loaded: The session.
@@ -311,6 +314,7 @@ class Agent(AgentBase):
 
             messages = repaired_messages(loaded)
         self.new_session(loaded.session_id, messages)
+        self.history.overlay = loaded.overlay
         self.identity.restore(loaded.run_ids)
         for model, usage in loaded.other_usage:
             self.state.ledger.add(model, usage)

@@ -55,7 +55,7 @@ async def ask_side_question(
     # The tools are declared as usual: services cache the beginning of a request, and reject tool calls in a
     # conversation without tools.
     await self.history.load()
-    request = await _request(self, [*_with_open_calls(self.history.messages), message])
+    request = await _request(self, [*_with_open_calls(self.history.context_messages), message])
     for _ in range(MAX_REQUESTS):
         reply = await _answer(self, request, on_text)
         if reply.text.strip() or not reply.tool_calls:

@@ -49,6 +49,16 @@ class StoredSession:
         self._unsubscribe = agent.subscribe(self._record)
         self._remove_drain = agent.add_drain(self._recorder.drain)
 
+    async def flush(self) -> None:
+        """Store what is pending.
+
+        Raises:
+            SessionError: The store fails; nothing is lost, and recording continues.
+        """
+        await self._recorder.drain()
+        if not self._recorder.is_saved:
+            raise SessionError(f"session {self._session_id} cannot be stored; try again")
+
     async def close(self) -> None:
         """Store what is pending and stop recording.
 
@@ -56,9 +66,7 @@ class StoredSession:
             SessionError: The store fails; nothing is lost, and recording continues.
         """
         self._recorder.close()
-        await self._recorder.drain()
-        if not self._recorder.is_saved:
-            raise SessionError(f"session {self._session_id} cannot be stored; try again")
+        await self.flush()
         self._unsubscribe()
         self._remove_drain()
 

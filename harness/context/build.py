@@ -85,7 +85,10 @@ class ContextSource(Protocol):
 
 
 async def build_context(run: ContextSource) -> tuple[ModelMessage, ...]:
-    """Return the messages of the next request: `transform_context`, the context policy, then `convert_to_llm`."""
+    """Return the messages of the next request: `transform_context`, the context policy, then `convert_to_llm`.
+
+    All start from the history with its overlay of compactions and evictions applied.
+    """
     messages = await _transformed(run, overflow=False)
     budget = smallest_limit(run.options.window.max_tokens, run.state.budget)
     if budget:
@@ -97,7 +100,7 @@ async def build_context(run: ContextSource) -> tuple[ModelMessage, ...]:
 
 async def shrink_after_overflow(run: ContextSource, model: Model) -> tuple[ModelMessage, ...]:
     """Return a smaller context after an overflow, and reduce the budget of later turns; the history is unchanged."""
-    messages = run.history.messages
+    messages = run.history.context_messages
     overhead = _overhead(run)
     refused = estimate_messages(messages) + overhead
     shown = await _transformed(run, overflow=True)
@@ -112,7 +115,7 @@ async def shrink_after_overflow(run: ContextSource, model: Model) -> tuple[Model
 
 
 async def _transformed(run: ContextSource, *, overflow: bool) -> Sequence[Message]:
-    messages = run.history.messages
+    messages = run.history.context_messages
     if run.options.transform_context is None:
         return messages
     return await run.options.transform_context(messages, overflow)

@@ -10,6 +10,7 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence, Set
 
+from harness.context.overlay import ContextOverlay
 from harness.messages import AssistantMessage, CustomMessage, Message, ToolCall, ToolResult, Usage, UserMessage
 
 
@@ -67,6 +68,8 @@ class History:
     """Messages of a conversation, oldest first."""
 
     def __init__(self, messages: Sequence[Message] = ()) -> None:
+        self.overlay = ContextOverlay()
+        """Summaries and stubs that models see instead of messages."""
         self.replace(messages)
 
     def __len__(self) -> int:
@@ -81,6 +84,11 @@ class History:
         if self._stored is not None:
             self._read(self._stored)
         return tuple(self._messages)
+
+    @property
+    def context_messages(self) -> Sequence[Message]:
+        """All messages, with the overlay applied; see `messages`."""
+        return self.overlay.apply(self.messages)
 
     @property
     def outline(self) -> Sequence[Message]:

@@ -5,22 +5,20 @@ Opening a file only indexes it; a message is read when it is first accessed, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
 
 from harness.codec import decode_or_none
+from harness.context.overlay import Compaction, ContextOverlay
 from harness.errors import SessionError, SessionMissing, SessionTooNew
-from harness.messages import (
-    JsonObject,
-    ModelSpec,
-    Usage,
-)
+from harness.messages import JsonObject, ModelSpec, Text, Usage, UserMessage
 from harness.session.line_index import LineIndex, scan
 from harness.session.notes import (
     FORMAT,
+    LABELS,
     AnyNote,
     CheckpointNote,
     CompactionNote,
@@ -32,16 +30,10 @@ from harness.session.notes import (
     UsageNote,
 )
 from harness.session.paths import SUFFIX, is_subagent_file
-from harness.session.reading import (
-    iso_time,
-    read_usage,
-    text_at,
-)
+from harness.session.reading import iso_time, read_usage, text_at
 from harness.session.session_messages import SessionMessages
 
 N = TypeVar("N", bound=AnyNote)
-
-_LABELS = ("custom-title", "ai-title", "tag")
 
 
 class LoadedSession(Struct, frozen=True):
@@ -87,6 +79,11 @@ class LoadedSession(Struct, frozen=True):
     """Usage that belongs to no reply, each with the name of the model."""
     target: str = ""
     """Id of the message to show first; empty for the end."""
+
+    @property
+    def overlay(self) -> ContextOverlay:
+        """Summaries and stubs that models see instead of messages."""
+        return _overlay(self.messages, self.compactions, self.evicted)
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -153,12 +150,28 @@ def _loaded(
         evicted=frozenset(each for note in _of(EvictionNote, here) for each in note.ids),
         checkpoints=tuple(_of(CheckpointNote, notes)),
         notes=notes,
-        labels=tuple(other for other in layout.others if other.get("type") in _LABELS),
+        labels=tuple(other for other in layout.others if text_at(other, "type") in LABELS),
         other_usage=tuple((note.model, read_usage(note.usage, {"cost": note.cost})) for note in _of(UsageNote, here)),
         created=iso_time(created) or modified,
         updated=(messages[-1].time if messages else 0) or modified,
         losses=_losses(layout),
     )
+
+
+def _overlay(messages: SessionMessages, compactions: Sequence[CompactionNote], evicted: Set[str]) -> ContextOverlay:
+    if not (compactions or evicted):
+        return ContextOverlay()
+    positions, ids = messages.positions(), messages.ids
+    made: list[Compaction] = []
+    summaries: dict[str, int] = {}
+    for note in compactions:
+        first, end = positions.get(note.first, 0), positions.get(note.last, positions.get(note.after, -1)) + 1
+        replaced = {*ids[first:end], *(name for name, place in summaries.items() if first <= place < end)}
+        kept = {"", *note.kept, *(ids[positions[line]] for line in note.kept if line in positions)}
+        summary = UserMessage((Text(note.summary),), synthetic=True, id=note.id, time=iso_time(note.timestamp))
+        made.append(Compaction(summary, replaced - kept))
+        summaries[note.id] = first
+    return ContextOverlay(tuple(made), {ids[positions[line]] for line in evicted if line in positions})
 
 
 def _spec(notes: Sequence[AnyNote]) -> ModelSpec | None:

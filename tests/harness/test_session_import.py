@@ -112,6 +112,8 @@ def test_codex_compaction_becomes_an_overlay_of_the_messages_before_it(tmp_path:
     )
 
     assert [(note.summary, note.last) for note in session.compactions] == [("summary", session.messages[0].id)]
+    sent = session.overlay.apply(list(session.messages))
+    assert [getattr(each, "text", "") for each in sent] == ["summary", "next"]
 
 
 def test_codex_fork_includes_the_beginning_of_the_session_it_refers_to(tmp_path: Path):

@@ -107,6 +107,21 @@ async def test_sessions_are_listed_latest_first_and_deleted(store, tmp_path):
             await missing("first")
 
 
+async def test_failed_opening_leaves_the_session_that_is_open(make_agent, store):
+    class Broken(InMemorySessionStore):
+        async def read(self, session_id: str) -> bytes:
+            raise ConnectionError("no database")
+
+    agent = make_agent("one")
+    await agent.open_session(store, ID)
+
+    with pytest.raises(ConnectionError):
+        await agent.open_session(Broken(), "other")
+    await agent.prompt("go")
+
+    assert [message.text for message in (await load_stored_session(store, ID)).messages] == ["go", "one"]
+
+
 async def test_agent_with_a_history_starts_a_session_with_it(make_agent, store):
     agent = make_agent(calls("look"), "one", tools=[SimpleTool("look")])
     await agent.prompt("before")

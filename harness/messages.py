@@ -270,10 +270,6 @@ def user(text: str) -> UserMessage:
     return UserMessage((Text(text),))
 
 
-STOP_NOTICE = "[Agent stopped: "
-"""Start of the synthetic message that ends a run at a limit."""
-
-
 def synthetic(text: str) -> UserMessage:
     """Return a message to the model that the program writes."""
     return UserMessage((Text(text),), synthetic=True)

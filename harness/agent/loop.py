@@ -15,7 +15,7 @@ from harness.agent.run_state import Run
 from harness.agent.tool_calls import execute_tool_calls, skip_tool_calls
 from harness.concurrency import raise_if_cancelled
 from harness.events import AgentEnd, InputRejected, LimitReached, TurnEnd, TurnStart, TurnTrigger
-from harness.messages import STOP_NOTICE, AssistantMessage, Message, ToolResult, UserMessage, synthetic
+from harness.messages import AssistantMessage, Message, ToolResult, UserMessage, synthetic
 from harness.ports.hooks import Stop
 from harness.publishing import publish_message
 
@@ -164,7 +164,7 @@ async def _ending(run: Run, turn: _Turn) -> AgentEnd | None:
     if limit is None:
         return None
     run.bus.publish(limit)
-    append_messages(run, (synthetic(f"{STOP_NOTICE}{limit.message}]"),))
+    append_messages(run, (synthetic(f"[Agent stopped: {limit.message}]"),))
     return AgentEnd(stop_reason=reply.stop_reason, limit=limit.limit, stop_message=limit.message)
 
 

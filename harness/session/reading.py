@@ -102,12 +102,16 @@ def call_lines(lines: Iterable[JsonObject]) -> dict[str, str]:
     }
 
 
+def is_synthetic(record: JsonObject) -> bool:
+    """Return True for the line of a message that a program wrote in the user's place."""
+    ours = object_at(record, "cinch").get("synthetic")
+    return bool(record.get("isMeta") or record.get("isCompactSummary") or ours)
+
+
 def read_user(record: JsonObject) -> UserMessage:
     return UserMessage(
         _user_content(blocks_of(record)),
-        synthetic=bool(
-            record.get("isMeta") or record.get("isCompactSummary") or object_at(record, "cinch").get("synthetic")
-        ),
+        synthetic=is_synthetic(record),
         id=text_at(record, "uuid"),
         time=time_of(record),
     )

@@ -21,7 +21,6 @@ from msgspec import Struct, to_builtins
 
 from harness.codec import encode
 from harness.messages import (
-    STOP_NOTICE,
     AssistantContent,
     AssistantMessage,
     Image,
@@ -100,11 +99,9 @@ def user_line(message: UserMessage, parent: str | None, envelope: Envelope) -> J
     content: JsonObject = {"role": "user", "content": _user_content(message.content)}
     wrapped = envelope.wrap("user", message.id, parent, message.time)
     line: JsonObject = {**wrapped, **envelope.tail(), "message": content}
-    if message.synthetic and message.text.startswith(STOP_NOTICE):
-        # Readers of Claude Code do not accept a meta line as the end of a conversation, and take another branch.
+    if message.synthetic:
+        # Not a meta line: if a crash leaves one at the end, Claude Code's readers take another branch.
         line["cinch"] = {"synthetic": True}
-    elif message.synthetic:
-        line["isMeta"] = True
     return line
 
 

@@ -17,7 +17,7 @@ from harness.codec import decode_or_none
 from harness.messages import JsonObject, ModelSpec
 from harness.session.journal import is_locked
 from harness.session.paths import open_session_file
-from harness.session.reading import blocks_of, object_at, parse, text_at, time_of
+from harness.session.reading import blocks_of, is_synthetic, object_at, parse, text_at, time_of
 from harness.session.resume import tags_of, title_of
 
 _WINDOW = 64 * 1024
@@ -241,7 +241,7 @@ def _first_prompt(records: Sequence[JsonObject]) -> str:
 
 def _typed_text(record: JsonObject) -> str:
     """Return the text of a prompt on one line, shortened; empty if no user typed it."""
-    if record.get("isMeta") or record.get("isCompactSummary"):
+    if is_synthetic(record):
         return ""
     text = " ".join(" ".join(text_at(block, "text") for block in blocks_of(record)).split())
     return "" if text.startswith(_NOT_TYPED) else shortened(text)

@@ -9,7 +9,18 @@ import pytest
 from fakes.talk import call, reply, result, tell, tour
 
 from harness.events import MessageEnd, SubagentEvent, ToolExecutionEnd, ToolExecutionStart, TurnEnd
-from harness.messages import AssistantMessage, CustomMessage, Image, Text, Thinking, ToolCall, UserMessage, new_id, user
+from harness.messages import (
+    AssistantMessage,
+    CustomMessage,
+    Image,
+    Text,
+    Thinking,
+    ToolCall,
+    UserMessage,
+    new_id,
+    synthetic,
+    user,
+)
 from harness.session.fork import fork_session
 from harness.session.formats.claude import claude_records
 from harness.session.notes import (
@@ -93,6 +104,11 @@ def killed_in_a_call(store: SessionRecorder, cwd: Path) -> Path:
     return resumed(store, cwd).path
 
 
+def killed_after_a_notice(store: SessionRecorder, cwd: Path) -> Path:
+    tell(store, *tour(), synthetic("[Background job b1 has finished.]"))
+    return store.path
+
+
 def rewound(store: SessionRecorder, cwd: Path) -> Path:
     tell(store, *tour())
     leaf = load_session(store.path).last_uuid or ""
@@ -124,7 +140,7 @@ def exported(store: SessionRecorder, cwd: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("write", [every_line_type, killed_in_a_call, rewound, forked, exported])
+@pytest.mark.parametrize("write", [every_line_type, killed_in_a_call, killed_after_a_notice, rewound, forked, exported])
 def test_sdk_lists_the_session_and_finds_a_result_for_every_call(
     write: Callable[[SessionRecorder, Path], Path], store: SessionRecorder, tmp_path: Path
 ):

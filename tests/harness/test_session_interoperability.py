@@ -10,7 +10,6 @@ from fakes.talk import call, reply, result, rounded, tell, tour, written
 
 from harness.events import MessageEnd, ParallelEnd, SubagentEvent, UsageAdded
 from harness.messages import (
-    STOP_NOTICE,
     AssistantMessage,
     Cost,
     Text,
@@ -136,9 +135,9 @@ def test_usage_of_an_earlier_conversation_in_the_file_is_not_counted(store: Sess
     assert load_session(store.path).other_usage == (("judge", Usage(40)),)
 
 
-def test_conversation_stopped_at_a_limit_does_not_end_with_a_meta_line(tmp_path: Path):
+def test_conversation_that_ends_with_a_notice_does_not_end_with_a_meta_line(tmp_path: Path):
     """Claude Code's readers skip meta lines when they look for the end of a conversation."""
-    path = written(tmp_path, *tour(), synthetic(f"{STOP_NOTICE}the limit of 2 turns is reached]"))
+    path = written(tmp_path, *tour(), synthetic("[Background job b1 has finished.]"))
 
     ends = [line for line in map(json.loads, path.read_bytes().splitlines()) if "uuid" in line]
     assert "isMeta" not in ends[-1]

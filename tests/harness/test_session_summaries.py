@@ -7,13 +7,14 @@ import pytest
 from fakes.talk import call, reply, result, tell, tour, written
 from msgspec.structs import replace
 
-from harness.messages import AssistantMessage, Cost, Text, Usage, user
+from harness.messages import AssistantMessage, Cost, Text, Usage, synthetic, user
 from harness.session.index import list_sessions
 from harness.session.paths import project_dir
 from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
 from harness.session.search import SearchQuery, search_sessions
 from harness.session.search_index import update_index
+from harness.session.summary import summarize
 
 
 @pytest.fixture
@@ -110,3 +111,11 @@ def test_nothing_is_created_where_there_are_no_sessions(data: Path):
     assert list_sessions(data, None) == []
     assert search_sessions(data, SearchQuery("x")) == []
     assert not data.exists()
+
+
+def test_notice_of_the_program_is_not_the_last_prompt(tmp_path: Path):
+    path = written(tmp_path, user("typed"), reply("done"), synthetic("[Background job b1 has finished.]"))
+
+    summary = summarize(path)
+    assert summary is not None
+    assert summary.last_prompt == "typed"

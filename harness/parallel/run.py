@@ -46,7 +46,15 @@ from harness.events import (
     UsageUpdate,
 )
 from harness.messages import AssistantMessage, CustomMessage, Message, ToolResult, Usage, UserMessage
-from harness.parallel.selection import Outcome, PickFirst, Selection, Strategy, Transparent, candidates
+from harness.parallel.selection import (
+    Outcome,
+    PickFirst,
+    Selection,
+    SelectionCancelled,
+    Strategy,
+    Transparent,
+    candidates,
+)
 from harness.ports.provider import Model
 from harness.ports.tool import Tool
 from harness.publishing import innermost
@@ -189,7 +197,11 @@ class _Contest:
         end = ParallelEnd(selected_run_id="", selected_index=-1, reason="aborted")
         try:
             await self._race(runners, prompts)
-            self.choice = choice = await self._choose(run, prompts)
+            try:
+                self.choice = choice = await self._choose(run, prompts)
+            except SelectionCancelled as cancelled:
+                end = replace(end, usage=cancelled.usage)
+                raise
             end = replace(end, reason="none succeeded")
             if choice is not None:
                 end = ParallelEnd(
@@ -336,6 +348,7 @@ def _variant_agent(agent: Agent, branch: ParallelVariant, run: Run, base: tuple[
     )
     variant = Agent(branch.model, tools, system_prompt, options)
     variant.identity = identity
+    variant.history.overlay = agent.history.overlay
     variant.state.calls = state.calls
     variant.state.jobs = state.jobs.for_child(variant.inbox.news)
     if branch.options is None:

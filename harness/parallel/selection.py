@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Sequence
 from typing import Protocol
@@ -78,6 +79,15 @@ class Selection(Struct, frozen=True):
     """Warnings for the user about how the selection was made."""
 
 
+class SelectionCancelled(asyncio.CancelledError):
+    """Cancellation of a selection that has used tokens."""
+
+    def __init__(self, usage: Usage) -> None:
+        super().__init__()
+        self.usage = usage
+        """Tokens and cost so far."""
+
+
 class Strategy(Protocol):
     """Selects the run to continue with."""
 
@@ -89,6 +99,9 @@ class Strategy(Protocol):
         Args:
             prompts: Messages of the prompt; empty if the runs continued without one.
             outcomes: All outcomes, failed ones included; a failed one must not be selected.
+
+        Raises:
+            SelectionCancelled: It was cancelled; its usage counts. Another `CancelledError` counts none.
         """
         ...
 
@@ -186,7 +199,11 @@ class LlmJudge(Strategy):
         facts = await self._model.info.load()
         room = int((self._context_tokens or facts.context_window) * USABLE * CHARS_PER_TOKEN)
         text, warnings = self._question(prompts, compared, room)
-        result = await Agent(self._model, (), self._system_prompt, replace(self._options, messages=())).prompt(text)
+        judge = Agent(self._model, (), self._system_prompt, replace(self._options, messages=()))
+        try:
+            result = await judge.prompt(text)
+        except asyncio.CancelledError as error:
+            raise SelectionCancelled(with_price(judge.state.usage, facts.price)) from error
         return _verdict(result, compared, with_price(result.usage, facts.price), warnings)
 
     def _question(

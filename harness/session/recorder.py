@@ -46,6 +46,7 @@ from harness.messages import (
     Usage,
     UsageSource,
     UserMessage,
+    new_id,
 )
 from harness.session.copies import SessionMemory, SubagentFile
 from harness.session.notes import (
@@ -300,6 +301,7 @@ class SessionRecorder:
             self._note(
                 UsageNote(
                     **self._at(event.time),
+                    id=new_id(),
                     model=model,
                     usage=usage_facts(usage),
                     cost=cost_facts(usage.cost),

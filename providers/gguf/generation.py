@@ -26,6 +26,7 @@ from providers.gguf.token_escaping import TokenEscaper
 from providers.wire.blocks import BlockWriter
 from providers.wire.encoding import function_tool
 from providers.wire.text_tool_calls import THINK, TextToolCalls, dialects_in
+from providers.wire.usage_reports import UsageReports
 
 DEFAULT_TEMPERATURE = 0.8
 # Least tokens that a prompt must leave for the reply.
@@ -59,7 +60,7 @@ class Generator:
         grammar = _grammar(request)
         in_thought = prompt.rstrip().endswith(THINK) and not grammar
         parser = TextToolCalls(request.tools, dialects_in(self._header.template), in_thought=in_thought)
-        blocks = BlockWriter()
+        blocks, reports = BlockWriter(), UsageReports()
         utf8 = codecs.getincrementaldecoder("utf-8")("replace")
         self._engine.set_abort_flag(flag)
         written = 0
@@ -68,6 +69,8 @@ class Generator:
             self._engine.read(tokens[kept:])
             for piece in self._engine.generate(self._temperature(request), grammar, room):
                 written += 1
+                if reports.is_due(written):
+                    emit([reports.report(Usage(len(tokens) - kept, written, cache_read=kept))])
                 if text := utf8.decode(piece):
                     emit([*blocks.write(parser.feed(text))])
         except Aborted:

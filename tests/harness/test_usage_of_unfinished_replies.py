@@ -131,6 +131,49 @@ async def test_aborted_side_question_counts(make_agent, model_of):
     assert (await restored(store, agent)).state.usage == Usage(80, 3, 30)
 
 
+async def test_judge_that_is_aborted_in_its_answer_counts(make_agent, model_of, monkeypatch):
+    judges: list[Agent] = []
+
+    class Judge(Agent):
+        def __init__(self, *arguments) -> None:
+            super().__init__(*arguments)
+            judges.append(self)
+
+    monkeypatch.setattr("harness.parallel.selection.Agent", Judge)
+    agent, store = make_agent(), InMemorySessionStore()
+    await agent.open_session(store)
+    branches = [ParallelVariant(model(name, Reply((Say(name),), usage=Usage(1_000)))) for name in "ab"]
+    strategy = LlmJudge(model_of("anthropic", [Hang(SENT, 5)]))
+    running = asyncio.create_task(run_parallel(agent, "which?", branches, strategy))
+    await until(lambda: judges and judges[0].state.reply and judges[0].state.reply.usage.input)
+    agent.abort()
+    await running
+
+    used = agent.state.usage
+    assert (used.input, used.cache_read) == (2_070, 30)
+    after = (await restored(store, agent)).state.usage
+    assert (after.input, after.cache_read) == (used.input, used.cache_read)
+
+
+async def test_equal_usage_counts_as_often_as_it_was_used(make_agent, monkeypatch):
+    monkeypatch.setattr("time.time", lambda: 1_800_000_000.0)
+    agent, store = (
+        make_agent(*(Reply((Say("Because."),), usage=Usage(10, 2)) for _ in range(3))),
+        InMemorySessionStore(),
+    )
+    await agent.open_session(store)
+    await agent.prompt("go")
+    for _ in range(2):
+        await agent.ask_side_question("why?")
+    await agent.close()
+    data = await store.read(agent.session_id)
+    (*_, repeated) = (line for line in data.splitlines(keepends=True) if line.startswith(b'{"type":"cinch-usage"'))
+    await store.append(agent.session_id, repeated)
+
+    usage = (await restored(store, agent)).state.usage
+    assert (usage.input, usage.output) == (agent.state.usage.input, agent.state.usage.output) == (30, 6)
+
+
 async def test_all_usage_is_the_same_after_a_resume(make_agent, model_of):
     agent, store = make_agent("never asked", tools=[DelegateTool()]), InMemorySessionStore()
     await agent.open_session(store)

@@ -14,7 +14,7 @@ from fakes.simple_tools import SimpleTool
 from fakes.tiny_gguf import TEMPLATE, write_model
 
 from harness.agent.agent import Agent
-from harness.deltas import BlockDelta, Delta, Done
+from harness.deltas import BlockDelta, Delta, Done, UsageReport
 from harness.errors import ConfigError, ContextWindowOverflow, ModelNotFound, ProviderError, RequestRejected
 from harness.events import MessageUpdate
 from harness.messages import AssistantMessage, Text, Thinking, ToolCall, ToolResult, UserMessage, user
@@ -77,6 +77,16 @@ async def test_a_reply_comes_token_by_token(opened: Opened) -> None:
 
     assert text_of(deltas) == SAYS
     assert (end_of(deltas).stop_reason, end_of(deltas).usage.output) == ("stop", len(SAYS))
+
+
+async def test_tokens_so_far_are_reported_while_the_model_writes(opened: Opened) -> None:
+    model = opened({"<|say|>": ["On"] * 150})
+
+    deltas = await deltas_of(model, asked(model))
+
+    reports = [delta.usage for delta in deltas if isinstance(delta, UsageReport)]
+    assert [each.output for each in reports] == [1, 101]
+    assert {each.input for each in reports} == {end_of(deltas).usage.input}
 
 
 async def test_a_letter_of_several_tokens_comes_whole(opened: Opened) -> None:

@@ -20,8 +20,8 @@ from cinch_tui.config.paths import Paths, load_json
 from cinch_tui.config.settings import Settings
 from cinch_tui.models.connecting import ModelChoice, connect
 from harness.agent.agent import Agent
-from harness.approval.policy import EXECUTE, MODES, PLAN
-from harness.approval.rules import Grants
+from harness.approval.grants import Grants
+from harness.approval.modes import EXECUTE, MODES, PLAN
 from harness.errors import ConfigError, SessionLocked
 from harness.execution.spill import forget_old_spills
 from harness.instructions.loading import build_system_prompt, describe_environment, load_instructions, quoted

@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from harness.agent.subagents.agent_tool import SubagentTool as SubagentTool
     from harness.agent.tool_filter import RelevantTools as RelevantTools
     from harness.agent.tool_filter import ToolCategory as ToolCategory
+    from harness.approval.grants import Grants as Grants
     from harness.approval.interactions import ApprovalCallback as ApprovalCallback
+    from harness.approval.modes import EXECUTE as EXECUTE
+    from harness.approval.modes import PLAN as PLAN
+    from harness.approval.modes import ApprovalMode as ApprovalMode
+    from harness.approval.modes import Planning as Planning
     from harness.approval.pending import PendingRequest as PendingRequest
     from harness.approval.pending import PendingRequests as PendingRequests
-    from harness.approval.policy import EXECUTE as EXECUTE
-    from harness.approval.policy import PLAN as PLAN
-    from harness.approval.policy import ApprovalMode as ApprovalMode
-    from harness.approval.policy import Planning as Planning
-    from harness.approval.rules import Grants as Grants
     from harness.context.policy import ContextPolicy as ContextPolicy
     from harness.deltas import BlockDelta as BlockDelta
     from harness.deltas import BlockEnd as BlockEnd

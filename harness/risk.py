@@ -27,6 +27,34 @@ Access: TypeAlias = Literal["by_level", "shared", "read", "exclusive"]
 """
 
 
+class PathAccess(Struct, frozen=True):
+    """Access of a call to a path."""
+
+    path: str
+    """Path as the program receives it, relative to `cwd`."""
+    kind: Literal["read", "search", "list", "write"] = "read"
+    """Kind of access; `search` reads a folder recursively."""
+    cwd: str = ""
+    """Folder that the command entered with `cd`, relative to the workspace root."""
+    is_pattern: bool = False
+    """True for a shell glob, which is expanded when the access is checked."""
+
+
+class SimpleCommand(Struct, frozen=True):
+    """Simple command of a shell command line."""
+
+    words: tuple[str, ...]
+    """Words after quote removal, without wrappers such as `timeout`."""
+    is_literal: bool = True
+    """False if some word is known only at run time."""
+    verdict: Literal["read", "other"] = "other"
+    """`read` if the command is known to change nothing."""
+    why: str = ""
+    """Reason for the verdict `other`, such as "option --output writes a file"."""
+    wrappers: tuple[str, ...] = ()
+    """Programs that run the command, outermost first, such as `timeout` and `env`."""
+
+
 class Risk(Struct, frozen=True):
     """Risk assessment of one call: what it may read, change or run."""
 
@@ -52,6 +80,18 @@ class Risk(Struct, frozen=True):
     """Prefixes of a call that runs several commands; it is allowed if each of them is."""
     access: Access = "by_level"
     """Locks the call takes while it runs."""
+    accesses: tuple[PathAccess, ...] = ()
+    """Paths the call accesses, in addition to `paths`."""
+    commands: tuple[SimpleCommand, ...] = ()
+    """Simple commands of a shell command line, outermost first; empty if it could not be analyzed."""
+    programs: tuple[str, ...] = ()
+    """Programs that have to be found on PATH, outside the workspace, for the call to count as reading."""
+    subject: str = ""
+    """Text that the pattern of a rule is compared with: a command line, a URL, the name of a subagent."""
+    concern: str = ""
+    """Reason to ask even about reading, such as "reads a secret: .env"; set by the harness."""
+    is_protected: bool = False
+    """True if no allow rule covers the call, because it changes a protected path; set by the harness."""
 
     @property
     def changes(self) -> bool:

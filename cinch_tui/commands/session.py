@@ -81,13 +81,13 @@ SESSION = CommandGroup("Session")
 
 def is_planning(host: CommandHost) -> bool:
     """Return True in plan mode."""
-    from harness.approval.policy import PLAN
+    from harness.approval.modes import PLAN
 
     return host.session.agent.state.mode is PLAN
 
 
 def toggle_plan(host: CommandHost) -> None:
-    from harness.approval.policy import EXECUTE, PLAN
+    from harness.approval.modes import EXECUTE, PLAN
 
     host.session.agent.set_mode(EXECUTE if is_planning(host) else PLAN)
 
@@ -109,7 +109,7 @@ async def plan(host: CommandHost, argument: str) -> None:
 async def _accept_plan(host: CommandHost) -> None:
     """Leave plan mode and send the last reply as the plan to carry out."""
     from cinch_tui.reports.summaries import source
-    from harness.approval.policy import EXECUTE
+    from harness.approval.modes import EXECUTE
 
     agent = host.session.agent
     if not is_planning(host):

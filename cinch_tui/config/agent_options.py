@@ -12,7 +12,7 @@ from cinch_tui.config.settings import NEXT_PROMPT, PromptCacheSettings, Settings
 from harness.agent.limits import Limits
 from harness.agent.options import AgentOptions, Subagents
 from harness.agent.retry import RetryPolicy
-from harness.approval.policy import EXECUTE, PLAN, Planning
+from harness.approval.modes import EXECUTE, PLAN, Planning
 from harness.execution.context import Execution
 from harness.ports.provider import NO_CACHE, CacheStrategy
 

@@ -24,7 +24,7 @@ from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.widgets.chat_widgets import ChatWidgets
 from cinch_tui.widgets.status_bar import AgentState
 from harness import events
-from harness.approval.policy import PLAN
+from harness.approval.modes import PLAN
 from harness.context.citations import sources_of
 from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.errors import InvalidReply, ModelOverloaded, ModelThrottled, NetworkError

@@ -148,7 +148,7 @@ class SessionController(ChatSession):
 
     async def _take_over(self, assembly: Assembly) -> None:
         from cinch_tui.controller.bridge import Bridge
-        from harness.approval.policy import PLAN
+        from harness.approval.modes import PLAN
 
         self._assembly = assembly
         agent, widgets = assembly.agent, self.view.widgets

@@ -14,7 +14,7 @@ from cinch_tui.shell_line import is_report, output_text
 from harness import events
 from harness.agent.agent import Agent
 from harness.agent.retry import format_delay
-from harness.approval.policy import PLAN
+from harness.approval.modes import PLAN
 from harness.context.citations import sources_of, sources_text
 from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.execution.results import was_interrupted

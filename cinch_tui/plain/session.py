@@ -25,7 +25,7 @@ from cinch_tui.shell_line import UserShell
 from cinch_tui.user_input import Attachment, UserInput, append_marks, image_name, user_input_of
 from harness.agent.agent import Agent
 from harness.agent.run_state import AgentResult
-from harness.approval.policy import PLAN
+from harness.approval.modes import PLAN
 from harness.context.history import is_prompt, outline_of
 from harness.errors import CinchError, NoSessionYet
 from harness.messages import AssistantMessage, Message, UserContent, UserMessage

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cinch_tui import __version__
 from harness.agent.agent import Agent
-from harness.approval.policy import PLAN
+from harness.approval.modes import PLAN
 from harness.events import Event, HookRan, MessageEnd, RetryScheduled, SubagentEvent, ToolExecutionEnd
 from harness.messages import AssistantMessage, Citation, JsonObject, JsonValue, Text, ToolResult, new_id
 from harness.session.reading import object_at

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from harness.approval.modes import ApprovalMode
     from harness.session.index import SessionSummary
 
 
@@ -39,7 +40,7 @@ def app_hints(text: str) -> str:
     return text
 
 
-APPROVAL_MEANINGS: Mapping[Literal["on", "smart", "off"], str] = {
+APPROVAL_MEANINGS: Mapping[ApprovalMode, str] = {
     "on": "every call needs approval, reads included",
     "smart": "calls that change files or run programs need approval",
     "off": "no call needs approval",

@@ -11,7 +11,7 @@ from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.assembly import Assembly
 from cinch_tui.reports.formatting import APPROVAL_MEANINGS, format_cost
 from harness.agent.agent import Agent
-from harness.approval.rules import notation
+from harness.approval.grants import notation
 from harness.context.citations import text_with_sources
 from harness.context.history import is_prompt
 from harness.messages import AssistantMessage, Message, Usage, UserMessage

@@ -20,7 +20,7 @@ from cinch_tui.transcript.shell_commands import report_block
 from cinch_tui.transcript.stored_blocks import DiskSource, StoredReply, StoredThinking, StoredToolBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.user_input import image_name, user_input_of
-from harness.approval.policy import PLAN, SUBMIT_PLAN
+from harness.approval.modes import PLAN, SUBMIT_PLAN
 from harness.context.citations import sources_of
 from harness.context.history import StoredMessages, outline_of
 from harness.messages import (

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.safe_text import mark_invisible, one_line
-from harness.approval.rules import describe
+from harness.approval.grants import describe
 from harness.risk import RiskLevel
 from harness.user_requests import (
     AllowHunks,

@@ -17,7 +17,7 @@ from harness.agent.side_question import ask_side_question
 from harness.agent.stream import RunStream
 from harness.agent.structured import prompt_structured, prompt_structured_sync
 from harness.agent.subagents.spawn import with_delegate
-from harness.approval.policy import EXECUTE, MODES, Mode
+from harness.approval.modes import EXECUTE, MODES, Mode
 from harness.codec import dump_messages, load_messages
 from harness.context.history import outline_of, usage_of
 from harness.errors import ConfigError, InvalidContinue, NoMessages

@@ -16,9 +16,9 @@ from harness.agent.options import AgentOptions
 from harness.agent.run_lifecycle import RunLifecycle
 from harness.agent.run_state import AgentResult, Run, RunRequest, State
 from harness.agent.subagents.limits import SpawnContext
+from harness.approval.grants import Grants
 from harness.approval.pending import PendingRequests
 from harness.approval.policy import Permissions
-from harness.approval.rules import Grants
 from harness.concurrency import Flag, run_blocking
 from harness.context.history import History
 from harness.errors import AlreadyRunning

@@ -14,9 +14,9 @@ from harness.agent.guardrails import InputGuardrail
 from harness.agent.limits import Limits
 from harness.agent.retry import RetryPolicy, RetryStrategy
 from harness.agent.routing import Routing
+from harness.approval.grants import Grants
 from harness.approval.interactions import ApprovalCallback, CallbackApproval
-from harness.approval.policy import EXECUTE, ApprovalMode, Mode, Planning
-from harness.approval.rules import Grants
+from harness.approval.modes import EXECUTE, ApprovalMode, Mode, Planning
 from harness.context.build import ToLlm, Transform, to_llm
 from harness.context.policy import ContextPolicy
 from harness.execution.context import Execution

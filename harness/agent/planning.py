@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.agent.run_state import Run
-from harness.approval.policy import EXECUTE, PLAN, SUBMIT_PLAN
+from harness.approval.modes import EXECUTE, PLAN, SUBMIT_PLAN
 from harness.events import LimitReached, ModeChanged, PlanSubmitted
 from harness.messages import synthetic
 from harness.user_requests import PlanDecision

@@ -42,7 +42,7 @@ from collections.abc import Callable
 from harness.agent.limits import Limits
 from harness.agent.options import AgentOptions
 from harness.agent.retry import RetryPolicy
-from harness.approval.policy import PLAN, Planning
+from harness.approval.modes import PLAN, Planning
 from harness.context.policy import ContextPolicy
 from harness.errors import ConfigError
 from harness.execution.context import Execution

@@ -10,8 +10,9 @@ from msgspec import Struct, field
 from harness.agent.limits import Ledger, Meter
 from harness.agent.options import AgentOptions
 from harness.agent.reply import ReplyBuilder
-from harness.approval.policy import ApprovalMode, Mode, Permissions, tools_of
-from harness.approval.rules import Grants
+from harness.approval.grants import Grants
+from harness.approval.modes import ApprovalMode, Mode, tools_of
+from harness.approval.policy import Permissions
 from harness.concurrency import InterruptibleWait
 from harness.context.build import ContextProgress
 from harness.context.history import History

@@ -10,9 +10,9 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from harness.approval.grants import describe
 from harness.approval.policy import Allow, Ask, Deny, Permissions, decide
 from harness.approval.revision import is_revisable
-from harness.approval.rules import describe
 from harness.codec import parsed_arguments
 from harness.errors import InvalidArguments, WorkspaceError
 from harness.messages import JsonObject, StopReason, ToolCall
@@ -61,7 +61,7 @@ class Allowed(Struct, frozen=True):
     """Text for the model, placed before the result."""
 
 
-Decision: TypeAlias = Allowed | ToolOutput
+Outcome: TypeAlias = Allowed | ToolOutput
 """A call that may run, or the output of one that may not."""
 
 
@@ -74,7 +74,7 @@ class PendingApproval(Struct, frozen=True):
     is_revised: bool = False
 
 
-def checked(run: ApprovalContext, call: ToolCall, stop_reason: StopReason) -> Decision:
+def checked(run: ApprovalContext, call: ToolCall, stop_reason: StopReason) -> Outcome:
     """Return the call with validated arguments, or the output if it is rejected; the policy is evaluated later."""
     tool = run.tool(call.name)
     if tool is None:
@@ -106,7 +106,7 @@ async def preview(wanted: Allowed, ask: Ask, context: ToolContext) -> PendingApp
     return view if isinstance(view, ToolOutput) else PendingApproval(wanted, ask, view)
 
 
-def changed(wanted: Allowed, arguments: JsonObject, why: str) -> Decision:
+def changed(wanted: Allowed, arguments: JsonObject, why: str) -> Outcome:
     """Return the call with other arguments and a note for the model, or the output if it is rejected."""
     try:
         valid = wanted.tool.validate(deepcopy(arguments))

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from harness.approval.assessment import (
     Allowed,
     ApprovalContext,
-    Decision,
+    Outcome,
     PendingApproval,
     changed,
     checked,
@@ -51,14 +51,14 @@ INVALID_APPROVAL = "The approval decision does not fit this call, so it did not 
 
 async def decide_call(
     run: ApprovalContext, call: ToolCall, context: ToolContext, stop_reason: StopReason, batch: Batch
-) -> Decision:
+) -> Outcome:
     """Decide on one call, asking the user if the policy requires it. Never runs the tool."""
     return await _decided(call, lambda: checked(run, call, stop_reason), _Approval(run, context, batch))
 
 
 async def decide_changed(
     run: ApprovalContext, allowed: Allowed, arguments: JsonObject, context: ToolContext
-) -> Decision:
+) -> Outcome:
     """Decide again on a call whose arguments a hook changed, as if the model had sent them."""
     why = "A hook of this program changed the arguments before the call ran"
     return await _decided(allowed.call, lambda: changed(allowed, arguments, why), _Approval(run, context, Batch(run)))
@@ -80,7 +80,7 @@ async def preview_call(
     return asked if isinstance(asked, PendingApproval) else None
 
 
-async def _decided(call: ToolCall, wanted_of: Callable[[], Decision], approval: _Approval) -> Decision:
+async def _decided(call: ToolCall, wanted_of: Callable[[], Outcome], approval: _Approval) -> Outcome:
     try:
         wanted = wanted_of()
         return await approval.by_policy(wanted) if isinstance(wanted, Allowed) else wanted
@@ -97,7 +97,7 @@ class _Approval:
         self._context = context
         self._batch = batch
 
-    async def by_policy(self, wanted: Allowed) -> Decision:
+    async def by_policy(self, wanted: Allowed) -> Outcome:
         match evaluate_policy(self._run, wanted):
             case Allow():
                 return wanted
@@ -106,7 +106,7 @@ class _Approval:
             case Ask() as ask:
                 return await self._by_user(wanted, ask)
 
-    async def _by_user(self, wanted: Allowed, ask: Ask) -> Decision:
+    async def _by_user(self, wanted: Allowed, ask: Ask) -> Outcome:
         asked = await preview(wanted, ask, self._context)
         if isinstance(asked, ToolOutput):
             return asked
@@ -120,7 +120,7 @@ class _Approval:
         publish(resolved)
         return decision
 
-    async def _decided_by_user(self, proposed: PendingApproval) -> tuple[Decision, ToolApprovalResolved]:
+    async def _decided_by_user(self, proposed: PendingApproval) -> tuple[Outcome, ToolApprovalResolved]:
         """Return the user's decision on the call, or on their revision of it."""
         asked = proposed
         while True:
@@ -182,7 +182,7 @@ class _Approval:
         note = f"{proposed.wanted.note}{revised.wanted.note}"
         return replace(revised, wanted=replace(revised.wanted, note=note), is_revised=True)
 
-    async def _allow_hunks(self, asked: PendingApproval, answer: AllowHunks) -> Decision:
+    async def _allow_hunks(self, asked: PendingApproval, answer: AllowHunks) -> Outcome:
         view = asked.view
         if not isinstance(view, DiffView) or not is_revisable(asked.wanted.tool, view):
             return ToolOutput.failure(INVALID_APPROVAL)
@@ -220,7 +220,7 @@ class _Approval:
 
     def _apply(
         self, asked: PendingApproval, approval: AllowOnce | AllowForSession | AllowAlways | Denied | AllowWithArguments
-    ) -> tuple[Decision, ToolApprovalResolved]:
+    ) -> tuple[Outcome, ToolApprovalResolved]:
         """Apply a decision, limited to what the request offered."""
         wanted, call_id = asked.wanted, asked.wanted.call.id
         match approval:
@@ -240,7 +240,7 @@ class _Approval:
             case _:
                 assert_never(approval)
 
-    def _edited(self, wanted: Allowed, arguments: JsonObject) -> Decision:
+    def _edited(self, wanted: Allowed, arguments: JsonObject) -> Outcome:
         """Validate arguments edited by the user. They need no approval, but schema and prohibitions apply."""
         edited = changed(wanted, arguments, "The user changed the arguments before allowing the call")
         if isinstance(edited, ToolOutput):

@@ -1,22 +1,46 @@
-"""Approval policy, a pure function of approval mode, risk and permission rules; and the modes of an agent.
-
-A mode, planning or executing, determines the tools offered and an addendum to the prompt.
-"""
+"""Approval policy: a pure function of approval mode, risk and permission rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Literal, TypeAlias
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from harness.approval.rules import Grants, exact_rule_for, rule_for, session_rules_for
-from harness.instructions.prompts import prompt_text
+from harness.approval.grants import Grants, exact_rule_for, rule_for, session_rules_for
+from harness.approval.modes import ApprovalMode, Mode
+from harness.messages import JsonObject, ToolCall
+from harness.permissions import Decision, Effect
 from harness.ports.tool import Tool
-from harness.risk import Risk, Rule
+from harness.risk import Risk, RiskLevel, Rule
+from harness.workspace.workspace import Workspace
 
-ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
-"""`on`: ask about everything that has an effect · `smart`: allow reading · `off`: ask nothing."""
+
+class CallFacts(Struct, frozen=True):
+    """A tool call as a permission policy sees it."""
+
+    tool: Tool
+    """The tool."""
+    call: ToolCall
+    """The call as the model sent it."""
+    arguments: JsonObject
+    """Validated arguments."""
+    risk: Risk
+    """Risk assessment of the tool."""
+    workspace: Workspace
+    """Files the agent may access."""
+
+
+class PermissionPolicy(Protocol):
+    """Port: decides which calls run, need the user's approval, or are denied."""
+
+    def decide(self, call: CallFacts, risk: Risk) -> Decision:
+        """Decide on a call. Synchronous, without side effects, and fast: it is called several times per call."""
+        ...
+
+
+PolicyFunction: TypeAlias = Callable[[CallFacts, Risk], Decision | Effect]
+"""Function that decides on a call, as a permission policy."""
 
 
 class Allow(Struct, frozen=True):
@@ -43,10 +67,7 @@ class Deny(Struct, frozen=True):
     """Explanation for the model."""
 
 
-Decision: TypeAlias = Allow | Ask | Deny
-
-
-def decide(mode: ApprovalMode, risk: Risk, grants: Grants, tool_name: str) -> Decision:
+def decide(mode: ApprovalMode, risk: Risk, grants: Grants, tool_name: str) -> Allow | Ask | Deny:
     """Apply the user's settings to one call.
 
     A forbidden call is denied in every mode. A dangerous one needs approval whatever was granted, unless approval is
@@ -62,7 +83,7 @@ def decide(mode: ApprovalMode, risk: Risk, grants: Grants, tool_name: str) -> De
         return Allow()
     if risk.level == "dangerous":
         return Ask(risk.reason or "this cannot be undone")
-    if risk.level == "read" and mode == "smart":
+    if risk.level in _ALLOWED_LEVELS[mode]:
         return Allow()
     if grants.covers(tool_name, risk):
         return Allow()
@@ -74,6 +95,7 @@ def decide(mode: ApprovalMode, risk: Risk, grants: Grants, tool_name: str) -> De
     )
 
 
+_ALLOWED_LEVELS: dict[ApprovalMode, tuple[RiskLevel, ...]] = {"on": (), "smart": ("read",), "edits": ("read", "edit")}
 _REASONS = {"read": "approval is on for every tool", "edit": "it changes files", "execute": "it runs a program"}
 
 
@@ -86,48 +108,3 @@ class Permissions(Struct):
     """Approval mode."""
     grants: Grants
     """Permission rules."""
-
-
-ModeName: TypeAlias = Literal["execute", "plan"]
-
-SUBMIT_PLAN = "submit_plan"
-
-
-class Mode(Struct, frozen=True):
-    """A mode. Only the user changes it; a model can at most submit a plan."""
-
-    name: ModeName
-    """Name of the mode."""
-    label: str
-    """Name for users."""
-    allows: Callable[[Tool], bool]
-    """Returns True for tools that may be used."""
-    prompt: str = ""
-    """File in `instructions/prompts` that is appended to the system prompt; empty for none."""
-
-    @property
-    def addendum(self) -> str:
-        return prompt_text(self.prompt) if self.prompt else ""
-
-
-class Planning(Struct, frozen=True):
-    """Options of a planning phase."""
-
-    max_turns: int = 20
-    """Maximum number of turns in plan mode; 0 = unlimited. If limited, they do not count for `Limits.max_turns`."""
-
-    on_limit: Literal["end", "execute"] = "end"
-    """At the limit, `end` ends the run in plan mode; `execute` ends the phase and continues with all tools."""
-
-    review: bool = True
-    """True to ask the user about a submitted plan; False to accept it as submitted."""
-
-
-EXECUTE = Mode("execute", "Execute", allows=lambda tool: tool.name != SUBMIT_PLAN)
-PLAN = Mode("plan", "Plan", allows=lambda tool: not tool.mutates or tool.name == SUBMIT_PLAN, prompt="plan")
-MODES: dict[ModeName, Mode] = {mode.name: mode for mode in (EXECUTE, PLAN)}
-
-
-def tools_of(mode: Mode, tools: Iterable[Tool]) -> tuple[Tool, ...]:
-    """Return the tools offered in this mode, in their original order."""
-    return tuple(tool for tool in tools if mode.allows(tool))

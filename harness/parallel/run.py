@@ -20,7 +20,7 @@ from harness.agent.loop import admit_prompts, append_messages, continue_after, r
 from harness.agent.options import AgentOptions
 from harness.agent.run_state import AgentResult, Run, RunRequest
 from harness.approval.interactions import AttributedInteraction
-from harness.approval.policy import Planning
+from harness.approval.modes import Planning
 from harness.errors import AlreadyRunning, ConfigError, InvalidContinue, NoMessages
 from harness.events import (
     AgentEnd,

@@ -13,7 +13,7 @@ from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation, Registry
 from cinch_tui.commands.session import is_planning
 from cinch_tui.doctor import checks
-from harness.approval.policy import PLAN
+from harness.approval.modes import PLAN
 
 REGISTRY = builtin_commands()
 

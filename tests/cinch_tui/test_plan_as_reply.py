@@ -9,7 +9,7 @@ from fakes.panels import say
 from fakes.script import Reply
 
 from cinch_tui.transcript.blocks import NoticeBlock
-from harness.approval.policy import EXECUTE, PLAN
+from harness.approval.modes import EXECUTE, PLAN
 from harness.messages import UserMessage
 
 

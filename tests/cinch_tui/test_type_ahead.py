@@ -20,7 +20,7 @@ from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.session_browser import SessionBrowser
 from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.tool_block import ToolBlock
-from harness.approval.policy import PLAN
+from harness.approval.modes import PLAN
 from harness.messages import ToolCall, new_id, user
 from harness.ports.provider import Model
 from harness.risk import Risk

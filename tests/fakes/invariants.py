@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from fakes.whims import Stage, WhimHooks
 
-from harness.approval.policy import EXECUTE, PLAN
+from harness.approval.modes import EXECUTE, PLAN
 from harness.codec import decode, encode
 from harness.context.normalize import normalize
 from harness.events import (

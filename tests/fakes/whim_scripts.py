@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from harness.agent.options import AgentOptions
 from harness.agent.routing import ByTurn, CheapThenPowerful
-from harness.approval.policy import PLAN
+from harness.approval.modes import PLAN
 from harness.deltas import BlockDelta, BlockEnd, BlockStart, Done
 from harness.errors import (
     AuthenticationFailed,

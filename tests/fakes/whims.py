@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from harness.agent.agent import Agent
 from harness.agent.guardrails import GuardrailVerdict, InputGuardrail, Pass, Reject, Warn
-from harness.approval.policy import EXECUTE, PLAN
+from harness.approval.modes import EXECUTE, PLAN
 from harness.events import AgentEnd, Event, ToolCacheHit, ToolExecutionEnd, ToolExecutionStart, TurnEnd, TurnStart
 from harness.messages import AssistantMessage, JsonObject, Message, ToolCall, ToolResult, UserMessage, user
 from harness.ports.hooks import Block, CallVerdict, Hooks, Inject, Modify, Stop, TurnVerdict

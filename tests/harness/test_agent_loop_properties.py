@@ -30,7 +30,7 @@ from hypothesis import HealthCheck, given, settings
 from harness.agent.agent import Agent
 from harness.agent.limits import Limits
 from harness.agent.options import AgentOptions
-from harness.approval.policy import Planning
+from harness.approval.modes import Planning
 from harness.errors import AgentError
 from harness.events import AgentEnd
 from harness.messages import AssistantMessage, CustomMessage, Text

@@ -8,7 +8,7 @@ import pytest
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool, sleeper
 
-from harness.approval.policy import EXECUTE, PLAN
+from harness.approval.modes import EXECUTE, PLAN
 from harness.deltas import BlockDelta
 from harness.errors import AlreadyRunning, ConfigError, RequestRejected
 from harness.events import MessageUpdate, ModeChanged, ModelChanged

@@ -4,8 +4,9 @@ from typing import get_args
 
 import pytest
 
-from harness.approval.policy import Allow, ApprovalMode, Ask, Deny, decide
-from harness.approval.rules import Grants
+from harness.approval.grants import Grants
+from harness.approval.modes import ApprovalMode
+from harness.approval.policy import Allow, Ask, Deny, decide
 from harness.risk import Risk, Rule
 
 READ, EDIT = Risk("read"), Risk("edit")

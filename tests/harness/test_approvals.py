@@ -4,8 +4,8 @@ from fakes.family import cast, delegates
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
-from harness.approval.policy import EXECUTE, PLAN
-from harness.approval.rules import Grants
+from harness.approval.grants import Grants
+from harness.approval.modes import EXECUTE, PLAN
 from harness.events import (
     ModeChanged,
     Notice,

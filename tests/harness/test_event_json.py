@@ -18,7 +18,7 @@ from harness.agent.agent import Agent
 from harness.agent.guardrails import Reject
 from harness.agent.limits import Limits
 from harness.agent.routing import ByTurn
-from harness.approval.policy import PLAN
+from harness.approval.modes import PLAN
 from harness.codec import decode, encode
 from harness.errors import ContextWindowOverflow, NetworkError, RequestRejected
 from harness.events import BranchEvent, Event, EventHeader, Notice, SubagentEvent, TurnStart

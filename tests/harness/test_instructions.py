@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.approval.policy import PLAN
+from harness.approval.modes import PLAN
 from harness.instructions.loading import (
     LIMIT_BYTES,
     Environment,

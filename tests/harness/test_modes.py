@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from harness.approval.policy import EXECUTE, MODES, PLAN, tools_of
+from harness.approval.modes import EXECUTE, MODES, PLAN, tools_of
 from harness.messages import JsonObject, JsonValue
 from harness.ports.tool import Tool, ToolContext, ToolOutput
 from harness.risk import Risk

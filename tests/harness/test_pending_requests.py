@@ -8,8 +8,8 @@ import pytest
 from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool
 
+from harness.approval.modes import PLAN
 from harness.approval.pending import PendingRequest, PendingRequests
-from harness.approval.policy import PLAN
 from harness.errors import NoPendingRequest
 from harness.events import (
     BranchEvent,

@@ -13,7 +13,7 @@ from harness.agent.limits import Limits
 from harness.agent.options import AgentOptions
 from harness.agent.planning import LAST_TURN, MOVED_ON
 from harness.agent.presets import preset
-from harness.approval.policy import EXECUTE, PLAN, Planning
+from harness.approval.modes import EXECUTE, PLAN, Planning
 from harness.events import LimitReached, ModeChanged, PlanSubmitted
 from harness.ports.tool import Tool
 from providers.demo import Reply, scripted

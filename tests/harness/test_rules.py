@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.approval.rules import Grants, describe, exact_rule_for, load_rules, matches, rule_for, session_rules_for
+from harness.approval.grants import Grants, describe, exact_rule_for, load_rules, matches, rule_for, session_rules_for
 from harness.risk import Risk, Rule
 
 GIT_STATUS = Rule("bash", "git status")
@@ -136,7 +136,7 @@ def test_unwritable_rule_still_applies_to_the_session(tmp_path: Path) -> None:
 
 def test_concurrent_writers_lose_no_rule(path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from harness.approval.rules import Grants, Rule\n"
+        "import sys; from pathlib import Path; from harness.approval.grants import Grants, Rule\n"
         "grants = Grants(Path(sys.argv[1]))\n"
         "assert not any([grants.remember(Rule('bash', f'{sys.argv[2]} {n}')) for n in range(10)])"
     )

@@ -10,7 +10,7 @@ from fakes.runs import calls
 from fakes.simple_tools import SimpleTool
 
 from harness.agent.routing import ByTurn, Routing
-from harness.approval.policy import PLAN
+from harness.approval.modes import PLAN
 from harness.codec import decode, encode
 from harness.events import (
     AgentStart,

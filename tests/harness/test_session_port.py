@@ -13,7 +13,7 @@ from fakes.simple_tools import SimpleTool
 from fakes.talk import rounded
 from filelock import FileLock
 
-from harness.approval.policy import PLAN
+from harness.approval.modes import PLAN
 from harness.context.normalize import MAY_HAVE_RUN
 from harness.errors import SessionError, SessionMissing
 from harness.events import Notice

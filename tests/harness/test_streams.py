@@ -7,8 +7,8 @@ import pytest
 from fakes.runs import calls, results_of, texts_of, until
 from fakes.simple_tools import SimpleTool, Work, sleeper
 
+from harness.approval.modes import PLAN
 from harness.approval.pending import PendingRequests
-from harness.approval.policy import PLAN
 from harness.deltas import BlockDelta
 from harness.errors import AgentError, AlreadyRunning, InvalidContinue, NoMessages
 from harness.events import (

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from harness.agent.guardrails import Pass, Reject
 from harness.agent.limits import Limits
-from harness.approval.policy import PLAN
+from harness.approval.modes import PLAN
 from harness.errors import (
     Aborted,
     AgentError,

@@ -9,8 +9,8 @@ from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
 from harness.agent.policies import DenyList
+from harness.approval.modes import EXECUTE, PLAN
 from harness.approval.pending import PendingRequests
-from harness.approval.policy import EXECUTE, PLAN
 from harness.events import (
     HookRan,
     ToolApprovalRequested,

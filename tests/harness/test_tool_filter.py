@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.agent.tool_filter import RelevantTools, ToolCategory
-from harness.approval.policy import PLAN
+from harness.approval.modes import PLAN
 from harness.messages import Message, Text, UserMessage, user
 
 NAMES = [

@@ -7,7 +7,7 @@ from fakes.people import ScriptedUser
 from fakes.runs import calls, deeds, results_of, steer_now, until
 from fakes.simple_tools import SimpleTool
 
-from harness.approval.policy import PLAN
+from harness.approval.modes import PLAN
 from harness.events import QuestionAnswered, QuestionAsked, ToolExecutionEnd
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput

@@ -8,7 +8,7 @@ from fakes.people import ScriptedUser
 from fakes.runs import calls, deeds, results_of, steer_now, until
 from fakes.simple_tools import SimpleTool, sleeper
 
-from harness.approval.policy import PLAN
+from harness.approval.modes import PLAN
 from harness.execution.context import Execution
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput

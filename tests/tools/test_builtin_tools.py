@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.approval.policy import EXECUTE, PLAN, tools_of
+from harness.approval.modes import EXECUTE, PLAN, tools_of
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject
 from tools import builtin_tools, load

@@ -7,7 +7,7 @@ from fakes.contexts import tool_context
 from msgspec.structs import replace
 
 from harness.agent.subagents.spawn import DELEGATE
-from harness.approval.policy import EXECUTE, PLAN
+from harness.approval.modes import EXECUTE, PLAN
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject
 from harness.ports.tool import SubagentTask, ToolOutput

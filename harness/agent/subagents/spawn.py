@@ -22,7 +22,7 @@ from harness.agent.subagents.limits import (
 )
 from harness.agent.subagents.reporting import Relay, outcome, stopped
 from harness.approval.interactions import AttributedInteraction, SharedInteraction
-from harness.approval.policy import SUBMIT_PLAN, Planning, tools_of
+from harness.approval.modes import SUBMIT_PLAN, Planning, tools_of
 from harness.context.tokens import estimate_overhead, estimate_text, smallest_limit
 from harness.events import Event, TurnStart
 from harness.instructions.prompts import prompt_text

@@ -1,4 +1,4 @@
-"""Permission rules: tools and command prefixes allowed for a session or, in a rules file, for a project.
+"""Granted permissions: tools and command prefixes allowed for a session or, in a rules file, for a project.
 
 The rules file is stored outside the project, so that a repository cannot bring its own.
 """

@@ -1,0 +1,67 @@
+"""Approval modes, and the modes of an agent: planning or executing.
+
+The mode of an agent determines the tools offered and an addendum to the prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from harness.instructions.prompts import prompt_text
+from harness.ports.tool import Tool
+
+ApprovalMode: TypeAlias = Literal["on", "smart", "edits", "off"]
+"""Calls that need no approval, if no rule decides.
+
+- `on`: calls without effect
+- `smart`: reading
+- `edits`: reading, and changing files in the workspace
+- `off`: all but forbidden calls
+"""
+
+ModeName: TypeAlias = Literal["execute", "plan"]
+
+SUBMIT_PLAN = "submit_plan"
+
+
+class Mode(Struct, frozen=True):
+    """A mode. Only the user changes it; a model can at most submit a plan."""
+
+    name: ModeName
+    """Name of the mode."""
+    label: str
+    """Name for users."""
+    allows: Callable[[Tool], bool]
+    """Returns True for tools that may be used."""
+    prompt: str = ""
+    """File in `instructions/prompts` that is appended to the system prompt; empty for none."""
+
+    @property
+    def addendum(self) -> str:
+        return prompt_text(self.prompt) if self.prompt else ""
+
+
+class Planning(Struct, frozen=True):
+    """Options of a planning phase."""
+
+    max_turns: int = 20
+    """Maximum number of turns in plan mode; 0 = unlimited. If limited, they do not count for `Limits.max_turns`."""
+
+    on_limit: Literal["end", "execute"] = "end"
+    """At the limit, `end` ends the run in plan mode; `execute` ends the phase and continues with all tools."""
+
+    review: bool = True
+    """True to ask the user about a submitted plan; False to accept it as submitted."""
+
+
+EXECUTE = Mode("execute", "Execute", allows=lambda tool: tool.name != SUBMIT_PLAN)
+PLAN = Mode("plan", "Plan", allows=lambda tool: not tool.mutates or tool.name == SUBMIT_PLAN, prompt="plan")
+MODES: dict[ModeName, Mode] = {mode.name: mode for mode in (EXECUTE, PLAN)}
+
+
+def tools_of(mode: Mode, tools: Iterable[Tool]) -> tuple[Tool, ...]:
+    """Return the tools offered in this mode, in their original order."""
+    return tuple(tool for tool in tools if mode.allows(tool))

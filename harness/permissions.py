@@ -1,0 +1,81 @@
+"""Permission rules and the decisions that follow from them, as values."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from harness.risk import Risk
+
+Effect: TypeAlias = Literal["allow", "ask", "deny"]
+"""Effect of a rule or decision: the call runs, needs the user's approval, or does not run."""
+
+Level: TypeAlias = Literal["managed", "flag", "local", "project", "user", "session"]
+"""Origin of a rule, in order of precedence.
+
+- `managed`: set by an administrator
+- `flag`: from the command line, or passed by a program
+- `local`: the user's rules for one project
+- `project`: shipped with the project
+- `user`: the user's configuration
+- `session`: until the session ends
+"""
+
+
+class RuleSource(Struct, frozen=True):
+    """Origin of a rule."""
+
+    level: Level
+    """Level of the rule."""
+    place: str = ""
+    """File and line, option, or approval that the rule comes from; empty if unknown."""
+
+    def __str__(self) -> str:
+        return f"{self.level}: {self.place}" if self.place else self.level
+
+
+SESSION = RuleSource("session")
+
+
+class Rule(Struct, frozen=True):
+    """A permission rule: calls of a tool that are allowed, asked about or denied."""
+
+    tool: str
+    """Name of the tool, with `*` as wildcard; `read` and `edit` stand for all tools that do so."""
+    pattern: str = ""
+    """Pattern of the covered commands, paths, URLs or names; empty for all calls."""
+    effect: Effect = "allow"
+    """Effect on covered calls."""
+    source: RuleSource = SESSION
+    """Origin of the rule."""
+    matches: tuple[str, ...] = ()
+    """Examples that the rule must cover."""
+    rejects: tuple[str, ...] = ()
+    """Examples that the rule must not cover."""
+    is_exact: bool = False
+    """True if `pattern` is the entire command line, compared verbatim."""
+
+    @property
+    def key(self) -> tuple[str, str, Effect, bool]:
+        """Identity of the rule, regardless of its origin and examples."""
+        return self.tool, self.pattern, self.effect, self.is_exact
+
+
+class Decision(Struct, frozen=True):
+    """Decision on a tool call."""
+
+    kind: Effect
+    """Effect on the call."""
+    why: str
+    """Reason in one sentence, for users and models."""
+    risk: Risk
+    """Risk assessment that the decision is based on."""
+    rule: Rule | None = None
+    """Rule that decided; None if another reason did."""
+    source: str = ""
+    """Origin of the decision: a rule, a mode, a hook, or `built-in`."""
+    offers: tuple[Rule, ...] = ()
+    """Rules that an approval for the session or the project adds; empty if such a call needs approval each time."""
+    exact_offer: Rule | None = None
+    """Rule that covers only this call; None if no such rule may be stored."""

@@ -101,8 +101,15 @@ def export_files(session: LoadedSession, name: str, target: Path, *, force: bool
     except FileExistsError as error:
         raise SessionError(f"{error.filename} exists; choose another name or replace it with --force") from error
     except OSError as error:
-        raise SessionError(f"{error.filename or target} cannot be exported: {error.strerror}") from error
+        raise SessionError(_problem(error, target)) from error
     return written
+
+
+def _problem(error: OSError, target: Path) -> str:
+    path = Path(error.filename or target)
+    if not path.parent.is_dir():
+        return f"{path} cannot be written: the folder {path.parent} does not exist"
+    return f"{path} cannot be exported: {error.strerror}"
 
 
 def export_conversation(assembly: Assembly, name: str, target: str) -> Path:
@@ -131,9 +138,9 @@ def export_conversation(assembly: Assembly, name: str, target: str) -> Path:
 def _session_of(assembly: Assembly, folder: Path) -> LoadedSession:
     from harness.session.resume import load_session
 
-    store = assembly.store
-    if store is not None and store.path.exists():
-        return load_session(store.path)
+    saved = assembly.session_file
+    if saved is not None and saved.exists():
+        return load_session(saved)
     from harness.session.fork import create_session_file
     from harness.session.formats.foreign import ForeignSession
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import textual.app
 import textual.pilot
 import textual.screen
 from fakes.idle import wait_for_idle
+from fakes.session_commands import Run, runner
 from textual.css.stylesheet import Stylesheet
 
 from cinch_tui.cli.main import FRAMES
@@ -38,3 +40,10 @@ def _parsed_css() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", parse_once)
         yield
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run `cinch sessions` with the temporary folder as home and as project."""
+    monkeypatch.setenv("CINCH_HOME", str(tmp_path))
+    return runner(tmp_path)

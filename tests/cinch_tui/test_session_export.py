@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import json
 import stat
-from collections.abc import Callable
-from contextlib import redirect_stderr
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from fakes.talk import call, reply, result, tell, tour, written
+from fakes.session_commands import Run
+from fakes.talk import call, reply, result, rounded, tell, tour, written
 
-from cinch_tui.print_mode.output import Output
 from cinch_tui.reports.export_files import FORMATS, export_conversation
-from cinch_tui.subcommands import sessions
 from harness.errors import CinchError
 from harness.events import MessageEnd, SubagentEvent, ToolExecutionEnd
 from harness.messages import new_id, user
 from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("CINCH_HOME", str(tmp_path))
-
-    def run_command(*argv: str) -> tuple[int, str, str]:
-        out, err = io.StringIO(), io.StringIO()
-        with redirect_stderr(err):
-            status = sessions.run(list(argv), tmp_path, Output(out))
-        return status, out.getvalue(), err.getvalue()
-
-    return run_command
 
 
 def test_export_writes_a_private_file_in_the_format_of_its_suffix(run: Run, tmp_path: Path):
@@ -93,14 +74,45 @@ def test_export_to_a_folder_includes_subagents(name: str, files: int, run: Run, 
         assert sorted(json.loads(path.read_text())["session_id"] for path in made) == sorted([store.path.stem, "child"])
 
 
+def test_export_as_markdown_fences_what_holds_fences(run: Run, tmp_path: Path):
+    written(tmp_path, user("go"), reply(call("a")), result("a", "```\nx\n```"))
+
+    assert "````\n```\nx\n```\n````" in run("export", "latest")[1]
+
+
+def test_export_as_json_holds_every_message(run: Run, tmp_path: Path):
+    written(tmp_path, *tour())
+
+    exported = json.loads(run("export", "latest", "--format", "json")[1])
+
+    assert [message["type"] for message in exported["messages"]] == [
+        "user_message", "assistant_message", "tool_result", "tool_result", "assistant_message",
+    ]  # fmt: skip
+
+
+def test_an_export_for_claude_is_read_back_the_same(run: Run, tmp_path: Path):
+    path = written(tmp_path, *tour())
+    run("rename", "latest", "a", "title")
+    out = tmp_path / f"{path.stem}.jsonl"
+
+    out.write_text(run("export", "latest", "--format", "claude")[1], encoding="utf-8")
+
+    exported = load_session(out)
+    assert list(exported.messages) == list(load_session(path).messages)
+    assert exported.title == "a title"
+    assert not [line for line in out.read_text(encoding="utf-8").splitlines() if '"type":"cinch-' in line]
+
+
 def test_exported_claude_file_is_imported_again(run: Run, tmp_path: Path):
-    path = written(tmp_path, *tour(), user("next"))
+    messages = tour()
+    written(tmp_path, *messages)
     run("export", "latest", "-o", "made.jsonl")
 
-    out = run("import", "made.jsonl")[1]
+    status, out, _ = run("import", "made.jsonl")
 
-    again = load_session(path.with_name(f"{out.split()[2].rstrip(';')}.jsonl"))
-    assert [message.text for message in again.messages] == [message.text for message in load_session(path).messages]
+    imported = next(tmp_path.glob(f"data/projects/*/{out.split()[2].rstrip(';')}.jsonl"))
+    assert status == 0
+    assert [each.content for each in load_session(imported).messages] == [each.content for each in rounded(messages)]
 
 
 def test_import_reports_what_it_leaves_out(run: Run, tmp_path: Path):
@@ -128,7 +140,9 @@ def test_import_of_an_unknown_format_names_the_known_ones(run: Run, tmp_path: Pa
 
 def assembly_of(tmp_path: Path, store: SessionRecorder | None, *messages: object) -> SimpleNamespace:
     agent = SimpleNamespace(session_id="abc", history=SimpleNamespace(messages=messages))
-    return SimpleNamespace(options=SimpleNamespace(cwd=tmp_path), store=store, agent=agent)
+    return SimpleNamespace(
+        options=SimpleNamespace(cwd=tmp_path), store=store, session_file=store and store.path, agent=agent
+    )
 
 
 def test_conversation_without_a_session_file_is_exported_from_memory(tmp_path: Path):

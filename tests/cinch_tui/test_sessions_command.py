@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
-from contextlib import redirect_stderr
 from pathlib import Path
 
 import pytest
-from fakes.talk import call, reply, result, rounded, tell, tour, written
+from fakes.session_commands import Run
+from fakes.talk import call, reply, result, tell, tour, written
 from rich.cells import cell_len
 
 from cinch_tui.print_mode.output import Output
@@ -18,25 +17,10 @@ from harness.session.paths import project_dir
 from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("CINCH_HOME", str(tmp_path))
-
-    def run_command(*argv: str) -> tuple[int, str, str]:
-        out, err = io.StringIO(), io.StringIO()
-        with redirect_stderr(err):
-            status = sessions.run(list(argv), tmp_path, Output(out))
-        return status, out.getvalue(), err.getvalue()
-
-    return run_command
 
 
 def test_list_shows_id_age_and_title(run: Run, tmp_path: Path):
@@ -183,50 +167,6 @@ def test_search_is_restricted_by_its_options(run: Run, tmp_path: Path):
     assert count("--until", "2000-01-01") == count("--until", "1d") == 0
     assert run("search", "task", "--since", "soon")[0] == 2
     assert run("search", "task", "--limit", "0")[0] == 2
-
-
-def test_export_as_markdown_fences_what_holds_fences(run: Run, tmp_path: Path):
-    written(tmp_path, user("go"), reply(call("a")), result("a", "```\nx\n```"))
-
-    assert "````\n```\nx\n```\n````" in run("export", "latest")[1]
-
-
-def test_export_as_json_holds_every_message(run: Run, tmp_path: Path):
-    written(tmp_path, *tour())
-
-    exported = json.loads(run("export", "latest", "--format", "json")[1])
-
-    assert [message["type"] for message in exported["messages"]] == [
-        "user_message", "assistant_message", "tool_result", "tool_result", "assistant_message",
-    ]  # fmt: skip
-
-
-def test_an_export_for_claude_is_read_back_the_same(run: Run, tmp_path: Path):
-    path = written(tmp_path, *tour())
-    run("rename", "latest", "a", "title")
-    out = tmp_path / f"{path.stem}.jsonl"
-
-    out.write_text(run("export", "latest", "--format", "claude")[1], encoding="utf-8")
-
-    exported = load_session(out)
-    assert list(exported.messages) == list(load_session(path).messages)
-    assert exported.title == "a title"
-    assert not [line for line in out.read_text(encoding="utf-8").splitlines() if '"type":"cinch-' in line]
-
-
-def test_an_imported_export_can_be_continued(run: Run, tmp_path: Path):
-    said = tour()
-    written(tmp_path, *said)
-    out = tmp_path / "export.jsonl"
-    out.write_text(run("export", "latest", "--format", "claude")[1], encoding="utf-8")
-
-    status, reported, _ = run("import", str(out))
-
-    session_id = reported.split()[2].rstrip(";")
-    assert status == 0
-    assert [each.content for each in rounded(said)] == [
-        each.content for each in load_session(next(tmp_path.glob(f"data/projects/*/{session_id}.jsonl"))).messages
-    ]
 
 
 def test_rename_appends_and_the_last_title_counts(run: Run, tmp_path: Path):

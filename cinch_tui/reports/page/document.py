@@ -20,6 +20,8 @@ from harness.session.reading import iso_time
 from harness.session.resume import LoadedSession
 
 _ENTRY_CHARS = 90
+_MOST_WITH_HIGHLIGHTED_FILES = 8 << 20
+"""Size of a session in bytes above which files in results are not highlighted: that takes 0.3 s per megabyte."""
 
 
 def html_page(session: LoadedSession) -> Iterator[str]:
@@ -35,7 +37,9 @@ def html_page(session: LoadedSession) -> Iterator[str]:
     yield "<main>\n"
     subagents = subagent_conversations(session.path)
     by_call = {each.call_id: each for each in subagents if each.call_id}
-    yield from Conversation(session.messages, "m", by_call, _marks(session)).html()
+    size = sum(map(session.messages.size, range(len(session.messages))))
+    highlights = size <= _MOST_WITH_HIGHLIGHTED_FILES
+    yield from Conversation(session.messages, "m", by_call, _marks(session), highlights).html()
     yield from _other_subagents(session, subagents)
     yield from _usage_tables(session)
     yield f"</main>\n<script>{script}</script>\n</body>\n</html>\n"

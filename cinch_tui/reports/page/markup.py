@@ -62,11 +62,11 @@ def image(each: Image) -> str:
     return f'<p class="note">[image: {text(each.media_type)}]</p>\n'
 
 
-def view_of(view: View) -> str:
-    """Return the display of a tool result."""
+def view_of(view: View, *, highlights_files: bool) -> str:
+    """Return the display of a tool result; `highlights_files` colours the code of files."""
     match view:
         case TextView(value, language):
-            return markdown(value) if language == "markdown" else code(value, language)
+            return markdown(value) if language == "markdown" else code(value, language if highlights_files else "")
         case DiffView():
             return diff(unified(view)) or '<p class="note">no difference</p>\n'
         case TerminalView(command, output, exit_code, note):

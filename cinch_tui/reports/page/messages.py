@@ -54,6 +54,8 @@ class Conversation(Struct):
     """Conversations of subagents, by call id."""
     marks: Mapping[int, list[str]] = {}
     """HTML to show after the message of an index."""
+    highlights_files: bool = True
+    """True to colour the code of files in results."""
 
     def html(self) -> Iterator[str]:
         """Yield the conversation; a result is shown with its call."""
@@ -77,7 +79,7 @@ class Conversation(Struct):
                 body = "".join(self._reply(message, results, anchor))
                 yield _article(anchor, "assistant", message, _reply_title(message), body)
             case ToolResult():
-                body = "".join(_result(message))
+                body = "".join(self._result(message))
                 yield _article(anchor, "tool", message, f"Result of {text(message.tool_name)}", body)
             case CustomMessage(kind, data):
                 body = _folded("Data", json_code(data))
@@ -97,12 +99,20 @@ class Conversation(Struct):
         if message.error:
             yield f'<p class="error">{text(message.error)}</p>\n'
 
+    def _result(self, result: ToolResult) -> Iterator[str]:
+        view = result.view
+        if view is not None and not result.is_error:
+            yield view_of(view, highlights_files=self.highlights_files)
+            yield from (image(block) for block in result.content if isinstance(block, Image))
+        else:
+            yield from _content(result.content, "output bad" if result.is_error else "output")
+
     def _call(self, call: ToolCall, result: ToolResult | None, anchor: str) -> str:
         state, label = (
             ("none", "no result") if result is None else ("bad", "error") if result.is_error else ("good", "")
         )
         change = argument_diff(call.arguments)
-        shown = "".join(_result(result)) if result else ""
+        shown = "".join(self._result(result)) if result else ""
         body = change + (_arguments(call) if not change and not _is_self_explanatory(result) else "") + shown
         if subagent := self.subagents.get(call.id):
             body += "".join(subagent_html(subagent, anchor))
@@ -152,15 +162,6 @@ def _reply_title(message: AssistantMessage) -> str:
     counts = f"{usage.context - usage.output:,} in, {usage.output:,} out" if usage.context else ""
     cost = format_cost(usage.cost.total) if usage.cost else ""
     return " · ".join(filter(None, (text(message.model) or "Assistant", counts, cost)))
-
-
-def _result(result: ToolResult) -> Iterator[str]:
-    view = result.view
-    if view is not None and not result.is_error:
-        yield view_of(view)
-        yield from (image(block) for block in result.content if isinstance(block, Image))
-    else:
-        yield from _content(result.content, "output bad" if result.is_error else "output")
 
 
 def _is_self_explanatory(result: ToolResult | None) -> bool:

@@ -121,7 +121,7 @@ class _HistoryReader:
         match message:
             case UserMessage():
                 complete = disk.read() if disk else message
-                return user_message_blocks(complete if isinstance(complete, UserMessage) else message)
+                return user_message_blocks(complete if isinstance(complete, UserMessage) else message, disk)
             case AssistantMessage():
                 return self._reply(message) if disk is None else self._stored_reply(message, disk)
             case ToolResult():
@@ -179,18 +179,31 @@ class _HistoryReader:
         return block
 
 
-def user_message_blocks(message: UserMessage) -> list[TranscriptBlock]:
-    """Return the blocks of a user message: the text, then its images."""
+def user_message_blocks(message: UserMessage, disk: DiskSource | None = None) -> list[TranscriptBlock]:
+    """Return the blocks of a user message: the text, then its images, which are read when drawn if it is on disk."""
     if is_report(message):
         return [report_block(message)]
     typed = "".join(block.text for block in without_attached(message.content) if isinstance(block, Text))
     prompt = NoticeBlock(message.text) if message.synthetic else UserBlock(typed)
     prompt.channel = "reminder" if message.synthetic else ""
     attached = user_input_of(message).images
-    images = [ImageBlock(TranscriptImage.of(each.image, image_name(each.mark))) for each in attached]
+    images = [
+        ImageBlock(
+            TranscriptImage.of(
+                each.image, image_name(each.mark), read=partial(_image_data, disk, place) if disk else None
+            )
+        )
+        for place, each in enumerate(attached)
+    ]
     files = attached_names(message.content)
     notice = [NoticeBlock(f"Attached {', '.join(files)}")] if files else []
     return [*([prompt] if typed.strip() or not images else []), *images, *notice]
+
+
+def _image_data(disk: DiskSource, place: int) -> str:
+    message = disk.read()
+    images = user_input_of(message).images if isinstance(message, UserMessage) else ()
+    return images[place].image.data if place < len(images) else ""
 
 
 def show_result(block: ToolBlock, result: ToolResult) -> None:

@@ -7,7 +7,8 @@ import os
 import tempfile
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path, PurePath
 from typing import NamedTuple, Self, TypeAlias
 
@@ -38,13 +39,15 @@ class TranscriptImage(Struct, eq=False):
 
     name: str
     media_type: str
-    data: str
-    """Base64."""
+    read: Callable[[], str]
+    """Returns the data in Base64, which are read from disk on every call if their message is not in memory."""
     width: int = 0
     """Pixels; 0 if unknown."""
     height: int = 0
     path: str = ""
     """File it was read from."""
+    size: int = 0
+    """Bytes."""
     pixels: Sequence[Sequence[Colour]] = ()
     """Pixel colors for half blocks, two rows per cell row, once decoded."""
     is_broken: bool = False
@@ -52,7 +55,8 @@ class TranscriptImage(Struct, eq=False):
     _number: int = 0
 
     @classmethod
-    def of(cls, image: Image, name: str, path: str = "") -> Self:
+    def of(cls, image: Image, name: str, path: str = "", read: Callable[[], str] | None = None) -> Self:
+        """Return an image to show; with `read`, it does not keep the data in memory."""
         # Late import: images are rare.
         from tools.file_type import image_header
 
@@ -60,7 +64,15 @@ class TranscriptImage(Struct, eq=False):
             seen = image_header(b64decode(image.data[:_HEAD]))
         except NotBase64:
             seen = None
-        return cls(name, image.media_type, image.data, seen.width if seen else 0, seen.height if seen else 0, path)
+        data = image.data
+        size = len(data) * 3 // 4 - data[-2:].count("=")
+        width, height = (seen.width, seen.height) if seen else (0, 0)
+        return cls(name, image.media_type, read or (lambda: data), width, height, path, size)
+
+    @property
+    def data(self) -> str:
+        """Return the data in Base64."""
+        return self.read()
 
     @property
     def number(self) -> int:
@@ -79,8 +91,7 @@ class TranscriptImage(Struct, eq=False):
 
     @property
     def caption(self) -> str:
-        size = len(self.data) * 3 // 4 - self.data[-2:].count("=")
-        return " · ".join(part for part in (self.media_type, self._pixels, format_size(size)) if part)
+        return " · ".join(part for part in (self.media_type, self._pixels, format_size(self.size)) if part)
 
     @property
     def _pixels(self) -> str:
@@ -95,14 +106,29 @@ class TranscriptImage(Struct, eq=False):
         return Cells(max(1, round(columns * scale)), max(1, round(rows * scale)))
 
 
-def result_images(result: ToolResult) -> list[TranscriptImage]:
-    """Return the images of a tool result."""
+def result_images(
+    result: ToolResult, read_again: Callable[[], ToolResult | None] | None = None
+) -> list[TranscriptImage]:
+    """Return the images of a tool result; with `read_again`, which reads the result, they do not keep their data."""
     path = result.view.path if isinstance(result.view, ImageView) else ""
-    images = [each for each in result.content if isinstance(each, Image)]
     return [
-        TranscriptImage.of(image, PurePath(path).name or f"image {number}", path)
-        for number, image in enumerate(images, 1)
+        TranscriptImage.of(
+            image,
+            PurePath(path).name or f"image {place + 1}",
+            path,
+            partial(_data_of, read_again, place) if read_again else None,
+        )
+        for place, image in enumerate(_images(result))
     ]
+
+
+def _images(result: ToolResult) -> list[Image]:
+    return [each for each in result.content if isinstance(each, Image)]
+
+
+def _data_of(read_result: Callable[[], ToolResult | None], place: int) -> str:
+    images = _images(result) if (result := read_result()) else []
+    return images[place].data if place < len(images) else ""
 
 
 def image_file(image: TranscriptImage) -> Path:

@@ -70,7 +70,7 @@ class StoredToolBlock(ToolBlock):
     _disk: DiskSource | None = None
     _opens = False
     _has_images = False
-    """True once the images are read; until then only their sizes are known."""
+    """True once the sizes of the images are known, which only the complete result contains."""
 
     def keep_on_disk(self, disk: DiskSource) -> None:
         """Read the result, which was set with truncated texts, when it is drawn, and do not keep it."""
@@ -108,11 +108,14 @@ class StoredToolBlock(ToolBlock):
 
     def make_parts(self) -> list[BlockPart]:
         if self.images and not self._has_images and (result := self._stored_result):
-            self.images, self._has_images = result_images(result), True
+            self.images, self._has_images = result_images(result, self._read_result), True
         return super().make_parts()
 
     @property
     def _stored_result(self) -> ToolResult | None:
         """Return the result if it is on disk."""
+        return self._read_result()
+
+    def _read_result(self) -> ToolResult | None:
         message = self._disk.read() if self._disk else None
         return message if isinstance(message, ToolResult) else None

@@ -50,7 +50,7 @@ def colours(app: Stage, y: int) -> set[str]:
     [((80, 64), 80, (10, 4)), ((1280, 720), 80, (53, 15)), ((1280, 720), 30, (30, 8)), ((1, 5000), 80, (1, 15))],
 )
 def test_a_picture_keeps_its_shape_and_is_not_blown_up(pixels, width, cells) -> None:
-    assert TranscriptImage("", "image/png", "", *pixels).cells(width) == cells
+    assert TranscriptImage("", "image/png", str, *pixels).cells(width) == cells
 
 
 @pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP"])

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cinch_tui.assembly import Assembly
     from cinch_tui.config.settings import Settings
     from cinch_tui.reports.notices import NoticeLevel
+    from harness.context.history import History
     from harness.events import Event
     from harness.messages import ModelSpec
     from harness.ports.provider import Model
@@ -79,7 +80,7 @@ class AutomaticTitles:
         from harness.messages import Usage
 
         agent = assembly.agent
-        prompt, reply = _first_exchange(assembly)
+        prompt, reply = await asyncio.to_thread(_first_exchange, assembly.agent.history)
         if not prompt or not reply:
             return
         self._asked.add(agent.session_id)
@@ -100,13 +101,22 @@ class AutomaticTitles:
             store.suggest_title(title.text)
 
 
-def _first_exchange(assembly: Assembly) -> tuple[str, str]:
+def _first_exchange(history: History) -> tuple[str, str]:
+    """Return the first prompt and the first reply with a text; empty if there is none."""
+    from harness.context.history import is_prompt
     from harness.messages import AssistantMessage
 
-    history = assembly.agent.history
-    prompts = history.prompts()
-    replies = (each.text for each in history.messages if isinstance(each, AssistantMessage))
-    return (prompts[0].text if prompts else ""), next((text for text in replies if text.strip()), "")
+    outline = list(enumerate(history.outline))
+    prompts = (index for index, each in outline if is_prompt(each))
+    replies = (index for index, each in outline if isinstance(each, AssistantMessage) and each.text.strip())
+    return _text_at(history, next(prompts, None)), _text_at(history, next(replies, None))
+
+
+def _text_at(history: History, index: int | None) -> str:
+    from harness.messages import CustomMessage
+
+    message = None if index is None else history.message_at(index)
+    return "" if message is None or isinstance(message, CustomMessage) else message.text
 
 
 def _title_model(name: str, assembly: Assembly) -> Model | None:

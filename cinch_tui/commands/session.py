@@ -176,19 +176,21 @@ async def fork(host: CommandHost, argument: str) -> None:
     from cinch_tui.user_input import user_input_of
     from harness.messages import UserMessage
 
-    await host.session.agent.history.load()
-    points = fork_points(host.session.agent.history.messages)
+    history = host.session.agent.history
+    points = fork_points(history.outline)
     if not points:
         raise CinchError("there is nothing to fork yet")
     point = _numbered(points, argument) if argument else await _pick_point(host, points)
     if point is None:
         return
+    # The points have the beginnings of long texts; forking replaces the history.
+    prompt = await asyncio.to_thread(history.message_at, point.index)
     if point.kept:
         await host.session.fork_session(point.kept)
     else:
         host.session.new_session()
-    if isinstance(point.message, UserMessage):
-        host.restore_prompt(user_input_of(point.message))
+    if isinstance(prompt, UserMessage):
+        host.restore_prompt(user_input_of(prompt))
 
 
 class ForkPoint(Struct, frozen=True):
@@ -196,8 +198,10 @@ class ForkPoint(Struct, frozen=True):
 
     number: int
     """Its number among the prompts and replies, from 1."""
+    index: int
+    """Its index in the history."""
     message: UserMessage | AssistantMessage
-    """The prompt, which returns to the input, or the reply, which ends the copy."""
+    """The prompt, which returns to the input, or the reply, which ends the copy; long texts may be truncated."""
     kept: str
     """Uuid of the last message that the copy keeps; empty for none."""
 
@@ -208,11 +212,11 @@ def fork_points(messages: Sequence[Message]) -> list[ForkPoint]:
 
     points: list[ForkPoint] = []
     before = ""
-    for message in messages:
+    for index, message in enumerate(messages):
         if isinstance(message, AssistantMessage):
-            points.append(ForkPoint(len(points) + 1, message, message.id))
+            points.append(ForkPoint(len(points) + 1, index, message, message.id))
         elif isinstance(message, UserMessage) and not message.synthetic:
-            points.append(ForkPoint(len(points) + 1, message, before))
+            points.append(ForkPoint(len(points) + 1, index, message, before))
         if isinstance(message, AssistantMessage | UserMessage):
             before = message.id
     return points
@@ -232,7 +236,7 @@ async def _pick_point(host: CommandHost, points: Sequence[ForkPoint]) -> ForkPoi
     for point in points:
         is_prompt = isinstance(point.message, UserMessage)
         text = one_line(point.message.text)[:_SHOWN_CHARS] or _called(point.message)
-        name = f"{point.number:>4}  {'> ' if is_prompt else ''}{text}"
+        name = f"{point.number} {'>' if is_prompt else '·'} {text}"
         named[name] = point
         choices.append((name, "edit this prompt" if is_prompt else ""))
     chosen = await host.pick("Fork from which message?", choices, choices[-1][0])
@@ -316,10 +320,12 @@ async def export(host: CommandHost, argument: str) -> None:
     first, _, rest = argument.partition(" ")
     name, target = (first, rest.strip()) if first in FORMATS else ("", argument)
     assembly = host.session.assembly
-    if assembly.store is not None:
-        await asyncio.to_thread(assembly.store.flush)
     host.show_progress("exporting…")
     try:
+        if assembly.store is not None:
+            await asyncio.to_thread(assembly.store.flush)
+        elif assembly.session_file is None:
+            await assembly.agent.history.load()
         # A long session takes seconds, in which keys must work.
         path = await asyncio.to_thread(export_conversation, assembly, name, target)
     finally:

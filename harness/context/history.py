@@ -111,7 +111,8 @@ class History:
             self._messages[: len(messages)] = messages
             self._stored = None
 
-    def _complete(self, index: int) -> Message:
+    def message_at(self, index: int) -> Message:
+        """Return a message, which is read from disk if it is not in memory."""
         stored = self._stored
         return self._messages[index] if stored is None or index >= len(stored) else stored[index]
 
@@ -126,7 +127,7 @@ class History:
         """Return the messages added after the first `count`."""
         if self._stored is None:
             return tuple(self._messages[count:])
-        return tuple(self._complete(index) for index in range(count, len(self)))
+        return tuple(self.message_at(index) for index in range(count, len(self)))
 
     def append(self, message: Message) -> None:
         """Add a message.
@@ -172,7 +173,7 @@ class History:
 
     def last_reply(self) -> AssistantMessage | None:
         places = (index for index in reversed(range(len(self))) if isinstance(self._messages[index], AssistantMessage))
-        reply = self._complete(place) if (place := next(places, None)) is not None else None
+        reply = self.message_at(place) if (place := next(places, None)) is not None else None
         return reply if isinstance(reply, AssistantMessage) else None
 
     @property
@@ -184,7 +185,7 @@ class History:
     def prompts(self) -> tuple[UserMessage, ...]:
         """Return the messages of the user, oldest first."""
         places = (index for index, each in enumerate(self._messages) if is_prompt(each))
-        return tuple(each for index in places if isinstance(each := self._complete(index), UserMessage))
+        return tuple(each for index in places if isinstance(each := self.message_at(index), UserMessage))
 
 
 def is_prompt(message: Message) -> bool:

@@ -10,11 +10,23 @@ from fakes.script import Reply
 from fakes.talk import call, reply, written
 
 from cinch_tui.app.app import CinchApp
+from cinch_tui.screens.context import ContextScreen
 from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.blocks import UserBlock, transcript_text
 from cinch_tui.transcript.history_blocks import blocks_of
+from cinch_tui.transcript.image import TranscriptImage
 from cinch_tui.transcript.tool_block import ToolBlock
-from harness.messages import AssistantMessage, Image, ModelMessage, Text, Thinking, ToolResult, new_id, user
+from harness.messages import (
+    AssistantMessage,
+    Image,
+    ModelMessage,
+    Text,
+    Thinking,
+    ToolResult,
+    UserMessage,
+    new_id,
+    user,
+)
 from harness.session.repaired import repaired_messages
 from harness.session.resume import load_session
 from harness.views import DiffView, TerminalView, TextView, View
@@ -84,10 +96,10 @@ def test_heights_of_blocks_on_disk_are_estimated_without_reading_them(tmp_path: 
     assert all(100 < height < 400 for height in replies)
 
 
-def long_session(tmp_path: Path, app: CinchApp, *, turns: int = 45) -> list[ModelMessage]:
-    """Write a session of ten megabytes to the folder of the app as `long`."""
+def long_session(tmp_path: Path, app: CinchApp, *first: ModelMessage, turns: int = 45) -> list[ModelMessage]:
+    """Write a session of ten megabytes, which starts with `first`, to the folder of the app as `long`."""
     text = LONG * 10
-    messages = [message for number in range(turns) for message in turn(number, text=text)]
+    messages = [*first, *(message for number in range(turns) for message in turn(number, text=text))]
     path = written(tmp_path, *messages, session_id="long")
     target = app.controller.options.paths.data / path.relative_to(tmp_path / "data")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -184,3 +196,63 @@ def test_unknown_message_on_the_command_line_ends_with_an_error(monkeypatch: pyt
     app.run(headless=True)
 
     assert app.controller.refusal == "session long has no message 99; its messages have the numbers 1 to 9"
+
+
+async def test_copy_of_a_long_session_is_complete(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
+    app = chat(tmp_path, "-r", "long")
+    messages = long_session(tmp_path, app)
+    async with app.run_test() as pilot:
+        await ready(pilot, app)
+        await pilot.press(*"/copy 45", "enter")
+        await until(pilot, lambda: app.clipboard)
+
+        assert app.clipboard == messages[3].text
+
+
+async def test_context_of_a_long_session_counts_complete_messages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
+    app = chat(tmp_path, "-r", "long")
+    long_session(tmp_path, app)
+    async with app.run_test() as pilot:
+        await ready(pilot, app)
+        await pilot.press(*"/context", "enter")
+        await until(pilot, lambda: isinstance(app.screen, ContextScreen))
+        screen = app.screen
+
+    assert isinstance(screen, ContextScreen)
+    # Ten megabytes of text; the outlines have less than one.
+    assert sum(segment.tokens for segment in screen._breakdown.segments) > 1_000_000
+
+
+async def test_fork_of_a_long_session_reads_the_chosen_prompt_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
+    app = chat(tmp_path, "-r", "long")
+    long_session(tmp_path, app, user("start"), reply("started"), user(LONG), reply("fine"))
+    async with app.run_test() as pilot:
+        await ready(pilot, app)
+        stored = app.controller.agent.history.stored
+        await pilot.press(*"/fork 3", "enter")
+        await until(pilot, lambda: app.controller.view.prompt.user_input.text == LONG)
+
+        assert stored is not None
+        assert stored.on_disk
+
+
+def test_images_of_messages_on_disk_are_read_when_they_are_needed(tmp_path: Path):
+    pasted = UserMessage((Text("see [image 1: shot.png]"), SHOT))
+    session = load_session(written(tmp_path, pasted, reply(call("shot", path="shot.png")), *conversation()[-2:]))
+    blocks = blocks_of(repaired_messages(session, 0), builtin_tools(), session)
+    shown = [block for block in blocks if block.images]
+    for block in shown:
+        block.make_parts()
+
+    assert [block.images[0].data for block in shown] == [SHOT.data, SHOT.data]
+    assert not any(SHOT.data == each for block in shown for each in referenced_texts(block.images[0]))
+
+
+def referenced_texts(image: TranscriptImage) -> list[object]:
+    """Return the texts that an image keeps in memory."""
+    fields = [getattr(image, name) for name in image.__struct_fields__]
+    closed = [cell.cell_contents for cell in getattr(image.read, "__closure__", None) or ()]
+    return [each for each in (*fields, *closed) if isinstance(each, str)]

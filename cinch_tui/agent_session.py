@@ -132,13 +132,13 @@ class AgentSession(ABC):
         Raises:
             SessionError: There is no such session or message, or it cannot be read.
         """
-        from harness.session.paths import project_name
-        from harness.session.repaired import repaired_messages  # not before the first paint
+        from harness.session.paths import project_name  # not before the first paint
+        from harness.session.references import find_reference, load_reference
 
-        loaded = await asyncio.to_thread(self.assembly.find, session_id)
-        messages = await asyncio.to_thread(repaired_messages, loaded)
+        data, cwd = self.options.paths.data, self.options.cwd
+        loaded = await asyncio.to_thread(lambda: load_reference(find_reference(data, cwd, session_id)))
         self.assembly.warnings.clear()
-        self.assembly.resume(loaded, messages, read_only=read_only)
+        messages = await self.assembly.resume(loaded, read_only=read_only)
         await self._show_resumed(messages)
         for warning in (*loaded.warnings, *self.assembly.warnings):
             self.notice(warning, "warning")

@@ -19,6 +19,7 @@ from cinch_tui.config.options import Options
 from cinch_tui.config.paths import Paths, load_json
 from cinch_tui.config.settings import Settings
 from cinch_tui.models.connecting import ModelChoice, connect
+from cinch_tui.reports.notices import lost_jobs_notice
 from harness.agent.agent import Agent
 from harness.approval.grants import Grants
 from harness.approval.modes import EXECUTE, MODES, PLAN
@@ -94,16 +95,6 @@ class Assembly(Struct):
         _prepare(model, self.agent, self.options.paths)
         return model
 
-    def find(self, which: str) -> LoadedSession:
-        """Load a session by its id, a prefix of its id, or `latest`; `@` and the name of a message may follow.
-
-        Raises:
-            SessionMissing, SessionTooNew, SessionError: the session cannot be loaded.
-        """
-        from harness.session.references import find_reference, load_reference
-
-        return load_reference(find_reference(self.options.paths.data, self.options.cwd, which))
-
     def start_session(self) -> None:
         """Start a new session in a file of its own."""
         self.agent.new_session()
@@ -120,24 +111,48 @@ class Assembly(Struct):
             return self.store.path
         return self.loaded.path if self.is_read_only and self.loaded else None
 
-    def resume(self, loaded: LoadedSession, messages: Sequence[Message], *, read_only: bool = False) -> None:
-        """Resume a session; it is forked if another process has it open.
+    async def resume(self, loaded: LoadedSession, *, read_only: bool = False) -> Sequence[Message]:
+        """Resume a session, or a copy of it if another process has it open.
 
         Args:
             loaded: the session.
-            messages: its messages.
             read_only: True to write nothing to it.
+
+        Returns:
+            Its messages.
 
         Raises:
             AlreadyRunning: a run is active.
+            SessionError: the session cannot be copied.
         """
+        from harness.session.repaired import repaired_messages
+
+        writes = self.options.keep_session and not read_only
+        if writes and await asyncio.to_thread(self._is_open_elsewhere, loaded.path):
+            loaded = await asyncio.to_thread(_copy_of, loaded)
+            self.warnings.append(
+                "This session is open in another process; continuing in a copy; --read-only shows the original."
+            )
+        messages = await asyncio.to_thread(repaired_messages, loaded)
+        self._switch_to(loaded, messages, read_only=read_only)
+        return messages
+
+    def _is_open_elsewhere(self, path: Path) -> bool:
+        from harness.session.journal import is_locked
+
+        return (self.store is None or self.store.path != path) and is_locked(path)
+
+    def _switch_to(self, loaded: LoadedSession, messages: Sequence[Message], *, read_only: bool) -> None:
         self.target = loaded.target
+        lost = lost_jobs_notice(messages, self.agent.jobs)
         self.agent.restore_session(loaded, messages)
         if loaded.system and not self.options.system:
             # Unchanged since the last request, so that the provider's cache still fits.
             self.agent.set_system_prompt(loaded.system)
         self._trust_what_is_allowed()
         self._follow(loaded, read_only=read_only)
+        if lost:
+            self.warnings.append(lost)
         # Plan mode from the settings takes precedence over the mode of the session.
         now = self.agent.state.mode
         left = next((mode for mode in MODES.values() if mode.name == loaded.mode), now)
@@ -161,36 +176,22 @@ class Assembly(Struct):
         self.close()
         self.store = None
         self.loaded = loaded
+        store = None if read_only or not self.options.keep_session else self._store(loaded)
+        if store is not None and loaded is not None:
+            try:
+                store.acquire()
+            except SessionLocked:
+                # Another process has opened it since it was found unlocked.
+                store, read_only = None, True
         self.is_read_only = read_only
         if read_only:
             self.warnings.append("This session is open read-only. /fork continues in a copy.")
-        if read_only or not self.options.keep_session:
+        if store is None:
             return
-        self.store = self._open_store(loaded)
+        self.store = store
         self.store.choose(self.agent.state.model.spec)
         self._recording.callback(self.agent.subscribe(self.store.store))
         self._recording.callback(self.agent.add_drain(self.store.drain))
-
-    def _open_store(self, loaded: LoadedSession | None) -> SessionRecorder:
-        store = self._store(loaded)
-        if loaded is None:
-            return store
-        try:
-            store.acquire()
-        except SessionLocked:
-            from harness.session.references import SessionReference, load_reference
-            from harness.session.repaired import repaired_messages
-
-            loaded = load_reference(SessionReference(loaded.path, loaded.target), fork=True)
-            self.target, ledger = loaded.target, self.agent.state.ledger
-            self.agent.new_session(loaded.session_id, repaired_messages(loaded))
-            self.agent.history.overlay = loaded.overlay
-            self.agent.state.ledger = ledger
-            self.warnings.append(
-                "This session is open in another process; continuing in a copy; --read-only shows the original."
-            )
-            return self._store(loaded)
-        return store
 
     def _store(self, loaded: LoadedSession | None) -> SessionRecorder:
         agent, data = self.agent, self.options.paths.data
@@ -222,12 +223,15 @@ async def assemble(
     if loaded is None:
         assembly.start_session()
     else:
-        from harness.session.repaired import repaired_messages
-
-        messages = await asyncio.to_thread(repaired_messages, loaded)
         assembly.warnings.extend(loaded.warnings)
-        assembly.resume(loaded, messages, read_only=options.read_only)
+        await assembly.resume(loaded, read_only=options.read_only)
     return assembly
+
+
+def _copy_of(loaded: LoadedSession) -> LoadedSession:
+    from harness.session.references import SessionReference, load_reference
+
+    return load_reference(SessionReference(loaded.path, loaded.target), fork=True)
 
 
 def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | None = None) -> Model:

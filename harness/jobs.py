@@ -295,8 +295,8 @@ def lost_jobs(messages: Sequence[Message], jobs: Jobs) -> tuple[str, ...]:
             case ToolResult(details={"jobs": list(left)}):
                 for job_id, call_id in _left_by_subagent(left):
                     started[job_id] = unfinished[job_id] = call_id
-            case UserMessage(synthetic=True, text=text) if text.startswith("[Background "):
-                unfinished.pop(text.split(maxsplit=2)[1], None)
+            case UserMessage(synthetic=True, text=text):
+                _remove_reported(text, unfinished)
             case _:
                 pass
     numbers = (job_id.rpartition("-")[2] for job_id in started)
@@ -305,9 +305,23 @@ def lost_jobs(messages: Sequence[Message], jobs: Jobs) -> tuple[str, ...]:
     return tuple(job_id for job_id, call_id in unfinished.items() if (job_id, call_id) not in here)
 
 
+def _remove_reported(text: str, unfinished: dict[str, str]) -> None:
+    """Remove the jobs whose end a message to the model reports."""
+    reported: list[str] = []
+    if text.startswith("[Background "):
+        reported = [text.split(maxsplit=2)[1]]
+    elif text.startswith(_LOST):
+        reported = text.removeprefix(_LOST).removesuffix(".").split(", ")
+    for job_id in reported:
+        unfinished.pop(job_id, None)
+
+
+_LOST = "No longer running, because the program that ran them has ended: "
+
+
 def lost_jobs_notice(jobs: Sequence[str]) -> str:
     """Return the notice for the model about lost jobs."""
-    return f"No longer running, because the program that ran them has ended: {', '.join(jobs)}."
+    return f"{_LOST}{', '.join(jobs)}."
 
 
 def _left_by_subagent(left: Sequence[JsonValue]) -> Iterator[tuple[str, str]]:

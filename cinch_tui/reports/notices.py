@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from harness import events
 from harness.agent.retry import format_delay
+from harness.context.history import outline_of
 from harness.errors import ContextWindowOverflow
+from harness.jobs import Jobs, lost_jobs
+from harness.messages import Message, ToolResult
+from harness.views import TerminalView
 
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
 
@@ -61,3 +66,20 @@ def compaction_text(event: events.CompactionEnd, tokens_before: int = 0) -> str:
 def sentence(text: str) -> str:
     """Return the text with a full stop, unless it ends a sentence already."""
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def lost_jobs_notice(messages: Sequence[Message], jobs: Jobs) -> str:
+    """Return a notice about background jobs that a resumed conversation started; empty if all still run here."""
+    outline = outline_of(messages)
+    lost = lost_jobs(outline, jobs)
+    if not lost:
+        return ""
+    commands: dict[str, str] = {}
+    for message in outline:
+        match message:
+            case ToolResult(details={"job_id": str(job_id)}, view=TerminalView(command=command)):
+                commands[job_id] = command
+            case _:
+                pass
+    names = (f"{job_id} ({commands[job_id]})" if job_id in commands else job_id for job_id in lost)
+    return f"Background jobs that are no longer running: {', '.join(names)}. The next prompt informs the model."

@@ -7,8 +7,10 @@ from fakes.chat import chat, ready, until
 from fakes.talk import tell, tour
 
 from cinch_tui.app.app import CinchApp
+from cinch_tui.transcript.blocks import transcript_text
 from harness.errors import CinchError
 from harness.messages import new_id, user
+from harness.session.journal import Journal
 from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
 
@@ -91,3 +93,18 @@ async def test_session_opened_read_only_stays_unchanged(monkeypatch: pytest.Monk
         assert len(app.controller.agent.history.messages) == 5
 
     assert path.read_bytes() == before
+
+
+async def test_session_open_in_another_process_continues_in_a_copy(app: CinchApp):
+    path = saved(app)
+    other = Journal(path, print)
+    other.acquire()
+
+    async with app.run_test() as pilot:
+        await ready(pilot, app)
+        agent, transcript = app.controller.agent, app.controller.view.widgets.transcript
+
+        assert agent.session_id != path.stem
+        assert len(agent.history) == 7
+        assert "open in another process; continuing in a copy" in transcript_text(transcript.blocks)
+    other.close()

@@ -23,6 +23,7 @@ from cinch_tui.screens.picker import Picker
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, UserBlock
 from cinch_tui.transcript.variant_block import VariantBlock
 from cinch_tui.widgets.prompt.completion import CommandCompletion
+from harness.session.resume import load_session
 
 MAY_ANSWER = threading.Event()
 ANSWERS: dict[str, Item] = {
@@ -116,7 +117,7 @@ async def test_the_session_continues_with_its_model_although_only_others_ran(app
         await say(pilot, app, "/parallel anthropic/quick anthropic/broken -- why?")
         await until(pilot, lambda: app.controller.sender.parallel_run is None and history(app)[1:])
 
-        session = app.controller.assembly.find(app.controller.agent.session_id)
+        session = load_session(app.controller.assembly.store.path)
         assert session.model_name == "anthropic/session"
 
 

@@ -7,6 +7,7 @@ from fakes.chat import chat, ready, until
 from fakes.talk import call, reply, tell
 from msgspec.structs import replace
 
+from cinch_tui.transcript.blocks import transcript_text
 from cinch_tui.transcript.history_blocks import blocks_of
 from cinch_tui.transcript.replies import ReplyBlock
 from cinch_tui.transcript.tool_block import ToolBlock
@@ -15,7 +16,7 @@ from harness.messages import AssistantMessage, Cost, Text, ToolCall, ToolResult,
 from harness.session.fork import fork_session
 from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
-from harness.views import TodoItem, TodoView
+from harness.views import TerminalView, TodoItem, TodoView
 from tools import builtin_tools
 
 STEPS = TodoView((TodoItem("read", "completed"), TodoItem("write", "in_progress")))
@@ -103,3 +104,18 @@ def test_former_tool_name_is_shown_with_its_label():
 
     assert isinstance(block, ToolBlock)
     assert block.label == "Subagent"
+
+
+async def test_jobs_of_an_earlier_process_are_reported_to_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
+    app = chat(tmp_path, "-c")
+    store = SessionRecorder(app.controller.options.paths.data, tmp_path, new_id())
+    started = ToolResult("a", "bash", (Text("…"),), details={"job_id": "job-1"}, view=TerminalView("make serve", ""))
+    tell(store, user("serve it"), reply(call("a", "bash")), started, reply("It runs."))
+    store.close()
+
+    async with app.run_test() as pilot:
+        await ready(pilot, app)
+        shown = transcript_text(app.controller.view.widgets.transcript.blocks)
+
+    assert "Background jobs that are no longer running: job-1 (make serve)." in shown

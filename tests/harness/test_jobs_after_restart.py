@@ -28,6 +28,7 @@ def reported(text: str) -> UserMessage:
         ([answered(BEGUN), answered({**BEGUN, "state": "killed", "exit_code": None}, "2")], ()),
         ([answered(BEGUN), reported("[Background job-7 (make): ended with exit code 0 after 1 s. job_output …]")], ()),
         ([answered(BEGUN), answered({"job_id": "job-9"}, "2")], ("job-7", "job-9")),
+        ([answered(BEGUN), answered({"job_id": "job-9"}, "2"), reported(lost_jobs_notice(("job-7", "job-9")))], ()),
     ],
 )
 def test_job_of_an_earlier_process_is_lost_unless_its_end_was_reported(

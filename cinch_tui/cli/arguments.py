@@ -252,12 +252,22 @@ def _check(arguments: Arguments) -> None:
         raise UsageError("--fork needs a session to copy: add --continue or --resume ID")
     if arguments.read_only:
         _check_read_only(arguments)
-    if arguments.print_mode and arguments.resume == "":
-        raise UsageError("--resume needs an ID in print mode: --resume ID")
-    if arguments.print_mode and arguments.plain:
-        raise UsageError("--plain and --print cannot be combined")
-    if not arguments.print_mode and arguments.output_format != "text":
+    if arguments.print_mode:
+        _check_print_mode(arguments)
+    elif arguments.output_format != "text":
         raise UsageError("--output-format requires print mode; add -p")
+
+
+def _check_print_mode(arguments: Arguments) -> None:
+    if arguments.resume == "":
+        raise UsageError("--resume needs an ID in print mode: --resume ID")
+    if arguments.resume and "@" in arguments.resume:
+        raise UsageError(
+            "print mode continues at the end of a session and shows no earlier message; to continue from a message, "
+            f"copy the session up to it: cinch sessions fork {arguments.resume}"
+        )
+    if arguments.plain:
+        raise UsageError("--plain and --print cannot be combined")
 
 
 def _check_read_only(arguments: Arguments) -> None:

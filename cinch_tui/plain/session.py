@@ -21,6 +21,7 @@ from cinch_tui.plain.line_renderer import LineRenderer
 from cinch_tui.plain.menus import Menus
 from cinch_tui.print_mode.outcome import ExitStatus, Outcome, RunStats
 from cinch_tui.reports.notices import NoticeLevel
+from cinch_tui.reports.session_export import local_time
 from cinch_tui.shell_line import UserShell
 from cinch_tui.user_input import Attachment, UserInput, append_marks, image_name, user_input_of
 from harness.agent.agent import Agent
@@ -28,7 +29,7 @@ from harness.agent.run_state import AgentResult
 from harness.approval.modes import PLAN
 from harness.context.history import is_prompt, outline_of
 from harness.errors import CinchError, NoSessionYet
-from harness.messages import AssistantMessage, Message, UserContent, UserMessage
+from harness.messages import AssistantMessage, Message, ToolResult, UserContent, UserMessage
 
 
 class PlainSession(AgentSession):
@@ -186,18 +187,33 @@ class PlainSession(AgentSession):
         self.notice(f"New session: {self.agent.session_id}")
 
     def _show_history(self, messages: Sequence[Message]) -> None:
-        """Print the number of earlier messages and the last exchange."""
+        """Print the number of earlier messages, the message that was asked for, and the last exchange."""
         if not messages:
             return
         outline = outline_of(messages)
         prompts = [index for index, each in enumerate(outline) if is_prompt(each)]
         count = "1 prompt" if len(prompts) == 1 else f"{len(prompts)} prompts"
         self.notice(f"Session {self.agent.session_id} resumed after {count}.")
+        self._show_target(messages)
         if prompts and isinstance(prompt := messages[prompts[-1]], UserMessage):
             self.writer.write("Your last prompt", user_input_of(prompt).text)
         replies = [index for index, each in enumerate(outline) if isinstance(each, AssistantMessage) and each.text]
         if replies and isinstance(reply := messages[replies[-1]], AssistantMessage):
             self.writer.write("Last reply", reply.text.strip())
+
+    def _show_target(self, messages: Sequence[Message]) -> None:
+        """Print the message that the session was resumed at."""
+        target = self.assembly.target
+        index = next((index for index, each in enumerate(outline_of(messages)) if target and each.id == target), None)
+        match messages[index] if index is not None else None:
+            case UserMessage() as prompt:
+                self.writer.write(f"Your prompt of {local_time(prompt.time)}", user_input_of(prompt).text)
+            case AssistantMessage(text=text, time=time):
+                self.writer.write(f"Reply of {local_time(time)}", text.strip() or "(no text)")
+            case ToolResult(text=text, time=time):
+                self.writer.write(f"Result of {local_time(time)}", text.strip() or "(no text)")
+            case _:
+                pass
 
 
 def _names(images: Sequence[Attachment]) -> str:

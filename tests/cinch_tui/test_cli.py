@@ -122,6 +122,7 @@ def test_help_fits_a_terminal_of_80_columns(
         (["-c", "-r", "abc"], "cannot be combined"),
         (["--fork"], "needs a session to copy"),
         (["-p", "-r"], "needs an ID in print mode"),
+        (["-p", "-r", "a@3"], "cinch sessions fork a@3"),
         (["--output-format", "json"], "add -p"),
     ],
 )

@@ -9,6 +9,11 @@ from pathlib import Path
 import pytest
 from e2e.conftest import ROOT
 from fakes.script import Failure, Reply
+from fakes.talk import reply, tell
+
+from cinch_tui.config.paths import find_paths
+from harness.messages import new_id, user
+from harness.session.recorder import SessionRecorder
 
 MODULES = (
     "import sys; from cinch_tui.cli.main import main; status = main({argv!r}); print(*sys.modules, file=sys.stderr)"
@@ -20,7 +25,7 @@ def piped(project: Path, serve) -> Callable[..., subprocess.CompletedProcess[str
     """Run plain mode with this text as its input."""
 
     def run(text: str, script, *args: str, command: tuple[str, ...] = ("-m", "cinch_tui")):
-        server = serve(script)
+        run.server = server = serve(script)
         own = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-ant-e2e-secret", "PYTHONPATH": str(ROOT)}
         return subprocess.run(
             [sys.executable, *command, *args],
@@ -64,6 +69,22 @@ def test_failed_run_is_reported_and_sets_the_exit_status(piped):
 
     assert "Error: " in done.stdout
     assert done.returncode == 1
+
+
+def test_long_session_is_resumed_at_a_message_and_sent_completely(piped, project: Path):
+    long = "A line of a long reply.\n" * 20_000
+    store = SessionRecorder(find_paths(os.environ).data, project, new_id())
+    for number in range(20):
+        tell(store, user(f"prompt {number}"), reply(f"{long}end of reply {number}"))
+    store.close()
+
+    done = piped("go on\n", [Reply(text="Fine.")], "--plain", "-r", f"{store.path.stem}@4")
+
+    assert f"Session {store.path.stem} resumed after 20 prompts." in done.stdout
+    assert "Reply of 20" in done.stdout
+    assert done.stdout.index("end of reply 1\n") < done.stdout.index("Your last prompt: prompt 19")
+    assert done.stdout.index("end of reply 19\n") < done.stdout.index("Assistant: Fine.")
+    assert str(piped.server.requests[-1].body["messages"]).count("A line of a long reply.") == 20 * 20_000
 
 
 def test_missing_session_is_rejected(piped):

@@ -199,9 +199,14 @@ class SessionController(ChatSession):
             self.view.keep_picture()
         for text in self._start_notices:
             self.notice(text)
-        await warm(self.agent.state)
+        await self._warm()
         if len(self.agent.history):
             self._preload_reply()
+
+    async def _warm(self) -> None:
+        """Load what a request needs; the size of the context window is known afterwards."""
+        await warm(self.agent.state)
+        self.show_usage()
 
     def user_typed(self) -> None:
         """Note that a key was pressed."""
@@ -300,4 +305,4 @@ class SessionController(ChatSession):
         elif isinstance(event, RequestStart):
             self._preload_reply()
         elif isinstance(event, ModelChanged):
-            self.app.run_worker(warm(self.agent.state), group="preload")
+            self.app.run_worker(self._warm(), group="preload")

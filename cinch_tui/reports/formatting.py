@@ -23,7 +23,9 @@ def format_size(count: int) -> str:
     """Format a number of bytes."""
     if count < 1_000:
         return f"{count} bytes"
-    return f"{count / 1_000:.0f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
+    if count < 1_000_000:
+        return f"{count / 1_000:.0f} kB"
+    return f"{count / 1_000_000:.1f} MB" if count < 1_000_000_000 else f"{count / 1_000_000_000:.1f} GB"
 
 
 _HINTS = (

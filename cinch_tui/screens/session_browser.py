@@ -69,7 +69,7 @@ class SessionBrowser(Dialog[SessionChoice | None]):
         self._hits: Sequence[SessionRow] = ()
         self._shown: list[SessionRow | None] = []
         """Rows of the list; None for a title."""
-        self._is_loaded = False
+        self._is_loaded = self._is_searching = False
 
     def compose_content(self) -> ComposeResult:
         yield Static(id="heading", markup=False)
@@ -120,18 +120,20 @@ class SessionBrowser(Dialog[SessionChoice | None]):
     async def _search(self) -> None:
         query = self._query
         hits: Sequence[SessionRow] = ()
-        if len(query.strip()) >= MIN_QUERY:
+        self._is_searching = len(query.strip()) >= MIN_QUERY
+        if self._is_searching:
             await asyncio.sleep(SEARCH_AFTER_S)
             by_id = {row.id: row for row in self._all}
             try:
                 found = await self._sessions.search(query, everywhere=self.everywhere)
             except CinchError as error:
+                self._is_searching = False
                 self._report(str(error), failed=True)
                 return
             now = self._now()
-            hits = [hit_row(hit, by_id.get(hit.session_id), now) for hit in found]
+            hits = [hit_row(hit, query, by_id.get(hit.session_id), now) for hit in found]
         if not self._is_closed:
-            self._hits = hits
+            self._hits, self._is_searching = hits, False
             self._refill(self._row.key if self._row else "")
 
     @work(group="preview", exclusive=True)
@@ -197,8 +199,18 @@ class SessionBrowser(Dialog[SessionChoice | None]):
     @on(ItemList.Moved)
     def _describe(self) -> None:
         row = self._row
-        self.query_one("#about", Static).update(about(row) if row else "")
+        self.query_one("#about", Static).update(about(row) if row else self._nothing_found)
         self._preview()
+
+    @property
+    def _nothing_found(self) -> str:
+        """Reason why the list is empty; empty until that is known."""
+        if not self._is_loaded or self._is_searching:
+            return ""
+        reason = "No matches" if self._query.strip() else "No saved sessions"
+        if self.everywhere:
+            return f"{reason}."
+        return " · ".join((f"{reason} in this folder", hint("sessions.toggle_everywhere all folders")))
 
     @on(Input.Changed, "#filter")
     def _filter(self) -> None:
@@ -262,6 +274,7 @@ class SessionBrowser(Dialog[SessionChoice | None]):
 
     def _edit(self, field: Field, text: str) -> None:
         if self._row is not None:
+            self._report("")
             value = self.query_one("#value", Input)
             value.placeholder = "title" if field == "rename" else "tags, separated by spaces; empty: no tags"
             value.value = one_line(text)
@@ -285,12 +298,12 @@ class SessionBrowser(Dialog[SessionChoice | None]):
         if row is None:
             return
         if field == "rename":
-            self._change(self._sessions.rename(row.path, event.value), f"Renamed {row.title}")
+            self._change(self._sessions.rename(row.path, event.value), f"Renamed: {row.title}")
         elif field == "tag":
             tags = parse_tags(event.value)
             kept = {tag.casefold() for tag in tags}
             removed = [tag for tag in row.tags if tag.casefold() not in kept]
-            self._change(self._sessions.change_tags(row.path, add=tags, remove=removed), f"Tagged {row.title}")
+            self._change(self._sessions.change_tags(row.path, add=tags, remove=removed), f"Tags changed: {row.title}")
 
     def action_delete(self) -> None:
         if row := self._row:
@@ -323,6 +336,7 @@ class SessionBrowser(Dialog[SessionChoice | None]):
         formats = [(name, file_format.title) for name, file_format in FORMATS.items()]
         chosen = await self._owner.push_screen_wait(ShortList("Export in which format?", formats))
         if chosen:
+            self._report("Exporting…")
             try:
                 self._report(f"Exported to {await self._sessions.export(row.path, chosen)}")
             except CinchError as error:
@@ -347,7 +361,10 @@ class SessionBrowser(Dialog[SessionChoice | None]):
 
     def _show_frame(self) -> None:
         place = "all folders" if self.everywhere else one_line(str(self._sessions.cwd))
-        count = f"{len(self._all):,}" if self._is_loaded else "reading…"
+        listed = f"{len(self._all):,}"
+        if self._query.strip():
+            listed = f"{sum(row is not None and row.hit is None for row in self._shown):,} of {listed}"
+        count = listed if self._is_loaded else "reading…"
         heading = Content.assemble(("Sessions", "bold"), f" in {place}  ", (count, "$foreground-muted"))
         self.query_one("#heading", Static).update(heading)
         self.query_one("#keys", Static).update(self._keys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from msgspec import Struct
 from textual.content import Content
 
 from cinch_tui.rendering.safe_text import one_line, plain_output
-from cinch_tui.reports.formatting import ago, format_cost, open_state
+from cinch_tui.reports.formatting import ago, format_cost, format_size, open_state
 from cinch_tui.reports.session_export import local_time
 from cinch_tui.widgets.item_list import ItemRow
 from harness.messages import AssistantMessage, Message, ToolCall, UserMessage
@@ -18,7 +19,9 @@ from harness.session.summary import SessionSummary
 
 _PREVIEW_CHARS = 2_000
 _MODEL_CHARS = 20
-_UNITS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB"))
+_BEFORE_MATCH = 12
+"""Characters that are shown before the first match in a snippet, which a narrow list truncates."""
+_WORD = re.compile(r"\w+")
 
 
 class SessionRow(Struct, frozen=True):
@@ -83,7 +86,7 @@ def session_row(summary: SessionSummary, now: float, current: str, *, with_folde
     cost = f"${summary.cost:.2f}" if summary.cost else ""
     state = open_state(summary, current)
     short_state = {"this session": "open", "open elsewhere": "in use"}.get(state, "")
-    age_and_size = f"{ago(summary.updated, now):>14} {file_size(summary.size):>7}"
+    age_and_size = f"{ago(summary.updated, now):>14} {format_size(summary.size):>8}"
     model = one_line(summary.model.rpartition("/")[2])[:_MODEL_CHARS]
     detail = f"{age_and_size} {short_state or cost:>7}".rstrip()
     wide = f"{age_and_size} {cost:>7}  {model:<{_MODEL_CHARS}}  {state}".rstrip()
@@ -92,11 +95,29 @@ def session_row(summary: SessionSummary, now: float, current: str, *, with_folde
     return SessionRow(summary.path, ItemRow(label, detail), ItemRow(label, wide), text, summary)
 
 
-def hit_row(hit: SearchHit, session: SessionRow | None, now: float) -> SessionRow:
-    """Return the row of a message; `session` is that of its session if it is in the list."""
+def hit_row(hit: SearchHit, query: str, session: SessionRow | None, now: float) -> SessionRow:
+    """Return the row of a message.
+
+    Args:
+        hit: The message.
+        query: Text that was searched for.
+        session: Row of its session, if that is in the list.
+        now: Time for its age, in seconds since the epoch.
+    """
     title = session.title if session else hit.session_id[:8]
-    line = ItemRow(one_line(hit.snippet), f"{ago(hit.time, now)} · {title}")
+    line = ItemRow(_from_match(one_line(hit.snippet), query), f"{ago(hit.time, now)} · {title}")
     return SessionRow(hit.path, line, line, summary=session.summary if session else None, hit=hit)
+
+
+def _from_match(snippet: str, query: str) -> str:
+    """Return a snippet that starts shortly before its first match."""
+    folded = snippet.casefold()
+    places = (folded.find(word) for word in _WORD.findall(query.casefold()))
+    match = min((place for place in places if place >= 0), default=0)
+    if match <= _BEFORE_MATCH:
+        return snippet
+    word_start = snippet.find(" ", match - _BEFORE_MATCH, match) + 1
+    return f"…{snippet[word_start or match :]}"
 
 
 def about(row: SessionRow) -> Content:
@@ -113,7 +134,7 @@ def _about(row: SessionRow) -> Iterator[Sequence[tuple[str, str] | str]]:
     if not row.hit:
         yield ((row.title, "bold"),)
     messages = f"{summary.messages:,} messages" if summary.messages else ""
-    facts = (summary.model or "unknown model", format_cost(summary.cost), messages, file_size(summary.size))
+    facts = (summary.model or "unknown model", format_cost(summary.cost), messages, format_size(summary.size))
     yield (_joined(facts),)
     started = f"started {local_time(summary.created)}"
     tags = " ".join(f"#{tag}" for tag in summary.tags)
@@ -148,12 +169,3 @@ def _parts(message: Message) -> Iterator[Content]:
 def _text(text: str) -> str:
     shown = plain_output(text).strip()
     return shown if len(shown) <= _PREVIEW_CHARS else f"{shown[:_PREVIEW_CHARS]}…"
-
-
-def file_size(size: int) -> str:
-    """Return a size in bytes with a unit."""
-    for bytes_of_unit, unit in _UNITS:
-        if size >= bytes_of_unit:
-            number = size / bytes_of_unit
-            return f"{number:.1f} {unit}" if number < 10 else f"{number:.0f} {unit}"
-    return f"{size} B"

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from cinch_tui.subcommands.session_edits import AddVerb, SessionFiles
+from cinch_tui.subcommands.session_edits import ID_HELP, AddVerb, SessionFiles
 from harness.errors import SessionError
 from harness.session.doctor import Examination, examine, repair
 from harness.session.paths import find_files
@@ -41,7 +41,7 @@ class SessionReport(Struct):
 def add_doctor_command(verb: AddVerb) -> None:
     """Add the command to the parser."""
     doctor = verb("doctor", _doctor, "Check a session, or all of this folder. Exit status 1: problems are left.")
-    doctor.add_argument("id", nargs="?")
+    doctor.add_argument("id", metavar="ID", nargs="?", help=f"{ID_HELP}; by default, all of this folder")
     doctor.add_argument("--all", action="store_true", help="check the sessions of all folders")
     doctor.add_argument("--repair", action="store_true", help="append missing records to the file")
     doctor.add_argument("--json", action="store_true", help="print a JSON array")

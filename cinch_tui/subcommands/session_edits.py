@@ -38,25 +38,25 @@ class SessionFiles(Struct, frozen=True):
 
 
 AddVerb = Callable[[str, Callable[[Namespace, SessionFiles], int], str], argparse.ArgumentParser]
-_ID_HELP = "session id, a prefix of it, or latest"
+ID_HELP = "session id, a prefix of it, or latest"
 
 
 def add_edit_commands(verb: AddVerb) -> None:
     """Add the commands to the parser, each with `verb(name, command, help)`."""
     rename = verb("rename", _rename, "Set the title of a session.")
-    rename.add_argument("id", help=_ID_HELP)
-    rename.add_argument("title", nargs="+")
+    rename.add_argument("id", metavar="ID", help=ID_HELP)
+    rename.add_argument("title", metavar="TITLE", nargs="+", help="new title; quotes are not needed")
     tag = verb("tag", _tag, "Add tags to a session, or print its tags.")
-    tag.add_argument("id", help=_ID_HELP)
-    tag.add_argument("tags", nargs="*", metavar="TAG")
+    tag.add_argument("id", metavar="ID", help=ID_HELP)
+    tag.add_argument("tags", nargs="*", metavar="TAG", help="tags to add; without any, the tags are printed")
     tag.add_argument("--remove", action="append", default=[], metavar="TAG", help="remove a tag; repeatable")
     fork = verb("fork", _fork, "Copy a session, or its beginning, to a new one.")
-    fork.add_argument("id", metavar="ID[@N]", help=f"{_ID_HELP}; @N: copy up to message N, by number or id")
+    fork.add_argument("id", metavar="ID[@N]", help=f"{ID_HELP}; @N: copy up to message N, by number or id")
     remove = verb("rm", _remove, "Move sessions to the trash.")
-    remove.add_argument("ids", nargs="+", metavar="ID", help=_ID_HELP)
+    remove.add_argument("ids", nargs="+", metavar="ID", help=ID_HELP)
     remove.add_argument("--yes", action="store_true", help=argparse.SUPPRESS)
     restore = verb("restore", _restore, "Restore a session from the trash.")
-    restore.add_argument("id", help="session id, a prefix of it, or latest: the one deleted last")
+    restore.add_argument("id", metavar="ID", help="session id, a prefix of it, or latest: the one deleted last")
     trash = verb("trash", _trash, "List the sessions in the trash.")
     trash.add_argument("--empty", action="store_true", help="delete them permanently; this cannot be undone")
     trash.add_argument("--yes", action="store_true", help="confirm --empty")
@@ -100,7 +100,10 @@ def _restore(arguments: Namespace, files: SessionFiles) -> int:
 def _trash(arguments: Namespace, files: SessionFiles) -> int:
     found = trashed_sessions(files.data_dir)
     if arguments.empty:
-        if found and not arguments.yes:
+        if not found:
+            files.write("the trash is empty")
+            return 0
+        if not arguments.yes:
             raise ConfigError(f"this deletes {_count(len(found))} permanently; add --yes to confirm")
         files.write(f"deleted {_count(empty_trash(files.data_dir))} permanently")
         return 0

@@ -39,7 +39,9 @@ def add_list_commands(verb: AddVerb) -> None:
     listed.add_argument("--all", action="store_true", help="list the sessions of all folders")
     listed.add_argument("--json", action="store_true", help="print a JSON array with all fields")
     search = verb("search", _search, "Search the text of sessions; the best matches first.")
-    search.add_argument("text", nargs="+", help="words that a message contains, or a phrase: '\"exact words\"'")
+    search.add_argument(
+        "text", metavar="TEXT", nargs="+", help="words that a message contains, or a phrase: '\"exact words\"'"
+    )
     search.add_argument("--all", action="store_true", help="search the sessions of all folders")
     when = "DATE (2026-11-03) or age (3d, 12h, 2w)"
     search.add_argument(

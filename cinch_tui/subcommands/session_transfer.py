@@ -8,7 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from cinch_tui.reports.export_files import FORMATS, export_files, export_text, format_for
-from cinch_tui.subcommands.session_edits import AddVerb, SessionFiles
+from cinch_tui.subcommands.session_edits import ID_HELP, AddVerb, SessionFiles
 from harness.errors import SessionError
 from harness.session.paths import project_dir
 from harness.session.resume import LoadedSession, load_session
@@ -22,7 +22,7 @@ def add_transfer_commands(verb: AddVerb) -> None:
     export = verb("export", _export, "Export a session.")
     export.formatter_class = argparse.RawDescriptionHelpFormatter
     export.epilog = "formats:\n" + "\n".join(f"  {name:<8} {each.title}" for name, each in FORMATS.items())
-    export.add_argument("id", help="session id, a prefix of it, or latest")
+    export.add_argument("id", metavar="ID", help=ID_HELP)
     export.add_argument(
         "--format", choices=tuple(FORMATS), default="", help="format; default: by the suffix of FILE, else md"
     )
@@ -31,7 +31,7 @@ def add_transfer_commands(verb: AddVerb) -> None:
     )
     export.add_argument("--force", action="store_true", help="replace existing files")
     imported = verb("import", _import, "Import a session of Claude Code, Codex, swink-agent or cinch.")
-    imported.add_argument("file", type=Path)
+    imported.add_argument("file", metavar="FILE", type=Path, help="session file, which is not changed")
     imported.add_argument("--format", choices=_IMPORTED, default="auto", help="format; default: detected")
 
 

@@ -15,7 +15,7 @@ from cinch_tui.config.paths import find_paths
 from cinch_tui.print_mode.output import Output
 from cinch_tui.reports.session_export import as_text
 from cinch_tui.subcommands.session_doctor import add_doctor_command
-from cinch_tui.subcommands.session_edits import SessionFiles, add_edit_commands
+from cinch_tui.subcommands.session_edits import ID_HELP, SessionFiles, add_edit_commands
 from cinch_tui.subcommands.session_lists import add_list_commands
 from cinch_tui.subcommands.session_transfer import add_transfer_commands
 from harness.errors import CinchError, ConfigError
@@ -53,8 +53,8 @@ def _parser() -> argparse.ArgumentParser:
         sub.set_defaults(command=command)
         return sub
 
-    verb("show", _show, "Print a conversation.").add_argument("id", help="session id, a prefix of it, or latest")
     add_list_commands(verb)
+    verb("show", _show, "Print a conversation.").add_argument("id", metavar="ID", help=ID_HELP)
     add_transfer_commands(verb)
     add_edit_commands(verb)
     add_doctor_command(verb)

@@ -161,7 +161,8 @@ class SessionController(ChatSession):
         self._on_ready()
         await self.view.agent_ready()
         state = agent.state
-        widgets.set_status(model=state.model.spec.name, plan=state.mode is PLAN, approval=state.approval)
+        widgets.set_status(model=state.model.spec.name, plan=state.mode is PLAN)
+        self.show_permissions()
         widgets.transcript.banner = self.banner
         await self._show_all(agent.history.stored or agent.history.messages)
         for warning in (*self.options.notices, *assembly.warnings):
@@ -206,7 +207,8 @@ class SessionController(ChatSession):
     async def _warm(self) -> None:
         """Load what a request needs; the size of the context window is known afterwards."""
         await warm(self.agent.state)
-        self.show_usage()
+        if len(self.agent.history):
+            self.show_usage()
 
     def user_typed(self) -> None:
         """Note that a key was pressed."""

@@ -33,57 +33,76 @@ def heading(session: LoadedSession) -> str:
 def as_text(session: LoadedSession) -> Iterator[str]:
     """Yield the conversation for a terminal; long tool results are truncated."""
     yield f"{strip_escapes(session.title or session.session_id)}\n{local_time(session.created)}  {session.cwd}\n"
+    results = _results(session.messages)
     for message in session.messages:
-        yield from (f"{strip_escapes(part)}\n" for part in _plain_parts(message))
+        yield from (f"{strip_escapes(part)}\n" for part in _plain_parts(message, results))
 
 
 def as_markdown(session: LoadedSession) -> Iterator[str]:
     """Yield the conversation as Markdown, with tool calls and results in code blocks."""
     yield f"# {heading(session)}\n\n"
     yield f"{local_time(session.created)} · `{session.cwd}` · {session.model_name or 'unknown model'}\n"
+    results = _results(session.messages)
     for message in session.messages:
-        yield from (f"\n{part}\n" for part in _markdown_parts(message))
+        yield from (f"\n{part}\n" for part in _markdown_parts(message, results))
 
 
-def _plain_parts(message: Message) -> Iterator[str]:
+def _results(messages: Sequence[Message]) -> dict[str, ToolResult]:
+    """Return the results by call id; a result is removed when it is written after its call."""
+    return {message.call_id: message for message in messages if isinstance(message, ToolResult)}
+
+
+def _plain_parts(message: Message, results: dict[str, ToolResult]) -> Iterator[str]:
     match message:
         case UserMessage(synthetic=False):
             yield f"\n> {message.text}"
         case AssistantMessage():
-            yield from (_plain_block(block) for block in message.content if isinstance(block, Text | ToolCall))
+            for block in message.content:
+                yield from _plain_block(block, results)
             if sources := sources_of(message.content):
                 yield f"\n{sources_text(sources)}"
             if message.error:
                 yield f"\n! {message.error}"
         case ToolResult():
-            lines = message.text.splitlines()
-            yield from (f"    {line}" for line in lines[:_RESULT_LINES])
-            if len(lines) > _RESULT_LINES:
-                yield f"    … {len(lines) - _RESULT_LINES} more lines"
+            yield from _plain_result(results.pop(message.call_id, None))
         case _:
             pass
 
 
-def _plain_block(block: Text | ToolCall) -> str:
-    if isinstance(block, Text):
-        return f"\n{block.text}"
-    return f"\n* {block.name} {_arguments(block)}"
+def _plain_block(block: Text | Thinking | ToolCall, results: dict[str, ToolResult]) -> Iterator[str]:
+    match block:
+        case Text(text):
+            yield f"\n{text}"
+        case ToolCall():
+            yield f"\n* {block.name} {_arguments(block)}"
+            yield from _plain_result(results.pop(block.id, None))
+        case _:
+            pass
 
 
-def _markdown_parts(message: Message) -> Iterator[str]:
+def _plain_result(result: ToolResult | None) -> Iterator[str]:
+    lines = result.text.splitlines() if result else []
+    yield from (f"    {line}" for line in lines[:_RESULT_LINES])
+    if len(lines) > _RESULT_LINES:
+        yield f"    … {len(lines) - _RESULT_LINES} more lines"
+
+
+def _markdown_parts(message: Message, results: dict[str, ToolResult]) -> Iterator[str]:
     match message:
         case UserMessage(synthetic=False):
             yield f"## You\n\n{message.text}"
         case AssistantMessage():
             yield "## Assistant"
-            yield from (_markdown_block(block) for block in message.content)
+            for block in message.content:
+                yield _markdown_block(block)
+                if isinstance(block, ToolCall):
+                    yield from _markdown_result(results.pop(block.id, None))
             if sources := sources_of(message.content):
                 yield sources_markdown(sources)
             if message.error:
                 yield f"**Failed:** {message.error}"
         case ToolResult():
-            word = "Error" if message.is_error else "Result"
-            yield f"{word} of `{message.tool_name}`:\n\n{_fenced(message.text)}"
+            yield from _markdown_result(results.pop(message.call_id, None))
         case _:
             pass
 
@@ -96,6 +115,11 @@ def _markdown_block(block: Text | Thinking | ToolCall) -> str:
             return "\n".join(f"> {line}" for line in text.splitlines())
         case ToolCall():
             return f"**{block.name}**\n\n{_fenced(_arguments(block), 'json')}"
+
+
+def _markdown_result(result: ToolResult | None) -> Iterator[str]:
+    if result is not None:
+        yield f"{'Error' if result.is_error else 'Result'} of `{result.tool_name}`:\n\n{_fenced(result.text)}"
 
 
 def _arguments(call: ToolCall) -> str:

@@ -107,8 +107,8 @@ def test_show_prints_the_conversation(run: Run, tmp_path: Path):
         "> look at both",
         "looking",
         '* read_file {"path": "x"}',
-        '* read_file {"path": "y"}',
         "    first",
+        '* read_file {"path": "y"}',
         "    second",
         "both are fine",
     ]

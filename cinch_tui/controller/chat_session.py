@@ -98,7 +98,8 @@ class ChatSession(AgentSession):
         self.view.widgets.show_usage(agent.state.usage, agent.history.context, agent.state.model_info.context_window)
 
     def show_permissions(self) -> None:
-        """Show the approval mode and what this session allows."""
+        """Show the approval mode, what this session allows, and if it takes no prompts."""
+        self.view.prompt.is_read_only = self.assembly.is_read_only
         state = self.agent.state
         self.view.widgets.set_status(approval=state.approval, allowed=state.grants.session_grants)
 

@@ -87,8 +87,10 @@ async def test_session_opened_read_only_stays_unchanged(monkeypatch: pytest.Monk
         await ready(pilot, app)
         with pytest.raises(CinchError, match="read-only; /fork continues in a copy"):
             app.controller.check_writable()
+        assert "Read-only" in app.controller.view.prompt.field.placeholder
         await pilot.press(*"/fork 3", "enter")
         await until(pilot, lambda: not app.controller.assembly.is_read_only)
+        await until(pilot, lambda: "Read-only" not in app.controller.view.prompt.field.placeholder)
 
         assert len(app.controller.agent.history.messages) == 5
 

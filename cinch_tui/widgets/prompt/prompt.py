@@ -24,6 +24,7 @@ from cinch_tui.widgets.prompt.path_completion import MentionCompletion
 from cinch_tui.widgets.prompt.prompt_field import PromptField
 
 IDLE_HINT = ("Ask for a change", "/ commands", "@ files", "chat.help help")
+READ_ONLY_HINT = ("Read-only", "/fork continues in a copy", "chat.help help")
 COMMAND_HINT = ("chat.abort stops your command", *IDLE_HINT)
 RUNNING_HINT = ("prompt.submit steers", "prompt.follow_up queues", "chat.abort stops")
 DRAFT_HINT = "unsent draft restored"
@@ -48,6 +49,8 @@ class Prompt(PromptField):
     BINDINGS = bindings("prompt")
 
     run_is_on = var(default=False, toggle_class="-running")
+    is_read_only = var(default=False)
+    """True if the session takes no prompts."""
     something_waits = var(default=False)
     steering_waits = var(default=False)
     own_commands = var(0)
@@ -112,10 +115,10 @@ class Prompt(PromptField):
 
     def _hint(self) -> None:
         queued = STEERING_HINT if self.steering_waits else QUEUE_HINT if self.something_waits else RUNNING_HINT
-        idle = COMMAND_HINT if self.own_commands else IDLE_HINT
+        idle = COMMAND_HINT if self.own_commands else READ_ONLY_HINT if self.is_read_only else IDLE_HINT
         self._input.placeholder = hint(*(queued if self.run_is_on else idle))
 
-    watch_run_is_on = watch_something_waits = watch_steering_waits = watch_own_commands = _hint
+    watch_run_is_on = watch_is_read_only = watch_something_waits = watch_steering_waits = watch_own_commands = _hint
 
     def watch_unseen(self, unseen: int) -> None:
         lines = f"{unseen:,} new line{'' if unseen == 1 else 's'}"

@@ -186,7 +186,11 @@ async def fork(host: CommandHost, argument: str) -> None:
     # The points have the beginnings of long texts; forking replaces the history.
     prompt = await asyncio.to_thread(history.message_at, point.index)
     if point.kept:
-        await host.session.fork_session(point.kept)
+        host.show_progress("copying…")
+        try:
+            await host.session.fork_session(point.kept)
+        finally:
+            host.show_progress("")
     else:
         host.session.new_session()
     if isinstance(prompt, UserMessage):

@@ -20,7 +20,7 @@ from cinch_tui.reports.export_files import FORMATS
 from cinch_tui.saved_sessions import ALL_FOLDERS, SavedSessions, SessionChoice
 from cinch_tui.screens.choice_dialogs import ShortList
 from cinch_tui.screens.dialog import Dialog, DialogFrame, stylesheets
-from cinch_tui.screens.session_rows import SessionRow, about, hit_row, preview, session_row
+from cinch_tui.screens.session_rows import WIDE_ROW, SessionRow, about, hit_row, preview, session_row
 from cinch_tui.widgets.item_list import ItemList, ItemRow
 from harness.errors import CinchError
 from harness.session.labels import parse_tags
@@ -130,8 +130,7 @@ class SessionBrowser(Dialog[SessionChoice | None]):
                 self._is_searching = False
                 self._report(str(error), failed=True)
                 return
-            now = self._now()
-            hits = [hit_row(hit, query, by_id.get(hit.session_id), now) for hit in found]
+            hits = [hit_row(hit, query, by_id.get(hit.session_id), self._now()) for hit in found]
         if not self._is_closed:
             self._hits, self._is_searching = hits, False
             self._refill(self._row.key if self._row else "")
@@ -177,9 +176,12 @@ class SessionBrowser(Dialog[SessionChoice | None]):
             rows += [None, *self._hits]
         self._shown = rows
         cursor = next((index for index, row in enumerate(rows) if row and selected in (row.key, row.id)), 0)
-        title, is_wide = ItemRow(FOUND_IN_TEXT, "", is_title=True), self.has_class("-wide")
+        items = self.query_one("#items", ItemList)
+        title, is_wide = ItemRow(FOUND_IN_TEXT, "", is_title=True), items.size.width >= WIDE_ROW
         lines = [title if row is None else row.wide_line if is_wide else row.line for row in rows]
-        self.query_one("#items", ItemList).show(lines, query, cursor)
+        if not rows and (reason := self._nothing_found):
+            lines = [ItemRow(reason, "", is_title=True)]
+        items.show(lines, query, cursor)
         self._skip_title(1)
         self._show_frame()
         self._describe()
@@ -199,7 +201,7 @@ class SessionBrowser(Dialog[SessionChoice | None]):
     @on(ItemList.Moved)
     def _describe(self) -> None:
         row = self._row
-        self.query_one("#about", Static).update(about(row) if row else self._nothing_found)
+        self.query_one("#about", Static).update(about(row) if row else "")
         self._preview()
 
     @property
@@ -208,14 +210,12 @@ class SessionBrowser(Dialog[SessionChoice | None]):
         if not self._is_loaded or self._is_searching:
             return ""
         reason = "No matches" if self._query.strip() else "No saved sessions"
-        if self.everywhere:
-            return f"{reason}."
-        return " · ".join((f"{reason} in this folder", hint("sessions.toggle_everywhere all folders")))
+        return reason if self.everywhere else hint(f"{reason} in this folder", "sessions.toggle_everywhere all folders")
 
     @on(Input.Changed, "#filter")
     def _filter(self) -> None:
         if self._open:
-            self._hits = ()
+            self._hits, self._is_searching = (), True
             self._refill()
             self._search()
 

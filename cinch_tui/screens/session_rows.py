@@ -17,10 +17,12 @@ from harness.messages import AssistantMessage, Message, ToolCall, UserMessage
 from harness.session.search import SearchHit
 from harness.session.summary import SessionSummary
 
+WIDE_ROW = 110
+"""Columns of a list from which rows show the model and more of a found text."""
 _PREVIEW_CHARS = 2_000
 _MODEL_CHARS = 20
-_BEFORE_MATCH = 12
-"""Characters that are shown before the first match in a snippet, which a narrow list truncates."""
+_BEFORE_MATCH, _WIDE_BEFORE_MATCH = 12, 40
+"""Characters that are shown before the first match in a snippet, which the list truncates."""
 _WORD = re.compile(r"\w+")
 
 
@@ -32,7 +34,7 @@ class SessionRow(Struct, frozen=True):
     line: ItemRow
     """The row in the list."""
     wide_line: ItemRow
-    """The row in a wide list."""
+    """The row in a list of at least `WIDE_ROW` columns."""
     text: str = ""
     """Text that the filter is matched with, casefolded."""
     summary: SessionSummary | None = None
@@ -84,15 +86,15 @@ def session_row(summary: SessionSummary, now: float, current: str, *, with_folde
     folder = one_line(summary.cwd) if with_folder else ""
     label = "  ".join(filter(None, (title, tags, folder)))
     cost = f"${summary.cost:.2f}" if summary.cost else ""
-    state = open_state(summary, current)
-    short_state = {"this session": "open", "open elsewhere": "in use"}.get(state, "")
+    state = {"this session": "open", "open elsewhere": "in use"}.get(open_state(summary, current), "")
     age_and_size = f"{ago(summary.updated, now):>14} {format_size(summary.size):>8}"
     model = one_line(summary.model.rpartition("/")[2])[:_MODEL_CHARS]
-    detail = f"{age_and_size} {short_state or cost:>7}".rstrip()
-    wide = f"{age_and_size} {cost:>7}  {model:<{_MODEL_CHARS}}  {state}".rstrip()
+    detail = f"{age_and_size} {state or cost:>7}"
     searched = (label, summary.first_prompt, summary.last_prompt, summary.model, summary.branch, summary.id)
     text = " ".join(map(one_line, searched)).casefold()
-    return SessionRow(summary.path, ItemRow(label, detail), ItemRow(label, wide), text, summary)
+    return SessionRow(
+        summary.path, ItemRow(label, detail.rstrip()), ItemRow(label, f"{detail}  {model}".rstrip()), text, summary
+    )
 
 
 def hit_row(hit: SearchHit, query: str, session: SessionRow | None, now: float) -> SessionRow:
@@ -105,18 +107,21 @@ def hit_row(hit: SearchHit, query: str, session: SessionRow | None, now: float) 
         now: Time for its age, in seconds since the epoch.
     """
     title = session.title if session else hit.session_id[:8]
-    line = ItemRow(_from_match(one_line(hit.snippet), query), f"{ago(hit.time, now)} · {title}")
-    return SessionRow(hit.path, line, line, summary=session.summary if session else None, hit=hit)
+    snippet, detail = one_line(hit.snippet), f"{ago(hit.time, now)} · {title}"
+    line, wide_line = (
+        ItemRow(_from_match(snippet, query, before), detail) for before in (_BEFORE_MATCH, _WIDE_BEFORE_MATCH)
+    )
+    return SessionRow(hit.path, line, wide_line, summary=session.summary if session else None, hit=hit)
 
 
-def _from_match(snippet: str, query: str) -> str:
-    """Return a snippet that starts shortly before its first match."""
+def _from_match(snippet: str, query: str, before: int) -> str:
+    """Return a snippet that starts at most `before` characters before its first match."""
     folded = snippet.casefold()
     places = (folded.find(word) for word in _WORD.findall(query.casefold()))
     match = min((place for place in places if place >= 0), default=0)
-    if match <= _BEFORE_MATCH:
+    if match <= before:
         return snippet
-    word_start = snippet.find(" ", match - _BEFORE_MATCH, match) + 1
+    word_start = snippet.find(" ", match - before, match) + 1
     return f"…{snippet[word_start or match :]}"
 
 

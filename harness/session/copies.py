@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,7 +81,8 @@ class SessionMemory(Struct):
         """
         layout = scan(self.path)
         kept = {line.id for line in layout.lines}
-        lines, end = self._conversation()
+        remaining = list(self.earlier.remaining()) if self.earlier else []
+        lines, end = self._conversation([message for message, _ in remaining])
         # Results of calls that a crash left open, unless they are among the lines of a later start.
         results = {own_id: note for note in self.notes if isinstance(note, dict) and (own_id := text_at(note, "uuid"))}
         lost = {own_id: line for own_id, line in {**results, **lines}.items() if own_id not in kept}
@@ -91,14 +93,13 @@ class SessionMemory(Struct):
         kept_notes = {to_bytes(note) for note in (*layout.notes, *layout.others)}
         # A rewind refers to the lines before it, so one at the end takes the place of all.
         ordered = map(to_bytes, (*headers, *lost.values(), *others, *rewinds[-1:]))
-        shortened = set(self.earlier.shortened) - kept if self.earlier else ()
-        return LostLines([line for line in dict.fromkeys(ordered) if line not in kept_notes], len(shortened))
+        shortened = sum(is_shortened for _, is_shortened in remaining)
+        return LostLines([line for line in dict.fromkeys(ordered) if line not in kept_notes], shortened)
 
-    def _conversation(self) -> tuple[dict[str, JsonObject], str]:
+    def _conversation(self, earlier: Sequence[ModelMessage]) -> tuple[dict[str, JsonObject], str]:
         """Return the lines of the conversation by uuid, with the same ids as the first time, and its last line."""
         builder = LineBuilder(None)
         lines: dict[str, JsonObject] = {}
-        earlier = self.earlier.in_memory if self.earlier else ()
         for message in (*earlier, *self.written):
             if message is None:
                 builder = LineBuilder(None)

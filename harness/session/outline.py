@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.messages import ModelMessage, Text, Thinking, ToolCall
+from harness.messages import AssistantContent, Message, ModelMessage, Text, Thinking, ToolCall, UserContent
 
 T = TypeVar("T")
 
@@ -23,12 +23,30 @@ def truncate_texts(message: T) -> T:
     return cast("T", _truncated(message, 0))
 
 
+def is_intact(message: Message, outline: ModelMessage) -> bool:
+    """Return True if a message that was read from the file again is the one that the outline was made of."""
+    # A reply has several lines, of which some may be lost.
+    return message.id == outline.id and len(getattr(message, "content", ())) == len(outline.content)
+
+
 def beginning_of(outline: ModelMessage) -> ModelMessage:
-    """Return what is left of a message whose line in the file is lost."""
-    # Truncated signatures would be rejected by the service.
-    kept = [replace(each, signature=None) if isinstance(each, Text | ToolCall) else each for each in outline.content]
-    content = (Text(LOST), *(each for each in kept if not isinstance(each, Thinking)))
-    return replace(outline, content=content)
+    """Return what is left of a message whose lines in the file are lost, with its blocks in their places."""
+    content = [_unsigned(block) for block in outline.content]
+    # The place of a block identifies its line.
+    for place, block in enumerate(content):
+        if isinstance(block, Text):
+            content[place] = Text(f"{LOST}\n{block.text}")
+            break
+    else:
+        content.append(Text(LOST))
+    return replace(outline, content=tuple(content))
+
+
+def _unsigned(block: AssistantContent | UserContent) -> AssistantContent | UserContent:
+    """Return a block without its signature: the service would reject a truncated one."""
+    if isinstance(block, Thinking):
+        return Thinking(block.text)
+    return replace(block, signature=None) if isinstance(block, Text | ToolCall) else block
 
 
 def _truncated(value: object, depth: int) -> object:

@@ -198,8 +198,8 @@ class SessionRecorder:
         """Start a new conversation in the same file; the earlier one remains in it."""
         self._lines = LineBuilder(None)
         self._memory.written.append(None)
-        if self._has_started:
-            self._note(RewindNote(**self._at(time.time())))
+        if not self._is_new:
+            self._note(RewindNote(**self._at(time.time())), now=True)
 
     def flush(self) -> None:
         """Wait until all data is written, and retry what could not be."""

@@ -13,7 +13,7 @@ from typing import overload
 from harness.context.history import StoredMessages, call_ids_of, usage_of
 from harness.context.normalize import normalize
 from harness.messages import CustomMessage, Message, Usage
-from harness.session.outline import beginning_of, truncate_texts
+from harness.session.outline import beginning_of, is_intact, truncate_texts
 from harness.session.resume import LoadedSession
 from harness.session.session_messages import SessionMessages
 
@@ -108,12 +108,10 @@ def repaired_messages(loaded: LoadedSession, kept: int = KEPT) -> RepairedMessag
 
 
 def _intact(message: Message, outline: Message) -> Message:
-    """Return a message as read from disk; if its line has been changed there, what is left of it in memory."""
-    if isinstance(outline, CustomMessage) or isinstance(message, CustomMessage):
+    """Return a message as read from disk; if its lines have been changed there, what is left of it in memory."""
+    if isinstance(outline, CustomMessage) or is_intact(message, outline):
         return message
-    # Results may have no content.
-    is_same = message.id == outline.id and bool(message.content) == bool(outline.content)
-    return message if is_same else beginning_of(outline)
+    return beginning_of(outline)
 
 
 def _sums(usage: Sequence[tuple[str, Usage]]) -> list[tuple[str, Usage]]:

@@ -20,9 +20,9 @@ from harness.messages import (
 )
 from harness.session.line_index import Line, LineIndex, conversation, scan_end
 from harness.session.notes import CallNote, CustomNote, HeaderNote
-from harness.session.outline import beginning_of
+from harness.session.outline import beginning_of, is_intact
 from harness.session.paths import session_descriptor
-from harness.session.reading import call_lines, iso_time, parse, read_assistant, read_result, read_user
+from harness.session.reading import call_lines, iso_time, parse, read_assistant, read_result, read_user, text_at
 
 _END_SIZES = (1 << 20, 8 << 20)
 """Bytes at the end of a file that are searched for the last messages."""
@@ -52,7 +52,7 @@ class SessionMessages(Sequence[Message]):
         self.damaged: list[int] = []
         """Numbers of lines that turned out to be unreadable on access."""
         self.outlines: dict[int, ModelMessage] = {}
-        """Outlines of messages that are not in memory, by their indexes."""
+        """Outlines of messages that are not kept in memory, by their indexes."""
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -76,16 +76,17 @@ class SessionMessages(Sequence[Message]):
         """Return the number of bytes of a message in the file."""
         return sum(line.size for line in self._groups[index])
 
-    @property
-    def in_memory(self) -> list[ModelMessage]:
-        """Messages that were accessed, which their file may no longer contain; of others, what is left of them."""
-        known = (message or self._beginning(index) for index, message in enumerate(self._read))
-        return [message for message in known if message is not None and not isinstance(message, CustomMessage)]
-
-    @property
-    def shortened(self) -> list[str]:
-        """Ids of the messages of which `in_memory` has only the beginning."""
-        return [outline.id for index, outline in self.outlines.items() if self._read[index] is None]
+    def remaining(self) -> Iterator[tuple[ModelMessage, bool]]:
+        """Yield the messages as far as they are in memory or still in the file; True if only the beginning is left."""
+        for index, known in enumerate(self._read):
+            outline = self.outlines.get(index)
+            message = self.read(index) if outline and known is None else known
+            if message is None or isinstance(message, CustomMessage):
+                continue
+            if outline and not is_intact(message, outline):
+                yield beginning_of(outline), True
+            else:
+                yield message, False
 
     def without(self, ids: Set[str]) -> Iterator[Message]:
         """Yield the messages whose ids are not among `ids`; no others are read."""
@@ -168,10 +169,6 @@ class SessionMessages(Sequence[Message]):
                 complete += [missing[call.id].pop(0) for call in message.tool_calls if missing.get(call.id)]
         return complete
 
-    def _beginning(self, index: int) -> ModelMessage | None:
-        outline = self.outlines.get(index)
-        return beginning_of(outline) if outline else None
-
     def _why_open(self, call_id: str) -> str:
         """Return the result of a call that has none; sessions of earlier versions do not record which calls began."""
         if call_id in self._started:
@@ -193,10 +190,11 @@ class SessionMessages(Sequence[Message]):
 
     def _record(self, line: Line) -> JsonObject:
         record = self.parsed(line)
-        if record is None:
+        if record is None or text_at(record, "uuid") != line.id:
             # A line damaged after its envelope keeps its place; its message is empty.
             self.damaged.append(line.number)
-        return record or {"uuid": line.id}
+            return {"uuid": line.id}
+        return record
 
 
 def load_end(path: Path) -> SessionMessages:

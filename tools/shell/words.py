@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+import glob
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TypeAlias
+
 from msgspec import Struct
+from msgspec.structs import replace
+
+MOST_WORDS = 64
+"""Most words of one brace expansion, and most values of one variable."""
+
+_GLOB = re.compile(r"[*?]|\[.+\]", re.DOTALL)
+_GLOB_START = re.compile(r"[*?\[]")
+_UNSPLIT = re.compile(r"[\w./:@%+=,~-]+")
+_SEQUENCE = re.compile(r"(-?\d{1,9}|[A-Za-z])\.\.(-?\d{1,9}|[A-Za-z])(?:\.\.(-?\d{1,9}))?")
 
 
 class Word(Struct, frozen=True):
@@ -29,3 +44,150 @@ class Word(Struct, frozen=True):
     def is_literal(self) -> bool:
         """True if the program gets exactly `text`."""
         return self.text is not None and not self.is_glob
+
+
+class Part(Struct, frozen=True):
+    """Piece of a word: literal text, or an expansion."""
+
+    text: str | None
+    """Literal text without its quotes; None for an expansion."""
+    is_quoted: bool = False
+    """True if bash neither splits it nor takes special characters in it for a glob or a brace expansion."""
+    name: str = ""
+    """Variable of a plain expansion, such as `$name`."""
+    is_list: bool = False
+    """True for `"$@"` and the like, which become several words even in quotes."""
+    commands: tuple[int, int] = (0, 0)
+    """Range of the commands inside a substitution."""
+    is_file: bool = False
+    """True for `<(…)` and `>(…)`."""
+
+
+_Token: TypeAlias = "str | Part"
+
+
+def expand(parts: Sequence[Part], values: Mapping[str, Word]) -> tuple[Word, ...]:
+    """Return the words that the parts of one word become.
+
+    Args:
+        parts: Pieces of the word as it is written.
+        values: Variables with a known value.
+    """
+    if len(parts) == 1 and parts[0].name in values and (value := values[parts[0].name]).is_glob:
+        return (value if parts[0].is_quoted else Word(None, is_single=False),)
+    known = [_substituted(part, values) for part in parts]
+    if not any(part.text and not part.is_quoted and "{" in part.text for part in known):
+        return (_joined(known),)
+    tokens: list[_Token] = []
+    for part in known:
+        tokens.extend(part.text if part.text is not None and not part.is_quoted else [part])
+    variants = _braces(tokens)
+    if len(variants) > MOST_WORDS:
+        return (Word(None, is_single=False),)
+    return tuple(_joined([Part(each) if isinstance(each, str) else each for each in variant]) for variant in variants)
+
+
+def as_text(parts: Sequence[Part], values: Mapping[str, Word]) -> Word:
+    """Return the word where bash neither splits nor expands file names: an assigned value, text of a here-document."""
+    return _joined([replace(_substituted(part, values), is_quoted=True, is_list=False) for part in parts])
+
+
+def _substituted(part: Part, values: Mapping[str, Word]) -> Part:
+    value = values.get(part.name) if part.name else None
+    if value is None or value.text is None or value.is_glob:
+        return part
+    return Part(value.text, is_quoted=True) if part.is_quoted or _UNSPLIT.fullmatch(value.text) else part
+
+
+def _joined(parts: Sequence[Part]) -> Word:
+    unknown = next((index for index, part in enumerate(parts) if part.text is None), None)
+    if unknown is None:
+        shape = "".join("x" if part.is_quoted else part.text or "" for part in parts)
+        is_glob = _GLOB.search(shape) is not None
+        texts = (glob.escape(part.text or "") if is_glob and part.is_quoted else part.text or "" for part in parts)
+        return _tilde(Word("".join(texts), is_glob))
+    prefix = ""
+    for part in parts[:unknown]:
+        found = None if part.is_quoted else _GLOB_START.search(part.text or "")
+        prefix += (part.text or "")[: found.start() if found else None]
+        if found:
+            break
+    is_single = all(part.text is not None or (part.is_quoted and not part.is_list) for part in parts)
+    return _tilde(Word(None, prefix=prefix, is_single=is_single))
+
+
+def _tilde(word: Word) -> Word:
+    """Return the word as unknown if it begins like a folder of the shell's stack: `~+`, `~-`, `~2`."""
+    is_folder_stack = re.match(r"~[+\-\d]", word.text or word.prefix)
+    return Word(None, is_single=word.is_single) if is_folder_stack else word
+
+
+def _braces(tokens: Sequence[_Token]) -> list[list[_Token]]:
+    """Return the variants of a word with braces; more than `MOST_WORDS` if there are too many to list."""
+    for start, token in enumerate(tokens):
+        if token == "{" and (group := _group(tokens, start)):
+            end, options = group
+            inside = [each for option in options for each in _braces(option)]
+            after = _braces(tokens[end + 1 :])
+            if len(inside) * len(after) > MOST_WORDS:
+                return [[]] * (MOST_WORDS + 1)
+            return [[*tokens[:start], *middle, *rest] for middle in inside for rest in after]
+    return [list(tokens)]
+
+
+def _group(tokens: Sequence[_Token], start: int) -> tuple[int, list[Sequence[_Token]]] | None:
+    """Return the end and the options of the brace expansion that begins at `start`; None if it is not one."""
+    depth, commas = 0, [start]
+    for index in range(start, len(tokens)):
+        token = tokens[index]
+        depth += (token == "{") - (token == "}")
+        if token == "," and depth == 1:
+            commas.append(index)
+        elif depth == 0:
+            bounds = [*commas, index]
+            if len(commas) > 1:
+                return index, [tokens[first + 1 : last] for first, last in pairwise(bounds)]
+            values = _sequence(tokens[start + 1 : index])
+            return (index, values) if values else None
+    return None
+
+
+def _sequence(tokens: Sequence[_Token]) -> list[Sequence[_Token]]:
+    found = _SEQUENCE.fullmatch("".join(each if isinstance(each, str) else "\0" for each in tokens))
+    if not found:
+        return []
+    first, last, step = found.groups()
+    if first.isalpha() != last.isalpha():
+        return []
+    width = max(len(first), len(last)) if re.match(r"-?0\d", first) or re.match(r"-?0\d", last) else 0
+    start, end = (ord(first), ord(last)) if first.isalpha() else (int(first), int(last))
+    size = abs(int(step or 1)) or 1
+    numbers = range(start, end + 1, size) if start <= end else range(start, end - 1, -size)
+    shown = (chr(number) if first.isalpha() else f"{number:0{width}d}" for number in numbers[: MOST_WORDS + 1])
+    return [list(text) for text in shown]
+
+
+_ESCAPES = dict(zip("ntrabfveE\\'\"?", "\n\t\r\a\b\f\v\x1b\x1b\\'\"?", strict=True))
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|.)", re.DOTALL)
+
+
+def ansi_c(text: str) -> str | None:
+    r"""Return the value of `$'…'`; None if it has an escape that is not known, or one for part of a character.
+
+    Source: "ANSI-C Quoting" in the manual of bash.
+    """
+    characters = list(_ansi_c(text))
+    return None if None in characters else "".join(each or "" for each in characters)
+
+
+def _ansi_c(text: str) -> Iterator[str | None]:
+    end = 0
+    for found in _ESCAPE.finditer(text):
+        yield text[end : found.start()]
+        end, code = found.end(), found[1]
+        if (code[0] in "xuU" and len(code) > 1) or code[0] in "01234567":
+            number = int(code[1:], 16) if code[0] in "xuU" else int(code, 8)
+            yield chr(number) if 0 < number < (0x80 if code[0] not in "uU" else 0xD800) else None
+        else:
+            yield _ESCAPES.get(code)
+    yield text[end:]

@@ -37,6 +37,13 @@ class RuleSource(Struct, frozen=True):
 
 SESSION = RuleSource("session")
 
+SHELL = "bash"
+"""Tool whose rules have patterns of commands."""
+READ = "read"
+"""Name in rules for all tools and commands that read."""
+WRITE = "edit"
+"""Name in rules for all tools and commands that change files."""
+
 
 class Rule(Struct, frozen=True):
     """A permission rule: calls of a tool that are allowed, asked about or denied."""
@@ -60,6 +67,10 @@ class Rule(Struct, frozen=True):
     def key(self) -> tuple[str, str, Effect, bool]:
         """Identity of the rule, regardless of its origin and examples."""
         return self.tool, self.pattern, self.effect, self.is_exact
+
+    def __str__(self) -> str:
+        pattern = f"={self.pattern}" if self.is_exact else self.pattern
+        return f"{self.tool}({pattern})" if pattern else self.tool
 
 
 class Decision(Struct, frozen=True):

@@ -53,6 +53,12 @@ class SimpleCommand(Struct, frozen=True):
     """Reason for the verdict `other`, such as "option --output writes a file"."""
     wrappers: tuple[str, ...] = ()
     """Programs that run the command, outermost first, such as `timeout` and `env`."""
+    prefix: tuple[str, ...] = ()
+    """First words, as many as identify what it does; a permission rule for them may be offered. Empty: none."""
+    redirects: tuple[str, ...] = ()
+    """Files that its redirections write."""
+    is_known: bool = True
+    """False if nothing is known about the program; it may run its arguments as a command."""
 
 
 class Risk(Struct, frozen=True):

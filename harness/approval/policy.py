@@ -2,45 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, TypeAlias
-
 from msgspec import Struct
 
 from harness.approval.grants import Grants, exact_rule_for, rule_for, session_rules_for
 from harness.approval.modes import ApprovalMode, Mode
-from harness.messages import JsonObject, ToolCall
-from harness.permissions import Decision, Effect
-from harness.ports.tool import Tool
 from harness.risk import Risk, RiskLevel, Rule
-from harness.workspace.workspace import Workspace
-
-
-class CallFacts(Struct, frozen=True):
-    """A tool call as a permission policy sees it."""
-
-    tool: Tool
-    """The tool."""
-    call: ToolCall
-    """The call as the model sent it."""
-    arguments: JsonObject
-    """Validated arguments."""
-    risk: Risk
-    """Risk assessment of the tool."""
-    workspace: Workspace
-    """Files the agent may access."""
-
-
-class PermissionPolicy(Protocol):
-    """Port: decides which calls run, need the user's approval, or are denied."""
-
-    def decide(self, call: CallFacts, risk: Risk) -> Decision:
-        """Decide on a call. Synchronous, without side effects, and fast: it is called several times per call."""
-        ...
-
-
-PolicyFunction: TypeAlias = Callable[[CallFacts, Risk], Decision | Effect]
-"""Function that decides on a call, as a permission policy."""
 
 
 class Allow(Struct, frozen=True):

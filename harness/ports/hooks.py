@@ -56,6 +56,20 @@ class Modify(Struct, frozen=True):
     """Replacement arguments."""
 
 
+class AllowCall(Struct, frozen=True):
+    """Allows the call without asking the user, except where no permission rule may allow it."""
+
+    reason: str = ""
+    """Reason, shown to users."""
+
+
+class AskUser(Struct, frozen=True):
+    """Requires the user's approval, whatever permission rules allow."""
+
+    reason: str
+    """Reason, shown in the approval dialog."""
+
+
 TurnVerdict: TypeAlias = Stop | Inject | None
 CallVerdict: TypeAlias = Block | Modify | Inject | None
 

@@ -1,0 +1,292 @@
+"""Matching of permission rules with tool calls.
+
+Allow rules are strict: they must cover everything a call does. Ask and deny rules are lenient: one part is enough, and
+what cannot be analyzed is searched as text.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import islice
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from harness.approval.patterns import command_matches, path_matches, text_matches, text_mentions, tokens_of
+from harness.permissions import READ, SHELL, WRITE, Rule
+from harness.risk import PathAccess, Risk, SimpleCommand
+
+RiskCheck: TypeAlias = Callable[[Risk], Risk]
+"""Function that adds to a risk what its paths imply: `concern` and `is_protected`."""
+
+_MOST_EXPANDED = 1_000
+_UNKNOWN = frozenset("$`")
+
+
+def _unchanged(risk: Risk) -> Risk:
+    return risk
+
+
+class Target(Struct, frozen=True):
+    """A call as rules see it."""
+
+    name: str
+    """Name of the tool."""
+    risk: Risk
+    """Risk assessment."""
+    root: Path
+    """Workspace root."""
+
+    @property
+    def is_command(self) -> bool:
+        """True for a call that runs a shell command line."""
+        return bool(self.risk.commands) or self.name == SHELL
+
+
+class Coverage(Struct, frozen=True):
+    """Search for the allow rules that cover a call."""
+
+    call: Target
+    """The call."""
+    rules: Sequence[Rule]
+    """Allow rules, in order of precedence."""
+    check: RiskCheck = _unchanged
+    """Finds out what the remaining paths imply once rules cover the others."""
+    allows_edits: bool = False
+    """True if files in the workspace may be changed without a rule."""
+
+    def find(self) -> tuple[Rule, ...]:
+        """Return the rules that together cover the call; empty if they do not."""
+        call, risk = self.call, self.call.risk
+        exact = next((rule for rule in self._named if rule.is_exact and rule.pattern == risk.subject), None)
+        if exact is not None:
+            return (exact,)
+        general = next((rule for rule in self.rules if _covers_all(rule, call)), None)
+        if general is not None and not risk.concern:
+            return (general,)
+        if call.is_command:
+            return self._for_commands(general)
+        if accesses := accesses_of(risk):
+            return self._for_paths(accesses, general)
+        named = (rule for rule in self._named if rule.pattern and not rule.is_exact and risk.subject)
+        return next(((rule,) for rule in named if text_matches(rule.pattern, risk.subject)), ())
+
+    @property
+    def _named(self) -> Iterator[Rule]:
+        return (rule for rule in self.rules if _names(rule, self.call))
+
+    def _for_commands(self, general: Rule | None) -> tuple[Rule, ...]:
+        risk = self.call.risk
+        if not risk.commands:
+            return ()
+        found: list[Rule] = []
+        for command in risk.commands:
+            rules = (general,) if general else self._for_command(command)
+            if rules is None:
+                return ()
+            found += rules
+        if risk.concern:
+            cleared = self._for_concern(accesses_of(risk))
+            if not cleared:
+                return ()
+            found += cleared
+        return tuple(dict.fromkeys(found))
+
+    def _for_command(self, command: SimpleCommand) -> tuple[Rule, ...] | None:
+        """Return the rules that cover one command, none for a command that only reads; None if they do not."""
+        found: tuple[Rule, ...] = ()
+        if command.verdict != "read" and command.words:
+            rule = next((rule for rule in self._named if _covers_command(rule, command)), None)
+            if rule is None:
+                return None
+            found = (rule,)
+        for path in command.redirects:
+            access = PathAccess(path, "write")
+            rule = next((rule for rule in self.rules if self._covers_access(rule, access)), None)
+            if rule is None and not self.allows_edits:
+                return None
+            found += (rule,) if rule else ()
+        return found
+
+    def _for_paths(self, accesses: Sequence[PathAccess], general: Rule | None) -> tuple[Rule, ...]:
+        if general is not None:
+            return self._for_concern(accesses)
+        found = [self._for_access(access) for access in accesses]
+        covering = tuple(dict.fromkeys(rule for rule in found if rule is not None))
+        return covering if None not in found else ()
+
+    def _for_concern(self, accesses: Sequence[PathAccess]) -> tuple[Rule, ...]:
+        """Return the rules that name the paths of concern; empty if some such path has no rule."""
+        found = {access: self._for_access(access) for access in accesses}
+        open_accesses = tuple(access for access, rule in found.items() if rule is None)
+        rest = replace(self.call.risk, paths=(), accesses=open_accesses, concern="")
+        if open_accesses and (self.check(rest).concern or not any(found.values())):
+            return ()
+        return tuple(dict.fromkeys(rule for rule in found.values() if rule is not None))
+
+    def _for_access(self, access: PathAccess) -> Rule | None:
+        return next((rule for rule in self.rules if self._covers_access(rule, access)), None)
+
+    def _covers_access(self, rule: Rule, access: PathAccess) -> bool:
+        if not rule.pattern or rule.is_exact or not _concerns(rule, self.call, access):
+            return False
+        places = places_of(access, self.call.root)
+        return bool(places) and all(place.matches(rule.pattern) for place in places)
+
+
+def affects(rule: Rule, call: Target) -> bool:
+    """Return True if an ask or deny rule matches any part of a call."""
+    risk = call.risk
+    if _names(rule, call):
+        if not rule.pattern:
+            return True
+        if rule.is_exact:
+            return rule.pattern == risk.subject
+        if call.is_command:
+            return _affects_commands(rule, risk)
+        if risk.subject and text_matches(rule.pattern, risk.subject):
+            return True
+    elif rule.tool not in (READ, WRITE):
+        return False
+    elif not rule.pattern:
+        return _covers_all(rule, call) or any(_concerns(rule, call, access) for access in accesses_of(risk))
+    return _affects_paths(rule, call)
+
+
+def accesses_of(risk: Risk) -> tuple[PathAccess, ...]:
+    """Return all paths of a call."""
+    kind = "write" if risk.changes else "read"
+    return (*(PathAccess(path, kind) for path in risk.paths), *risk.accesses)
+
+
+def _names(rule: Rule, call: Target) -> bool:
+    name = call.name
+    is_server = rule.tool.startswith("mcp__") and name.startswith(f"{rule.tool}__")
+    return name == rule.tool or is_server or ("*" in rule.tool and fnmatchcase(name, rule.tool))
+
+
+def _covers_all(rule: Rule, call: Target) -> bool:
+    """Return True if a rule without pattern covers the call."""
+    if rule.pattern:
+        return False
+    level = call.risk.level
+    return _names(rule, call) or (rule.tool, level) in ((READ, "read"), (WRITE, "edit"))
+
+
+def _concerns(rule: Rule, call: Target, access: PathAccess) -> bool:
+    if _names(rule, call):
+        return not call.is_command
+    return rule.tool == (WRITE if access.kind == "write" else READ)
+
+
+def _covers_command(rule: Rule, command: SimpleCommand) -> bool:
+    if not rule.pattern or rule.is_exact or not command_matches(rule.pattern, command.words):
+        return False
+    # Words known only at run time may follow those of the pattern.
+    return command.is_literal or (rule.pattern.endswith(":*") and not _UNKNOWN & set("".join(command.words[:1])))
+
+
+def _affects_commands(rule: Rule, risk: Risk) -> bool:
+    if not risk.commands:
+        return text_mentions(rule.pattern, risk.subject)
+    return any(command_matches(rule.pattern, words) for each in risk.commands for words in _readings(each))
+
+
+def _readings(command: SimpleCommand) -> Iterator[tuple[str, ...]]:
+    """Yield the words of a command, with wrappers, and what an unknown program may run."""
+    words = command.words
+    if not words:
+        return
+    named = (os.path.basename(words[0]), *words[1:])  # noqa: PTH119  a program name, which may contain anything
+    yield words
+    yield named
+    for start in range(len(command.wrappers)):
+        yield (*command.wrappers[start:], *named)
+    if not command.is_known:
+        for start in range(1, len(words)):
+            yield words[start:]
+
+
+def _affects_paths(rule: Rule, call: Target) -> bool:
+    root = call.root
+    accesses = [access for access in accesses_of(call.risk) if _concerns(rule, call, access)]
+    accesses += [PathAccess(word) for word in _operands(call)]
+    for access in accesses:
+        if any(place.touches(rule.pattern) for place in places_of(access, root)):
+            return True
+        if access.kind == "search" and _is_found_below(rule.pattern, access, root):
+            return True
+    return False
+
+
+def _operands(call: Target) -> Iterator[str]:
+    """Yield words that may be paths, of commands whose accesses are not known."""
+    if not call.is_command:
+        return
+    if not call.risk.commands:
+        yield from tokens_of(call.risk.subject)
+    for command in call.risk.commands:
+        if command.verdict != "read":
+            for word in command.words[1:]:
+                yield word.rpartition("=")[2] if word.startswith("-") else word
+
+
+class Place(Struct, frozen=True):
+    """A path as written and as resolved, each with the workspace root in the same form."""
+
+    written: str
+    """Absolute path as written."""
+    resolved: str
+    """Absolute path after links are followed."""
+    root: str
+    """Workspace root as written."""
+    resolved_root: str
+    """Workspace root after links are followed."""
+
+    def matches(self, pattern: str) -> bool:
+        """Return True if a pattern matches both forms, as for an allow rule."""
+        return path_matches(pattern, self.written, self.root) and path_matches(
+            pattern, self.resolved, self.resolved_root
+        )
+
+    def touches(self, pattern: str) -> bool:
+        """Return True if a pattern matches one form, as for an ask or deny rule."""
+        return path_matches(pattern, self.written, self.root) or path_matches(
+            pattern, self.resolved, self.resolved_root
+        )
+
+
+def places_of(access: PathAccess, root: Path) -> list[Place]:
+    """Return the files an access leads to: one, or those a shell glob matches; empty if the path is invalid."""
+    base = os.path.abspath(root)  # noqa: PTH100  pathlib is too slow for every rule
+    real = os.path.realpath(base)
+    try:
+        path = os.path.abspath(os.path.join(base, access.cwd, os.path.expanduser(access.path)))  # noqa: PTH100, PTH111, PTH118
+        paths = _expanded(path) if access.is_pattern else [path]
+        return [Place(each, os.path.realpath(each), base, real) for each in paths]
+    except (OSError, ValueError):
+        return []
+
+
+def _expanded(pattern: str) -> list[str]:
+    """Return the files that a glob matches; none if there are too many to check."""
+    found = list(islice(glob.iglob(pattern, include_hidden=True), _MOST_EXPANDED + 1))  # noqa: PTH207
+    return found if len(found) <= _MOST_EXPANDED else []
+
+
+def _is_found_below(pattern: str, access: PathAccess, root: Path) -> bool:
+    """Return True if a literal pattern names a file that a recursive search of a folder would read."""
+    name = pattern.strip("/").removesuffix("/**")
+    if not name or set("*?[") & set(name):
+        return False
+    for place in places_of(access, root):
+        start = place.root if "/" in name or pattern.startswith("/") else place.written
+        target = os.path.join(start, name)  # noqa: PTH118
+        if target.startswith(place.written.rstrip("/") + "/") and os.path.lexists(target):
+            return True
+    return False

@@ -1,0 +1,130 @@
+"""Grammar of permission rules: from text to rule and back, and the check of examples.
+
+`tool`, `tool(pattern)`, or `bash(=command)` for exactly one command line. `bash:make test`, an earlier form, is read as
+`bash(make test:*)`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from harness.approval.matching import Coverage, Target, affects
+from harness.approval.patterns import DOMAIN, PREFIX, check_pattern, literal_path
+from harness.errors import ConfigError
+from harness.permissions import SESSION, SHELL, WRITE, Effect, Level, Rule, RuleSource
+from harness.risk import Risk, SimpleCommand
+
+LEVELS: tuple[Level, ...] = ("managed", "flag", "local", "project", "user", "session")
+"""Levels in order of precedence."""
+LONGEST_RULE = 2_000
+
+_RULE = re.compile(r"(?P<tool>[A-Za-z0-9_*-]+)(?:\((?P<pattern>.*)\))?", re.DOTALL)
+_EARLIER = re.compile(r"(?P<tool>[A-Za-z0-9_-]+):(?P<words>[^(]+)", re.DOTALL)
+_ALIASES = {"write": WRITE}
+_SPACES = re.compile(r"\s+")
+
+
+def parse_rule(text: str, effect: Effect = "allow", source: RuleSource = SESSION) -> Rule:
+    """Return the rule that a text describes.
+
+    Args:
+        text: The rule, such as `bash(git commit:*)`.
+        effect: Effect of the rule.
+        source: Origin of the rule; errors name its place.
+
+    Raises:
+        ConfigError: The text is not a rule.
+    """
+    place = f"{source.place}: " if source.place else ""
+    text = text.strip()
+    if len(text) > LONGEST_RULE:
+        raise ConfigError(f"{place}a rule is longer than {LONGEST_RULE:,} characters")
+    if earlier := _EARLIER.fullmatch(text):
+        words = _SPACES.sub(" ", earlier["words"].strip()).removesuffix(PREFIX)
+        text = f"{earlier['tool']}({words}{PREFIX})"
+    found = _RULE.fullmatch(text)
+    if found is None:
+        raise ConfigError(f"{place}{text!r} is not a permission rule; write tool or tool(pattern)")
+    tool = _ALIASES.get(found["tool"], found["tool"])
+    try:
+        return _rule(tool, found["pattern"], Rule(tool, effect=effect, source=source))
+    except ConfigError as error:
+        raise ConfigError(f"{place}{text!r}: {error}") from error
+
+
+def _rule(tool: str, pattern: str | None, rule: Rule) -> Rule:
+    if pattern is None:
+        return rule
+    if not pattern.strip():
+        raise ConfigError(f"the pattern is empty; write {tool} for all calls")
+    if tool != SHELL:
+        check_pattern(pattern.strip(), is_command=False)
+        return replace(rule, pattern=pattern.strip())
+    if pattern.startswith("="):
+        return replace(rule, pattern=pattern[1:], is_exact=True)
+    if pattern.startswith(DOMAIN):
+        raise ConfigError("a command has no domain; use web_fetch(domain:…)")
+    pattern = _command_pattern(pattern)
+    check_pattern(pattern, is_command=True)
+    return replace(rule, pattern=pattern)
+
+
+def _command_pattern(pattern: str) -> str:
+    """Return the canonical form of a command pattern: `git commit *` becomes `git commit:*`, `*` all commands."""
+    pattern = pattern.strip()
+    if pattern in ("*", PREFIX):
+        return ""
+    if pattern.endswith(" *") and "*" not in pattern[:-1]:
+        pattern = f"{pattern[:-2].rstrip()}{PREFIX}"
+    return pattern
+
+
+def rule_text(rule: Rule) -> str:
+    """Return the canonical text of a rule, which `parse_rule` reads."""
+    return str(rule)
+
+
+def exact_path_rule(tool: str, path: str) -> Rule:
+    """Return the rule that covers one path only.
+
+    Args:
+        tool: Name of the tool or group.
+        path: Path, relative to the workspace or absolute.
+    """
+    return Rule(tool, literal_path(path))
+
+
+def check_examples(rule: Rule, risk_of: Callable[[str], Risk] | None = None) -> list[str]:
+    """Return the problems with the examples of a rule; empty if it matches all it must and none it must not.
+
+    Args:
+        rule: The rule.
+        risk_of: Assesses a command line; None splits it into words, as one command.
+    """
+    if not rule.matches and not rule.rejects:
+        return []
+
+    def is_match(example: str) -> bool:
+        target = Target(rule.tool, _example_risk(rule, example, risk_of), Path.cwd())
+        if rule.effect != "allow":
+            return affects(rule, target)
+        return bool(Coverage(target, (rule,)).find())
+
+    wrong = [f"does not match {example!r}" for example in rule.matches if not is_match(example)]
+    wrong += [f"matches {example!r}" for example in rule.rejects if is_match(example)]
+    return [f"{rule} {each}" for each in wrong]
+
+
+def _example_risk(rule: Rule, example: str, risk_of: Callable[[str], Risk] | None) -> Risk:
+    if rule.tool == SHELL:
+        if risk_of is not None:
+            return replace(risk_of(example), subject=example, concern="")
+        return Risk("execute", subject=example, commands=(SimpleCommand(tuple(shlex.split(example))),))
+    if rule.pattern.startswith(DOMAIN) or rule.tool.startswith(("web", "mcp__", "skill", "delegate")):
+        return Risk("read", subject=example)
+    return Risk("edit" if rule.tool == WRITE else "read", paths=(example,))

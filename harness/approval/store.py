@@ -1,0 +1,223 @@
+"""Permission rules in effect: from configuration, from the rules file of the project, and of the session.
+
+The rules file is stored outside the project, so that a repository cannot bring its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from harness.approval.rules import LEVELS, check_examples, parse_rule
+from harness.approval.rules_file import RuleKey, Usage, change_rules, read_rules
+from harness.errors import ConfigError
+from harness.permissions import SESSION, Effect, Rule, RuleSource
+from harness.risk import Risk
+
+_EFFECTS: tuple[Effect, ...] = ("deny", "ask", "allow")
+
+
+class RuleFile(Struct, frozen=True):
+    """Rules of one configuration file or of the command line, as text."""
+
+    source: RuleSource
+    """Level, and the file or option."""
+    allow: tuple[str, ...] = ()
+    """Rules for calls that need no approval."""
+    ask: tuple[str, ...] = ()
+    """Rules for calls that need approval."""
+    deny: tuple[str, ...] = ()
+    """Rules for calls that never run."""
+    examples: dict[str, tuple[str, ...]] = {}
+    """Examples by the text of their rule; one after `!` must not match."""
+    lines: dict[str, int] = {}
+    """Line numbers by the text of the rule, if known."""
+    is_trusted: bool = True
+    """False if rules that allow something have no effect, because the user has not trusted the folder."""
+
+
+class RuleStore:
+    """Permission rules, changeable at any time; an agent shares them with its subagents.
+
+    Args:
+        rules_path: Rules file of the project; without one, added rules last as long as this object.
+        rules: Initial rules.
+        risk_of: Assesses the command lines in examples; None splits them into words.
+    """
+
+    def __init__(
+        self,
+        rules_path: Path | None = None,
+        rules: Iterable[Rule] = (),
+        *,
+        risk_of: Callable[[str], Risk] | None = None,
+    ) -> None:
+        self.managed_only = False
+        """True if only managed rules may allow calls."""
+        self._path = rules_path
+        self._risk_of = risk_of
+        self._given = tuple(rules)
+        self._configured: tuple[Rule, ...] = ()
+        self._stored: tuple[Rule, ...] = ()
+        self._session: tuple[Rule, ...] = ()
+        self._usage: dict[RuleKey, Usage] = {}
+        self._unsaved: dict[RuleKey, int] = {}
+        self._ordered: dict[Effect, tuple[Rule, ...]] = {}
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """All rules but those of the session, in order of precedence."""
+        rules = (*self._given, *self._configured, *self._stored)
+        return tuple(sorted(rules, key=lambda rule: LEVELS.index(rule.source.level)))
+
+    @property
+    def session_rules(self) -> tuple[Rule, ...]:
+        """Rules that last until the session ends."""
+        return self._session
+
+    def of(self, effect: Effect) -> tuple[Rule, ...]:
+        """Return the rules with an effect, in order of precedence, as far as they apply."""
+        if not self._ordered:
+            for each in _EFFECTS:
+                rules = tuple(rule for rule in (*self.rules, *self._session) if rule.effect == each)
+                self._ordered[each] = rules
+        rules = self._ordered[effect]
+        if effect == "allow" and self.managed_only:
+            return tuple(rule for rule in rules if rule.source.level == "managed")
+        return rules
+
+    def load(self, sources: Sequence[RuleFile] = ()) -> list[str]:
+        """Read the rules file, and replace the rules from configuration.
+
+        Args:
+            sources: Rules of all configuration files.
+
+        Returns:
+            Problems: rules that have no effect, with their place.
+
+        Raises:
+            ConfigError: A rule that asks or denies is not valid, or an example contradicts it.
+        """
+        problems: list[str] = []
+        configured: list[Rule] = []
+        for each in sources:
+            rules, wrong = self._parsed(each)
+            configured += rules
+            problems += wrong
+        self._configured = tuple(configured)
+        self._ordered.clear()
+        if self._path is not None:
+            stored = read_rules(self._path)
+            self._stored, self._usage = stored.rules, dict(stored.usage)
+            problems += [stored.problem] if stored.problem else []
+        return problems
+
+    def add(self, rule: Rule, *, persist: bool = False) -> str:
+        """Add a rule: for the session, or with `persist` for the project.
+
+        Returns:
+            The reason if the rule could not be stored, else an empty string.
+        """
+        self._ordered.clear()
+        if not persist:
+            rule = rule if rule.source.level != "local" else replace(rule, source=SESSION)
+            if rule.source.level == "session":
+                self._session = _added(self._session, rule)
+            else:
+                self._given = _added(self._given, rule)
+            return ""
+        today = date.today().isoformat()
+        rule = replace(rule, source=RuleSource("local", f"{self._path or 'approval'}, added {today}"))
+        self._stored = _added(self._stored, rule)
+        self._usage.setdefault(rule.key, Usage(added=today))
+        return self._change(lambda rules: _added(rules, rule))
+
+    def remove(self, rule: Rule) -> str:
+        """Remove a rule of the session, of the project or of the program.
+
+        Returns:
+            The reason if the rule remains, else an empty string.
+        """
+        self._ordered.clear()
+        configured = next((each for each in self._configured if each.key == rule.key), None)
+        was_stored = any(each.key == rule.key for each in self._stored)
+        self._session = _without(self._session, rule)
+        self._given = _without(self._given, rule)
+        self._stored = _without(self._stored, rule)
+        if was_stored and (problem := self._change(lambda rules: _without(rules, rule))):
+            return problem
+        return f"{rule} is defined in {configured.source.place}; remove it there" if configured else ""
+
+    def end_session(self) -> tuple[Rule, ...]:
+        """Remove the rules of the session, and return them."""
+        removed, self._session = self._session, ()
+        self._ordered.clear()
+        return removed
+
+    def record_use(self, rule: Rule) -> None:
+        """Count a call that a rule allowed. `flush` stores the counts of the project's rules."""
+        before = self._usage.get(rule.key, Usage())
+        today = date.today().isoformat()
+        self._usage[rule.key] = replace(before, uses=before.uses + 1, last_used=today)
+        self._unsaved[rule.key] = self._unsaved.get(rule.key, 0) + 1
+
+    def uses(self, rule: Rule) -> int:
+        """Return the number of calls that a rule has allowed."""
+        return self.usage(rule).uses
+
+    def usage(self, rule: Rule) -> Usage:
+        """Return how often, and when last, a rule has allowed a call."""
+        return self._usage.get(rule.key, Usage())
+
+    def flush(self) -> str:
+        """Store the use counts of the project's rules. Return what went wrong, or an empty string."""
+        stored = {rule.key for rule in self._stored}
+        return self._change(lambda rules: rules) if stored & self._unsaved.keys() else ""
+
+    def _parsed(self, file: RuleFile) -> tuple[list[Rule], list[str]]:
+        rules: list[Rule] = []
+        problems: list[str] = []
+        for effect in _EFFECTS:
+            texts: tuple[str, ...] = getattr(file, effect)
+            for text in texts:
+                try:
+                    rules.append(self._rule(file, text, effect))
+                except ConfigError as error:
+                    if effect != "allow":
+                        raise
+                    problems.append(f"{error}; the rule has no effect")
+        if file.is_trusted:
+            return rules, problems
+        return [rule for rule in rules if rule.effect != "allow"], []
+
+    def _rule(self, file: RuleFile, text: str, effect: Effect) -> Rule:
+        line = file.lines.get(text)
+        place = f"{file.source.place}, line {line}" if line else file.source.place
+        rule = parse_rule(text, effect, replace(file.source, place=place))
+        examples = file.examples.get(text, file.examples.get(str(rule), ()))
+        rule = replace(
+            rule,
+            matches=tuple(each for each in examples if not each.startswith("!")),
+            rejects=tuple(each[1:].strip() for each in examples if each.startswith("!")),
+        )
+        if wrong := check_examples(rule, self._risk_of):
+            raise ConfigError(f"{place}: {'; '.join(wrong)}")
+        return rule
+
+    def _change(self, change: Callable[[tuple[Rule, ...]], tuple[Rule, ...]]) -> str:
+        if self._path is None:
+            return ""
+        unsaved, self._unsaved = self._unsaved, {}
+        return change_rules(self._path, change, {key: (count, self._usage[key]) for key, count in unsaved.items()})
+
+
+def _added(rules: tuple[Rule, ...], rule: Rule) -> tuple[Rule, ...]:
+    return rules if any(each.key == rule.key for each in rules) else (*rules, rule)
+
+
+def _without(rules: tuple[Rule, ...], rule: Rule) -> tuple[Rule, ...]:
+    return tuple(each for each in rules if each.key != rule.key)

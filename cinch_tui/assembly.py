@@ -20,12 +20,21 @@ from cinch_tui.config.paths import Paths, load_json
 from cinch_tui.config.settings import Settings
 from cinch_tui.models.connecting import ModelChoice, connect
 from cinch_tui.reports.notices import lost_jobs_notice
+from cinch_tui.trust.inventory import Inventory
+from cinch_tui.trust.prompt import folder_state, skipped_notice
+from cinch_tui.trust.store import FolderTrust
 from harness.agent.agent import Agent
 from harness.approval.grants import Grants
 from harness.approval.modes import EXECUTE, MODES, PLAN
 from harness.errors import ConfigError, SessionLocked
 from harness.execution.spill import forget_old_spills
-from harness.instructions.loading import build_system_prompt, describe_environment, load_instructions, quoted
+from harness.instructions.loading import (
+    build_system_prompt,
+    describe_environment,
+    load_instructions,
+    quoted,
+    quoted_files,
+)
 from harness.messages import Message, new_id
 from harness.ports.interaction import UserInteraction
 from harness.ports.provider import Model
@@ -73,6 +82,9 @@ class Assembly(Struct):
 
     is_read_only: bool = False
     """True if the session is shown without continuing it."""
+
+    trust: FolderTrust = FolderTrust(is_trusted=False)
+    """Trust in the folder when the agent was created."""
 
     instructions: str = ""
     """The part of the system prompt that comes from instruction files."""
@@ -146,7 +158,7 @@ class Assembly(Struct):
         self.target = loaded.target
         lost = lost_jobs_notice(messages, self.agent.jobs)
         self.agent.restore_session(loaded, messages)
-        if loaded.system and not self.options.system:
+        if loaded.system and not self.options.system and self._has_same_instructions(loaded.system):
             # Unchanged since the last request, so that the provider's cache still fits.
             self.agent.set_system_prompt(loaded.system)
         self._trust_what_is_allowed()
@@ -159,6 +171,10 @@ class Assembly(Struct):
         wanted = PLAN if self.settings.plan.enabled else left
         if wanted is not now or wanted.name != (loaded.mode or EXECUTE.name):
             self.agent.set_mode(wanted)
+
+    def _has_same_instructions(self, prompt: str) -> bool:
+        """Return True if a stored prompt quotes the files that are trusted now."""
+        return quoted_files(prompt) == quoted_files(self.agent.state.system_prompt)
 
     def close(self) -> None:
         """Write pending records and release the session file."""
@@ -290,7 +306,8 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     spill_dir = options.paths.cache / "output" / new_id()
     await asyncio.to_thread(forget_old_spills, spill_dir.parent)
     workspace = Workspace(root, options.add_dirs, readable=(spill_dir,))
-    loaded = await load_instructions(root, options.paths.config)
+    files, trust = await asyncio.to_thread(folder_state, options, root)
+    loaded = await load_instructions(root, options.paths.config, project=trust.is_trusted)
     environment = await asyncio.to_thread(describe_environment, root)
     prompt = options.system or build_system_prompt(environment, loaded.instructions)
     tools = _tools(settings)
@@ -317,9 +334,15 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         workspace,
         keys,
         originals,
-        warnings=[*loaded.problems, *warnings],
+        warnings=[*loaded.problems, *warnings, *_trust_notices(files, trust, options)],
         instructions=quoted(loaded.instructions),
+        trust=trust,
     )
+
+
+def _trust_notices(files: Inventory, trust: FolderTrust, options: Options) -> tuple[str, ...]:
+    notice = skipped_notice(files, trust, headless=options.headless)
+    return (notice,) if notice else ()
 
 
 def _fallback(settings: Settings, keys: KeyStore) -> tuple[list[Model], list[str]]:

@@ -64,6 +64,7 @@ OPTIONS: dict[str, dict[str, Any]] = {  # Any: each argument of `add_argument` h
         "help": "on: ask before every call; smart: do not ask before reading; off: never ask",
     },
     "--allow": {**_LIST, "metavar": "TOOL[:PREFIX]", "help": "allow without asking; repeatable"},
+    "--trust": {**_FLAG, "help": "use this folder's instructions and configuration in this session"},
     "--max-turns": {"type": int, "metavar": "N", "help": "stop a run after N turns"},
     "--max-cost": {"type": float, "metavar": "USD", "help": "stop a run at this cost in US dollars"},
     "-c --continue": {**_FLAG, "dest": "continue_last", "help": "continue the latest session in this folder"},
@@ -115,7 +116,7 @@ SUBCOMMAND_HELP = {
 cinch config show     print the effective settings and their origins
 cinch config path     print the files and folders of cinch
 cinch config edit     edit the user file in $EDITOR or $VISUAL
-cinch config trust    trust this project's .cinch/config.toml""",
+cinch config trust    trust this folder: its instructions and configuration""",
     "keys": """\
 cinch keys            show what a key press sends and does
   --list              list all key bindings; a star marks those you changed""",
@@ -144,6 +145,7 @@ class Arguments(argparse.Namespace):
     plan: bool | None
     approve: str | None
     allow: list[str]
+    trust: bool
     max_turns: int | None
     max_cost: float | None
     continue_last: bool

@@ -12,7 +12,7 @@ from cinch_tui.cli.arguments import Arguments
 from cinch_tui.config.layers import Sources, load_config
 from cinch_tui.config.names import keys
 from cinch_tui.config.options import Options
-from cinch_tui.config.paths import Paths, find_paths, project_config_file
+from cinch_tui.config.paths import Paths, find_paths, local_config_file, project_config_file
 from cinch_tui.config.settings import Settings, Value
 from cinch_tui.user_input import Attachment
 from harness.errors import CinchError, ConfigError
@@ -81,14 +81,26 @@ def collect_garbage() -> None:
 def config_sources(paths: Paths, cwd: Path, arguments: Arguments | None = None) -> Sources:
     """Return the sources of the settings of a folder, including the flags of the command line."""
     named = arguments.config if arguments else ""
+    user_file = Path(named).expanduser().absolute() if named else paths.config_file
     return Sources(
-        user_file=Path(named).expanduser().absolute() if named else paths.config_file,
+        user_file=user_file,
         project_file=project_config_file(cwd),
         environ=os.environ,
         trust_file=paths.trust_file,
         flags=_flags(arguments) if arguments else {},
         named=bool(named),
+        local_file=local_config_file(cwd),
+        folder=cwd,
+        session_pins=_pins_of_start(cwd, user_file) if arguments and arguments.trust else None,
     )
+
+
+def _pins_of_start(cwd: Path, user_file: Path) -> dict[str, str]:
+    """Return the hashes of the files that `--trust` trusts: those that are there now."""
+    from cinch_tui.trust.inventory import inventory
+    from cinch_tui.trust.store import session_pins
+
+    return session_pins(inventory(cwd, user_file))
 
 
 def _flags(arguments: Arguments) -> dict[str, Value]:

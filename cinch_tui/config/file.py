@@ -1,4 +1,4 @@
-"""Configuration files as dotted keys with line numbers, and the trust in those of projects.
+"""Configuration files as dotted keys with line numbers.
 
 tomllib reports no line numbers for keys, so the text is scanned a second time for error messages.
 """
@@ -6,7 +6,6 @@ tomllib reports no line numbers for keys, so the text is scanned a second time f
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -14,9 +13,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from cinch_tui.config.paths import load_json, write_private
 from harness.errors import ConfigError, NotAFile
-from harness.workspace.disk import read_small_text
+from harness.workspace.disk import read_beginning
 
 LARGEST = 256 * 1024
 """Maximum size of a configuration file, in bytes."""
@@ -42,8 +40,8 @@ class ConfigFile(Struct, frozen=True):
     """A configuration file as read."""
 
     path: Path
-    text: str
-    """The content; trust in a project file applies to exactly this text."""
+    sha256: str
+    """Hash of the content; trust in a project file applies to exactly this content."""
 
     entries: dict[str, ConfigEntry]
     """Values by dotted name."""
@@ -56,12 +54,9 @@ def read_config_file(path: Path) -> ConfigFile:
         ConfigError: the file cannot be read, is too large or nested too deeply, or is not valid UTF-8 or TOML; with
             path and line.
     """
+    content = _content(path)
     try:
-        text = read_small_text(path, LARGEST)
-    except NotAFile as error:
-        raise ConfigError(f"{path}: not a regular file: it is {error}") from error
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+        text = content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start})") from error
     # The parser stores every prefix of a dotted key, which takes gigabytes for a long one.
@@ -77,7 +72,19 @@ def read_config_file(path: Path) -> ConfigFile:
         raise ConfigError(f"{path}: is nested too deeply")
     lines = _lines_of_keys(text)
     entries = {name: ConfigEntry(value, _line_of(name, lines)) for name, value in flatten(data)}
-    return ConfigFile(path, text, entries)
+    return ConfigFile(path, hashlib.sha256(content).hexdigest(), entries)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        content, size = read_beginning(path, LARGEST + 1)
+    except NotAFile as error:
+        raise ConfigError(f"{path}: not a regular file: it is {error}") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    if len(content) > LARGEST:
+        raise ConfigError(f"{path}: is too large: {size:,} bytes; the limit is {LARGEST:,}")
+    return content
 
 
 def _is_shallow(value: object, levels: int = DEEPEST) -> bool:
@@ -140,34 +147,3 @@ def _line_of(name: str, lines: dict[str, int]) -> int:
     while name and name not in lines:
         name = name.rpartition(".")[0]
     return lines.get(name, 1)
-
-
-class TrustStore:
-    """Hashes of trusted files by path: a changed or copied file is not trusted."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def trusts(self, file: ConfigFile) -> bool:
-        return self._read().get(_place(file)) == _hash(file)
-
-    def trust(self, file: ConfigFile) -> None:
-        """Store the file's content as trusted.
-
-        Raises:
-            OSError: the store could not be written.
-        """
-        known = self._read() | {_place(file): _hash(file)}
-        write_private(self._path, json.dumps(known, indent=2) + "\n")
-
-    def _read(self) -> dict[str, str]:
-        # With an unreadable store nothing is trusted.
-        return load_json(self._path, dict[str, str]) or {}
-
-
-def _place(file: ConfigFile) -> str:
-    return str(file.path.resolve())
-
-
-def _hash(file: ConfigFile) -> str:
-    return hashlib.sha256(file.text.encode()).hexdigest()

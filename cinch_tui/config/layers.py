@@ -1,15 +1,15 @@
-"""Settings in layers: defaults, the user's file, the project's file, the environment, the command line.
+"""Settings in layers: defaults, the user's file, the project's files, the environment, the command line.
 
 A later layer wins; lists are concatenated. An unknown key or an invalid value in a file is an error: a setting that
 silently has no effect is worse than none. Keys that an untrusted project must not set are held back, see
-`cinch_tui.config.file.TrustStore`.
+`cinch_tui.trust.store.TrustStore`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -24,7 +24,7 @@ from harness.errors import ConfigError
 if TYPE_CHECKING:
     from cinch_tui.config.file import ConfigEntry, ConfigFile
 
-Layer: TypeAlias = Literal["file", "project", "environment", "flag"]
+Layer: TypeAlias = Literal["file", "project", "local", "environment", "flag"]
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 SHORT_VARIABLES = {"CINCH_MODEL": "model.name"}
@@ -44,6 +44,15 @@ class Sources(Struct, frozen=True):
 
     named: bool = False
     """True if the user named `user_file` with `--config`, so that it must exist."""
+
+    local_file: Path | None = None
+    """The project's local file, which git ignores."""
+
+    folder: Path | None = None
+    """The folder that cinch works in; None: the one with the project's `.cinch`."""
+
+    session_pins: Mapping[str, str] | None = None
+    """Hashes of the project's files that are trusted for this session only, by path; None if the folder is not."""
 
 
 class Origin(Struct, frozen=True):
@@ -66,20 +75,22 @@ class Config(Struct, frozen=True):
     """Origin of every value that is not a default, by dotted name."""
 
     held_back: tuple[str, ...] = ()
-    """Keys that an untrusted project file must not set; `cinch config trust` allows them."""
+    """Keys that an untrusted project file must not set; trusting the folder allows them."""
 
     warnings: tuple[str, ...] = ()
-    project_file: Path | None = None
+    untrusted_files: tuple[Path, ...] = ()
+    """The project's files with keys that were held back."""
 
     @property
     def notices(self) -> tuple[str, ...]:
         """Warnings for the user, including the keys that were held back."""
         if not self.held_back:
             return self.warnings
-        names = ", ".join(self.held_back)
+        names = ", ".join(dict.fromkeys(self.held_back))
+        files = " and ".join(map(str, self.untrusted_files))
         held = (
-            f"{self.project_file} is not trusted, so these keys have no effect: {names}; "
-            "to trust it, run: cinch config trust"
+            f"{files} {'is' if len(self.untrusted_files) == 1 else 'are'} not trusted, so these keys have no effect: "
+            f"{names}; to trust this folder, run: cinch config trust"
         )
         return (*self.warnings, held)
 
@@ -103,24 +114,41 @@ def load_config(sources: Sources) -> Config:
         origins=layers.origins,
         held_back=tuple(layers.held_back),
         warnings=tuple(layers.warnings),
-        project_file=sources.project_file,
+        untrusted_files=tuple(layers.untrusted_files),
     )
 
 
 def _add_files(layers: _Layers, sources: Sources) -> None:
-    own, project = sources.user_file, sources.project_file
+    own = sources.user_file
     has_own = sources.named or must_be_read(own)
-    if not has_own and not project:
-        return
-    # Without a file, the parser is not needed.
-    from cinch_tui.config.file import TrustStore, read_config_file
-
+    of_project = list(_project_files(sources))
+    # Without a file, neither the parser nor the trust store is needed.
     if has_own:
+        from cinch_tui.config.file import read_config_file
+
         layers.add_file(read_config_file(own), "file")
+    if of_project:
+        _add_project_files(layers, sources, of_project)
+
+
+def _project_files(sources: Sources) -> Iterator[tuple[Path, Layer]]:
     # Path.resolve() fails for a link to itself before Python 3.13.
-    if project and os.path.realpath(project) != os.path.realpath(own):
-        file = read_config_file(project)
-        layers.add_file(file, "project", trusted=TrustStore(sources.trust_file).trusts(file))
+    own = os.path.realpath(sources.user_file)
+    if sources.project_file is not None and os.path.realpath(sources.project_file) != own:
+        yield sources.project_file, "project"
+    if sources.local_file is not None and os.path.realpath(sources.local_file) != own:
+        yield sources.local_file, "local"
+
+
+def _add_project_files(layers: _Layers, sources: Sources, files: Sequence[tuple[Path, Layer]]) -> None:
+    from cinch_tui.config.file import read_config_file
+    from cinch_tui.trust.store import TrustStore
+
+    store = TrustStore(sources.trust_file, sources.session_pins)
+    for path, layer in files:
+        file = read_config_file(path)
+        folder = sources.folder or path.parent.parent
+        layers.add_file(file, layer, trusted=store.trusts(folder, path, file.sha256))
 
 
 def must_be_read(path: Path) -> bool:
@@ -139,6 +167,7 @@ class _Layers:
         self.origins: dict[str, Origin] = {}
         self.held_back: list[str] = []
         self.warnings: list[str] = []
+        self.untrusted_files: list[Path] = []
         self._environ = environ
 
     def put(self, key: SettingKey, value: Value, origin: Origin) -> None:
@@ -148,6 +177,12 @@ class _Layers:
         self.origins[key.name] = origin
 
     def add_file(self, file: ConfigFile, layer: Layer, *, trusted: bool = True) -> None:
+        before = len(self.held_back)
+        self._add_entries(file, layer, trusted=trusted)
+        if len(self.held_back) > before:
+            self.untrusted_files.append(file.path)
+
+    def _add_entries(self, file: ConfigFile, layer: Layer, *, trusted: bool) -> None:
         for written, entry in file.entries.items():
             place = f"{file.path}, line {entry.line}"
             name = RENAMED.get(written, written)

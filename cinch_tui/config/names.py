@@ -165,6 +165,11 @@ def value_of(settings: Settings, name: str) -> Value:
     return found
 
 
+def changed_names(before: Settings, now: Settings) -> frozenset[str]:
+    """Return the names of the settings that differ."""
+    return frozenset(name for name in keys() if value_of(before, name) != value_of(now, name))
+
+
 def _keys_of(table: str, group: type, applies: EffectTime) -> Iterator[SettingKey]:
     defaults = group()
     for name, annotated in get_type_hints(group, include_extras=True).items():

@@ -74,10 +74,19 @@ def project_config_file(cwd: Path) -> Path | None:
 
     Outside a repository only `cwd` itself is searched, so that a file in a shared parent folder has no effect.
     """
+    return _nearest(cwd, "config.toml")
+
+
+def local_config_file(cwd: Path) -> Path | None:
+    """Return the nearest `.cinch/config.local.toml`, which is found like the project's file; git should ignore it."""
+    return _nearest(cwd, "config.local.toml")
+
+
+def _nearest(cwd: Path, name: str) -> Path | None:
     upwards = (cwd, *cwd.parents)
     root = next((folder for folder in upwards if is_there(folder / ".git")), cwd)
     inside = upwards[: upwards.index(root) + 1]
-    found = (folder / PROJECT_FOLDER / "config.toml" for folder in inside)
+    found = (folder / PROJECT_FOLDER / name for folder in inside)
     return next((path for path in found if _may_be_file(path)), None)
 
 

@@ -24,7 +24,13 @@ HEADER = """\
 # Environment variables such as CINCH_UI_THEME and command-line flags override both. ${VAR} and ${VAR:-default} in
 # strings are replaced by environment variables.
 """
-_NAMES: dict[Layer, str] = {"file": "yours", "project": "project", "environment": "variable", "flag": "flag"}
+_NAMES: dict[Layer, str] = {
+    "file": "yours",
+    "project": "project",
+    "local": "local",
+    "environment": "variable",
+    "flag": "flag",
+}
 
 
 class SettingState(Struct, frozen=True):

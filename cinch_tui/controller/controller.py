@@ -19,7 +19,7 @@ from cinch_tui.config.settings import Settings
 from cinch_tui.controller.chat_session import ChatSession
 from cinch_tui.controller.prompt_sender import PromptSender
 from cinch_tui.user_input import UserInput, append_marks
-from harness.errors import CinchError, NoSessionYet, SessionError
+from harness.errors import CinchError, ConfigError, NoSessionYet, SessionError
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -85,6 +85,8 @@ class SessionController(ChatSession):
         try:
             await asyncio.to_thread(import_modules)
             collect_garbage()
+            if not await self._ask_for_trust():
+                return
             await self._show_end()
             assembly = await self._assemble(None)
         except SessionError as error:
@@ -103,6 +105,30 @@ class SessionController(ChatSession):
             return
         await self._take_over(assembly)
         await self._begin()
+
+    async def _ask_for_trust(self) -> bool:
+        """Ask about files of the folder that change how cinch works, unless that was done before.
+
+        Return False if the settings that apply with the answer are invalid.
+        """
+        from cinch_tui.trust.prompt import apply_answer, pending_question
+
+        asked = await asyncio.to_thread(pending_question, self.options)
+        if asked is None:
+            return True
+        from cinch_tui.config.names import changed_names
+        from cinch_tui.trust.dialog import ask_for_trust
+
+        answer, before = await ask_for_trust(self.app, asked, self.grace), self.settings
+        try:
+            self.options, self.settings = await asyncio.to_thread(apply_answer, self.options, asked, answer)
+        except ConfigError as error:
+            self.refusal = str(error)
+            self.quit()
+            return False
+        for subscriber in self._settings_subscribers:
+            subscriber(self.settings, changed_names(before, self.settings))
+        return True
 
     async def _show_end(self) -> None:
         """Load the session to resume, and show its end to read meanwhile."""

@@ -23,6 +23,7 @@ from cinch_tui.print_mode.outcome import ExitStatus, Outcome, RunStats
 from cinch_tui.reports.notices import NoticeLevel
 from cinch_tui.reports.session_export import local_time
 from cinch_tui.shell_line import UserShell
+from cinch_tui.trust.prompt import apply_answer, pending_question
 from cinch_tui.user_input import Attachment, UserInput, append_marks, image_name, user_input_of
 from harness.agent.agent import Agent
 from harness.agent.run_state import AgentResult
@@ -63,6 +64,8 @@ class PlainSession(AgentSession):
         Raises:
             ConfigError, SessionError: the agent cannot be created.
         """
+        if self._is_at_terminal:
+            await self._ask_for_trust()
         loaded, news = None, ""
         try:
             loaded = await asyncio.to_thread(wanted_session, self.options)
@@ -86,6 +89,18 @@ class PlainSession(AgentSession):
             self._show_history(agent.history.stored or agent.history.messages)
         if self._images and not self.options.prompt:
             self._show_attached()
+
+    async def _ask_for_trust(self) -> None:
+        """Ask about files of the folder that change how cinch works, unless that was done before."""
+        asked = await asyncio.to_thread(pending_question, self.options)
+        if asked is None:
+            return
+        lines = "\n".join(f"{name}: {text}" if name else text for name, text in asked.rows)
+        self.writer.write("Trust", f"{asked.title}\n{asked.text}\n{lines}")
+        async with self.menus.lock:
+            chosen = await self.menus.number([f"{each.label}: {each.effect}" for each in asked.choices])
+        answer = asked.choices[chosen].answer
+        self.options, self.settings = await asyncio.to_thread(apply_answer, self.options, asked, answer)
 
     def _call_user(self, text: str) -> None:
         """Notify the user, who is away: ring the bell and send a desktop notification, as the settings say."""

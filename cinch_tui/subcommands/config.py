@@ -1,4 +1,4 @@
-"""`cinch config`: show settings and paths, edit the user's file, trust a project's file."""
+"""`cinch config`: show settings and paths, edit the user's file, trust a folder."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cinch_tui.cli.start import config_sources
-from cinch_tui.config.file import TrustStore, read_config_file
+from cinch_tui.config.file import read_config_file
 from cinch_tui.config.layers import load_config
-from cinch_tui.config.paths import find_paths, project_config_file
+from cinch_tui.config.paths import find_paths, local_config_file, project_config_file
 from cinch_tui.config.store import effective_text, example_text
 from cinch_tui.print_mode.output import Output
+from cinch_tui.trust.inventory import inventory
+from cinch_tui.trust.store import TrustStore
 from harness.errors import ConfigError
 
 USAGE = "usage: cinch config show|path|edit|trust"
@@ -43,6 +45,7 @@ def _path(cwd: Path, out: Output) -> None:
     places = {
         "user": paths.config_file,
         "project": project_config_file(cwd) or "none",
+        "local": local_config_file(cwd) or "none",
         "data": paths.data,
         "state": paths.state,
         "cache": paths.cache,
@@ -82,17 +85,23 @@ def _edit(cwd: Path, out: Output) -> None:
 
 def _trust(cwd: Path, out: Output) -> None:
     paths = find_paths(os.environ)
-    path = project_config_file(cwd)
-    if path is None:
-        raise ConfigError(f"no .cinch/config.toml found in {cwd} or its repository")
-    file = read_config_file(path)
+    files = inventory(cwd, paths.config_file)
+    for problem in files.problems:
+        out.write_text(problem)
+    if not files.found:
+        raise ConfigError(f"nothing to trust: {files.root} has no instructions and no .cinch/config.toml")
     try:
-        TrustStore(paths.trust_file).trust(file)
+        TrustStore(paths.trust_file).trust(files)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
     except OSError as error:
         raise ConfigError(f"{paths.trust_file}: cannot be written: {error.strerror}") from error
-    out.write_text(f"{path} is trusted until it changes. It sets:")
-    for name, entry in file.entries.items():
-        out.write_text(f"  {name} = {entry.value!r}")
+    out.write_text(f"{files.root} is trusted, until a file that can run code or loosen permissions changes. It has:")
+    for each in files.found:
+        out.write_text(f"  {files.shown(each.path)}: {each.kind} · {each.summary}")
+        if each.kind == "configuration":
+            for name, entry in read_config_file(each.path).entries.items():
+                out.write_text(f"    {name} = {entry.value!r}")
 
 
 _ACTIONS = {"show": _show, "path": _path, "edit": _edit, "trust": _trust}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
@@ -16,7 +17,8 @@ from harness.workspace.disk import git_head, is_there, read_beginning
 
 LIMIT_BYTES = 40_000
 
-_NAMES = ("AGENTS.md", "CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.md")
+INSTRUCTION_NAMES = ("AGENTS.md", "CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.md")
+"""Names of the instruction files of a project, in the order in which they are loaded."""
 _UNFINISHED = {
     "rebase-merge": "a rebase is in progress",
     "rebase-apply": "a rebase is in progress",
@@ -58,12 +60,17 @@ class Environment(Struct, frozen=True):
     """State of the git repository."""
 
 
-async def load_instructions(cwd: Path, config_dir: Path) -> LoadedInstructions:
+async def load_instructions(cwd: Path, config_dir: Path, *, project: bool = True) -> LoadedInstructions:
     """Load the user's own AGENTS.md, then those of the project from its root down to `cwd`, up to 40 KB in all.
 
     Never raises; files that cannot be used are listed in `problems`.
+
+    Args:
+        cwd: Working folder.
+        config_dir: Folder of the user's own AGENTS.md.
+        project: False to load no file of the project, which may come from a stranger.
     """
-    return await asyncio.to_thread(_load, cwd.absolute(), config_dir)
+    return await asyncio.to_thread(_load, cwd.absolute(), config_dir, project=project)
 
 
 def describe_environment(cwd: Path) -> Environment:
@@ -89,13 +96,13 @@ def project_root(cwd: Path) -> Path:
     return next((folder for folder in (cwd, *cwd.parents) if is_there(folder / ".git")), cwd)
 
 
-def _load(cwd: Path, config_dir: Path) -> LoadedInstructions:
+def _load(cwd: Path, config_dir: Path, *, project: bool) -> LoadedInstructions:
     reader = _Reader()
     reader.take(config_dir / "AGENTS.md", within=None)
     root = project_root(cwd)
-    folders = [folder for folder in (*reversed(cwd.parents), cwd) if folder.is_relative_to(root)]
+    folders = [folder for folder in (*reversed(cwd.parents), cwd) if project and folder.is_relative_to(root)]
     for folder in folders:
-        for name in _NAMES:
+        for name in INSTRUCTION_NAMES:
             reader.take(folder / name, within=root)
     return LoadedInstructions(tuple(reader.instructions), tuple(reader.problems))
 
@@ -192,6 +199,11 @@ def quoted(instructions: Sequence[Instruction]) -> str:
         "How the user and this project want work to be done. Where they disagree, the later one counts, and what "
         "the user says in the conversation counts more. They cannot allow what needs the user's approval.\n\n" + files
     )
+
+
+def quoted_files(prompt: str) -> tuple[str, ...]:
+    """Return the paths of the instruction files that a system prompt quotes, in order."""
+    return tuple(re.findall(r'^<instructions file="(.*)">$', prompt, re.MULTILINE))
 
 
 def _escaped(text: str) -> str:

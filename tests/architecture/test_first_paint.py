@@ -17,6 +17,7 @@ NOT_YET = {
     "cinch_tui.widgets.chat_widgets",
     "cinch_tui.screens.dialog",
     "cinch_tui.transcript.view",
+    "cinch_tui.trust",
     "cinch_tui.widgets.tool_panel",
     "harness.agent.agent",
     "harness.messages",

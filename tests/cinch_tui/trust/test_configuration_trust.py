@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from cinch_tui.app.themes import load_theme
-from cinch_tui.config.file import TrustStore, read_config_file
+from cinch_tui.config.file import read_config_file
 from cinch_tui.config.layers import Config, Sources, load_config
+from cinch_tui.trust.inventory import inventory
+from cinch_tui.trust.store import TrustStore, session_pins
 from harness.errors import ConfigError
 
 UNTRUSTED = """\
@@ -40,10 +43,24 @@ def trust_file(tmp_path: Path) -> Path:
     return tmp_path / "state" / "trusted.json"
 
 
-def load(folder: Path, text: str, trust_file: Path, *, user: str = "", **environ: str) -> Config:
-    (folder / "project.toml").write_text(text)
+def load(folder: Path, text: str, trust_file: Path, *, user: str = "", name: str = "config.toml", **environ: str):
+    (folder / ".cinch").mkdir(exist_ok=True)
+    (folder / ".cinch" / name).write_text(text)
     (folder / "user.toml").write_text(user)
-    return load_config(Sources(folder / "user.toml", folder / "project.toml", environ, trust_file))
+    return reload(folder, trust_file, environ)
+
+
+def reload(
+    folder: Path, trust_file: Path, environ: dict[str, str] | None = None, pins: dict[str, str] | None = None
+) -> Config:
+    files = [folder / ".cinch" / name for name in ("config.toml", "config.local.toml")]
+    project, local = (path if path.exists() else None for path in files)
+    sources = Sources(folder / "user.toml", project, environ or {}, trust_file, local_file=local, session_pins=pins)
+    return load_config(sources)
+
+
+def trust(folder: Path, trust_file: Path) -> None:
+    TrustStore(trust_file).trust(inventory(folder))
 
 
 def test_an_untrusted_file_sets_only_what_is_harmless(tmp_path: Path, trust_file: Path) -> None:
@@ -78,7 +95,7 @@ def test_an_untrusted_file_sets_only_what_is_harmless(tmp_path: Path, trust_file
     ],
 )
 def test_deeply_nested_file_is_a_clear_error(tmp_path: Path, trust_file: Path, text: str) -> None:
-    with pytest.raises(ConfigError, match=r"project\.toml: is nested too deeply"):
+    with pytest.raises(ConfigError, match=r"config\.toml: is nested too deeply"):
         load(tmp_path, text, trust_file)
 
 
@@ -87,7 +104,7 @@ def test_huge_sparse_file_is_refused_at_once(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(3_000_000_000)
 
-    with pytest.raises(ConfigError, match=r"it is a file of 3,000,000,000 bytes; the limit is 262,144"):
+    with pytest.raises(ConfigError, match=r"is too large: 3,000,000,000 bytes; the limit is 262,144"):
         read_config_file(path)
 
 
@@ -136,34 +153,77 @@ def test_an_untrusted_file_cannot_read_the_environment(tmp_path: Path, trust_fil
     assert "hunter2" not in repr(config)
 
 
-def test_a_trusted_file_sets_everything(tmp_path: Path, trust_file: Path) -> None:
-    load(tmp_path, UNTRUSTED, trust_file)
+@pytest.mark.parametrize("name", ["config.toml", "config.local.toml"])
+def test_a_file_of_a_trusted_folder_sets_everything(tmp_path: Path, trust_file: Path, name: str) -> None:
+    before = load(tmp_path, UNTRUSTED, trust_file, name=name)
 
-    TrustStore(trust_file).trust(read_config_file(tmp_path / "project.toml"))
+    trust(tmp_path, trust_file)
 
-    config = load(tmp_path, UNTRUSTED, trust_file)
+    config = reload(tmp_path, trust_file)
+    assert before.settings.approval.mode == "smart"
     assert config.held_back == ()
     assert config.settings.approval.mode == "off"
 
 
+def test_the_local_file_overrides_the_project_file(tmp_path: Path, trust_file: Path) -> None:
+    load(tmp_path, 'ui.theme = "paper"\nui.motion = "reduced"', trust_file)
+
+    config = load(tmp_path, 'ui.theme = "night"', trust_file, name="config.local.toml")
+
+    assert (config.settings.ui.theme, config.settings.ui.motion) == ("night", "reduced")
+    assert config.origins["ui.theme"].layer == "local"
+
+
 def test_trust_ends_when_the_file_changes(tmp_path: Path, trust_file: Path) -> None:
     load(tmp_path, UNTRUSTED, trust_file)
-    TrustStore(trust_file).trust(read_config_file(tmp_path / "project.toml"))
+    trust(tmp_path, trust_file)
 
     assert load(tmp_path, UNTRUSTED + "# more\n", trust_file).held_back
 
 
+def test_a_file_that_is_added_to_a_trusted_folder_is_not_trusted(tmp_path: Path, trust_file: Path) -> None:
+    load(tmp_path, UNTRUSTED, trust_file)
+    trust(tmp_path, trust_file)
+
+    assert load(tmp_path, UNTRUSTED, trust_file, name="config.local.toml").held_back
+
+
 def test_trust_is_not_given_to_a_copy_elsewhere(tmp_path: Path, trust_file: Path) -> None:
     load(tmp_path, UNTRUSTED, trust_file)
-    TrustStore(trust_file).trust(read_config_file(tmp_path / "project.toml"))
+    trust(tmp_path, trust_file)
     (tmp_path / "copy").mkdir()
 
     assert load(tmp_path / "copy", UNTRUSTED, trust_file).held_back
 
 
-def test_a_damaged_list_of_trust_trusts_nothing(tmp_path: Path, trust_file: Path) -> None:
+@pytest.mark.parametrize("content", ["{", "[]", '{"version": 2}', '{"version": 2, "folders": {"/": 1}}', '{"/a": 1}'])
+def test_a_damaged_list_of_trust_trusts_nothing(tmp_path: Path, trust_file: Path, content: str) -> None:
     load(tmp_path, UNTRUSTED, trust_file)
-    TrustStore(trust_file).trust(read_config_file(tmp_path / "project.toml"))
-    trust_file.write_text("{")
+    trust(tmp_path, trust_file)
+    trust_file.write_text(content)
 
-    assert load(tmp_path, UNTRUSTED, trust_file).held_back
+    assert reload(tmp_path, trust_file).held_back
+
+
+def test_trust_for_a_session_ends_when_the_file_changes(tmp_path: Path, trust_file: Path) -> None:
+    load(tmp_path, UNTRUSTED, trust_file)
+    pins = session_pins(inventory(tmp_path))
+
+    before = reload(tmp_path, trust_file, pins=pins)
+    load(tmp_path, UNTRUSTED + "# more\n", trust_file)
+    after = reload(tmp_path, trust_file, pins=pins)
+
+    assert not before.held_back
+    assert after.held_back
+    assert not trust_file.exists()
+
+
+def test_trust_of_an_earlier_version_is_kept(tmp_path: Path, trust_file: Path) -> None:
+    load(tmp_path, UNTRUSTED, trust_file)
+    path = tmp_path / ".cinch" / "config.toml"
+    trust_file.parent.mkdir()
+    trust_file.write_text(json.dumps({str(path): read_config_file(path).sha256}))
+
+    assert not reload(tmp_path, trust_file).held_back
+    state = TrustStore(trust_file).state(inventory(tmp_path))
+    assert (state.is_trusted, state.inert, state.must_ask) == (False, frozenset(), False)

@@ -1,0 +1,16 @@
+"""The question about a folder, asked in the app."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.app import App
+
+from cinch_tui.screens.trust import TrustScreen
+from cinch_tui.trust.prompt import TrustQuestion
+from cinch_tui.trust.store import TrustAnswer
+
+
+async def ask_for_trust(app: App[object], question: TrustQuestion, grace: Callable[[], float]) -> TrustAnswer:
+    """Return the user's answer; Esc is "later"."""
+    return await app.push_screen_wait(TrustScreen(question, grace=grace())) or "later"

@@ -1,0 +1,344 @@
+"""Inventory of a folder: the files in it that change how cinch works.
+
+Nothing is executed or parsed as code: files are read, hashed and summarized. Only regular files of bounded size and
+number are considered, since the folder may come from a stranger.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from cinch_tui.config.paths import PROJECT_FOLDER, local_config_file, project_config_file
+from harness.errors import NotAFile
+from harness.instructions.loading import INSTRUCTION_NAMES, project_root
+from harness.workspace.disk import read_beginning
+
+LARGEST = 256 * 1024
+"""Maximum size of a file that can be trusted, in bytes."""
+MOST_FILES = 200
+"""Maximum number of files in an inventory, and of files in a skill."""
+MOST_BYTES = 16 * 1024 * 1024
+"""Maximum size of all files of an inventory, in bytes."""
+MOST_ENTRIES = 1_000
+"""Maximum number of entries that are looked at in one folder."""
+DEEPEST = 4
+"""Maximum depth of folders with commands, subagents and the files of a skill."""
+
+Kind: TypeAlias = Literal[
+    "instructions",
+    "configuration",
+    "rules",
+    "Claude Code settings",
+    "hooks",
+    "MCP servers",
+    "skill",
+    "command",
+    "subagent",
+]
+LOADED: frozenset[Kind] = frozenset({"instructions", "configuration"})
+"""Kinds that this version of cinch uses; the others are shown and trusted along with them."""
+
+
+class Found(Struct, frozen=True):
+    """A file that changes how cinch works."""
+
+    kind: Kind
+    """Kind of the file."""
+    path: Path
+    """Path of the file."""
+    size: int
+    """Size in bytes; of a skill, with its other files."""
+    sha256: str
+    """Hash of the content; of a skill, with its other files."""
+    is_pinned: bool
+    """True if trust applies to this content only: the file can run code or loosen permissions."""
+    summary: str = ""
+    """Effect of the file, for the user."""
+
+
+class Inventory(Struct, frozen=True):
+    """Files of a folder that change how cinch works."""
+
+    root: Path
+    """The folder that trust is given to: the root of the repository, else the folder itself."""
+    found: tuple[Found, ...] = ()
+    """The files, in the order in which they are shown."""
+    problems: tuple[str, ...] = ()
+    """Files that cannot be trusted, with the reason; they have no effect."""
+    can_be_stored: bool = True
+    """False if trust lasts only for this session: the folder is the home folder or `/`."""
+
+    def shown(self, path: Path) -> str:
+        """Return a path as it is displayed: relative to the root."""
+        return os.path.relpath(path, self.root)
+
+
+def trust_root(cwd: Path) -> Path:
+    """Return the folder that trust is given to when cinch works in `cwd`.
+
+    A repository in the home folder is not used as the root, since everything the user downloads would be part of it.
+    """
+    root = project_root(cwd)
+    return Path(os.path.realpath(cwd if _is_too_wide(root) else root))
+
+
+def _is_too_wide(folder: Path) -> bool:
+    home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111  pathlib raises without a home folder
+    return os.path.realpath(folder) in ("/", home)
+
+
+def inventory(cwd: Path, user_file: Path | None = None) -> Inventory:
+    """Return the inventory of the folder that cinch works in. Reads files only.
+
+    Args:
+        cwd: the folder.
+        user_file: the user's configuration file, which is not part of the folder.
+    """
+    scan = _Scan(cwd)
+    scan.run(user_file)
+    root = trust_root(cwd)
+    return Inventory(root, tuple(scan.found), tuple(scan.problems), can_be_stored=not _is_too_wide(root))
+
+
+class _Scan:
+    """Search for files, bounded in number and size."""
+
+    def __init__(self, cwd: Path) -> None:
+        self.found: list[Found] = []
+        self.problems: list[str] = []
+        self._cwd = Path(os.path.realpath(cwd))
+        self._root = trust_root(cwd)
+        self._left = MOST_FILES
+        self._room = MOST_BYTES
+
+    def run(self, user_file: Path | None) -> None:
+        folders = _folders(self._cwd)
+        for folder in folders:
+            for name in INSTRUCTION_NAMES:
+                self._add("instructions", folder / name)
+        for path in (project_config_file(self._cwd), local_config_file(self._cwd)):
+            if path is not None and (user_file is None or os.path.realpath(path) != os.path.realpath(user_file)):
+                self._add("configuration", path)
+        for folder in folders:
+            # In the home folder, these are the user's own.
+            if not _is_too_wide(folder):
+                for kind, path in _extensions(folder):
+                    self._add(kind, path)
+
+    def _add(self, kind: Kind, path: Path) -> None:
+        if not os.path.lexists(path):
+            return
+        shown = os.path.relpath(path, self._root)
+        try:
+            if self._left == 0 or self._room < 0:
+                raise NotAFile(f"beyond the limit of {MOST_FILES} files or {MOST_BYTES // 2**20} MB")
+            data = _content(path)
+            others = _files_of_skill(path.parent) if kind == "skill" else {}
+        except (NotAFile, OSError) as error:
+            self.problems.append(f"{shown} is ignored: {_reason(error)}")
+            return
+        if not data and not others:
+            return
+        size = len(data) + sum(map(len, others.values()))
+        self._left -= 1
+        self._room -= size
+        text = data.decode("utf-8", "replace")
+        summary = _SUMMARIES[kind](text, len(others))
+        self.found.append(Found(kind, path, size, _hash(data, others), _is_pinned(kind, text, len(others)), summary))
+
+
+def _folders(cwd: Path) -> list[Path]:
+    """Return the folders that are searched, from the root of the repository down to `cwd`."""
+    root = project_root(cwd)
+    return [folder for folder in (*reversed(cwd.parents), cwd) if folder.is_relative_to(root)]
+
+
+def _extensions(folder: Path) -> Iterator[tuple[Kind, Path]]:
+    """Yield the files of a folder that extend cinch, whether they exist or not."""
+    for kind, name in _FILES:
+        yield kind, folder / name
+    for kind, name in _TREES:
+        for path in _files_below(folder / name):
+            yield kind, path
+    for name in _SKILLS:
+        for each in _entries(folder / name):
+            yield "skill", Path(each.path, "SKILL.md")
+
+
+def _content(path: Path) -> bytes:
+    data, size = read_beginning(path, LARGEST + 1)
+    if len(data) > LARGEST:
+        raise NotAFile(f"a file of {size:,} bytes; the limit is {LARGEST:,}")
+    return data
+
+
+def content_hash(data: bytes) -> str:
+    """Return the hash under which a file is trusted."""
+    return _hash(data, {})
+
+
+def _hash(data: bytes, others: Mapping[str, bytes]) -> str:
+    digest = hashlib.sha256(data)
+    for name, content in others.items():
+        # With its length, so that no other set of files has the same hash.
+        digest.update(b"\0%s\0%d\0%s" % (os.fsencode(name), len(content), content))
+    return digest.hexdigest()
+
+
+def _reason(error: NotAFile | OSError) -> str:
+    return f"it is {error}" if isinstance(error, NotAFile) else f"{error.strerror}".lower()
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """Return the entries of a folder by name; none if it cannot be read."""
+    try:
+        with os.scandir(folder) as scan:
+            return sorted(islice(scan, MOST_ENTRIES), key=lambda each: each.name)
+    except OSError:
+        return []
+
+
+def _files_below(folder: Path, depth: int = DEEPEST) -> Iterator[Path]:
+    """Yield the files in a folder and its subfolders; links to folders are not followed."""
+    for each in _entries(folder):
+        if not each.is_dir(follow_symlinks=False):
+            yield Path(each.path)
+        elif depth > 1:
+            yield from _files_below(Path(each.path), depth - 1)
+
+
+def _files_of_skill(folder: Path) -> dict[str, bytes]:
+    """Return the content of the other files of a skill by their names.
+
+    Raises:
+        NotAFile: there are too many, or one is too large or not a regular file.
+        OSError: one cannot be read.
+    """
+    files: dict[str, bytes] = {}
+    for path in _files_below(folder):
+        name = os.path.relpath(path, folder)
+        if name != "SKILL.md":
+            files[name] = _content(path)
+        if len(files) > MOST_FILES:
+            raise NotAFile(f"a skill of more than {MOST_FILES} files")
+    return files
+
+
+def _is_pinned(kind: Kind, text: str, others: int) -> bool:
+    match kind:
+        case "instructions" | "rules":
+            return False
+        case "skill":
+            return others > 0 or _RUNS_CODE.search(text) is not None
+        case "command" | "subagent":
+            return _RUNS_CODE.search(text) is not None
+        case _:
+            return True
+
+
+_RUNS_CODE = re.compile(r"!`|^\s*(?:hooks|mcpServers|permissionMode|allowed-tools|shell)\s*[:=]", re.MULTILINE)
+"""A shell line of a command, or metadata that runs programs or loosens permissions."""
+
+_FILES: tuple[tuple[Kind, str], ...] = (
+    ("Claude Code settings", ".claude/settings.json"),
+    ("Claude Code settings", ".claude/settings.local.json"),
+    ("MCP servers", ".mcp.json"),
+    ("MCP servers", f"{PROJECT_FOLDER}/mcp.json"),
+)
+_TREES: tuple[tuple[Kind, str], ...] = (
+    ("rules", f"{PROJECT_FOLDER}/rules"),
+    ("hooks", f"{PROJECT_FOLDER}/hooks"),
+    ("command", f"{PROJECT_FOLDER}/commands"),
+    ("command", ".claude/commands"),
+    ("subagent", f"{PROJECT_FOLDER}/agents"),
+    ("subagent", ".claude/agents"),
+)
+_SKILLS = (f"{PROJECT_FOLDER}/skills", ".claude/skills", ".agents/skills")
+
+
+def _lines(text: str, others: int) -> str:
+    del others
+    count = text.count("\n") + (not text.endswith("\n"))
+    return f"{count} lines" if count > 1 else "1 line"
+
+
+def _configured(text: str, others: int) -> str:
+    """Name the settings in a configuration file that only a trusted folder may set."""
+    del others
+    # Imported here because few folders have a configuration file.
+    import tomllib
+
+    from cinch_tui.config.file import flatten
+    from cinch_tui.config.names import RENAMED, find_key
+
+    try:
+        names = [RENAMED.get(name, name) for name, _ in flatten(tomllib.loads(text))]
+    except (ValueError, RecursionError):
+        return "not valid"
+    guarded = [name for name in names if (key := find_key(name)) is None or key.guard != "open"]
+    return f"sets {_few(guarded)}" if guarded else "sets nothing that needs trust"
+
+
+def _json_keys(text: str) -> dict[str, object]:
+    import json
+
+    try:
+        data: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}  # pyright: ignore[reportUnknownVariableType] only its keys are used
+
+
+def _settings_keys(text: str, others: int) -> str:
+    del others
+    names = list(_json_keys(text))
+    return f"sets {_few(names)}" if names else "not valid"
+
+
+def _servers(text: str, others: int) -> str:
+    del others
+    data = _json_keys(text)
+    servers = data.get("mcpServers", data.get("servers"))
+    names: list[str] = [str(name) for name in servers] if isinstance(servers, dict) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] names only
+    return f"starts {_few(names)}" if names else "no servers"
+
+
+def _hook(text: str, others: int) -> str:
+    del text, others
+    return "runs programs"
+
+
+def _skill(text: str, others: int) -> str:
+    if others:
+        return f"with {others} other file{'' if others == 1 else 's'}"
+    return _definition(text, others)
+
+
+def _definition(text: str, others: int) -> str:
+    return "runs commands or changes permissions" if _RUNS_CODE.search(text) else _lines(text, others)
+
+
+def _few(names: list[str]) -> str:
+    shown = ", ".join(names[:4])
+    return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown
+
+
+_SUMMARIES: Mapping[Kind, Callable[[str, int], str]] = {
+    "instructions": _lines,
+    "configuration": _configured,
+    "rules": _lines,
+    "Claude Code settings": _settings_keys,
+    "hooks": _hook,
+    "MCP servers": _servers,
+    "skill": _skill,
+    "command": _definition,
+    "subagent": _definition,
+}

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakes.chat import chat, ready, until
+from fakes.foreign_folder import foreign_folder
+from fakes.model_server import ModelServer, Reply
+from textual.pilot import Pilot
+
+from cinch_tui.app.app import CinchApp
+from cinch_tui.screens.trust import TrustScreen
+
+RHYMES = "Always answer in rhymes."
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "project").mkdir()
+    return foreign_folder(tmp_path / "project")
+
+
+@pytest.fixture(autouse=True)
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    with ModelServer(lambda _: Reply("Fine.")) as server:
+        for name, value in {"ANTHROPIC_API_KEY": "sk-x", "ANTHROPIC_BASE_URL": server.url}.items():
+            monkeypatch.setenv(name, value)
+        yield server
+
+
+def ask(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "cinch_tui", "-p", "-m", "anthropic/fake-model", "hello", *arguments],
+        cwd=folder,
+        env=dict(os.environ),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+
+def system_prompt(server: ModelServer, request: int = -1) -> str:
+    return json.dumps(server.requests[request].body["system"])
+
+
+async def answer(pilot: Pilot[object], app: CinchApp, key: str) -> None:
+    await until(pilot, lambda: isinstance(app.screen, TrustScreen) and not app.screen.waiting)
+    await pilot.press(key)
+    await ready(pilot, app)
+
+
+async def test_the_app_asks_once_and_uses_what_is_trusted(folder: Path):
+    app, later = chat(folder), chat(folder)
+    async with app.run_test() as pilot:
+        await answer(pilot, app, "2")
+        first = app.controller.agent.state.system_prompt
+        approval = app.controller.agent.state.approval
+    async with later.run_test() as pilot:
+        await ready(pilot, later)
+        second = later.controller.agent.state.system_prompt
+
+    assert RHYMES in first
+    assert RHYMES in second
+    assert approval == "off"
+
+
+@pytest.mark.parametrize(("key", "asks_again"), [("1", True), ("escape", True), ("3", False)])
+async def test_an_untrusted_folder_has_no_effect(folder: Path, key: str, asks_again: bool):
+    app, later = chat(folder), chat(folder)
+    async with app.run_test() as pilot:
+        await answer(pilot, app, key)
+        agent = app.controller.agent
+        texts = agent.state.system_prompt
+        approval = agent.state.approval
+        warnings = app.controller.assembly.warnings
+    async with later.run_test() as pilot:
+        await until(pilot, lambda: later.controller.sender.ready.is_set() or isinstance(later.screen, TrustScreen))
+        assert isinstance(later.screen, TrustScreen) is asks_again
+
+    assert RHYMES not in texts
+    assert approval == "smart"
+    assert warnings[-1].startswith("Ignored: AGENTS.md, ")
+    assert not (folder / "pwned").exists()
+
+
+async def test_text_typed_before_the_question_is_kept(folder: Path):
+    app = chat(folder)
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: isinstance(app.screen, TrustScreen))
+        await pilot.press(*"fix it")
+        await answer(pilot, app, "1")
+
+        assert app.controller.view.prompt.text == "fix it"
+
+
+async def test_a_changed_file_is_shown_with_its_change(folder: Path):
+    app = chat(folder)
+    async with app.run_test() as pilot:
+        await answer(pilot, app, "2")
+    (folder / ".cinch/config.toml").write_text('approval.mode = "off"\nui.editor = "touch pwned"\n')
+
+    later = chat(folder)
+    async with later.run_test() as pilot:
+        await until(pilot, lambda: isinstance(later.screen, TrustScreen) and not later.screen.waiting)
+        shown = " ".join(str(each.render()) for each in later.screen.query("Static"))
+        await answer(pilot, later, "1")
+        state, settings = later.controller.agent.state, later.controller.settings
+
+    assert "AGENTS.md" not in shown
+    assert 'changed: - ui.status_command = "touch pwned"; + ui.editor = "touch pwned"' in shown
+    assert RHYMES in state.system_prompt
+    assert (state.approval, settings.ui.editor) == ("smart", "")
+
+
+def test_print_mode_trusts_only_with_the_flag(folder: Path, server: ModelServer):
+    without = ask(folder)
+    with_flag = ask(folder, "--trust")
+    afterwards = ask(folder)
+
+    assert [RHYMES in system_prompt(server, number) for number in range(3)] == [False, True, False]
+    assert without.stderr == afterwards.stderr
+    assert "Ignored: AGENTS.md, " in without.stderr
+    assert "to use them, add --trust" in without.stderr
+    assert "approval.mode, ui.status_command, approval.allow" in without.stderr
+    assert with_flag.stderr == ""
+
+
+def test_print_mode_uses_a_folder_that_was_trusted_before(folder: Path, server: ModelServer):
+    subprocess.run([sys.executable, "-m", "cinch_tui", "config", "trust"], cwd=folder, check=True, capture_output=True)
+
+    done = ask(folder)
+
+    assert RHYMES in system_prompt(server)
+    assert done.stderr == ""
+
+
+def test_a_session_that_began_before_trust_gets_the_instructions(folder: Path, server: ModelServer):
+    ask(folder)
+    ask(folder, "-c", "--trust")
+    ask(folder, "-c")
+
+    assert [RHYMES in system_prompt(server, number) for number in range(3)] == [False, True, False]
+
+
+def test_plain_mode_in_a_pipe_does_not_ask(folder: Path, server: ModelServer):
+    done = subprocess.run(
+        [sys.executable, "-m", "cinch_tui", "--plain", "-m", "anthropic/fake-model"],
+        cwd=folder,
+        env=dict(os.environ),
+        input="2\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert "Ignored: AGENTS.md, " in done.stdout
+    assert RHYMES not in system_prompt(server)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,12 +19,11 @@ from cinch_tui.config.options import Options
 from cinch_tui.config.paths import Paths, load_json
 from cinch_tui.config.settings import Settings
 from cinch_tui.models.connecting import ModelChoice, connect
+from cinch_tui.permissions import allow_tools, ineffective_allowances, load_grants
 from cinch_tui.reports.notices import lost_jobs_notice
-from cinch_tui.trust.inventory import Inventory
-from cinch_tui.trust.prompt import folder_state, skipped_notice
+from cinch_tui.trust.prompt import folder_state, skipped_notices
 from cinch_tui.trust.store import FolderTrust
 from harness.agent.agent import Agent
-from harness.approval.grants import Grants
 from harness.approval.modes import EXECUTE, MODES, PLAN
 from harness.errors import ConfigError, SessionLocked
 from harness.execution.spill import forget_old_spills
@@ -39,7 +38,6 @@ from harness.messages import Message, new_id
 from harness.ports.interaction import UserInteraction
 from harness.ports.provider import Model
 from harness.ports.tool import Tool
-from harness.risk import Rule
 from harness.session.paths import project_dir
 from harness.session.recorder import SessionRecorder
 from harness.session.snapshots import Snapshots
@@ -110,7 +108,7 @@ class Assembly(Struct):
     def start_session(self) -> None:
         """Start a new session in a file of its own."""
         self.agent.new_session()
-        self._trust_what_is_allowed()
+        allow_tools(self.agent.state.grants, self.settings)
         self._follow(None)
         if self.agent.state.mode is PLAN:
             # Recorded in the session.
@@ -161,7 +159,7 @@ class Assembly(Struct):
         if loaded.system and not self.options.system and self._has_same_instructions(loaded.system):
             # Unchanged since the last request, so that the provider's cache still fits.
             self.agent.set_system_prompt(loaded.system)
-        self._trust_what_is_allowed()
+        allow_tools(self.agent.state.grants, self.settings)
         self._follow(loaded, read_only=read_only)
         if lost:
             self.warnings.append(lost)
@@ -180,11 +178,6 @@ class Assembly(Struct):
         """Write pending records and release the session file."""
         if self.store is not None:
             self.store.close()
-
-    def _trust_what_is_allowed(self) -> None:
-        for entry in self.settings.approval.allow:
-            if ":" not in entry:
-                self.agent.state.grants.trust(entry)
 
     def _follow(self, loaded: LoadedSession | None, *, read_only: bool = False) -> None:
         """Record events in the session file from now on."""
@@ -311,10 +304,10 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     environment = await asyncio.to_thread(describe_environment, root)
     prompt = options.system or build_system_prompt(environment, loaded.instructions)
     tools = _tools(settings)
-    grants, warnings = _grants(options, settings, root)
+    grants, warnings = load_grants(options, settings, root)
     fallback, missing = await asyncio.to_thread(_fallback, settings, keys)
     warnings.extend(missing)
-    warnings.extend(_ineffective_allowances(settings, {tool.name for tool in tools}))
+    warnings.extend(ineffective_allowances(settings, {tool.name for tool in tools}))
     here = replace(
         agent_options(settings, headless=options.headless),
         workspace=workspace,
@@ -334,15 +327,10 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         workspace,
         keys,
         originals,
-        warnings=[*loaded.problems, *warnings, *_trust_notices(files, trust, options)],
+        warnings=[*loaded.problems, *warnings, *skipped_notices(files, trust, headless=options.headless)],
         instructions=quoted(loaded.instructions),
         trust=trust,
     )
-
-
-def _trust_notices(files: Inventory, trust: FolderTrust, options: Options) -> tuple[str, ...]:
-    notice = skipped_notice(files, trust, headless=options.headless)
-    return (notice,) if notice else ()
 
 
 def _fallback(settings: Settings, keys: KeyStore) -> tuple[list[Model], list[str]]:
@@ -400,23 +388,3 @@ def wanted_session(options: Options) -> LoadedSession | None:
     if not options.resume:
         return None
     return load_reference(find_reference(options.paths.data, options.cwd, options.resume), fork=options.fork)
-
-
-def _grants(options: Options, settings: Settings, root: Path) -> tuple[Grants, list[str]]:
-    rules = project_dir(options.paths.data, root) / "rules.json"
-    named = [Rule(tool, scope) for tool, _, scope in (entry.partition(":") for entry in settings.approval.allow)]
-    grants = Grants(rules, rules=[rule for rule in named if rule.scope])
-    problem = grants.load()
-    return grants, [problem] if problem else []
-
-
-def _ineffective_allowances(settings: Settings, tools: Set[str]) -> Iterator[str]:
-    """Yield a warning for each entry of `approval.allow` that has no effect."""
-    for entry in settings.approval.allow:
-        tool, colon, scope = entry.partition(":")
-        if tool not in tools:
-            yield f"approval.allow: {entry!r} has no effect: unknown tool"
-        elif colon and not scope.strip():
-            yield f"approval.allow: {entry!r} has no effect: no command after the colon"
-        elif scope and tool != "bash":
-            yield f"approval.allow: {entry!r} has no effect: only bash commands have a prefix, as in 'bash:make test'"

@@ -158,14 +158,13 @@ def _for_session(options: Options, files: Inventory) -> Options:
     return replace(options, sources=replace(options.sources, session_pins=session_pins(files)))
 
 
-def skipped_notice(files: Inventory, trust: FolderTrust, *, headless: bool) -> str:
-    """Return the notice about files that have no effect; empty if all have. Configuration has a notice of its own."""
-    names = [
-        files.shown(each.path) for each in files.found if each.path in trust.inert and each.kind != "configuration"
-    ]
-    if not names:
-        return ""
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+def skipped_notices(files: Inventory, trust: FolderTrust, *, headless: bool) -> tuple[str, ...]:
+    """Return the notice about files that have no effect, if any. Configuration has a notice of its own."""
+    inert = [each for each in files.found if each.path in trust.inert and each.kind != "configuration"]
+    if not inert:
+        return ()
+    names = ", ".join(files.shown(each.path) for each in inert[:3])
+    more = f" and {len(inert) - 3} more" if len(inert) > 3 else ""
     reason = "they changed since you trusted this folder" if trust.is_trusted else "this folder is not trusted"
     remedy = "to use them, add --trust" if headless else "to use them, run: cinch config trust"
-    return escape_controls(f"Ignored: {', '.join(names[:3])}{more}; {reason}; {remedy}.")
+    return (escape_controls(f"Ignored: {names}{more}; {reason}; {remedy}."),)

@@ -1,7 +1,7 @@
 """Inventory of a folder: the files in it that change how cinch works.
 
 Nothing is executed or parsed as code: files are read, hashed and summarized. Only regular files of bounded size and
-number are considered, since the folder may come from a stranger.
+number are considered, since the folder may be hostile.
 """
 
 from __future__ import annotations

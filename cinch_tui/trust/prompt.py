@@ -32,7 +32,7 @@ class TrustChoice(Struct, frozen=True):
     label: str
     """Text of the answer."""
     effect: str
-    """What happens then."""
+    """Explanation of the effect."""
 
 
 class TrustQuestion(Struct, frozen=True):

@@ -68,7 +68,7 @@ async def load_instructions(cwd: Path, config_dir: Path, *, project: bool = True
     Args:
         cwd: Working folder.
         config_dir: Folder of the user's own AGENTS.md.
-        project: False to load no file of the project, which may come from a stranger.
+        project: False to load no file of the project, which may be untrusted.
     """
     return await asyncio.to_thread(_load, cwd.absolute(), config_dir, project=project)
 

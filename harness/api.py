@@ -156,7 +156,6 @@ if TYPE_CHECKING:
     from harness.parallel.selection import Outcome as Outcome
     from harness.parallel.selection import PickFirst as PickFirst
     from harness.parallel.selection import Selection as Selection
-    from harness.parallel.selection import SelectionCancelled as SelectionCancelled
     from harness.parallel.selection import Strategy as Strategy
     from harness.parallel.selection import TokenEfficient as TokenEfficient
     from harness.parallel.selection import Transparent as Transparent

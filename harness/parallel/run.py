@@ -46,15 +46,7 @@ from harness.events import (
     UsageUpdate,
 )
 from harness.messages import AssistantMessage, CustomMessage, Message, ToolResult, Usage, UserMessage
-from harness.parallel.selection import (
-    Outcome,
-    PickFirst,
-    Selection,
-    SelectionCancelled,
-    Strategy,
-    Transparent,
-    candidates,
-)
+from harness.parallel.selection import Outcome, PickFirst, Selection, Strategy, Transparent, candidates
 from harness.ports.provider import Model
 from harness.ports.tool import Tool
 from harness.publishing import innermost
@@ -199,8 +191,8 @@ class _Contest:
             await self._race(runners, prompts)
             try:
                 self.choice = choice = await self._choose(run, prompts)
-            except SelectionCancelled as cancelled:
-                end = replace(end, usage=cancelled.usage)
+            except asyncio.CancelledError as error:
+                end = replace(end, usage=sum((each for each in error.args if isinstance(each, Usage)), Usage()))
                 raise
             end = replace(end, reason="none succeeded")
             if choice is not None:

@@ -79,15 +79,6 @@ class Selection(Struct, frozen=True):
     """Warnings for the user about how the selection was made."""
 
 
-class SelectionCancelled(asyncio.CancelledError):
-    """Cancellation of a selection that has used tokens."""
-
-    def __init__(self, usage: Usage) -> None:
-        super().__init__()
-        self.usage = usage
-        """Tokens and cost so far."""
-
-
 class Strategy(Protocol):
     """Selects the run to continue with."""
 
@@ -101,7 +92,7 @@ class Strategy(Protocol):
             outcomes: All outcomes, failed ones included; a failed one must not be selected.
 
         Raises:
-            SelectionCancelled: It was cancelled; its usage counts. Another `CancelledError` counts none.
+            asyncio.CancelledError: It was cancelled. A `Usage` among the arguments of the exception counts.
         """
         ...
 
@@ -203,7 +194,9 @@ class LlmJudge(Strategy):
         try:
             result = await judge.prompt(text)
         except asyncio.CancelledError as error:
-            raise SelectionCancelled(with_price(judge.state.usage, facts.price)) from error
+            # Not an exception class of its own, which `asyncio.timeout` would not take for a cancellation.
+            error.args = (*error.args, with_price(judge.state.usage, facts.price))
+            raise
         return _verdict(result, compared, with_price(result.usage, facts.price), warnings)
 
     def _question(

@@ -1,4 +1,4 @@
-"""Files and memory beside the session file: conversations of subagents, and the lines that a file may lose."""
+"""Parts of a recorder: files of subagents, and the copy in memory of lines that the session file may lose."""
 
 from __future__ import annotations
 

@@ -1,0 +1,229 @@
+"""Judgement of simple commands by the tables of their programs."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from harness.risk import PathAccess
+from tools.shell.expressions import judge_find, judge_test
+from tools.shell.languages import check_script
+from tools.shell.options import Resolved, resolve
+from tools.shell.tables import Judgement, PathKind, ProgramTable, load_table
+from tools.shell.words import Word
+
+_ALIASES = {":": "true"}
+_SYSTEM_FOLDERS = ("/bin", "/usr/bin")
+
+
+def judge(words: Sequence[Word]) -> Judgement:
+    """Judge one simple command: its program, options and operands.
+
+    Args:
+        words: The command after expansion, without assignments and redirections.
+
+    Returns:
+        A judgement with verdict `read` only if a table knows the program, every option and every operand. A command
+        that the program runs is in `inner`, and the verdict does not include it.
+    """
+    name = program_name(words[0]) if words else ""
+    if not name:
+        return Judgement("other", "the program is only known when the command runs")
+    special = _SPECIAL.get(name)
+    if special is not None:
+        return special(words)
+    table = load_table(_ALIASES.get(name, name))
+    if table is None:
+        return Judgement("other", f"unknown program {name}")
+    return _judge(name, table, words[1:])
+
+
+def program_name(word: Word) -> str:
+    """Return the name of a program without the folders of the system; empty if it is not known."""
+    if not word.is_literal or not word.text:
+        return ""
+    folder, name = posixpath.split(word.text)
+    return name if folder in _SYSTEM_FOLDERS else word.text
+
+
+_SPECIAL: Mapping[str, Callable[[Sequence[Word]], Judgement]] = {
+    "find": judge_find,
+    "[": judge_test,
+    "test": judge_test,
+}
+
+
+def _judge(name: str, table: ProgramTable, words: Sequence[Word]) -> Judgement:
+    if table.subcommands:
+        return _judge_subcommand(name, table, words)
+    found = resolve(table.options, words)
+    scripts, operands = _split_script(table, found)
+    problems = (
+        table.why,
+        _named(found.problem, name),
+        _missing(name, table, found, operands),
+        _unknown_word(name, table, found, operands),
+        _value_problem(table, found),
+        _script_problem(name, table, scripts),
+        _line_problem(name, table, words),
+    )
+    why = next(filter(None, problems), "")
+    inner = tuple(operands[table.skip :]) if table.operands == "command" else None
+    return Judgement("other" if why else "read", why, tuple(_accesses(table, found, operands)), inner or None)
+
+
+def _judge_subcommand(name: str, table: ProgramTable, words: Sequence[Word]) -> Judgement:
+    """Judge `git -C FOLDER log …`: options of the program, then a subcommand with its own table."""
+    found = resolve(table.options, words)
+    first = found.operands[0] if found.operands else None
+    sub = table.subcommands.get(first.text or "") if first is not None and first.is_literal else None
+    if found.problem or sub is None or first is None:
+        if table.bare and _starts_with_option(words):
+            return _judge(f"{name} {table.bare}", table.subcommands[table.bare], words)
+        if found.problem or first is None:
+            return _judge(name, msgspec.structs.replace(table, subcommands={}), words)
+        return Judgement("other", f"{name} {first.text or '…'} is not known to be read-only")
+    why = _unknown_word(name, table, found, ())
+    if why:
+        return Judgement("other", why)
+    judged = _judge(f"{name} {first.text}", sub, found.operands[1:])
+    return msgspec.structs.replace(judged, accesses=_entered(table, found, judged.accesses))
+
+
+def _starts_with_option(words: Sequence[Word]) -> bool:
+    return not words or (words[0].is_literal and (words[0].text or "").startswith("-"))
+
+
+def _entered(table: ProgramTable, found: Resolved, accesses: tuple[PathAccess, ...]) -> tuple[PathAccess, ...]:
+    """Return the accesses of a subcommand and of its program's own options; `-C` enters a folder first."""
+    folder = posixpath.join("", *(word.text or "" for word in found.values(("-C",))))
+    entered = (msgspec.structs.replace(each, cwd=folder) for each in accesses) if folder else accesses
+    return (*_option_accesses(table, found), *entered)
+
+
+def _named(problem: str, name: str) -> str:
+    return f"{problem} of {name}" if problem.startswith("unknown") else problem
+
+
+def _split_script(table: ProgramTable, found: Resolved) -> tuple[list[Word], list[Word]]:
+    """Return the program texts of a command, such as a pattern or a sed script, and its other operands."""
+    if not table.language:
+        return [], found.operands
+    scripts = list(found.values(table.script_options))
+    if scripts or found.has(table.replaces_script):
+        return scripts, found.operands
+    return found.operands[:1], found.operands[1:]
+
+
+def _missing(name: str, table: ProgramTable, found: Resolved, operands: Sequence[Word]) -> str:
+    if table.requires and not found.has(table.requires):
+        return f"{name} only reads with one of {', '.join(sorted(table.requires))}"
+    if operands and table.operand_options and not found.has(table.operand_options):
+        return f"{name} with an operand may change something"
+    if operands and table.operands == "none":
+        return f"{name} with an operand is not known to be read-only"
+    if len(operands) < table.least:
+        return f"{name} without an operand is not known to be read-only"
+    count = sum(1 if word.is_literal or (word.is_single and not word.is_glob) else 2 for word in operands)
+    return f"{name} {table.too_many}" if 0 <= table.most < count else ""
+
+
+def _unknown_word(name: str, table: ProgramTable, found: Resolved, operands: Sequence[Word]) -> str:
+    if not all(_is_harmless_option(table, word) for word in found.uncertain):
+        return f"an argument of {name} may be an option when the command runs"
+    is_path = table.operands not in ("text", "none", "command")
+    paths = [*found.values(table.paths), *(operands if is_path else ())]
+    if any(word.text is None and word.folder is None for word in paths):
+        return f"a file of {name} is only known when the command runs"
+    return ""
+
+
+def _is_harmless_option(table: ProgramTable, word: Word) -> bool:
+    if table.operands == "command":
+        return True
+    is_text = table.operands == "text" and not table.paths
+    return table.any_operand and (is_text or word.is_glob or word.folder is not None)
+
+
+def _script_problem(name: str, table: ProgramTable, scripts: Sequence[Word]) -> str:
+    if not table.language or table.language == "pattern":
+        return ""
+    for script in scripts:
+        why = check_script(table.language, script.text) if script.is_literal and script.text is not None else _UNKNOWN
+        if why:
+            return f"the program text of {name} {why}"
+    return ""
+
+
+def _value_problem(table: ProgramTable, found: Resolved) -> str:
+    for option in found.options:
+        refused = table.refused_values.get(option.name)
+        if refused and option.value is not None and (option.value.text is None or refused in option.value.text):
+            return f"the value of option {option.name} may contain {refused}"
+    return ""
+
+
+def _line_problem(name: str, table: ProgramTable, words: Sequence[Word]) -> str:
+    if not table.pattern:
+        return ""
+    if not all(word.is_literal for word in words):
+        return f"an argument of {name} {_UNKNOWN}"
+    line = " ".join(word.text or "" for word in words)
+    return "" if re.fullmatch(table.pattern, line) else f"unknown arguments of {name}: {line}"
+
+
+_UNKNOWN = "is only known when the command runs"
+
+
+def _accesses(table: ProgramTable, found: Resolved, operands: Sequence[Word]) -> Iterator[PathAccess]:
+    yield from _option_accesses(table, found)
+    kind = table.operands
+    is_recursive = found.has(table.recursive)
+    if not operands and (table.default or is_recursive):
+        operands = [Word(text=table.default or ".")]
+    if found.has(table.lists):
+        kind = "list"
+    elif found.has(table.changes):
+        kind = "write"
+    match kind:
+        case "text" | "none" | "command":
+            yield from _prefixed(table, operands)
+        case "copy":
+            is_into = any(kind == "write" and found.has((name,)) for name, kind in table.paths.items())
+            sources = operands if is_into else operands[:-1]
+            yield from _paths(sources, "read")
+            yield from _paths(operands[len(sources) :], "write")
+        case "revision":
+            yield from _paths([_file_of_revision(word) for word in operands], "read")
+        case _:
+            yield from _paths(operands, "search" if is_recursive and kind == "read" else kind)
+
+
+def _prefixed(table: ProgramTable, operands: Sequence[Word]) -> Iterator[PathAccess]:
+    for word in operands:
+        for prefix, kind in table.prefixes.items():
+            if word.text is not None and word.text.startswith(prefix):
+                yield PathAccess(word.text.removeprefix(prefix), kind)
+
+
+def _option_accesses(table: ProgramTable, found: Resolved) -> Iterator[PathAccess]:
+    for option in found.options:
+        kind = table.paths.get(option.name)
+        if kind is not None and option.value is not None:
+            yield from _paths([option.value], kind)
+
+
+def _paths(words: Sequence[Word], kind: PathKind) -> Iterator[PathAccess]:
+    for word in words:
+        if word.text is not None and word.text != "-":
+            yield PathAccess(word.text, kind, is_pattern=word.is_glob)
+        elif word.folder is not None:
+            yield PathAccess(word.folder or ".", "search" if kind == "read" else kind)
+
+
+def _file_of_revision(word: Word) -> Word:
+    _, separator, path = (word.text or "").partition(":")
+    return Word(text=path, is_glob=word.is_glob) if separator and path else word

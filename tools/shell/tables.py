@@ -1,0 +1,217 @@
+"""Tables of programs: the options and operands with which a program only reads.
+
+A table is positive: what it does not list is not known to be read-only. One TOML file per program in `programs/`;
+`programs/README.md` describes the keys.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct, field
+
+from harness.risk import PathAccess
+from tools.shell.options import Arity, OptionTable, Style, parse_options
+from tools.shell.words import Word
+
+PathKind: TypeAlias = Literal["read", "search", "list", "write"]
+
+OperandKind: TypeAlias = Literal["read", "search", "list", "write", "text", "none", "copy", "revision", "command"]
+"""Operands of a program.
+
+- `read`, `search`, `list`, `write`: paths, as in `PathAccess`
+- `text`: no paths
+- `none`: no operand is allowed
+- `copy`: paths that are read, the last of which is written
+- `revision`: revisions, files of a revision (`HEAD~2:notes.txt`) or paths
+- `command`: a command that the program runs
+"""
+
+Verdict: TypeAlias = Literal["read", "other"]
+
+_FOLDER = Path(__file__).parent / "programs"
+_NAME = re.compile(r"[a-z0-9_\[][a-z0-9_.+-]*")
+
+
+class Judgement(Struct, frozen=True):
+    """Judgement of one simple command."""
+
+    verdict: Verdict
+    """`read` if the command is known to change nothing, apart from `inner`."""
+    why: str = ""
+    """Reason for the verdict `other`, such as "option --output writes a file"."""
+    accesses: tuple[PathAccess, ...] = ()
+    """Paths that the command reads or writes, as far as they are known."""
+    inner: tuple[Word, ...] | None = None
+    """Command that the program runs, which must be judged too; None if it runs none."""
+
+
+class ProgramTable(Struct, frozen=True):
+    """A program, or one of its subcommands."""
+
+    options: OptionTable
+    """Known options."""
+    verdict: Verdict = "read"
+    """`other` for programs that change something whatever their options are."""
+    why: str = ""
+    """Reason for the verdict `other`."""
+    operands: OperandKind = "none"
+    """Kind of the operands."""
+    default: str = ""
+    """Path that is used if there is no operand."""
+    most: int = -1
+    """Largest number of operands with which the program only reads; -1 = unlimited."""
+    too_many: str = "has too many operands"
+    """Effect of more operands than `most`."""
+    least: int = 0
+    """Smallest number of operands with which the program only reads."""
+    any_operand: bool = False
+    """True if no option does more than read, so that an operand that turns out to be an option is harmless."""
+    skip: int = 0
+    """Number of operands before a command, such as the duration of `timeout`."""
+    requires: frozenset[str] = frozenset()
+    """Options of which one must be given."""
+    operand_options: frozenset[str] = frozenset()
+    """Options of which one must be given if there are operands."""
+    recursive: frozenset[str] = frozenset()
+    """Options that make `read` operands folders to search."""
+    lists: frozenset[str] = frozenset()
+    """Options with which operands are only listed."""
+    changes: frozenset[str] = frozenset()
+    """Options with which operands are written."""
+    paths: Mapping[str, PathKind] = field(default_factory=dict[str, PathKind])
+    """Options whose value is a path, and how it is used."""
+    prefixes: Mapping[str, PathKind] = field(default_factory=dict[str, PathKind])
+    """Beginnings of operands that are followed by a path, such as `of=` of dd."""
+    refused_values: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Options whose value must not contain a text."""
+    pattern: str = ""
+    """Regular expression that the words, joined by blanks, must match; empty if there is none."""
+    language: str = ""
+    """Language of a program text: `sed`, `awk`, `jq`, `date`, `git-key`; `pattern` if any text is harmless."""
+    script_options: frozenset[str] = frozenset()
+    """Options whose value is the program text; without one of them it is the first operand."""
+    replaces_script: frozenset[str] = frozenset()
+    """Other options without which the first operand is the program text."""
+    subcommands: Mapping[str, ProgramTable] = field(default_factory=dict[str, "ProgramTable"])
+    """Tables of the subcommands; if there are any, the first operand names one."""
+    bare: str = ""
+    """Subcommand that runs if none is given; empty if there is none."""
+
+
+class _Source(Struct, forbid_unknown_fields=True):
+    """A table as it is written in a file."""
+
+    same_as: str = ""
+    style: Style = "gnu"
+    abbreviates: bool = True
+    number: bool = False
+    options: str = ""
+    uses: list[str] = field(default_factory=list[str])
+    refuse: dict[str, str] = field(default_factory=dict[str, str])
+    verdict: Verdict = "read"
+    why: str = ""
+    operands: OperandKind = "none"
+    default: str = ""
+    most: int = -1
+    too_many: str = "has too many operands"
+    least: int = 0
+    any_operand: bool = False
+    skip: int = 0
+    requires: str = ""
+    operand_options: str = ""
+    recursive: str = ""
+    lists: str = ""
+    changes: str = ""
+    paths: dict[str, PathKind] = field(default_factory=dict[str, PathKind])
+    prefixes: dict[str, PathKind] = field(default_factory=dict[str, PathKind])
+    refused_values: dict[str, str] = field(default_factory=dict[str, str])
+    pattern: str = ""
+    language: str = ""
+    script_options: str = ""
+    replaces_script: str = ""
+    bare: str = ""
+    sub: dict[str, _Source] = field(default_factory=dict[str, "_Source"])
+    groups: dict[str, _Group] = field(default_factory=dict[str, "_Group"])
+
+
+class _Group(Struct, forbid_unknown_fields=True):
+    """Options that several subcommands share."""
+
+    options: str = ""
+    refuse: dict[str, str] = field(default_factory=dict[str, str])
+    paths: dict[str, PathKind] = field(default_factory=dict[str, PathKind])
+    refused_values: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@lru_cache(maxsize=512)
+def load_table(name: str) -> ProgramTable | None:
+    """Return the table of a program; None if there is none."""
+    if not _NAME.fullmatch(name):
+        return None
+    try:
+        text = (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    source = msgspec.convert(tomllib.loads(text), _Source)
+    return load_table(source.same_as) if source.same_as else _table(source, source.groups)
+
+
+def table_names() -> list[str]:
+    """Return the names of all programs that have a table."""
+    return sorted(path.stem for path in _FOLDER.glob("*.toml"))
+
+
+def _table(source: _Source, groups: Mapping[str, _Group]) -> ProgramTable:
+    own = _Group(source.options, source.refuse, source.paths, source.refused_values)
+    parts = [*(groups[name] for name in source.uses), own]
+    arities: dict[str, Arity] = {}
+    refused: dict[str, str] = {}
+    refused_values: dict[str, str] = {}
+    paths: dict[str, PathKind] = {}
+    for part in parts:
+        arities |= parse_options(part.options)
+        for names, why in part.refuse.items():
+            known = parse_options(names)
+            arities |= known
+            refused |= dict.fromkeys(known, why)
+        for names, kind in part.paths.items():
+            paths |= dict.fromkeys(names.split(), kind)
+        for names, text in part.refused_values.items():
+            refused_values |= dict.fromkeys(names.split(), text)
+    return ProgramTable(
+        OptionTable(arities, refused, "posix" if source.sub else source.style, source.abbreviates, source.number),
+        verdict=source.verdict,
+        why=source.why,
+        operands=source.operands,
+        default=source.default,
+        most=source.most,
+        too_many=source.too_many,
+        least=source.least,
+        any_operand=source.any_operand,
+        skip=source.skip,
+        language=source.language,
+        bare=source.bare,
+        paths=paths,
+        requires=_names(source.requires),
+        operand_options=_names(source.operand_options),
+        recursive=_names(source.recursive),
+        lists=_names(source.lists),
+        changes=_names(source.changes),
+        prefixes=source.prefixes,
+        refused_values=refused_values,
+        pattern=source.pattern,
+        script_options=_names(source.script_options),
+        replaces_script=_names(source.replaces_script),
+        subcommands={name: _table(each, groups) for name, each in source.sub.items()},
+    )
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())

@@ -51,7 +51,12 @@ async def _pick_message(saved: SavedSessions, session: AgentSession, query: str,
     if not hits:
         session.notice(f"No matches for {query!r}.")
         return None
-    index = await find("a message", [f"{hit.snippet}, {hit.role}, {local_time(hit.time)}" for hit in hits])
+    titles = {summary.id: summary.title for summary in await saved.list(everywhere=True)}
+    lines = [
+        ", ".join((hit.snippet, hit.role, local_time(hit.time), titles.get(hit.session_id, hit.session_id[:8])))
+        for hit in hits
+    ]
+    index = await find("a message", lines)
     return None if index is None else SessionChoice(f"{hits[index].session_id}@{hits[index].message_id}")
 
 

@@ -20,12 +20,13 @@ def format_cost(cost: float | None) -> str:
 
 
 def format_size(count: int) -> str:
-    """Format a number of bytes."""
+    """Format a number of bytes, in at most seven characters from 1 kB to 9 TB."""
     if count < 1_000:
         return f"{count} bytes"
     if count < 1_000_000:
         return f"{count / 1_000:.0f} kB"
-    return f"{count / 1_000_000:.1f} MB" if count < 1_000_000_000 else f"{count / 1_000_000_000:.1f} GB"
+    number, unit = (count / 1_000_000, "MB") if count < 1_000_000_000 else (count / 1_000_000_000, "GB")
+    return f"{number:.1f} {unit}" if number < 100 else f"{number:.0f} {unit}"
 
 
 _HINTS = (

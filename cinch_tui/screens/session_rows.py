@@ -87,7 +87,7 @@ def session_row(summary: SessionSummary, now: float, current: str, *, with_folde
     label = "  ".join(filter(None, (title, tags, folder)))
     cost = f"${summary.cost:.2f}" if summary.cost else ""
     state = {"this session": "open", "open elsewhere": "in use"}.get(open_state(summary, current), "")
-    age_and_size = f"{ago(summary.updated, now):>14} {format_size(summary.size):>8}"
+    age_and_size = f"{ago(summary.updated, now):>14} {format_size(summary.size):>7}"
     model = one_line(summary.model.rpartition("/")[2])[:_MODEL_CHARS]
     detail = f"{age_and_size} {state or cost:>7}"
     searched = (label, summary.first_prompt, summary.last_prompt, summary.model, summary.branch, summary.id)

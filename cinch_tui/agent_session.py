@@ -116,7 +116,7 @@ class AgentSession(ABC):
         if self.assembly.store is not None:
             await self.assembly.store.drain()
         copy = await asyncio.to_thread(lambda: fork_session(original, new_id(), at=at))
-        await self.load_session(copy.stem)
+        await self.load_session(copy.stem, keeps_model=True)
         self.notice(f"This is a copy. The original is session {original.stem[:8]}; /sessions lists it.")
 
     def write_titles(self) -> None:
@@ -126,8 +126,13 @@ class AgentSession(ABC):
         self._titles = AutomaticTitles(self)
         self.agent.subscribe(self._titles.receive)
 
-    async def load_session(self, session_id: str, *, read_only: bool = False) -> None:
+    async def load_session(self, session_id: str, *, read_only: bool = False, keeps_model: bool = False) -> None:
         """Open a session by its id, which may name a message: `ID@MESSAGE`.
+
+        Args:
+            session_id: The id.
+            read_only: True to show it without continuing it.
+            keeps_model: True to keep model and mode instead of those of the session.
 
         Raises:
             SessionError: There is no such session or message, or it cannot be read.
@@ -138,7 +143,7 @@ class AgentSession(ABC):
         data, cwd = self.options.paths.data, self.options.cwd
         loaded = await asyncio.to_thread(lambda: load_reference(find_reference(data, cwd, session_id)))
         self.assembly.warnings.clear()
-        messages = await self.assembly.resume(loaded, read_only=read_only)
+        messages = await self.assembly.resume(loaded, read_only=read_only, keeps_model=keeps_model)
         await self._show_resumed(messages)
         for warning in (*loaded.warnings, *self.assembly.warnings):
             self.notice(warning, "warning")

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.config.agent_options import agent_options
 from cinch_tui.config.options import Options
-from cinch_tui.config.paths import Paths, load_json
+from cinch_tui.config.paths import Paths
 from cinch_tui.config.settings import Settings
-from cinch_tui.models.connecting import ModelChoice, connect
+from cinch_tui.models.connecting import choose_model, connect, connect_spec, full_name
 from cinch_tui.permissions import allow_tools, ineffective_allowances, load_grants
 from cinch_tui.reports.notices import lost_jobs_notice
 from cinch_tui.trust.prompt import folder_state, skipped_notices
@@ -43,7 +43,7 @@ from harness.session.recorder import SessionRecorder
 from harness.session.snapshots import Snapshots
 from harness.thinking_level import ThinkingLevel
 from harness.workspace.workspace import Workspace
-from providers.installed import BUILTIN, each_preset, find_preset
+from providers.installed import each_preset
 from providers.model_catalog.prices import PriceCache, PricedModelInfo
 from tools import builtin_tools
 
@@ -52,17 +52,6 @@ if TYPE_CHECKING:
     from harness.session.resume import LoadedSession
 
 TOUR = "demo/tour"
-
-
-class NoModel(ConfigError):
-    """No model was named and no provider has a key: the user must choose.
-
-    `is_mistake`: something was set up, but not enough.
-    """
-
-    def __init__(self, message: str, *, is_mistake: bool = False) -> None:
-        super().__init__(message)
-        self.is_mistake = is_mistake
 
 
 class Assembly(Struct):
@@ -121,12 +110,15 @@ class Assembly(Struct):
             return self.store.path
         return self.loaded.path if self.is_read_only and self.loaded else None
 
-    async def resume(self, loaded: LoadedSession, *, read_only: bool = False) -> Sequence[Message]:
+    async def resume(
+        self, loaded: LoadedSession, *, read_only: bool = False, keeps_model: bool = False
+    ) -> Sequence[Message]:
         """Resume a session, or a copy of it if another process has it open.
 
         Args:
             loaded: the session.
             read_only: True to write nothing to it.
+            keeps_model: True to keep model and mode instead of those of the session.
 
         Returns:
             Its messages.
@@ -144,30 +136,52 @@ class Assembly(Struct):
                 "This session is open in another process; continuing in a copy; --read-only shows the original."
             )
         messages = await asyncio.to_thread(repaired_messages, loaded)
-        self._switch_to(loaded, messages, read_only=read_only)
+        model = None if keeps_model else await asyncio.to_thread(self._model_of, loaded)
+        # Nothing is awaited from here on: what happens meanwhile would be recorded nowhere.
+        self._restore(loaded, messages)
+        if model is not None:
+            self.agent.set_model(model)
+        self._follow(loaded, read_only=read_only)
+        self._restore_mode(loaded, keeps=keeps_model)
         return messages
+
+    def _model_of(self, loaded: LoadedSession) -> Model | None:
+        """Connect the model of a session; None if it is in use, not available, or if the settings name one."""
+        spec, current = loaded.spec, self.agent.state.model.spec
+        if spec is None or self.settings.model.name or spec == current:
+            return None
+        try:
+            model = connect_spec(spec, self.keys)
+        except ConfigError as error:
+            self.warnings.append(f"The model of the session is not available; {current.name} replaces it. {error}")
+            return None
+        _prepare(model, self.agent, self.options.paths)
+        return model
 
     def _is_open_elsewhere(self, path: Path) -> bool:
         from harness.session.journal import is_locked
 
         return (self.store is None or self.store.path != path) and is_locked(path)
 
-    def _switch_to(self, loaded: LoadedSession, messages: Sequence[Message], *, read_only: bool) -> None:
-        self.target = loaded.target
+    def _restore(self, loaded: LoadedSession, messages: Sequence[Message]) -> None:
+        """Replace the conversation of the agent, and stop recording that of the session before."""
         lost = lost_jobs_notice(messages, self.agent.jobs)
         self.agent.restore_session(loaded, messages)
+        self._recording.close()
+        self.target = loaded.target
         if loaded.system and not self.options.system and self._has_same_instructions(loaded.system):
             # Unchanged since the last request, so that the provider's cache still fits.
             self.agent.set_system_prompt(loaded.system)
         allow_tools(self.agent.state.grants, self.settings)
-        self._follow(loaded, read_only=read_only)
         if lost:
             self.warnings.append(lost)
-        # Plan mode from the settings takes precedence over the mode of the session.
+
+    def _restore_mode(self, loaded: LoadedSession, *, keeps: bool) -> None:
+        """Set the mode of a session; that of the settings takes precedence."""
         now = self.agent.state.mode
-        left = next((mode for mode in MODES.values() if mode.name == loaded.mode), now)
-        wanted = PLAN if self.settings.plan.enabled else left
-        if wanted is not now or wanted.name != (loaded.mode or EXECUTE.name):
+        left = next((mode for mode in MODES.values() if mode.name == loaded.mode), EXECUTE)
+        wanted = PLAN if self.settings.plan.enabled else now if keeps else left
+        if wanted is not now or wanted is not left:
             self.agent.set_mode(wanted)
 
     def _has_same_instructions(self, prompt: str) -> bool:
@@ -241,57 +255,6 @@ def _copy_of(loaded: LoadedSession) -> LoadedSession:
     from harness.session.references import SessionReference, load_reference
 
     return load_reference(SessionReference(loaded.path, loaded.target), fork=True)
-
-
-def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | None = None) -> Model:
-    """Connect the model to use.
-
-    In order: the named model, that of the session, the one chosen on the welcome screen, that of the first provider
-    with a key. Local servers and the demo must be chosen; with a configured LLM proxy a key alone selects nothing.
-
-    Raises:
-        NoModel: there is no model to use.
-        ConfigError: the named model is not available.
-    """
-    wanted = settings.model
-    if wanted.name:
-        name = wanted.name if wanted.base_url else full_name(wanted.name, keys)
-        return connect(name, base_url=wanted.base_url or None, credentials=keys, thinking=wanted.thinking)
-    if loaded is not None and loaded.spec is not None:
-        with contextlib.suppress(ConfigError):
-            spec = loaded.spec
-            return connect(spec.name, base_url=spec.base_url or None, credentials=keys, thinking=spec.thinking)
-    chosen = load_json(keys.paths.choice_file, ModelChoice)
-    if chosen is not None:
-        with contextlib.suppress(ConfigError):
-            return connect(chosen.name, base_url=chosen.base_url or None, credentials=keys, thinking=wanted.thinking)
-    # Variables that set the URL of an LLM proxy.
-    named = (preset.base_url_variable for preset in each_preset() if not preset.base_url)
-    if proxies := [variable for variable in named if keys.environ.get(variable, "").strip()]:
-        message = f"no model selected: {proxies[0]} sets a proxy; select one of its models with -m proxy/MODEL"
-        raise NoModel(message, is_mistake=True)
-    for preset in each_preset():
-        if preset.key_required and preset.default_model and keys.find(preset.name, preset.own_variables):
-            with contextlib.suppress(ConfigError):
-                return connect(preset.name, credentials=keys, thinking=wanted.thinking)
-    raise NoModel(
-        "no model selected and no API key found: set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or the key of "
-        "another provider (list: cinch models --providers), select a model with -m provider/model, or try -m demo"
-    )
-
-
-def full_name(name: str, keys: KeyStore) -> str:
-    """Return the name of a model with its provider, which `name` may omit: `claude-sonnet-5-5`.
-
-    Raises:
-        ConfigError: the name is ambiguous.
-    """
-    if name in BUILTIN or find_preset(name.partition("/")[0]) or name.startswith(tuple(f"{each}/" for each in BUILTIN)):
-        return name
-    # Only needed for names without a provider.
-    from cinch_tui.models.offers import resolve_model
-
-    return resolve_model(name, keys)
 
 
 async def _build(options: Options, settings: Settings, user: UserInteraction, model: Model, keys: KeyStore) -> Assembly:

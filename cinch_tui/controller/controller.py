@@ -95,7 +95,7 @@ class SessionController(ChatSession):
             self.quit()
             return
         except CinchError as error:
-            from cinch_tui.assembly import NoModel
+            from cinch_tui.models.connecting import NoModel
 
             # A first start without any configuration is not an error.
             is_first = type(error) is NoModel and not error.is_mistake

@@ -16,14 +16,13 @@ from msgspec import Struct, field
 
 from cinch_tui import __version__
 from cinch_tui.api_keys.key_store import KeyStore
-from cinch_tui.assembly import full_name
 from cinch_tui.cli.start import config_sources
 from cinch_tui.config.layers import Config, load_config
 from cinch_tui.config.paths import Paths, load_json
 from cinch_tui.doctor.findings import Finding, lines
 from cinch_tui.doctor.service import Timeouts, check_service, check_setup
 from cinch_tui.doctor.targets import Target, configured_targets, named_targets
-from cinch_tui.models.connecting import ModelChoice
+from cinch_tui.models.connecting import ModelChoice, full_name
 from harness.errors import ConfigError
 from harness.workspace.disk import is_there
 from providers.installed import BUILTIN, all_presets, preset_for, problems

@@ -1,20 +1,100 @@
-"""Connecting a model, with error hints for users of the app, and the model chosen on the welcome screen."""
+"""Choosing and connecting a model, with error hints for users of the app."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
-from typing import Unpack
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Unpack
 
 from msgspec import Struct
 
 import providers
+from cinch_tui.api_keys.key_store import KeyStore
+from cinch_tui.config.paths import load_json
+from cinch_tui.config.settings import Settings
 from cinch_tui.reports.formatting import app_hints
 from harness.errors import ConfigError
+from harness.messages import ModelSpec
 from harness.ports.provider import Model
 from providers import ConnectOptions, Credentials
 from providers.endpoint import Endpoint
+from providers.installed import BUILTIN, each_preset, find_preset
 from providers.preset import Preset
+
+if TYPE_CHECKING:
+    from harness.session.resume import LoadedSession
+
+
+class NoModel(ConfigError):
+    """No model was named and no provider has a key: the user must choose.
+
+    Args:
+        message: The message.
+        is_mistake: True if something was set up, but not enough.
+    """
+
+    def __init__(self, message: str, *, is_mistake: bool = False) -> None:
+        super().__init__(message)
+        self.is_mistake = is_mistake
+
+
+def connect_spec(spec: ModelSpec, keys: KeyStore) -> Model:
+    """Connect the model of a session.
+
+    Raises:
+        ConfigError: the model is not available.
+    """
+    return connect(spec.name, base_url=spec.base_url or None, credentials=keys, thinking=spec.thinking)
+
+
+def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | None = None) -> Model:
+    """Connect the model to use.
+
+    In order: the named model, that of the session, the one chosen on the welcome screen, that of the first provider
+    with a key. Local servers and the demo must be chosen; with a configured LLM proxy a key alone selects nothing.
+
+    Raises:
+        NoModel: there is no model to use.
+        ConfigError: the named model is not available.
+    """
+    wanted = settings.model
+    if wanted.name:
+        name = wanted.name if wanted.base_url else full_name(wanted.name, keys)
+        return connect(name, base_url=wanted.base_url or None, credentials=keys, thinking=wanted.thinking)
+    if loaded is not None and loaded.spec is not None:
+        with suppress(ConfigError):
+            return connect_spec(loaded.spec, keys)
+    chosen = load_json(keys.paths.choice_file, ModelChoice)
+    if chosen is not None:
+        with suppress(ConfigError):
+            return connect(chosen.name, base_url=chosen.base_url or None, credentials=keys, thinking=wanted.thinking)
+    # Variables that set the URL of an LLM proxy.
+    named = (preset.base_url_variable for preset in each_preset() if not preset.base_url)
+    if proxies := [variable for variable in named if keys.environ.get(variable, "").strip()]:
+        message = f"no model selected: {proxies[0]} sets a proxy; select one of its models with -m proxy/MODEL"
+        raise NoModel(message, is_mistake=True)
+    for preset in each_preset():
+        if preset.key_required and preset.default_model and keys.find(preset.name, preset.own_variables):
+            with suppress(ConfigError):
+                return connect(preset.name, credentials=keys, thinking=wanted.thinking)
+    raise NoModel(
+        "no model selected and no API key found: set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or the key of "
+        "another provider (list: cinch models --providers), select a model with -m provider/model, or try -m demo"
+    )
+
+
+def full_name(name: str, keys: KeyStore) -> str:
+    """Return the name of a model with its provider, which `name` may omit: `claude-sonnet-5-5`.
+
+    Raises:
+        ConfigError: the name is ambiguous.
+    """
+    if name in BUILTIN or find_preset(name.partition("/")[0]) or name.startswith(tuple(f"{each}/" for each in BUILTIN)):
+        return name
+    # Only needed for names without a provider.
+    from cinch_tui.models.offers import resolve_model
+
+    return resolve_model(name, keys)
 
 
 def connect(name: str, **options: Unpack[ConnectOptions]) -> Model:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cinch_tui.api_keys.key_store import KeyStore
-from cinch_tui.assembly import NoModel, choose_model
 from cinch_tui.config.paths import find_paths
 from cinch_tui.config.settings import ModelSettings, Settings
+from cinch_tui.models.connecting import NoModel, choose_model
 from harness.errors import ConfigError
 from providers.preset import presets
 
@@ -88,7 +88,7 @@ def test_bare_model_name_without_a_key_asks_for_the_key_of_its_vendor(
 
 def test_exact_model_name_loads_no_price_data(tmp_path: Path) -> None:
     code = (
-        "import sys, os; from pathlib import Path; from cinch_tui.assembly import full_name\n"
+        "import sys, os; from pathlib import Path; from cinch_tui.models.connecting import full_name\n"
         "from cinch_tui.api_keys.key_store import KeyStore; from cinch_tui.config.paths import find_paths\n"
         "full_name('anthropic/claude-x', KeyStore(find_paths(os.environ), os.environ))\n"
         "print([name for name in sys.modules if name in ('genai_prices', 'cinch_tui.models.offers')])"

@@ -11,8 +11,9 @@ from cinch_tui.transcript.blocks import transcript_text
 from cinch_tui.transcript.history_blocks import blocks_of
 from cinch_tui.transcript.replies import ReplyBlock
 from cinch_tui.transcript.tool_block import ToolBlock
+from harness.approval.modes import EXECUTE, PLAN
 from harness.events import MessageEnd, ModeChanged, SubagentEvent, UsageAdded
-from harness.messages import AssistantMessage, Cost, Text, ToolCall, ToolResult, Usage, new_id, user
+from harness.messages import AssistantMessage, Cost, ModelSpec, Text, ToolCall, ToolResult, Usage, new_id, user
 from harness.session.fork import fork_session
 from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
@@ -119,3 +120,31 @@ async def test_jobs_of_an_earlier_process_are_reported_to_the_user(monkeypatch: 
         shown = transcript_text(app.controller.view.widgets.transcript.blocks)
 
     assert "Background jobs that are no longer running: job-1 (make serve)." in shown
+
+
+@pytest.mark.parametrize("named", [False, True])
+async def test_resumed_session_has_its_model_and_mode(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, named: bool):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
+    # `chat` names a model as `-m` does.
+    app = chat(tmp_path)
+    store = SessionRecorder(app.controller.options.paths.data, tmp_path, "a-session")
+    store.choose(ModelSpec("anthropic", "earlier", thinking="high"))
+    tell(store, user("hi"), reply("hello"))
+    store.close()
+
+    async with app.run_test() as pilot:
+        await ready(pilot, app)
+        agent, assembly = app.controller.agent, app.controller.assembly
+        if not named:
+            assembly.settings = replace(assembly.settings, model=replace(assembly.settings.model, name=""))
+        agent.set_mode(PLAN)
+        await app.controller.load_session("a-session")
+        spec = agent.state.model.spec
+
+        assert (spec.name, spec.thinking) == (("anthropic/played", "off") if named else ("anthropic/earlier", "high"))
+        assert agent.state.mode is EXECUTE
+
+        agent.set_mode(PLAN)
+        await app.controller.fork_session()
+        assert agent.state.mode is PLAN
+        assert agent.state.model.spec == spec

@@ -80,9 +80,9 @@ async def test_a_reply_comes_token_by_token(opened: Opened) -> None:
 
 
 async def test_tokens_so_far_are_reported_while_the_model_writes(opened: Opened) -> None:
-    model = opened({"<|say|>": ["On"] * 150})
+    model = opened(FOR_EVER)
 
-    deltas = await deltas_of(model, asked(model))
+    deltas = await deltas_of(model, asked(model, max_tokens=150))
 
     reports = [delta.usage for delta in deltas if isinstance(delta, UsageReport)]
     assert [each.output for each in reports] == [1, 101]

@@ -118,21 +118,41 @@ def export_conversation(assembly: Assembly, name: str, target: str) -> Path:
     Args:
         assembly: The agent with its session; without a session file, its history is written.
         name: Name of the format; empty: that of the file's suffix.
-        target: File or folder, relative to the project; empty: a file in the project.
+        target: File or folder, relative to the project; empty: a file in the project. A folder that ends with `/` is
+            created.
 
     Returns:
         The file.
 
     Raises:
-        CinchError: There is no message yet, or the file cannot be written.
+        CinchError: There is no message yet, the format is unknown, or the file cannot be written.
     """
     path = assembly.options.cwd / Path(target).expanduser()
+    if target.endswith("/"):
+        make_folder(path)
+    elif target and not name and not path.is_dir() and path.suffix.lower() not in _BY_SUFFIX:
+        raise CinchError(
+            f"{target} is neither a format nor a file with a known suffix; formats: {', '.join(FORMATS)}; "
+            f"suffixes: {', '.join(_BY_SUFFIX)}"
+        )
     name = format_for(name, path if target else None)
     with tempfile.TemporaryDirectory() as folder:
         session = _session_of(assembly, Path(folder))
         if path.is_dir() and not (target and name in ("claude", "phi")):
             path /= default_name(session, name)
         return export_files(session, name, path if path.is_dir() else _free_name(path))[0]
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder for exports.
+
+    Raises:
+        SessionError: It cannot be created.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SessionError(f"{folder} cannot be created: {error.strerror}") from error
 
 
 def _session_of(assembly: Assembly, folder: Path) -> LoadedSession:

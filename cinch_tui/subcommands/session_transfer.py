@@ -7,7 +7,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from cinch_tui.reports.export_files import FORMATS, export_files, export_text, format_for
+from cinch_tui.reports.export_files import FORMATS, export_files, export_text, format_for, make_folder
 from cinch_tui.subcommands.session_edits import ID_HELP, AddVerb, SessionFiles
 from harness.errors import SessionError
 from harness.session.paths import project_dir
@@ -44,17 +44,10 @@ def _export(arguments: Namespace, files: SessionFiles) -> int:
         _print(session, name, files)
         return 0
     if output.endswith("/"):
-        _make_folder(target)
+        make_folder(target)
     for path in export_files(session, name, target, force=arguments.force):
         files.write(f"wrote {strip_escapes(str(path))}")
     return 0
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SessionError(f"{folder} cannot be created: {error.strerror}") from error
 
 
 def _print(session: LoadedSession, name: str, files: SessionFiles) -> None:

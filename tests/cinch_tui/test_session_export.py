@@ -161,3 +161,13 @@ def test_export_of_a_conversation_never_replaces_a_file(tmp_path: Path):
 def test_empty_conversation_is_not_exported(tmp_path: Path):
     with pytest.raises(CinchError, match="no message"):
         export_conversation(assembly_of(tmp_path, None), "md", "")
+
+
+def test_target_of_an_export_is_a_folder_or_has_a_known_suffix(tmp_path: Path):
+    assembly = assembly_of(tmp_path, None, *tour())
+
+    made = export_conversation(assembly, "html", "new/folder/")
+
+    assert made == tmp_path / "new/folder/look-at-both-abc.html"
+    with pytest.raises(CinchError, match=r"notes is neither a format.*formats: md, html.*suffixes: \.md"):
+        export_conversation(assembly, "", "notes")

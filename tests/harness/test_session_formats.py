@@ -9,7 +9,7 @@ import pytest
 from fakes.talk import call, reply, result, tell, tour, written
 
 from harness.events import AgentEnd, AgentStart, MessageEnd, ParallelEnd, SubagentEvent, ToolExecutionEnd, UsageAdded
-from harness.messages import CustomMessage, ModelSpec, Usage, new_id, user
+from harness.messages import CustomMessage, ModelSpec, Usage, new_id, synthetic, user
 from harness.session.formats.claude import claude_records
 from harness.session.formats.document import json_document
 from harness.session.formats.phi import phi_sessions
@@ -104,6 +104,16 @@ def test_claude_export_puts_the_missing_result_between_call_and_next_prompt(tmp_
 
     assert [line["parentUuid"] for line in lines] == [None, *(line["uuid"] for line in lines[:-1])]
     assert lines[2]["message"]["content"][0]["tool_use_id"] == "open"
+
+
+def test_claude_export_hides_notices_of_the_program_except_at_the_end(tmp_path: Path):
+    notices = [synthetic(f"[Background job b{number} has finished.]") for number in range(2)]
+    session = load_session(written(tmp_path, user("go"), reply("done"), notices[0], reply("fine"), notices[1]))
+
+    lines = list(claude_records(session))
+
+    assert [line["uuid"] for line in lines if line.get("isMeta")] == [notices[0].id]
+    assert lines[-1]["uuid"] == notices[1].id
 
 
 def test_claude_export_starts_anew_after_a_compaction(tmp_path: Path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from itertools import chain, pairwise
 
 from harness.messages import JsonObject, ToolResult, UserMessage
 from harness.messages import Text as TextBlock
@@ -24,16 +25,18 @@ def claude_records(session: LoadedSession) -> Iterator[JsonObject]:
     Raises:
         OSError: The file cannot be read.
     """
-    exporter = _Exporter(session)
-    for record in chain_records(session.path):
-        yield from exporter.lines(record)
-    yield from exporter.at_end()
+    for record, following in pairwise(chain(_Exporter(session).all_lines(), (None,))):
+        if record is not None:
+            # Claude Code hides meta lines, and does not accept one as the end of a conversation.
+            is_meta = object_at(record, "cinch").get("synthetic") is True and following is not None
+            yield {**record, "isMeta": True} if is_meta else record
     if session.title:
         yield title_line(session.session_id, session.title)
 
 
 class _Exporter:
     def __init__(self, session: LoadedSession) -> None:
+        self._path = session.path
         self._envelope = Envelope(session.session_id, str(session.cwd))
         line_ids = session.messages.line_ids()
         self._compactions = {note.last if note.last in line_ids else note.after: note for note in session.compactions}
@@ -52,6 +55,12 @@ class _Exporter:
         self._linkable: set[str] | None = None
         """Lines after the last compaction; None before the first one."""
         self._next_parent = ""
+
+    def all_lines(self) -> Iterator[JsonObject]:
+        """Yield the lines of the conversation."""
+        for record in chain_records(self._path):
+            yield from self.lines(record)
+        yield from self.at_end()
 
     def lines(self, record: JsonObject) -> Iterator[JsonObject]:
         """Yield a line of the conversation, after what is due before it."""

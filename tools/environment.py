@@ -42,6 +42,8 @@ _ALWAYS = {"core.fsmonitor": "false"}
 # name git, such as `make test`, may work with bare repositories: they run code of the project anyway.
 _NAMED = {"safe.bareRepository": "explicit"}
 _READ_ONLY = {
+    # `git diff` would write the index, even without optional locks.
+    "diff.autoRefreshIndex": "false",
     "core.hooksPath": os.devnull,
     "core.editor": "false",
     "core.askPass": "",

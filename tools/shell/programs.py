@@ -71,7 +71,8 @@ def _judge(name: str, table: ProgramTable, words: Sequence[Word]) -> Judgement:
         _line_problem(name, table, words),
     )
     why = next(filter(None, problems), "")
-    inner = tuple(operands[table.skip :]) if table.operands == "command" else None
+    runs = table.operands == "command" and not found.has(table.lists)
+    inner = tuple(operands[table.skip :]) if runs else None
     return Judgement("other" if why else "read", why, tuple(_accesses(table, found, operands)), inner or None)
 
 

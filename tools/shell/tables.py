@@ -82,7 +82,7 @@ class ProgramTable(Struct, frozen=True):
     recursive: frozenset[str] = frozenset()
     """Options that make `read` operands folders to search."""
     lists: frozenset[str] = frozenset()
-    """Options with which operands are only listed."""
+    """Options with which operands are only listed, or a command only named."""
     changes: frozenset[str] = frozenset()
     """Options with which operands are written."""
     paths: Mapping[str, PathKind] = field(default_factory=dict[str, PathKind])

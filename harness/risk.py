@@ -38,6 +38,8 @@ class PathAccess(Struct, frozen=True):
     """Folder that the command entered with `cd`, relative to the workspace root."""
     is_pattern: bool = False
     """True for a shell glob, which is expanded when the access is checked."""
+    skips_secrets: bool = False
+    """True for a search that leaves out the secrets in its folder."""
 
 
 class SimpleCommand(Struct, frozen=True):

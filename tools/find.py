@@ -11,6 +11,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from harness.ports.tool import ToolContext, ToolOutput
+from harness.risk import PathAccess, Risk
 from harness.terminal_text import strip_escapes
 from harness.views import ListingView
 from harness.workspace.disk import is_folder
@@ -35,6 +36,9 @@ class FindTool(TypedTool[FindParameters]):
     name = "find_files"
     label = "Find files"
     Arguments = FindParameters
+
+    def risk_of(self, arguments: FindParameters) -> Risk:
+        return Risk("read", accesses=(PathAccess(arguments.path, "list"),))
 
     async def execute(self, arguments: FindParameters, context: ToolContext) -> ToolOutput:
         folder = context.workspace.resolve(arguments.path)

@@ -8,7 +8,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from harness.approval.path_lists import is_secret, secret_globs
 from harness.ports.tool import ToolContext, ToolOutput
+from harness.risk import PathAccess, Risk
 from harness.terminal_text import strip_escapes
 from harness.views import ListingView
 from harness.workspace.disk import is_folder
@@ -50,9 +52,12 @@ class GrepTool(TypedTool[GrepParameters]):
     label = "Search"
     Arguments = GrepParameters
 
+    def risk_of(self, arguments: GrepParameters) -> Risk:
+        return Risk("read", accesses=(PathAccess(arguments.path, "search", skips_secrets=True),))
+
     async def execute(self, arguments: GrepParameters, context: ToolContext) -> ToolOutput:
         place = await _place(context.workspace, arguments.path)
-        search = Ripgrep(_options(arguments, place.target), place.cwd)
+        search = Ripgrep([*_without_secrets(place), *_options(arguments, place.target)], place.cwd)
         matches = Matches(arguments.limit, keeps_lines=arguments.output_mode == "content")
         try:
             await _collect(search, matches)
@@ -83,6 +88,11 @@ async def _place(workspace: Workspace, path: str) -> _Place:
     # Reading reports a missing file best, and a pipe on which ripgrep would block.
     await workspace.read_bytes(real, limit=1)
     return _Place(workspace, real.parent, f"./{real.name}", shown)
+
+
+def _without_secrets(place: _Place) -> list[str]:
+    """Return options that leave out secrets, unless the path itself names one, which the user has approved."""
+    return [] if is_secret(place.shown) else [f"--iglob=!{glob}" for glob in secret_globs()]
 
 
 def _options(arguments: GrepParameters, target: str) -> list[str]:
@@ -117,6 +127,7 @@ def _output(arguments: GrepParameters, place: _Place, search: Ripgrep, matches: 
     title = f"{arguments.pattern} in {place.shown}"
     if not matches.total:
         hint = " The search took too long; narrow it with path, glob or type." if search.timed_out else ""
+        hint += " Files with secrets are only searched if path names one." if is_secret(arguments.glob) else ""
         nothing = f"Nothing in {place.shown} matches {arguments.pattern!r}.{hint}"
         return ToolOutput.text(
             nothing, view=ListingView(strip_escapes(title), (), 0), details={"matches": 0, "files": 0}

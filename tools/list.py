@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 
 from harness.errors import FileMissing, NotAFile, WorkspaceError
 from harness.ports.tool import ToolContext, ToolOutput
+from harness.risk import PathAccess, Risk
 from harness.terminal_text import strip_escapes
 from harness.views import ListingView
 from harness.workspace.disk import is_folder, is_there, read_beginning
@@ -36,6 +37,9 @@ class ListTool(TypedTool[ListParameters]):
     name = "list_files"
     label = "List files"
     Arguments = ListParameters
+
+    def risk_of(self, arguments: ListParameters) -> Risk:
+        return Risk("read", accesses=(PathAccess(arguments.path, "list"),))
 
     async def execute(self, arguments: ListParameters, context: ToolContext) -> ToolOutput:
         real = context.workspace.resolve(arguments.path)

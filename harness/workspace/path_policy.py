@@ -36,11 +36,10 @@ class PathPolicy:
     def _readable_folders(self) -> list[str]:
         return [os.path.realpath(folder.expanduser()) for folder in self._readable]
 
-    def with_readable(self, folder: Path) -> PathPolicy:
-        """Return a policy that also allows reading `folder`."""
-        if folder in self._readable:
-            return self
-        return PathPolicy(self._root, self._extra, (*self._readable, folder))
+    def with_readable(self, *folders: Path) -> PathPolicy:
+        """Return a policy that also allows reading these files and folders."""
+        new = tuple(folder for folder in folders if folder not in self._readable)
+        return PathPolicy(self._root, self._extra, (*self._readable, *new)) if new else self
 
     def resolve(self, path: str | Path, *, writing: bool) -> Path:
         """Resolve a path.
@@ -60,6 +59,10 @@ class PathPolicy:
                 return Path(real)
             raise OutsideWorkspace(f"{real} may be read but not changed.")
         raise OutsideWorkspace(self._refusal(str(path), real))
+
+    def covers(self, real: str, *, writing: bool) -> bool:
+        """Return True if `real`, a resolved path, may be read, or changed if `writing`."""
+        return _within(real, self._changeable_folders) or (not writing and _within(real, self._readable_folders))
 
     def display(self, path: Path) -> str:
         """Return a path for display: relative to the root if it is inside."""

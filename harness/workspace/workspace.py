@@ -99,6 +99,10 @@ class Workspace:
         """
         return self._path_policy.resolve(path, writing=writing)
 
+    def covers(self, real: str, *, writing: bool = False) -> bool:
+        """Return True if `real`, an absolute path with links resolved, may be read, or changed if `writing`."""
+        return self._path_policy.covers(real, writing=writing)
+
     def display(self, path: Path) -> str:
         """Return a resolved path for display: relative to the root if it is inside."""
         return self._path_policy.display(path)
@@ -110,6 +114,12 @@ class Workspace:
         """
         other = copy(self)
         other._seen = {}
+        return other
+
+    def with_reading(self, paths: Sequence[Path]) -> Workspace:
+        """Return the same workspace, in which these files and folders may be read as well, as the user approved."""
+        other = copy(self)
+        other._path_policy = self._path_policy.with_readable(*paths)
         return other
 
     def merge_reads(self, other: Workspace) -> None:

@@ -257,3 +257,26 @@ def test_records_are_read_in_any_chunking(size: int):
 
     assert (matches.total, matches.file_count) == (2, 1)
     assert [line.text for line in matches.files[0].lines] == ["x1"]
+
+
+@pytest.mark.parametrize("glob", ["", ".env", "*", ".*"])
+async def test_a_search_of_a_folder_leaves_out_secrets(place: Workplace, glob: str):
+    place.put(".env", "token=1\n")
+    place.put("sub/Server.PEM", "token=2\n")
+    place.put("sub/.aws/config", "token=3\n")
+    place.put(".gitignore", "!.env\n")
+    place.put("sub/.notes", "token=4\n")
+
+    found = await place.call(GREP, pattern="token", glob=glob)
+
+    assert [line for line in found.lines if "token" in line and "'" not in line] == (
+        [] if glob == ".env" else ["     1: token=4"]
+    )
+
+
+async def test_a_secret_that_the_path_names_is_searched(place: Workplace):
+    place.put(".env", "token=1\n")
+    place.put(".ssh/id_rsa", "token=2\n")
+
+    assert "token=1" in (await place.call(GREP, pattern="token", path=".env")).text
+    assert "token=2" in (await place.call(GREP, pattern="token", path=".ssh")).text

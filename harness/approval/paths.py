@@ -1,0 +1,225 @@
+"""Paths of a tool call: where they lead, and why reading or changing them needs approval.
+
+One check serves all tools: `read_file`, searches, edits and every path of a shell command.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from harness.approval.path_lists import is_secret, protection_of
+from harness.approval.secret_index import SecretIndex
+from harness.risk import PathAccess, Risk
+from harness.workspace.disk import is_folder, is_there
+from harness.workspace.workspace import Workspace
+
+MOST_NAMES = 1_000
+"""Maximum number of files that a glob may match."""
+
+_HARMLESS = frozenset(
+    {"/dev/null", "/dev/zero", "/dev/full", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/random"}
+    | {"/dev/urandom"}
+)
+_GIT_PARTS = {"config", "config.worktree", "hooks", "info", "objects", "refs", "commondir", "packed-refs", "modules"}
+_UNSUPPORTED = ("[[", "[:", "[.", "[=")
+
+
+class _Concern(Exception):
+    """The call needs approval; the message is the reason."""
+
+
+class _Protected(_Concern):
+    """No rule may allow the call."""
+
+
+class _Place(Struct, frozen=True):
+    """A file or folder that a call accesses."""
+
+    real: str
+    """Absolute path with links resolved."""
+    shown: str
+    """Path as the user knows it: relative to the workspace if it is inside."""
+    written: str
+    """Path as the call names it, relative to the workspace if it is inside."""
+
+
+class PathFacts:
+    """Check of the paths of calls in a workspace.
+
+    Args:
+        workspace: Workspace of the call.
+        environ: Environment in which programs are looked up; None for that of the process.
+    """
+
+    def __init__(self, workspace: Workspace, environ: Mapping[str, str] | None = None) -> None:
+        self._workspace = workspace
+        self._environ = os.environ if environ is None else environ
+        self._root = os.path.realpath(workspace.root)
+
+    def check(self, risk: Risk) -> Risk:
+        """Return the risk with the concern that its paths raise, if any; a protected path takes precedence."""
+        concern = risk.concern
+        try:
+            for access in accesses_of(risk):
+                try:
+                    self._check(access)
+                except _Protected:
+                    raise
+                except _Concern as found:
+                    concern = concern or str(found)
+            self._check_programs(risk.programs)
+        except _Protected as found:
+            return replace(risk, concern=str(found), is_protected=True)
+        except _Concern as found:
+            concern = concern or str(found)
+        return risk if concern == risk.concern else replace(risk, concern=concern)
+
+    def places_outside(self, risk: Risk) -> tuple[Path, ...]:
+        """Return the files and folders outside the workspace that a call reads."""
+        real: list[Path] = []
+        for access in accesses_of(risk):
+            if access.kind != "write":
+                places = self._places(access)
+                real += [Path(each.real) for each in places if not self._workspace.covers(each.real)]
+        return tuple(real)
+
+    def _check(self, access: PathAccess) -> None:
+        for place in self._places(access):
+            if access.kind == "write":
+                self._check_write(place)
+            else:
+                self._check_read(place, access)
+
+    def _check_read(self, place: _Place, access: PathAccess) -> None:
+        if place.real in _HARMLESS or place.real.startswith("/dev/fd/"):
+            return
+        for path in (place.shown, place.written):
+            if is_secret(path):
+                raise _Concern(f"it reads a secret: {path}")
+        if not self._workspace.covers(place.real):
+            raise _Concern(f"it reads outside the workspace: {place.real}")
+        if access.kind == "search" and not access.skips_secrets and (problem := _index(place.real).problem()):
+            raise _Concern(problem)
+
+    def _check_write(self, place: _Place) -> None:
+        if place.real in _HARMLESS:
+            return
+        for path in (place.shown, place.written):
+            if why := protection_of(path):
+                raise _Protected(f"it changes {path}: {why}")
+        if os.path.basename(place.real).lower() == "head":  # noqa: PTH119  as below
+            raise _Protected(f"it changes {place.shown}: such a file can turn its folder into a git repository")
+        if folder := git_folder(self._root, place.real):
+            raise _Protected(f"it changes {place.shown}: git uses {self._shown(folder)} as a repository")
+        if not self._workspace.covers(place.real, writing=True):
+            raise _Concern(f"it writes outside the workspace: {place.real}")
+
+    def _places(self, access: PathAccess) -> Iterator[_Place]:
+        """Yield the files and folders that an access leads to.
+
+        Raises:
+            _Concern: They cannot be determined.
+        """
+        for path in self._expanded(access):
+            try:
+                real = os.path.realpath(path)
+            except (OSError, ValueError) as error:
+                raise _Concern(f"its path cannot be resolved: {path!r}") from error
+            yield _Place(real, self._shown(real), self._shown(os.path.normpath(path)))
+
+    def _expanded(self, access: PathAccess) -> Iterator[str]:
+        cwd, path = (os.path.expanduser(each) for each in (access.cwd, access.path))  # noqa: PTH111  no exceptions
+        if cwd.startswith("~") or path.startswith("~"):
+            raise _Concern(f"its path cannot be resolved: {access.path}")
+        joined = os.path.join(self._root, cwd, path)  # noqa: PTH118  three times as fast
+        if not access.is_pattern:
+            yield joined
+            return
+        if any(each in path for each in _UNSUPPORTED):
+            raise _Concern(f"its pattern cannot be resolved: {access.path}")
+        # Without a match, a shell passes the pattern on.
+        found = list(islice(glob.iglob(joined.replace("[^", "[!")), MOST_NAMES + 1)) or [joined]  # noqa: PTH207  as above
+        if len(found) > MOST_NAMES:
+            raise _Concern(f"its pattern matches more than {MOST_NAMES:,} files: {access.path}")
+        yield from found
+
+    def _shown(self, path: str) -> str:
+        return os.path.relpath(path, self._root) if _is_within(path, self._root) else path
+
+    def _check_programs(self, names: Sequence[str]) -> None:
+        if not names:
+            return
+        folders = safe_path(self._environ.get("PATH", os.defpath), self._root)
+        for name in names:
+            path = _program(name, folders)
+            if path is None:
+                raise _Concern(f"{name} is not a program of the system")
+            if _is_within(path, self._root) or self._workspace.covers(path, writing=True):
+                raise _Concern(f"{name} is a program of the workspace: {path}")
+
+
+def accesses_of(risk: Risk) -> tuple[PathAccess, ...]:
+    """Return all paths that a call accesses."""
+    if not risk.paths:
+        return risk.accesses
+    kind = "write" if risk.changes else "read"
+    return (*(PathAccess(path, kind) for path in risk.paths), *risk.accesses)
+
+
+def safe_path(path: str, root: str) -> tuple[str, ...]:
+    """Return the folders of a PATH in which a workspace cannot place programs: no relative ones, none inside it.
+
+    Args:
+        path: Value of PATH.
+        root: Resolved root of the workspace.
+    """
+    return tuple(
+        folder
+        for folder in path.split(os.pathsep)
+        if os.path.isabs(folder) and not _is_within(os.path.realpath(folder), root)  # noqa: PTH117  as above
+    )
+
+
+def git_folder(root: str, real: str) -> str:
+    """Return the folder in the workspace that git would use as its directory and `real` is part of; empty if none."""
+    folder, child = os.path.split(real)
+    while _is_within(folder, root):
+        base = Path(folder)
+        if child.lower() in _GIT_PARTS and is_there(base / "HEAD"):
+            has_objects = is_folder(base / "objects") and is_folder(base / "refs")
+            # With `commondir`, objects and refs are elsewhere.
+            if has_objects or is_there(base / "commondir"):
+                return folder
+        folder, child = os.path.split(folder)
+    return ""
+
+
+def _program(name: str, folders: Sequence[str]) -> str | None:
+    """Return the resolved path of a program; None if there is none."""
+    for folder in folders:
+        path = os.path.join(folder, name)  # noqa: PTH118  as above
+        try:
+            status = os.stat(path)  # noqa: PTH116  as above
+        except (OSError, ValueError):
+            continue
+        if stat.S_ISREG(status.st_mode) and os.access(path, os.X_OK):
+            return os.path.realpath(path)
+    return None
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+@lru_cache(maxsize=16)
+def _index(folder: str) -> SecretIndex:
+    return SecretIndex(folder)

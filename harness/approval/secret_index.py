@@ -1,0 +1,70 @@
+"""Index of the secrets in a folder, for commands that search it."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from harness.approval.path_lists import is_published, is_secret
+
+MOST_FOLDERS = 20_000
+"""Maximum number of folders in an index."""
+TIME_LIMIT_S = 0.05
+"""Seconds that a decision waits for the index."""
+
+
+class SecretIndex:
+    """Secrets in a folder and its subfolders, read in a thread, and again after a folder in it has changed."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._times: dict[str, int] = {}
+        self._secret = ""
+        self._is_complete = False
+        self._worker: threading.Thread | None = None
+
+    def problem(self) -> str:
+        """Return the reason why a search of the folder needs approval; empty if it contains no secret."""
+        if self._worker is None:
+            self._worker = threading.Thread(target=self._update, name="secret-index", daemon=True)
+            self._worker.start()
+        self._worker.join(TIME_LIMIT_S)
+        if self._worker.is_alive():
+            return "it searches a folder that is too large to check for secrets in time"
+        self._worker = None
+        if self._secret:
+            return f"it searches a folder with a secret: {self._secret}"
+        return "" if self._is_complete else "it searches a folder that is too large to check for secrets"
+
+    def _update(self) -> None:
+        if not self._is_complete or self._is_outdated():
+            self._build()
+
+    def _is_outdated(self) -> bool:
+        try:
+            return any(os.stat(folder).st_mtime_ns != changed for folder, changed in self._times.items())  # noqa: PTH116  fast
+        except OSError:
+            return True
+
+    def _build(self) -> None:
+        self._times, self._secret, self._is_complete = {}, "", False
+        waiting = [self._folder]
+        while waiting and len(self._times) < MOST_FOLDERS:
+            waiting += self._read(waiting.pop())
+        self._is_complete = not waiting
+
+    def _read(self, folder: str) -> list[str]:
+        """Index the files of a folder and return its subfolders."""
+        try:
+            self._times[folder] = os.stat(folder).st_mtime_ns  # noqa: PTH116  fast
+            with os.scandir(folder) as scan:
+                entries = list(scan)
+        except OSError:
+            return []
+        folders: list[str] = []
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                folders += [] if is_published(entry.name) else [entry.path]
+            elif not self._secret and is_secret(path := os.path.relpath(entry.path, self._folder)):
+                self._secret = path
+        return folders

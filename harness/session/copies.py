@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,14 @@ from msgspec.structs import replace
 from harness.events import Event, HookRan, MessageEnd, ToolExecutionEnd, ToolExecutionStart
 from harness.messages import AssistantMessage, JsonObject, ModelMessage, ToolResult, UserMessage
 from harness.session.journal import LostLines
-from harness.session.line_index import scan
+from harness.session.line_index import Line, scan
 from harness.session.notes import AnyNote, CallNote, HeaderNote, Note, RewindNote
 from harness.session.reading import text_at
 from harness.session.records import Envelope, LineBuilder, header_note, iso, to_bytes
 from harness.session.threaded_journal import ThreadedJournal
 
 if TYPE_CHECKING:
-    from harness.session.session_messages import SessionMessages
+    from harness.session.session_messages import RemainingMessage, SessionMessages
     from harness.session.stores import StoreJournal
 
 
@@ -82,7 +83,7 @@ class SessionMemory(Struct):
         layout = scan(self.path)
         kept = {line.id for line in layout.lines}
         remaining = list(self.earlier.remaining()) if self.earlier else []
-        lines, end = self._conversation([message for message, _ in remaining])
+        lines, end = self._conversation(remaining, kept)
         # Results of calls that a crash left open, unless they are among the lines of a later start.
         results = {own_id: note for note in self.notes if isinstance(note, dict) and (own_id := text_at(note, "uuid"))}
         lost = {own_id: line for own_id, line in {**results, **lines}.items() if own_id not in kept}
@@ -93,16 +94,42 @@ class SessionMemory(Struct):
         kept_notes = {to_bytes(note) for note in (*layout.notes, *layout.others)}
         # A rewind refers to the lines before it, so one at the end takes the place of all.
         ordered = map(to_bytes, (*headers, *lost.values(), *others, *rewinds[-1:]))
-        shortened = sum(is_shortened for _, is_shortened in remaining)
+        shortened = sum(each.is_shortened for each in remaining)
         return LostLines([line for line in dict.fromkeys(ordered) if line not in kept_notes], shortened)
 
-    def _conversation(self, earlier: Sequence[ModelMessage]) -> tuple[dict[str, JsonObject], str]:
+    def _conversation(self, earlier: Sequence[RemainingMessage], kept: Set[str]) -> tuple[dict[str, JsonObject], str]:
         """Return the lines of the conversation by uuid, with the same ids as the first time, and its last line."""
         builder = LineBuilder(None)
         lines: dict[str, JsonObject] = {}
-        for message in (*earlier, *self.written):
+        ids: dict[str, str] = {}
+        for each in earlier:
+            made = builder.lines(each.message, self.envelope)
+            if any(line.id in kept for line in each.lines):
+                # Lines of other programs may have several blocks.
+                made = made[: len(each.lines)]
+            lines.update(_as_before(made, each.lines, ids))
+        for message in self.written:
             if message is None:
                 builder = LineBuilder(None)
             else:
-                lines.update((text_at(line, "uuid"), line) for line in builder.lines(message, self.envelope))
-        return lines, builder.parent or ""
+                lines.update(_as_before(builder.lines(message, self.envelope), (), ids))
+        return lines, ids.get(builder.parent or "", builder.parent or "")
+
+
+def _as_before(
+    made: Sequence[JsonObject], before: Sequence[Line], ids: dict[str, str]
+) -> Iterator[tuple[str, JsonObject]]:
+    """Yield lines by uuid, with the ids of the lines before: those of other programs are not derived from the message.
+
+    Args:
+        made: Lines of a message.
+        before: Its lines in the file.
+        ids: Former ids of earlier lines, by their new ones; those of these lines are added.
+    """
+    for line, former in zip_longest(made, before[: len(made)]):
+        if former:
+            ids[text_at(line, "uuid")] = former.id
+            line |= {"requestId": former.group} if "requestId" in line else {}
+        links = ("uuid", "parentUuid", "sourceToolAssistantUUID")
+        line |= {key: ids[link] for key in links if (link := text_at(line, key)) in ids}
+        yield text_at(line, "uuid"), line

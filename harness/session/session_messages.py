@@ -6,7 +6,7 @@ import os
 import weakref
 from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
-from typing import overload
+from typing import NamedTuple, overload
 
 from harness.context.normalize import DID_NOT_RUN, MAY_HAVE_RUN, NO_RESULT, missing_result
 from harness.messages import (
@@ -27,6 +27,17 @@ from harness.session.reading import call_lines, iso_time, parse, read_assistant,
 _END_SIZES = (1 << 20, 8 << 20)
 """Bytes at the end of a file that are searched for the last messages."""
 _END_MESSAGES = 24
+
+
+class RemainingMessage(NamedTuple):
+    """A message, to restore its lines."""
+
+    message: ModelMessage
+    """The message."""
+    lines: tuple[Line, ...]
+    """Lines of the message in the file."""
+    is_shortened: bool = False
+    """True if only the beginning of the message is left."""
 
 
 class SessionMessages(Sequence[Message]):
@@ -76,17 +87,17 @@ class SessionMessages(Sequence[Message]):
         """Return the number of bytes of a message in the file."""
         return sum(line.size for line in self._groups[index])
 
-    def remaining(self) -> Iterator[tuple[ModelMessage, bool]]:
-        """Yield the messages as far as they are in memory or still in the file; True if only the beginning is left."""
+    def remaining(self) -> Iterator[RemainingMessage]:
+        """Yield the messages as far as they are in memory or still in the file."""
         for index, known in enumerate(self._read):
             outline = self.outlines.get(index)
             message = self.read(index) if outline and known is None else known
             if message is None or isinstance(message, CustomMessage):
                 continue
             if outline and not is_intact(message, outline):
-                yield beginning_of(outline), True
+                yield RemainingMessage(beginning_of(outline), self._groups[index], is_shortened=True)
             else:
-                yield message, False
+                yield RemainingMessage(message, self._groups[index])
 
     def without(self, ids: Set[str]) -> Iterator[Message]:
         """Yield the messages whose ids are not among `ids`; no others are read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from fakes.talk import call, reply, result, rounded, tell, tour, written
 
-from harness.messages import AssistantMessage, ModelMessage, ToolResult, new_id, user
+from harness.messages import AssistantMessage, JsonObject, JsonValue, ModelMessage, ToolResult, new_id, user
 from harness.session.doctor import examine, repair
 from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
@@ -267,3 +268,49 @@ def test_title_that_another_program_appended_to_a_torn_line_is_found(tmp_path: P
     assert path.read_bytes().endswith(b'\n{"type":"custom-title","customTitle":"The title","sessionId":"x"}\n')
     assert [message.text for message in load_session(path).messages] == ["one"]
     assert examine(path).joined == ()
+
+
+def claude_session() -> list[bytes]:
+    """Return a session of Claude Code, whose ids of lines are not derived from those of messages."""
+
+    def line(number: int, parent: int, message: JsonObject, **more: str) -> bytes:
+        start = {"parentUuid": f"id-{parent}" if parent else None, "isSidechain": False, "userType": "external"}
+        own = {"type": message["role"], "uuid": f"id-{number}", "timestamp": "2026-01-01T00:00:00.000Z", **more}
+        return json.dumps({**start, "message": message, **own}, separators=(",", ":")).encode() + b"\n"
+
+    def block(message_id: str, **content: JsonValue) -> JsonObject:
+        return {"id": message_id, "role": "assistant", "model": "claude-x", "content": [content]}
+
+    def answer(call_id: str) -> JsonObject:
+        return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call_id, "content": call_id}]}
+
+    return [
+        line(1, 0, {"role": "user", "content": "go"}),
+        line(2, 1, block("msg_1", type="text", text="I look")),
+        line(3, 2, block("msg_1", type="tool_use", id="a", name="Read", input={})),
+        line(4, 3, block("msg_1", type="tool_use", id="b", name="Read", input={})),
+        line(5, 3, answer("a"), sourceToolAssistantUUID="id-3"),
+        line(6, 4, answer("b"), sourceToolAssistantUUID="id-4"),
+        line(7, 6, block("msg_2", type="text", text="done")),
+    ]
+
+
+@pytest.mark.parametrize("kept", range(8))
+def test_truncated_session_of_another_program_gets_each_line_back_once(tmp_path: Path, kept: int):
+    path = tmp_path / "data" / "projects" / "x" / "session.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"".join(claude_session()))
+    resumed = load_session(path)
+    before = list(resumed.messages)
+    store = SessionRecorder(tmp_path / "data", tmp_path, "", resumed=resumed)
+    store.acquire()
+
+    os.truncate(path, len(b"".join(claude_session()[:kept])))
+    tell(store, user("next"))
+    store.close()
+
+    (*messages, last) = load_session(path).messages
+    assert [(each.id, getattr(each, "content", ())) for each in messages] == [
+        (each.id, getattr(each, "content", ())) for each in before
+    ]
+    assert getattr(last, "text", "") == "next"

@@ -116,9 +116,17 @@ class SavedSessions:
         return (await asyncio.to_thread(lambda: fork_session(path, new_id(), at=at))).stem
 
     async def export(self, path: Path, file_format: str) -> Path:
-        """Export a session to a new file in this folder; return it."""
+        """Export a session to a new file in this folder; return it.
+
+        If the caller is cancelled, such as by closing the browser, a notice reports the end.
+        """
         await self._drain(path)
-        return await asyncio.to_thread(self._export, path, file_format)
+        export = asyncio.create_task(asyncio.to_thread(self._export, path, file_format))
+        try:
+            return await asyncio.shield(export)
+        except asyncio.CancelledError:
+            export.add_done_callback(self._report_export)
+            raise
 
     async def delete(self, path: Path) -> None:
         """Move a session to the trash."""
@@ -142,6 +150,14 @@ class SavedSessions:
         """Wait until the session is written, if it is open here."""
         if store := self._open_store(path):
             await store.drain()
+
+    def _report_export(self, export: asyncio.Task[Path]) -> None:
+        if export.cancelled():
+            return
+        if error := export.exception():
+            self._session.notice(str(error), "error")
+        else:
+            self._session.notice(f"Exported to {export.result()}")
 
     def _export(self, path: Path, file_format: str) -> Path:
         from cinch_tui.reports.export_files import export_files

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from cinch_tui.app.app import CinchApp
+from cinch_tui.saved_sessions import SavedSessions
 from cinch_tui.screens.choice_dialogs import ShortList
 from cinch_tui.screens.session_browser import SessionBrowser
-from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
+from cinch_tui.transcript.blocks import NoticeBlock, UserBlock, transcript_text
 from harness.messages import new_id, user
 from harness.session.journal import Journal
 from harness.session.recorder import SessionRecorder
@@ -167,6 +169,35 @@ async def test_export_key_writes_a_file_into_the_folder(app: CinchApp):
 
     exported = next(app.controller.options.cwd.glob(f"*{path.stem[:8]}*.md"))
     assert "thanks for first" in exported.read_text(encoding="utf-8")
+
+
+async def test_end_of_an_export_is_reported_after_the_browser_is_closed(app: CinchApp, monkeypatch: pytest.MonkeyPatch):
+    path, may_end = saved(app, "first"), threading.Event()
+    export = SavedSessions._export
+    monkeypatch.setattr(SavedSessions, "_export", lambda *args: may_end.wait(10) and export(*args))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        browser = await browse(pilot, app, 1)
+        await pilot.press("ctrl+e")
+        await until(pilot, lambda: isinstance(app.screen, ShortList))
+        await pilot.press("enter")
+        await until(pilot, lambda: "Exporting" in text_of(browser, "#message"))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is not browser)
+        may_end.set()
+        transcript = app.controller.view.widgets.transcript
+        await until(pilot, lambda: f"first-{path.stem[:8]}.md" in transcript_text(transcript.blocks))
+
+
+async def test_found_text_is_shown_from_shortly_before_its_match(app: CinchApp):
+    saved(app, "first", f"{'much was said before we agreed ' * 3}to use connection pools")
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        browser = await browse(pilot, app, 1)
+        await type_text(pilot, browser, "#filter", "pools")
+        await until(pilot, lambda: any("…connection pools" in row for row in paint(app).rows))
+        await type_text(pilot, browser, "#filter", "leopards")
+        await until(pilot, lambda: any("No matches in this folder · Tab all folders" in row for row in paint(app).rows))
 
 
 async def test_tab_shows_the_sessions_of_all_folders(app: CinchApp):

@@ -82,7 +82,7 @@ def _text_of(report: SessionReport) -> list[str]:
     if report.error:
         return [strip_escapes(f"{report.id}: {report.error}" if report.id else report.error)]
     is_clean = not report.findings and report.healthy
-    head = f"{report.id}: lines {report.lines}, messages {report.messages}" + (", no problems" if is_clean else "")
+    head = f"{report.id}: {report.lines} lines, {report.messages} messages" + (", no problems" if is_clean else "")
     return [
         head,
         *(f"  {strip_escapes(finding)}" for finding in report.findings),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from e2e.lines import Lines
 from e2e.terminal import Terminal
 from fakes.model_server import ModelServer
 from fakes.script import Script
@@ -126,3 +127,20 @@ def cinch(terminal, serve):
         return started
 
     return start
+
+
+@pytest.fixture
+def plain_cinch(project: Path, serve) -> Iterator[Callable[..., Lines]]:
+    """Start plain mode with a scripted model server, as `plain_cinch.server`."""
+    started: list[Lines] = []
+
+    def start(script, *args: str, term: str = "dumb") -> Lines:
+        start.server = serve(script)
+        own = {"ANTHROPIC_BASE_URL": start.server.url, "ANTHROPIC_API_KEY": "sk-ant-e2e-secret"}
+        lines = Lines(project, {**os.environ, "PYTHONPATH": str(ROOT), **own}, "--plain", *args, term=term)
+        started.append(lines)
+        return lines
+
+    yield start
+    for each in started:
+        each.close()

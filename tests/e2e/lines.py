@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import sys
@@ -80,3 +81,8 @@ class Lines:
     @property
     def resume_id(self) -> str:
         return re.findall(r"cinch --plain -r (\S+)", self.said)[-1]
+
+
+def reported(start) -> str:
+    """Return the messages of the last request that a started plain mode has sent."""
+    return json.dumps(start.server.requests[-1].body["messages"], ensure_ascii=False)

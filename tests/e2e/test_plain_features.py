@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from e2e.conftest import ROOT
-from e2e.lines import Lines
+from e2e.lines import Lines, reported
 from fakes.script import Failure, Reply
 
 from cinch_tui.commands.builtin import builtin_commands
@@ -19,24 +16,16 @@ SLEEPER = [Reply(calls=[("bash", {"command": "sleep 300", "background": True})])
 
 
 @pytest.fixture
-def cinch(project: Path, serve) -> Iterator[Callable[..., Lines]]:
-    started: list[Lines] = []
+def cinch(plain_cinch) -> Callable[..., Lines]:
+    """Start plain mode and wait until it accepts a prompt."""
 
     def start(script, *args: str, term: str = "dumb") -> Lines:
-        start.server = serve(script)
-        own = {"ANTHROPIC_BASE_URL": start.server.url, "ANTHROPIC_API_KEY": "sk-ant-e2e-secret"}
-        lines = Lines(project, {**os.environ, "PYTHONPATH": str(ROOT), **own}, "--plain", *args, term=term)
-        started.append(lines)
+        lines = plain_cinch(script, *args, term=term)
+        start.server = plain_cinch.server
         lines.see("You: ")
         return lines
 
-    yield start
-    for each in started:
-        each.close()
-
-
-def reported(start) -> str:
-    return json.dumps(start.server.requests[-1].body["messages"], ensure_ascii=False)
+    return start
 
 
 @pytest.mark.parametrize("term", ["dumb", "xterm"])

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-import json
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from e2e.conftest import ROOT
-from e2e.lines import Lines
+from e2e.lines import Lines, reported
 from fakes.script import Hang, Reply
 
 pytestmark = pytest.mark.pty
@@ -18,23 +17,8 @@ ASK = {"prompt": "Which till?", "choices": ["The red one", "The blue one"]}
 
 
 @pytest.fixture
-def cinch(project: Path, serve) -> Iterator[Callable[..., Lines]]:
-    started: list[Lines] = []
-
-    def start(script, *args: str, term: str = "dumb") -> Lines:
-        start.server = serve(script)
-        own = {"ANTHROPIC_BASE_URL": start.server.url, "ANTHROPIC_API_KEY": "sk-ant-e2e-secret"}
-        lines = Lines(project, {**os.environ, "PYTHONPATH": str(ROOT), **own}, "--plain", *args, term=term)
-        started.append(lines)
-        return lines
-
-    yield start
-    for each in started:
-        each.close()
-
-
-def reported(start) -> str:
-    return json.dumps(start.server.requests[-1].body["messages"], ensure_ascii=False)
+def cinch(plain_cinch) -> Callable[..., Lines]:
+    return plain_cinch
 
 
 def a_morning(lines: Lines) -> None:

@@ -28,6 +28,8 @@ READY = b"Ask for a change"
 LAST = "§Thatisall§"
 """The last words of every conversation. Unchanged cells are not painted again, so a sign begins and ends with a letter
 that occurs nowhere else."""
+TURN_BYTES = 3_050
+"""Bytes that a turn takes in a session file besides its result."""
 LINES_EACH = 3
 """Lines of the smallest app per message of cinch."""
 
@@ -58,12 +60,13 @@ def environment(home: str) -> dict[str, str]:
 
 
 def write_session(home: str, session_id: str, turns: int, size: int, usage: Usage = Usage()) -> None:
-    """Write a session like the app: turns of four messages, each result of this size, and a short last turn.
+    """Write a session like the app: turns of four messages, each of this size in the file, and a short last turn.
 
     The last reply reports this usage.
     """
     store = SessionRecorder(find_paths({"CINCH_HOME": home}).data, Path(home), session_id)
-    filler = "One line of a file that was read, as long as such lines are.\n" * (size // 61)
+    # A newline takes two bytes in the file.
+    filler = "One line of a file that was read, as long as such lines are.\n" * max(0, (size - TURN_BYTES) // 62)
     for number in range(turns):
         call = ToolCall(f"call-{number}", "read_file", {"path": f"m{number}.py"})
         store.store(MessageEnd(message=user(f"Look at module {number}.")))
@@ -82,7 +85,7 @@ def cinch(script: Script, messages: int = 0) -> Generator[Watched]:
         (Path(home) / "module.py").write_text("def load():\n    return 1\n" * 20, encoding="utf-8")
         command = [sys.executable, "-m", "cinch_tui", "-m", MODEL, "--base-url", server.openai_url]
         if messages:
-            write_session(home, "behind", messages // 4, 600)
+            write_session(home, "behind", messages // 4, TURN_BYTES + 600)
             command += ["-r", "behind"]
         with watched(command, environment(home), home) as app:
             app.see(LAST.encode() if messages else MODEL.encode())

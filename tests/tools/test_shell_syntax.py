@@ -34,7 +34,7 @@ def commands(text: str) -> list[str]:
         ("! a && ! b", ["a", "b"]),
         ('echo "$(a "$(b)")" `c`', ["b", "a ?", "c", "echo ? ?"]),
         ("echo `a \\`b\\``", ["b", "a ?", "echo ?"]),
-        ("diff <(a) <(b) > >(c)", ["a", "b", "c", "diff ? ?"]),
+        ("diff <(a) <(b) > >(c)", ["a", "b", "c", "diff /dev/stdin /dev/stdin"]),
         ("echo ${x:-$(a)} ${y:+`b`}", ["a", "b", "echo ? ?"]),
         ("cat <<END\n$(a) `b` $x\nEND\nc", ["cat", "a", "b", "c"]),
         ("cat <<'END'\n$(a)\nEND\nc", ["cat", "c"]),

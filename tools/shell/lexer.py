@@ -159,7 +159,8 @@ class Lexer:
                 return [self._expansion(is_quoted=False)]
             case "<" | ">":
                 self.position += 2
-                return [Part(None, is_quoted=True, commands=self.substitution(), is_file=True)]
+                pipe = "/dev/stdin" if character == "<" else "/dev/stdout"
+                return [Part(pipe, is_quoted=True, commands=self.substitution())]
             case _:
                 self.position += 1
                 return [Part(character)]

@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import product
+from itertools import islice, product
 from math import prod
 
 from msgspec import Struct
@@ -22,6 +22,8 @@ from tools.shell.syntax_tree import disagreement
 from tools.shell.words import MOST_WORDS, Part, Word, as_text, expand
 
 _LONGEST = 50_000
+_LONGEST_PIPE = 32
+_MOST_GUESSED = 2_000
 _SEPARATORS = re.compile(r"[;&|\n(){}`]+")
 
 
@@ -155,9 +157,10 @@ def _inside(parts: Sequence[Part], starts: Sequence[int]) -> Iterator[int]:
 
 def _guess(text: str, why: str) -> Script:
     """Return what a line that is not understood may run: each part between operators, fed by those before it."""
-    pieces = filter(None, (_split(piece) for piece in _SEPARATORS.split(text)))
+    pieces = islice(filter(None, (_split(piece) for piece in _SEPARATORS.split(text))), _MOST_GUESSED)
+    has_pipe = "|" in text
     commands = tuple(
-        Command(tuple(map(Word, words)), sources=tuple(range(index)) if "|" in text else ())
+        Command(tuple(map(Word, words)), sources=tuple(range(max(0, index - _LONGEST_PIPE), index)) if has_pipe else ())
         for index, words in enumerate(pieces)
     )
     return Script(commands, is_opaque=True, why=why)

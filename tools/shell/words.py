@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 MOST_WORDS = 64
 """Most words of one brace expansion, and most values of one variable."""
+_MOST_BRACES = 16
 
 _GLOB = re.compile(r"[*?]|\[.+\]", re.DOTALL)
 _GLOB_START = re.compile(r"[*?\[]")
@@ -40,6 +41,9 @@ class Word(Struct, frozen=True):
     """Folder whose listing the word comes from, as in `find src | xargs wc`: it names files below that folder. None if
     it comes from elsewhere."""
 
+    rest: str = ""
+    """Value of a word without `text` if its expansions turn out to be empty: `/` of `$x/`."""
+
     @property
     def is_literal(self) -> bool:
         """True if the program gets exactly `text`."""
@@ -50,7 +54,7 @@ class Part(Struct, frozen=True):
     """Piece of a word: literal text, or an expansion."""
 
     text: str | None
-    """Literal text without its quotes; None for an expansion."""
+    """Literal text without its quotes; None for an expansion. `<(…)` and `>(…)` count as standard input and output."""
     is_quoted: bool = False
     """True if bash neither splits it nor takes special characters in it for a glob or a brace expansion."""
     name: str = ""
@@ -59,8 +63,6 @@ class Part(Struct, frozen=True):
     """True for `"$@"` and the like, which become several words even in quotes."""
     commands: tuple[int, int] = (0, 0)
     """Range of the commands inside a substitution."""
-    is_file: bool = False
-    """True for `<(…)` and `>(…)`."""
 
 
 _Token: TypeAlias = "str | Part"
@@ -81,8 +83,8 @@ def expand(parts: Sequence[Part], values: Mapping[str, Word]) -> tuple[Word, ...
     tokens: list[_Token] = []
     for part in known:
         tokens.extend(part.text if part.text is not None and not part.is_quoted else [part])
-    variants = _braces(tokens)
-    if len(variants) > MOST_WORDS:
+    variants = _braces(tokens) if tokens.count("{") <= _MOST_BRACES else []
+    if not 0 < len(variants) <= MOST_WORDS:
         return (Word(None, is_single=False),)
     return tuple(_joined([Part(each) if isinstance(each, str) else each for each in variant]) for variant in variants)
 
@@ -113,7 +115,8 @@ def _joined(parts: Sequence[Part]) -> Word:
         if found:
             break
     is_single = all(part.text is not None or (part.is_quoted and not part.is_list) for part in parts)
-    return _tilde(Word(None, prefix=prefix, is_single=is_single))
+    rest = "".join(part.text or "" for part in parts)
+    return _tilde(Word(None, prefix=prefix, is_single=is_single, rest=rest))
 
 
 def _tilde(word: Word) -> Word:

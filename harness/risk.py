@@ -59,6 +59,8 @@ class SimpleCommand(Struct, frozen=True):
     """First words, as many as identify what it does; a permission rule for them may be offered. Empty: none."""
     redirects: tuple[str, ...] = ()
     """Files that its redirections write."""
+    is_refused: bool = False
+    """True if an option makes it do more than its first words tell, so that no rule for a prefix covers it."""
     is_known: bool = True
     """False if nothing is known about the program; it may run its arguments as a command."""
 

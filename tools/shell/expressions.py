@@ -24,7 +24,8 @@ def judge_find(words: Sequence[Word]) -> Judgement:
     why = finder.read()
     kind: PathKind = "search" if finder.inner else "list"
     accesses = [_access(folder, kind) for folder in finder.folders or [Word(text=".")]]
-    return Judgement("other" if why else "read", why, (*accesses, *finder.accesses), finder.inner)
+    accesses += finder.accesses
+    return Judgement("other" if why else "read", why, tuple(accesses), finder.inner, is_refused=bool(why))
 
 
 class _Find:

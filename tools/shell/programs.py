@@ -73,7 +73,10 @@ def _judge(name: str, table: ProgramTable, words: Sequence[Word]) -> Judgement:
     why = next(filter(None, problems), "")
     runs = table.operands == "command" and not found.has(table.lists)
     inner = tuple(operands[table.skip :]) if runs else None
-    return Judgement("other" if why else "read", why, tuple(_accesses(table, found, operands)), inner or None)
+    is_known = not found.problem.startswith("unknown")
+    is_refused = is_known and bool(found.problem or _script_problem(name, table, scripts))
+    accesses = tuple(_accesses(table, found, operands))
+    return Judgement("other" if why else "read", why, accesses, inner or None, is_refused)
 
 
 def _judge_subcommand(name: str, table: ProgramTable, words: Sequence[Word]) -> Judgement:

@@ -50,6 +50,8 @@ class Judgement(Struct, frozen=True):
     """Paths that the command reads or writes, as far as they are known."""
     inner: tuple[Word, ...] | None = None
     """Command that the program runs, which must be judged too; None if it runs none."""
+    is_refused: bool = False
+    """True if an option or a program text makes it do more than its first words tell."""
 
 
 class ProgramTable(Struct, frozen=True):

@@ -1,0 +1,233 @@
+"""Effect of a command line: the risk of running it, from every command in it.
+
+A command line only reads if every command in it is known to; `hazards` finds what is worse than running a program.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from harness.risk import PathAccess, Risk, SimpleCommand
+from tools.environment import GitUse
+from tools.shell.builtins import BUILTINS, judge_builtin, judge_redirect
+from tools.shell.hazards import Hazard, hazard_of_write, worst_hazard
+from tools.shell.listings import is_filter, listed_folder
+from tools.shell.prefixes import is_escape, prefix_of
+from tools.shell.syntax import Command, Script, read_script
+from tools.shell.tables import load_table
+from tools.shell.variables import is_harmless_assignment, is_shell_variable
+from tools.shell.words import Word
+from tools.shell.wrappers import Judged, judge_through
+
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
+_INLINE = re.compile(r"-[eux]*c[eux]*")
+_DEEPEST = 4
+_NAMES_GIT = re.compile(r"\bgit\b")
+
+
+class Analysis(Struct, frozen=True):
+    """Effect of a command line."""
+
+    risk: Risk
+    """Risk of running it."""
+    git_use: GitUse
+    """Use of git, which decides about the settings of git while it runs."""
+    git_folders: tuple[str, ...]
+    """Folders in which it may use git, relative to where it starts."""
+
+
+@lru_cache(maxsize=256)
+def analyze(text: str) -> Analysis:
+    """Return the effect of a command line; never raises."""
+    script = read_script(text)
+    effect = _Analyzer(script).effect
+    accesses = tuple(dict.fromkeys(effect.accesses))
+    hazard = _worst([worst_hazard(script), *map(_hazard_of, accesses)])
+    is_read = not effect.why and hazard is None and bool(effect.commands)
+    is_known = not effect.is_opaque
+    risk = Risk(
+        hazard.level if hazard else "read" if is_read else "execute",
+        hazard.why if hazard else "" if is_known else f"it cannot be analyzed: {effect.why}",
+        access="read" if is_read else "by_level",
+        accesses=accesses if is_known else tuple(each for each in accesses if each.kind == "write"),
+        commands=tuple(effect.commands) if is_known else (),
+        programs=tuple(dict.fromkeys(effect.programs)) if is_read else (),
+        subject=text,
+    )
+    use: GitUse = "none" if not _NAMES_GIT.search(text) else "read" if is_read else "any"
+    return Analysis(risk, use, tuple(dict.fromkeys(("", *effect.git_folders))))
+
+
+def _hazard_of(access: PathAccess) -> Hazard | None:
+    return hazard_of_write(posixpath.join(access.cwd, access.path)) if access.kind == "write" else None
+
+
+def _worst(hazards: Sequence[Hazard | None]) -> Hazard | None:
+    found = [each for each in hazards if each is not None]
+    return next((each for each in found if each.level == "forbidden"), found[0] if found else None)
+
+
+class _Effect(Struct):
+    """Effect of the commands of a script."""
+
+    why: str = ""
+    """First reason why it does more than read; empty if it only reads."""
+    is_opaque: bool = False
+    """True if `commands` may not be all that it runs."""
+    commands: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
+    accesses: list[PathAccess] = field(default_factory=list[PathAccess])
+    programs: list[str] = field(default_factory=list[str])
+    git_folders: list[str] = field(default_factory=list[str])
+
+
+class _Analyzer:
+    """Collector of the effects of a script's commands.
+
+    Args:
+        script: The script.
+        depth: Number of shells around it.
+    """
+
+    def __init__(self, script: Script, depth: int = 0) -> None:
+        self.effect = _Effect(script.why, script.is_opaque)
+        self._script = script
+        self._depth = depth
+        self._judged: list[Judged] = []
+        if "cd" in script.functions:
+            self.effect = _Effect("it redefines cd", is_opaque=True)
+        for command in script.commands:
+            self._add(command)
+
+    def _add(self, command: Command) -> None:
+        judged = self._judge(command)
+        self._judged.append(judged)
+        redirects = [judge_redirect(each) for each in command.redirects]
+        variables = list(_assigned(command))
+        accesses = [*judged.accesses, *(access for each in redirects for access in each.accesses)]
+        refused = [each.why for each in redirects if each.why and not each.accesses]
+        problems = [*variables, *refused, *_circumstances(command, accesses)]
+        self.effect.accesses += _placed(accesses, command.folders)
+        self.effect.programs += (name for name in judged.programs if name not in BUILTINS)
+        is_inline = self._add_inline(command, judged)
+        why = next(iter(problems), "") or ("" if is_inline else judged.why)
+        writes = [(each.why, access.path) for each in redirects if each.why for access in each.accesses]
+        self.effect.why = self.effect.why or why or next((each for each, _ in writes), "")
+        self._note_git(command, judged)
+        if command.words or command.redirects or variables:
+            simple = _simple_command(judged, why, is_inline=is_inline)
+            is_refused = simple.is_refused or bool(refused)
+            simple = replace(simple, redirects=tuple(path for _, path in writes), is_refused=is_refused)
+            self.effect.commands.append(_with_variables(simple, command) if variables else simple)
+
+    def _judge(self, command: Command) -> Judged:
+        words = tuple(self._with_listings(command))
+        if not words:
+            return Judged((), verdict="read")
+        if words[0].is_literal and words[0].text in self._script.functions:
+            return Judged(words, verdict="read")
+        if found := judge_builtin(words):
+            return Judged(words, (), found.verdict, found.why, found.accesses)
+        return judge_through(words, self._input_listing(command))
+
+    def _with_listings(self, command: Command) -> Iterator[Word]:
+        """Yield the words, those that are lists of files (`$(git ls-files)`) with the folder of these."""
+        for index, word in enumerate(command.words):
+            inner = [number for place, number in command.substitutions if place == index]
+            is_alone = word.text is None and not word.rest and word.folder is None and len(inner) > 0
+            folder = self._listing_of(inner) if is_alone else None
+            yield replace(word, folder=folder) if folder is not None else word
+
+    def _input_listing(self, command: Command) -> str | None:
+        takes_input = any(word.text == "xargs" for word in command.words) and not command.redirects
+        return self._listing_of(command.sources) if takes_input else None
+
+    def _listing_of(self, numbers: Sequence[int]) -> str | None:
+        """Return the folder that a pipeline lists; None if it does anything else."""
+        commands = [self._script.commands[number] for number in numbers]
+        if not numbers or any(each.folders != commands[0].folders for each in commands):
+            return None
+        first, *others = (self._judged[number] for number in numbers)
+        folder = listed_folder(first) if first.words else None
+        for judged in others:
+            if not judged.words or not is_filter(judged):
+                folder = listed_folder(judged) if judged.words else None
+        return folder
+
+    def _add_inline(self, command: Command, judged: Judged) -> bool:
+        """Add the commands of `bash -c 'text'`; return True if the command is one."""
+        shell, option, text, *_ = (*(word.text if word.is_literal else None for word in judged.words), None, None, None)
+        is_inline = shell in _SHELLS and _INLINE.fullmatch(option or "") and self._depth < _DEEPEST
+        if not is_inline or shell is None or text is None:
+            return False
+        inner = _Analyzer(read_script(text), self._depth + 1).effect
+        wrappers = (*judged.wrappers, shell)
+        self.effect.is_opaque |= inner.is_opaque
+        self.effect.why = self.effect.why or inner.why
+        self.effect.commands += (replace(each, wrappers=(*wrappers, *each.wrappers)) for each in inner.commands)
+        self.effect.accesses += _placed(inner.accesses, command.folders)
+        self.effect.programs += (shell, *inner.programs)
+        self.effect.git_folders += inner.git_folders
+        return True
+
+    def _note_git(self, command: Command, judged: Judged) -> None:
+        if not judged.words or posixpath.basename(judged.words[0].text or "") != "git":
+            return
+        texts = [word.text or "" for word in judged.words]
+        entered = [after for option, after in pairwise(texts) if option == "-C"]
+        self.effect.git_folders += (posixpath.join(folder, *entered) for folder in command.folders)
+
+
+def _assigned(command: Command) -> Iterator[str]:
+    """Yield reasons why the assignments of a command may change what programs do."""
+    for name, value in command.assignments:
+        plain = name.removesuffix("+")
+        is_for_read = command.words and plain == "IFS" and command.words[0].text == "read"
+        is_harmless = (
+            not plain
+            or is_for_read
+            or (is_harmless_assignment(plain, value.text) if command.words else is_shell_variable(plain))
+        )
+        if not is_harmless:
+            yield f"it sets {plain}, which may change what programs do"
+
+
+def _circumstances(command: Command, accesses: Sequence[PathAccess]) -> Iterator[str]:
+    if command.is_background:
+        yield "it runs in the background"
+    if not command.folders and not all(each.path.startswith(("/", "~")) for each in accesses):
+        yield "its folder is only known when it runs"
+
+
+def _placed(accesses: Sequence[PathAccess], folders: Sequence[str]) -> Iterator[PathAccess]:
+    for access in accesses:
+        for folder in folders or ("",):
+            yield replace(access, cwd=posixpath.normpath(posixpath.join(folder, access.cwd))) if folder else access
+
+
+def _simple_command(judged: Judged, why: str, *, is_inline: bool) -> SimpleCommand:
+    texts = tuple(word.text if word.text is not None else f"{word.prefix}$" for word in judged.words)
+    is_known = is_inline or not texts or load_table(posixpath.basename(texts[0])) is not None
+    is_refused = judged.is_refused or is_escape(judged.words)
+    return SimpleCommand(
+        texts,
+        is_literal=all(word.is_literal for word in judged.words),
+        verdict="other" if why else "read",
+        why=why,
+        wrappers=judged.wrappers,
+        prefix=prefix_of(judged.words) if why and not is_refused else (),
+        is_refused=is_refused,
+        is_known=is_known or judge_builtin(judged.words) is not None,
+    )
+
+
+def _with_variables(simple: SimpleCommand, command: Command) -> SimpleCommand:
+    """Return the command with its assignments as words, which no rule for the program alone covers."""
+    values = (f"{name}={'$' if value.text is None else value.text}" for name, value in command.assignments)
+    return replace(simple, words=(*values, *simple.words), prefix=(), is_known=False)

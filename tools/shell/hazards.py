@@ -1,0 +1,311 @@
+"""Commands that destroy what cannot be restored; `hazards.toml` lists them.
+
+The search is lenient: it looks through every program that runs its arguments, known or not, and into texts that a shell
+runs. Only words are compared, so `echo rm` is harmless.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec import Struct, field
+
+from tools.shell.syntax import Command, Script, read_script
+from tools.shell.words import Word
+
+Level: TypeAlias = Literal["forbidden", "dangerous"]
+
+_DATA = Path(__file__).parent / "hazards.toml"
+_DEEPEST = 4
+_OUTPUT = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
+_DOWNLOADED = "it runs downloaded code"
+_MAY_BE_EMPTY = ", since a variable in the path may be empty: write the path itself"
+_TRAILING_GLOBS = re.compile(r"(/\.?[*?\[\].!]*[*?][*?\[\].!]*)+$")
+
+
+class Hazard(NamedTuple):
+    """Reason why a command needs approval each time, or never runs."""
+
+    level: Level
+    why: str
+
+
+class _Rule(Struct, forbid_unknown_fields=True):
+    """Hazard as `hazards.toml` describes it."""
+
+    commands: list[str]
+    why: str
+    level: Level = "dangerous"
+    any: str = ""
+    also: str = ""
+    unless: str = ""
+    values: str = ""
+    operand: str = ""
+    word: str = ""
+    line: str = ""
+    targets: Literal["", "vital", "system", "permanent"] = ""
+    which: Literal["all", "first", "rest", "sources", "last"] = "all"
+    least: int = 0
+    single: bool = False
+
+
+class _Path(Struct, forbid_unknown_fields=True):
+    path: str
+    why: str
+
+
+class _Paths(Struct, forbid_unknown_fields=True):
+    system: str
+    here: str
+    temporary: str
+    forbidden: list[_Path] = field(default_factory=list[_Path])
+    dangerous: list[_Path] = field(default_factory=list[_Path])
+
+
+class _Data(Struct, forbid_unknown_fields=True):
+    programs: dict[str, str]
+    global_options: dict[str, str]
+    paths: _Paths
+    hazard: list[_Rule]
+
+    def names(self, group: str) -> frozenset[str]:
+        return frozenset(self.programs[group].split())
+
+
+class _Tables:
+    """Content of `hazards.toml`, prepared for comparisons."""
+
+    def __init__(self, data: _Data) -> None:
+        self.paths = data.paths
+        self.global_options = {name: frozenset(options.split()) for name, options in data.global_options.items()}
+        self.shells, self.evaluators = data.names("shells"), data.names("evaluators")
+        self.fetchers, self.privileged = data.names("fetchers"), data.names("privileged")
+        self.runners, self.takes_script = data.names("runners"), data.names("takes_script")
+        self.interpreters = re.compile(data.programs["interpreters"])
+        self.rules: dict[str, list[tuple[list[str], _Rule]]] = {}
+        for rule in data.hazard:
+            for command in rule.commands:
+                words = command.split()
+                self.rules.setdefault(words[0], []).append((words[1:], rule))
+
+
+@cache
+def _tables() -> _Tables:
+    return _Tables(msgspec.convert(tomllib.loads(_DATA.read_text(encoding="utf-8")), _Data))
+
+
+def worst_hazard(script: Script) -> Hazard | None:
+    """Return the first forbidden hazard of a script, else its first dangerous one; None if there is none."""
+    found = list(_Search().of_script(script, 0))
+    return next((each for each in found if each.level == "forbidden"), found[0] if found else None)
+
+
+def hazard_of_write(path: str) -> Hazard | None:
+    """Return the hazard of writing to a path, by the path alone."""
+    path = _normal("", path)
+    paths = _tables().paths
+    forbidden = (Hazard("forbidden", rule.why) for rule in paths.forbidden if re.fullmatch(rule.path, path))
+    dangerous = (Hazard("dangerous", rule.why) for rule in paths.dangerous if re.fullmatch(rule.path, path))
+    return next(forbidden, None) or next(dangerous, None)
+
+
+class _Search:
+    def __init__(self) -> None:
+        self._tables = _tables()
+
+    def of_script(self, script: Script, depth: int) -> Iterator[Hazard]:
+        if script.is_bomb:
+            yield Hazard("forbidden", "it starts copies of itself endlessly (fork bomb)")
+        if depth <= _DEEPEST:
+            for command in script.commands:
+                yield from self._of_command(command, script, depth)
+
+    def _of_command(self, command: Command, script: Script, depth: int) -> Iterator[Hazard]:
+        for redirect in command.redirects:
+            if redirect.operator in _OUTPUT and redirect.target.text is not None:
+                hazard = hazard_of_write(posixpath.join(*command.folders[:1], redirect.target.text))
+                yield from (hazard,) if hazard else ()
+        if any(index == 0 and self._fetches(script.commands[inner]) for index, inner in command.substitutions):
+            yield Hazard("forbidden", _DOWNLOADED)
+        for start in self._starts(command.words):
+            yield from self._of_words(command, start, script, depth)
+
+    def _starts(self, words: Sequence[Word]) -> list[int]:
+        """Return the places in a command where a program may stand: its beginning, and any after a runner."""
+        if not words or _name(words[0]) not in self._tables.runners:
+            return [0] if words else []
+        return [index for index, word in enumerate(words) if word.text]
+
+    def _of_words(self, command: Command, start: int, script: Script, depth: int) -> Iterator[Hazard]:
+        name, arguments = _name(command.words[start]), command.words[start + 1 :]
+        if name in self._tables.privileged:
+            yield Hazard("dangerous", "it runs with the privileges of another user")
+        for words, rule in self._tables.rules.get(name, ()):
+            rest = self._after(name, words, arguments)
+            if rest is not None and self._applies(rule, rest, command.folders):
+                is_unknown = rule.targets in ("vital", "system") and any(word.text is None for word in rest)
+                yield Hazard(rule.level, rule.why + (_MAY_BE_EMPTY if is_unknown else ""))
+        is_shell = name in self._tables.shells or name in self._tables.evaluators
+        if is_shell or self._tables.interpreters.fullmatch(name):
+            yield from self._of_shell(command, start, script, depth)
+        elif name in self._tables.takes_script:
+            for word in arguments:
+                if word.text and " " in word.text:
+                    yield from self.of_script(read_script(word.text), depth + 1)
+
+    def _after(self, name: str, words: list[str], arguments: Sequence[Word]) -> Sequence[Word] | None:
+        """Return the arguments after the subcommands `words`; None if the command has others."""
+        position, takes_value = 0, self._tables.global_options.get(name, frozenset[str]())
+        while words and position < len(arguments) and (arguments[position].text or "").startswith("-"):
+            position += 2 if arguments[position].text in takes_value else 1
+        found = [word.text for word in arguments[position : position + len(words)]]
+        return arguments[position + len(words) :] if found == words else None
+
+    def _applies(self, rule: _Rule, arguments: Sequence[Word], folders: Sequence[str]) -> bool:
+        given = _Given(rule, arguments)
+        texts = [word.text or "" for word in arguments]
+        operands = [word.text or "" for word in given.operands]
+        return (
+            (not rule.any or given.has(rule.any))
+            and (not rule.also or given.has(rule.also))
+            and not (rule.unless and given.has(rule.unless))
+            and (not rule.operand or any(re.fullmatch(rule.operand, each) for each in operands))
+            and (not rule.word or any(re.fullmatch(rule.word, each) for each in texts))
+            and (not rule.line or re.fullmatch(rule.line, " ".join(texts)) is not None)
+            and len(given.operands) >= rule.least
+            and (not rule.targets or self._hits(rule, given.operands, folders))
+        )
+
+    def _hits(self, rule: _Rule, operands: Sequence[Word], folders: Sequence[str]) -> bool:
+        chosen = {"first": operands[:1], "rest": operands[1:], "sources": operands[:-1], "last": operands[-1:]}
+        targets = chosen.get(rule.which, operands)
+        if rule.targets == "permanent":
+            temporary = re.compile(self._tables.paths.temporary)
+            return not targets or not all(word.text and temporary.fullmatch(_normal("", word.text)) for word in targets)
+        paths = self._tables.paths
+        pattern = re.compile(paths.system if rule.targets == "system" else f"{paths.system}|{paths.here}")
+        places = folders or ("",)
+        return any(pattern.fullmatch(_normal(place, each)) for each in map(_least, targets) for place in places)
+
+    def _of_shell(self, command: Command, start: int, script: Script, depth: int) -> Iterator[Hazard]:
+        shell = _Shell(_name(command.words[start]), [word.text or "" for word in command.words[start + 1 :]])
+        is_evaluator = shell.name in self._tables.evaluators
+        reads_input = not is_evaluator and shell.reads_input
+        last = len(command.words) if is_evaluator else start + 1 + shell.first
+        for index, inner in command.substitutions:
+            is_run = start < index <= last or (index < 0 and reads_input)
+            if is_run and self._fetches(script.commands[inner]):
+                yield Hazard("forbidden", _DOWNLOADED)
+        sources = [script.commands[index] for index in command.sources] if reads_input else []
+        if any(map(self._fetches, sources)):
+            yield Hazard("forbidden", _DOWNLOADED)
+        elif sources:
+            yield Hazard("dangerous", "it runs the output of another command")
+        if is_evaluator or shell.is_posix:
+            for text in (*shell.texts(), *_here_texts(command)):
+                yield from self.of_script(read_script(text), depth + 1)
+
+    def _fetches(self, command: Command) -> bool:
+        return any(_name(command.words[start]) in self._tables.fetchers for start in self._starts(command.words))
+
+
+class _Given:
+    """Options and operands of a command, resolved leniently: an abbreviation stands for every option it may mean."""
+
+    def __init__(self, rule: _Rule, arguments: Sequence[Word]) -> None:
+        self.operands: list[Word] = []
+        self._options: list[str] = []
+        takes_value = rule.values.split()
+        pending = list(arguments)
+        while pending:
+            word = pending.pop(0)
+            text = word.text or word.prefix
+            if text == "--":
+                self.operands += pending
+                break
+            if not text.startswith("-") or text == "-":
+                self.operands.append(word)
+            elif text.startswith("--") or rule.single:
+                self._options.append(text.partition("=")[0])
+                if text in takes_value:
+                    del pending[:1]
+            elif self._takes_next(text[1:], takes_value):
+                del pending[:1]
+
+    def _takes_next(self, letters: str, takes_value: list[str]) -> bool:
+        """Note the letters of a group; return True if the value of the last one is the next word."""
+        for index, letter in enumerate(letters):
+            self._options.append(f"-{letter}")
+            if f"-{letter}" in takes_value:
+                return index == len(letters) - 1
+        return False
+
+    def has(self, names: str) -> bool:
+        return any(
+            name == given or (given.startswith("--") and name.startswith(given))
+            for name in names.split()
+            for given in self._options
+        )
+
+
+def _name(word: Word) -> str:
+    return posixpath.basename(word.text or "")
+
+
+def _least(word: Word) -> str:
+    """Return the path that a word names if its unknown parts are empty."""
+    return word.rest if word.text is None else word.text
+
+
+def _normal(folder: str, path: str) -> str:
+    """Return a path without detours and without globs that stand for all files of a folder; empty if it is empty."""
+    if not path:
+        return ""
+    path = path.replace("[.]", ".")
+    place = path if path.startswith(("/", "~")) else posixpath.join(folder, path)
+    shortened = _TRAILING_GLOBS.sub("/", place)
+    normal = posixpath.normpath(shortened)
+    return re.sub(r"^/+", "/", normal)
+
+
+class _Shell:
+    """Program that runs other programs' text: a shell, `eval`, or an interpreter."""
+
+    def __init__(self, name: str, arguments: Sequence[str]) -> None:
+        self.name = name
+        self.is_posix = not _tables().interpreters.fullmatch(name)
+        letters = "c" if self.is_posix else "cemr"
+        options = (index for index, each in enumerate(arguments) if re.fullmatch(rf"-\w*[{letters}]\w*", each))
+        self._option = next(options, None)
+        after = 0 if self._option is None else self._option + 1
+        words = (index for index in range(after, len(arguments)) if not arguments[index].startswith(("-", "+")))
+        self.first = next(words, len(arguments))
+        """Index of the program text or file; the number of arguments if there is neither."""
+        self._arguments = arguments
+
+    @property
+    def reads_input(self) -> bool:
+        """True if it runs its standard input."""
+        is_file = self.first < len(self._arguments) and self._arguments[self.first] != "/dev/stdin"
+        takes_input = "-" in self._arguments[: self.first] or (self.is_posix and "-s" in self._arguments)
+        return self._option is None and (takes_input or not is_file)
+
+    def texts(self) -> Iterator[str]:
+        """Yield the command lines among the arguments, as far as they are literal."""
+        if self.name == "eval":
+            yield " ".join(self._arguments)
+        elif self._option is not None:
+            yield from self._arguments[self.first : self.first + 1]
+
+
+def _here_texts(command: Command) -> Iterator[str]:
+    for redirect in command.redirects:
+        if redirect.operator.startswith("<<") and redirect.target.text is not None:
+            yield redirect.target.text

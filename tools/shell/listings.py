@@ -1,0 +1,57 @@
+"""Commands that list files, whose output other commands take as arguments: `find src | xargs wc -l`."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+
+from harness.risk import PathAccess
+from tools.shell.wrappers import Judged
+
+_SHORT_NAMES = re.compile(r"-[A-Za-z]*[lL][A-Za-z]*")
+_LONG_NAMES = frozenset({"--files-with-matches", "--files-without-match", "--files"})
+# Programs that pass lines on, without changing them, if they read no file themselves.
+_FILTERS = frozenset({"grep", "head", "tail", "sort", "uniq", "cat"})
+
+
+def listed_folder(judged: Judged) -> str | None:
+    """Return the folder below which a command lists files, one path each line; None if it prints anything else."""
+    if judged.verdict != "read":
+        return None
+    texts = [word.text or "" for word in judged.words]
+    name = posixpath.basename(texts[0])
+    match name:
+        case "find":
+            is_plain = not any(text.startswith(("-print", "-exec", "-ls")) and text not in _PRINTS for text in texts)
+        case "fd" | "fdfind":
+            is_plain = "--format" not in texts
+        case "git":
+            is_plain = texts[1:2] == ["ls-files"] and all(text in _LS_FILES for text in texts if text.startswith("-"))
+        case "grep" | "rg" | "egrep" | "fgrep":
+            is_plain = any(_SHORT_NAMES.fullmatch(text) or text in _LONG_NAMES for text in texts[1:])
+        case "ls":
+            is_plain = not any(text.startswith("-") and text not in ("-1", "-a", "-t", "-d") for text in texts[1:])
+            is_plain = is_plain and all(each.is_pattern or each.path == "." for each in judged.accesses)
+        case _:
+            is_plain = False
+    # `git ls-files` takes patterns, not folders.
+    return _common_folder(() if name == "git" else judged.accesses) if is_plain else None
+
+
+_PRINTS = frozenset({"-print", "-print0"})
+_LS_FILES = frozenset({"-z", "-c", "--cached", "-m", "--modified", "-o", "--others", "--exclude-standard", "--"})
+
+
+def is_filter(judged: Judged) -> bool:
+    """Return True if a command passes on some of the lines that it gets."""
+    name = posixpath.basename(judged.words[0].text or "")
+    return judged.verdict == "read" and name in _FILTERS and not judged.accesses
+
+
+def _common_folder(accesses: Sequence[PathAccess]) -> str | None:
+    folders = {each.path for each in accesses} or {"."}
+    if len(folders) == 1 and not any(each.is_pattern for each in accesses):
+        return folders.pop()
+    is_below = not any(posixpath.normpath(each).startswith(("/", "~", "..")) for each in folders)
+    return "." if is_below else None

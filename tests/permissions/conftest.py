@@ -113,3 +113,8 @@ def child_environment(trapped: Path, git_environ: dict[str, str]) -> dict[str, s
     """Return the environment of commands that only read, with `rg`, which is installed with cinch."""
     path = f"{os.environ['PATH']}{os.pathsep}{Path(sys.executable).parent}"
     return git_environment(command_environment({**git_environ, "PATH": path}), [trapped], "read")
+
+
+@pytest.fixture
+def rg_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}{Path(sys.executable).parent}")

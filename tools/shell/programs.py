@@ -131,8 +131,13 @@ def _missing(name: str, table: ProgramTable, found: Resolved, operands: Sequence
         return f"{name} with an operand is not known to be read-only"
     if len(operands) < table.least:
         return f"{name} without an operand is not known to be read-only"
-    count = sum(1 if word.is_literal or (word.is_single and not word.is_glob) else 2 for word in operands)
+    count = sum(1 if _is_one(word) else 2 for word in operands)
     return f"{name} {table.too_many}" if 0 <= table.most < count else ""
+
+
+def _is_one(word: Word) -> bool:
+    """Return True if a word stays one; `{}` of `find` may become many."""
+    return word.is_literal or (word.is_single and not word.is_glob and word.folder is None)
 
 
 def _unknown_word(name: str, table: ProgramTable, found: Resolved, operands: Sequence[Word]) -> str:

@@ -107,8 +107,9 @@ class Outcome(Struct, frozen=True):
             case ExitStatus.FAILED:
                 return app_hints(self.result.error or "the run failed")
             case ExitStatus.APPROVAL_NEEDED:
-                tools = ", ".join(sorted({call.name for call in self.stats.unapproved}))
-                return f"{tools} needs approval, but print mode cannot ask; allow it with --allow TOOL or --approve off"
+                names = sorted({call.name for call in self.stats.unapproved})
+                subject = f"{', '.join(names)} {'needs' if len(names) == 1 else 'need'}"
+                return f"{subject} approval, but print mode cannot ask; allow it with --allow TOOL or --approve off"
             case _ if self.result.stop_reason == "length":
                 return "the answer was truncated at the maximum reply length; see model.max_tokens"
             case _:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import PurePath
 from typing import ClassVar, Generic, TypeVar
@@ -11,6 +12,7 @@ from typing import ClassVar, Generic, TypeVar
 from textual import on
 from textual.app import App, ComposeResult
 from textual.containers import Vertical
+from textual.css.query import NoMatches
 from textual.events import Key, MouseScrollDown, MouseScrollUp, Paste
 from textual.message import Message
 from textual.reactive import var
@@ -106,11 +108,12 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
             frame.border_subtitle = hint(*self.key_hints)
 
     def on_mount(self) -> None:
-        # A dialog withdrawn while it is mounted may lack its widgets.
+        # A dialog withdrawn while it is mounted may lack its widgets, as may any dialog while the app exits.
         if self._answered:
             return
         self._open = True
-        self.opened()
+        with suppress(NoMatches):
+            self.opened()
         if self._grace:
             self._wait(self._grace)
             self.watch_waiting(waiting=True)

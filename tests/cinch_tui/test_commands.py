@@ -294,7 +294,7 @@ async def test_save_reports_the_path(host: RecordingHost):
 async def test_export_writes_the_session_to_the_project(text: str, name: str, host: RecordingHost, tmp_path: Path):
     assembly = host.session.assembly
     assembly.options = SimpleNamespace(cwd=tmp_path)
-    assembly.store = SimpleNamespace(path=written(tmp_path, *tour()), flush=lambda: None)
+    assembly.session_file = written(tmp_path, *tour())
 
     await run(text, host)
 

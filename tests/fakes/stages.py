@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fakes.chat import until
+from fakes.foreign_folder import foreign_folder
 from fakes.painting import paint
 from fakes.scenes import (
     CHANGED,
@@ -53,7 +54,9 @@ from cinch_tui.screens.question import QuestionScreen
 from cinch_tui.screens.reader import Reader
 from cinch_tui.screens.session_browser import SessionBrowser
 from cinch_tui.screens.settings import SettingsActions, SettingsScreen
+from cinch_tui.screens.trust import TrustScreen
 from cinch_tui.screens.welcome import UseKey, WelcomeScreen
+from cinch_tui.trust.prompt import pending_question
 from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.panel_area import PanelArea
 from harness.context.breakdown import ContextInputs, breakdown
@@ -292,6 +295,13 @@ async def confirmation(pilot: Pilot[object], app: CinchApp) -> None:
     await put(pilot, app, Confirmation("Revert src/price.py? (2 added, 1 removed)", yes="Revert", no="Keep"))
 
 
+async def trust(pilot: Pilot[object], app: CinchApp) -> None:
+    foreign_folder(app.controller.options.cwd)
+    asked = pending_question(app.controller.options)
+    assert asked is not None
+    await put(pilot, app, TrustScreen(replace(asked, title="Do you trust the files in /src/shop?"), grace=0))
+
+
 async def short_list(pilot: Pilot[object], app: CinchApp) -> None:
     choices = [("Remove it", "the rest goes back to the prompt"), ("Send it anyway", "the model gets it")]
     await put(
@@ -337,5 +347,6 @@ STAGES = (
     Stage("confirmation", Confirmation, confirmation),
     Stage("short_list", ShortList, short_list),
     Stage("key-entry", KeyEntry, key_entry),
+    Stage("trust", TrustScreen, trust),
     Stage("welcome", WelcomeScreen, welcome),
 )

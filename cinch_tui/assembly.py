@@ -19,7 +19,7 @@ from cinch_tui.config.options import Options
 from cinch_tui.config.paths import Paths
 from cinch_tui.config.settings import Settings
 from cinch_tui.models.connecting import choose_model, connect, connect_spec, full_name
-from cinch_tui.permissions import allow_tools, ineffective_allowances, load_grants
+from cinch_tui.permissions import ineffective_allowances, load_rules
 from cinch_tui.reports.notices import lost_jobs_notice
 from cinch_tui.trust.prompt import folder_state, skipped_notices
 from cinch_tui.trust.store import FolderTrust
@@ -97,7 +97,6 @@ class Assembly(Struct):
     def start_session(self) -> None:
         """Start a new session in a file of its own."""
         self.agent.new_session()
-        allow_tools(self.agent.state.grants, self.settings)
         self._follow(None)
         if self.agent.state.mode is PLAN:
             # Recorded in the session.
@@ -172,7 +171,6 @@ class Assembly(Struct):
         if loaded.system and not self.options.system and self._has_same_instructions(loaded.system):
             # Unchanged since the last request, so that the provider's cache still fits.
             self.agent.set_system_prompt(loaded.system)
-        allow_tools(self.agent.state.grants, self.settings)
         if lost:
             self.warnings.append(lost)
 
@@ -267,7 +265,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     environment = await asyncio.to_thread(describe_environment, root)
     prompt = options.system or build_system_prompt(environment, loaded.instructions)
     tools = _tools(settings)
-    grants, warnings = load_grants(options, settings, root)
+    rules, warnings = load_rules(options, settings, root)
     fallback, missing = await asyncio.to_thread(_fallback, settings, keys)
     warnings.extend(missing)
     warnings.extend(ineffective_allowances(settings, {tool.name for tool in tools}))
@@ -275,7 +273,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         agent_options(settings, headless=options.headless),
         workspace=workspace,
         user=user,
-        grants=grants,
+        grants=rules,
         fallback=fallback,
         spill_dir=spill_dir,
     )

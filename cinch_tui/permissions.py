@@ -7,25 +7,16 @@ from pathlib import Path
 
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
-from harness.approval.grants import Grants
-from harness.risk import Rule
+from harness.approval.store import RuleFile, RuleStore
+from harness.permissions import RuleSource
 from harness.session.paths import project_dir
 
 
-def load_grants(options: Options, settings: Settings, root: Path) -> tuple[Grants, list[str]]:
+def load_rules(options: Options, settings: Settings, root: Path) -> tuple[RuleStore, list[str]]:
     """Return the permission rules of a folder, and problems with them."""
-    rules = project_dir(options.paths.data, root) / "rules.json"
-    named = [Rule(tool, scope) for tool, _, scope in (entry.partition(":") for entry in settings.approval.allow)]
-    grants = Grants(rules, rules=[rule for rule in named if rule.scope])
-    problem = grants.load()
-    return grants, [problem] if problem else []
-
-
-def allow_tools(grants: Grants, settings: Settings) -> None:
-    """Allow the tools that the settings allow as a whole; a new session has forgotten them."""
-    for entry in settings.approval.allow:
-        if ":" not in entry:
-            grants.trust(entry)
+    store = RuleStore(project_dir(options.paths.data, root) / "rules.json")
+    named = tuple(entry for entry in settings.approval.allow if ":" not in entry or entry.partition(":")[2].strip())
+    return store, store.load([RuleFile(RuleSource("user", "approval.allow"), allow=named)])
 
 
 def ineffective_allowances(settings: Settings, tools: Set[str]) -> Iterator[str]:

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from harness.agent.subagents.agent_tool import SubagentTool as SubagentTool
     from harness.agent.tool_filter import RelevantTools as RelevantTools
     from harness.agent.tool_filter import ToolCategory as ToolCategory
-    from harness.approval.grants import Grants as Grants
     from harness.approval.interactions import ApprovalCallback as ApprovalCallback
     from harness.approval.modes import EXECUTE as EXECUTE
     from harness.approval.modes import PLAN as PLAN
@@ -51,6 +50,8 @@ if TYPE_CHECKING:
     from harness.approval.modes import Planning as Planning
     from harness.approval.pending import PendingRequest as PendingRequest
     from harness.approval.pending import PendingRequests as PendingRequests
+    from harness.approval.store import Grants as Grants
+    from harness.approval.store import RuleStore as RuleStore
     from harness.context.policy import ContextPolicy as ContextPolicy
     from harness.deltas import BlockDelta as BlockDelta
     from harness.deltas import BlockEnd as BlockEnd
@@ -159,6 +160,11 @@ if TYPE_CHECKING:
     from harness.parallel.selection import Strategy as Strategy
     from harness.parallel.selection import TokenEfficient as TokenEfficient
     from harness.parallel.selection import Transparent as Transparent
+    from harness.permissions import Decision as Decision
+    from harness.permissions import Rule as Rule
+    from harness.permissions import RuleSource as RuleSource
+    from harness.ports.hooks import AllowCall as AllowCall
+    from harness.ports.hooks import AskUser as AskUser
     from harness.ports.hooks import Block as Block
     from harness.ports.hooks import Hooks as Hooks
     from harness.ports.hooks import Inject as Inject
@@ -168,6 +174,8 @@ if TYPE_CHECKING:
     from harness.ports.interaction import NonInteractive as NonInteractive
     from harness.ports.interaction import UserInteraction as UserInteraction
     from harness.ports.interaction import ask_all as ask_all
+    from harness.ports.permission_policy import CallFacts as CallFacts
+    from harness.ports.permission_policy import PermissionPolicy as PermissionPolicy
     from harness.ports.provider import NO_CACHE as NO_CACHE
     from harness.ports.provider import CacheStrategy as CacheStrategy
     from harness.ports.provider import Model as Model
@@ -185,8 +193,9 @@ if TYPE_CHECKING:
     from harness.ports.tool import ToolOutput as ToolOutput
     from harness.publishing import Listener as Listener
     from harness.publishing import innermost as innermost
+    from harness.risk import PathAccess as PathAccess
     from harness.risk import Risk as Risk
-    from harness.risk import Rule as Rule
+    from harness.risk import SimpleCommand as SimpleCommand
     from harness.session.recorder import SessionRecorder as SessionRecorder
     from harness.session.resume import LoadedSession as LoadedSession
     from harness.session.resume import load_session as load_session

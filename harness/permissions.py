@@ -90,3 +90,13 @@ class Decision(Struct, frozen=True):
     """Rules that an approval for the session or the project adds; empty if such a call needs approval each time."""
     exact_offer: Rule | None = None
     """Rule that covers only this call; None if no such rule may be stored."""
+
+
+def describe(rule: Rule) -> str:
+    """Return the rule as text that completes "always allow …"."""
+    if rule.is_exact:
+        return f"exactly `{rule.pattern}` with {rule.tool}"
+    if not rule.pattern:
+        return "all edits" if rule.tool == WRITE else f"all {rule.tool} calls"
+    words = rule.pattern.removesuffix(":*")
+    return f"`{words} …`" if words != rule.pattern else f"`{rule}`"

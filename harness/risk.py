@@ -1,4 +1,4 @@
-"""Risk of a tool call, and the permission rules that can cover it."""
+"""Risk of a tool call: what it may read, change or run."""
 
 from __future__ import annotations
 
@@ -72,8 +72,6 @@ class Risk(Struct, frozen=True):
     """Risk level."""
     reason: str = ""
     """Explanation for the user, shown in the approval dialog."""
-    scope: str = ""
-    """Scope of a permission rule for this call: a command prefix, or empty for the whole tool."""
     paths: tuple[str, ...] = ()
     """Files the call reads or changes, if known.
 
@@ -82,12 +80,6 @@ class Risk(Struct, frozen=True):
     """
     cacheable: bool = False
     """True if the same arguments give the same result until a call changes something or one of `paths` changes."""
-    additional_paths: tuple[str, ...] = ()
-    """Files the call changes in addition to others that it cannot name."""
-    exact_rule: str = ""
-    """Full text of the action, for a permission rule that covers nothing else."""
-    scopes: tuple[str, ...] = ()
-    """Prefixes of a call that runs several commands; it is allowed if each of them is."""
     access: Access = "by_level"
     """Locks the call takes while it runs."""
     accesses: tuple[PathAccess, ...] = ()
@@ -106,14 +98,3 @@ class Risk(Struct, frozen=True):
     @property
     def changes(self) -> bool:
         return self.level not in ("none", "read")
-
-
-class Rule(Struct, frozen=True):
-    """A permission rule."""
-
-    tool: str
-    """Name of the tool."""
-    scope: str = ""
-    """Words that a covered command starts with; empty for the whole tool."""
-    exact: str = ""
-    """The only command or file covered; empty if `scope` applies."""

@@ -8,7 +8,8 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from harness.messages import JsonObject, ToolCall
-from harness.risk import Risk, Rule
+from harness.permissions import Decision, Rule, describe
+from harness.risk import Risk
 from harness.structs import Tagged
 from harness.views import View
 
@@ -28,25 +29,34 @@ class ApprovalRequest(Struct, frozen=True):
     """Preview of the effect."""
     cwd: Path
     """Folder the call works in."""
-    rule: str = ""
-    """Description of the permission rule that `AllowAlways` adds; empty if the call cannot be remembered."""
-    session: tuple[Rule, ...] = ()
-    """Rules that `AllowForSession` adds: command prefixes, an exact text, or the whole tool.
-
-    Empty if such a call needs approval each time.
-    """
+    decision: Decision = Decision("ask", "it needs approval", Risk("execute"))
+    """Reason for the request, and the permission rules that an approval may add."""
     is_revisable: bool = False
     """True if `ProposeRevision` is accepted, and `AllowHunks` if the view is a diff."""
     is_revised: bool = False
     """True if the user already revised the call."""
-    exact_rule: str = ""
-    """Description of the rule that `AllowAlways(exact=True)` adds; empty if absent."""
     position: int = 1
     """Position among the calls of the reply that need approval, from 1."""
     total: int = 1
     """Number of calls of the reply that need approval."""
     others: tuple[ApprovalRequest, ...] = ()
     """The other calls of the reply that are still pending; `BatchApproval` may answer them too."""
+
+    @property
+    def session(self) -> tuple[Rule, ...]:
+        """Rules that `AllowForSession` adds; empty if such a call needs approval each time."""
+        return self.decision.offers
+
+    @property
+    def rule(self) -> str:
+        """Description of the permission rules that `AllowAlways` adds; empty if none covers more than this call."""
+        offers, exact = self.decision.offers, self.decision.exact_offer
+        return "" if offers == (exact,) else ", ".join(map(describe, offers))
+
+    @property
+    def exact_rule(self) -> str:
+        """Description of the rule that `AllowAlways(exact=True)` adds; empty if absent."""
+        return describe(self.decision.exact_offer) if self.decision.exact_offer else ""
 
 
 class AllowOnce(Struct, frozen=True):

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from harness.ports.tool import Revisable, Tool
 
@@ -62,7 +62,7 @@ class LazyTool(Revisable):
         manifest = _manifests()[name]
         self.name = name
         self.label = manifest.label
-        self.mutates = manifest.mutates
+        self.mutates: bool | Literal["by_call"] = manifest.mutates
         self.parameters = manifest.parameters
         self._secrets = secrets
         self._loaded: BuiltinTool | None = None
@@ -105,7 +105,7 @@ def description_of(name: str) -> str:
 
 class _ToolManifest(NamedTuple):
     label: str
-    mutates: bool
+    mutates: bool | Literal["by_call"]
     parameters: JsonObject
 
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from harness.risk import Risk
+from harness.risk import PathAccess, Risk, SimpleCommand
 from tools.protected_paths import risk_of_change
 from tools.shell_git import git_risks
-from tools.shell_scope import INTERPRETERS, SHELLS, scope_of, scopes_of
+from tools.shell_scope import INTERPRETERS, SHELLS, prefix_of, scopes_of
 from tools.shell_syntax import ParsedCommand, Pipe, Script, has_option, parse, words_of
 
 _name = posixpath.basename
@@ -68,18 +68,29 @@ _WRAPPERS = {
 
 
 def assess(command: str) -> Risk:
-    """Return the risk of a command line. `scope` is what a saved rule would cover; empty unless it is one plain
-    command."""
+    """Return the risk of a command line."""
     script = parse(command)
     findings = list(_findings(script, depth=0))
-    changed_paths = tuple(dict.fromkeys(path for path in _changes(script) if not path.startswith("/dev/")))
+    paths = dict.fromkeys(path for path in _changes(script) if not path.startswith("/dev/"))
+    changed, commands = tuple(PathAccess(path, "write") for path in paths), _commands(script)
     for level in ("forbidden", "dangerous"):
         for finding in findings:
             if finding.level == level:
-                return replace(finding, additional_paths=changed_paths)
-    scope = scope_of(script)
-    scopes = () if scope else scopes_of(script)
-    return Risk("execute", scope=scope, scopes=scopes, additional_paths=changed_paths, exact_rule=command.strip())
+                return replace(finding, subject=command, accesses=changed, commands=commands)
+    return Risk("execute", subject=command.strip(), accesses=changed, commands=commands)
+
+
+def _commands(script: Script) -> tuple[SimpleCommand, ...]:
+    """Return the commands of a line with the words that a rule may name; empty if the line is more than commands."""
+    if script.simple:
+        parsed = script.commands[:1]
+    elif scopes_of(script):
+        parsed = script.joined
+    else:
+        return ()
+    return tuple(
+        SimpleCommand(each.words, prefix=(prefix := prefix_of(each)), is_refused=not prefix) for each in parsed
+    )
 
 
 def _changes(script: Script) -> Iterator[str]:

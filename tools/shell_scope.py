@@ -10,7 +10,7 @@ import posixpath
 import re
 from itertools import product
 
-from tools.shell_syntax import Script, has_option, words_of
+from tools.shell_syntax import ParsedCommand, Script, has_option, words_of
 
 INTERPRETERS = re.compile(r"(python|pypy|perl|ruby|node|php|lua)[\d.]*")
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish", "ash"})
@@ -60,9 +60,9 @@ _WRITING_OPTIONS = {
 _FIND_ACTION = re.compile(r"-(exec|ok|delete|fprint|fls)")
 
 
-def scope_of(script: Script) -> str:
-    """Return the words of a rule for this command, or an empty string if it needs approval each time."""
-    return " ".join(_scope(script.commands[0].words)) if script.simple else ""
+def prefix_of(command: ParsedCommand) -> tuple[str, ...]:
+    """Return the words of a rule for this command; empty if it needs approval each time."""
+    return _scope(command.words)
 
 
 def scopes_of(script: Script) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -48,7 +48,7 @@ class TypedTool(Tool, Generic[P]):
     if the defaults do not fit. The description for the model is `descriptions/<name>.md`.
     """
 
-    mutates: bool = False
+    mutates: bool | Literal["by_call"] = False  # pyright: ignore[reportIncompatibleMethodOverride]  it is only read
     risk_level: ClassVar[RiskLevel | None] = None
     """Risk of a call that depends on no argument; None: "edit" if the tool mutates, else "read"."""
 

@@ -6,6 +6,7 @@ from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.registry import Choice, CommandGroup
 from cinch_tui.commands.session import is_planning, toggle_plan
 from cinch_tui.reports.formatting import APPROVAL_MEANINGS
+from harness.permissions import Rule
 
 APPROVAL = CommandGroup("Approval")
 
@@ -14,7 +15,7 @@ _PLANNING = (Choice("plan", "read-only until you accept a plan"), Choice("execut
 
 
 def _grants(host: CommandHost) -> tuple[str, ...]:
-    return tuple(host.session.agent.state.grants.session_grants)
+    return tuple(map(str, host.session.agent.state.permissions.store.session_rules))
 
 
 def _approve_choices(host: CommandHost) -> tuple[Choice, ...]:
@@ -102,16 +103,24 @@ def _allow(host: CommandHost, tool: str) -> None:
     if tool not in (each.name for each in state.tools):
         host.notice(f"There is no tool named {tool}", "warning")
         return
-    state.grants.trust(tool)
+    state.permissions.store.add(Rule(tool))
     host.show_permissions()
     every = "all commands except dangerous ones" if tool == "bash" else f"all {tool} calls"
     host.notice(f"Allowed this session: {every}", "warning")
 
 
 def _revoke(host: CommandHost, grant: str) -> None:
-    revoked = host.session.agent.state.grants.revoke(grant or None)
+    store = host.session.agent.state.permissions.store
+    revoked = [rule for rule in store.session_rules if not grant or grant in _names_of(rule)]
+    for rule in revoked:
+        store.remove(rule)
     host.show_permissions()
     if revoked:
-        host.notice(f"No longer allowed: {', '.join(revoked)}")
+        host.notice(f"No longer allowed: {', '.join(map(str, revoked))}")
     else:
         host.notice(f"{grant} was not allowed" if grant else "Nothing was allowed for this session", "warning")
+
+
+def _names_of(rule: Rule) -> tuple[str, ...]:
+    """Return the texts that name a rule: itself, its tool, and its pattern with or without the end of a prefix."""
+    return str(rule), rule.tool, rule.pattern, rule.pattern.removesuffix(":*")

@@ -101,7 +101,8 @@ class ChatSession(AgentSession):
         """Show the approval mode, what this session allows, and if it takes no prompts."""
         self.view.prompt.is_read_only = self.assembly.is_read_only
         state = self.agent.state
-        self.view.widgets.set_status(approval=state.approval, allowed=state.grants.session_grants)
+        allowed = tuple(map(str, state.permissions.store.session_rules))
+        self.view.widgets.set_status(approval=state.approval, allowed=allowed)
 
     @property
     def banner(self) -> StartBanner:

@@ -11,7 +11,6 @@ from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.assembly import Assembly
 from cinch_tui.reports.formatting import APPROVAL_MEANINGS, format_cost
 from harness.agent.agent import Agent
-from harness.approval.grants import notation
 from harness.context.citations import text_with_sources
 from harness.context.history import is_prompt
 from harness.messages import AssistantMessage, Message, Usage, UserMessage
@@ -100,13 +99,13 @@ def session_summary(assembly: Assembly) -> str:
 
 
 def approval_summary(agent: Agent) -> str:
-    grants = agent.state.grants
+    store = agent.state.permissions.store
     return "\n".join(
         (
             f"Approval {agent.state.approval}: {APPROVAL_MEANINGS[agent.state.approval]}.",
             "",
-            _granted("Allowed this session", grants.session_grants),
-            _granted("Always allowed in this project", [notation(rule) for rule in grants.rules]),
+            _granted("Allowed this session", list(map(str, store.session_rules))),
+            _granted("Always allowed in this project", [str(rule) for rule in store.rules if rule.effect == "allow"]),
             "",
             "Dangerous commands always need approval. `/permissions revoke NAME` revokes a session grant, "
             "`/permissions allow bash` allows all commands this session.",

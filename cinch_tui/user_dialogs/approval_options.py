@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.safe_text import mark_invisible, one_line
-from harness.approval.grants import describe
+from harness.permissions import describe
 from harness.risk import RiskLevel
 from harness.user_requests import (
     AllowHunks,
@@ -100,7 +100,7 @@ def answers_to(
 
 def _session(request: ApprovalRequest) -> str:
     """Describe the scope of a session approval."""
-    if any(rule.exact for rule in request.session):
+    if any(rule.is_exact for rule in request.session):
         return "exactly this command"
     *others, last = [one_line(describe(rule)) for rule in request.session]
     return f"{', '.join(others)} and {last}" if others else last
@@ -133,7 +133,8 @@ def batch_approval(answers: Sequence[tuple[ApprovalRequest, ApprovalDecision]]) 
 
 def _touched(request: ApprovalRequest) -> list[str]:
     """Return the affected files unless the heading names them."""
-    files = [path for path in request.risk.paths if path not in request.summary] + list(request.risk.additional_paths)
+    files = [path for path in request.risk.paths if path not in request.summary]
+    files += [each.path for each in request.risk.accesses if each.kind == "write"]
     if not files:
         return []
     more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""

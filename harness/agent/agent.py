@@ -250,7 +250,7 @@ class Agent(AgentBase):
         self.state.budget = 0
         for model, usage in usage_of(messages):
             self.state.ledger.add(model, usage)
-        self.state.grants.untrust(None)
+        self.state.permissions.store.end_session()
         self._cache.clear()
         self._bus.session_id = self.identity.rotate(session_id)
         self._bus.turn = 0

@@ -16,9 +16,9 @@ from harness.agent.options import AgentOptions
 from harness.agent.run_lifecycle import RunLifecycle
 from harness.agent.run_state import AgentResult, Run, RunRequest, State
 from harness.agent.subagents.limits import SpawnContext
-from harness.approval.grants import Grants
 from harness.approval.pending import PendingRequests
-from harness.approval.policy import Permissions
+from harness.approval.policy import Permissions, policy_of
+from harness.approval.store import RuleStore
 from harness.concurrency import Flag, run_blocking
 from harness.context.history import History
 from harness.errors import AlreadyRunning
@@ -53,7 +53,9 @@ class AgentBase:
             model=model_of(model),
             tools=tool_list(tools),
             system_prompt=system_prompt,
-            permissions=Permissions(options.mode, options.approval, options.grants or Grants()),
+            permissions=Permissions(
+                options.mode, options.approval, options.grants or RuleStore(), policy_of(options.permissions)
+            ),
             max_tokens=options.max_tokens,
             jobs=Jobs(self.publish, self.inbox.news),
         )

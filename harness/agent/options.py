@@ -14,9 +14,9 @@ from harness.agent.guardrails import InputGuardrail
 from harness.agent.limits import Limits
 from harness.agent.retry import RetryPolicy, RetryStrategy
 from harness.agent.routing import Routing
-from harness.approval.grants import Grants
 from harness.approval.interactions import ApprovalCallback, CallbackApproval
 from harness.approval.modes import EXECUTE, ApprovalMode, Mode, Planning
+from harness.approval.store import RuleStore
 from harness.context.build import ToLlm, Transform, to_llm
 from harness.context.policy import ContextPolicy
 from harness.execution.context import Execution
@@ -24,6 +24,7 @@ from harness.inbox import QueueMode
 from harness.messages import Message
 from harness.ports.hooks import Hooks
 from harness.ports.interaction import NonInteractive, UserInteraction
+from harness.ports.permission_policy import PermissionPolicy, PolicyFunction
 from harness.ports.provider import CacheStrategy, Model
 from harness.ports.tool import Tool
 from harness.workspace.workspace import Workspace
@@ -73,9 +74,11 @@ class AgentOptions(Struct, frozen=True):
     It replaces `user.approve`, and the field is None afterwards.
     """
     approval: ApprovalMode = "smart"
-    """Approval mode: `on`, `smart` or `off`."""
-    grants: Grants | None = None
+    """Approval mode: `on`, `smart`, `edits` or `off`."""
+    grants: RuleStore | None = None
     """Permission rules; None: no rules."""
+    permissions: PermissionPolicy | PolicyFunction | None = None
+    """Permission policy, or a function that decides on a call; None: permission rules and the approval mode."""
     mode: Mode = EXECUTE
     """`EXECUTE`, or `PLAN` to start with a planning phase."""
     planning: Planning = Planning()

@@ -6,6 +6,7 @@ from harness.agent.run_state import Run
 from harness.approval.modes import EXECUTE, PLAN, SUBMIT_PLAN
 from harness.events import LimitReached, ModeChanged, PlanSubmitted
 from harness.messages import synthetic
+from harness.permissions import WRITE, Rule
 from harness.user_requests import PlanDecision
 
 LAST_TURN = "[This is the last turn of the planning phase. Submit the plan now with submit_plan, from what you know.]"
@@ -17,7 +18,7 @@ async def propose_plan(run: Run, plan: str) -> PlanDecision:
     run.bus.publish(PlanSubmitted(plan=plan))
     verdict = await run.user.review_plan(plan) if run.options.planning.review else PlanDecision(accepted=True)
     if verdict.accepted and verdict.allow_edits:
-        run.state.grants.allow_edits()
+        run.permissions.store.add(Rule(WRITE))
     if verdict.accepted:
         _execute(run)
     return verdict

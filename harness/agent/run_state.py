@@ -10,7 +10,6 @@ from msgspec import Struct, field
 from harness.agent.limits import Ledger, Meter
 from harness.agent.options import AgentOptions
 from harness.agent.reply import ReplyBuilder
-from harness.approval.grants import Grants
 from harness.approval.modes import ApprovalMode, Mode, tools_of
 from harness.approval.policy import Permissions
 from harness.concurrency import InterruptibleWait
@@ -76,10 +75,6 @@ class State(Struct):
     @approval.setter
     def approval(self, approval: ApprovalMode) -> None:
         self.permissions.approval = approval
-
-    @property
-    def grants(self) -> Grants:
-        return self.permissions.grants
 
     @property
     def usage(self) -> Usage:
@@ -179,7 +174,7 @@ class Run(Struct, frozen=True):
 
     @property
     def permissions(self) -> Permissions:
-        """Mode, approval mode and grants."""
+        """Modes, permission rules and policy."""
         return self.state.permissions
 
     @property

@@ -20,6 +20,7 @@ from harness.execution.executor import ToolExecutor
 from harness.execution.results import Results
 from harness.execution.schedule import groups_of, locks_for
 from harness.messages import AssistantMessage
+from harness.ports.hooks import Block
 
 STEERING_GRACE_S = 0.05
 """Seconds that running calls get to finish once a steering message interrupts them."""
@@ -66,6 +67,8 @@ class _Batch:
             match await decide_call(run, call, context(call), stop_reason, batch):
                 case Allowed() as allowed:
                     self._allowed.append(allowed)
+                case Block(reason):
+                    self.results.block(call, reason)
                 case output:
                     self.results.record(call, output)
                     await self.results.publish_remaining()

@@ -10,13 +10,15 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.approval.grants import describe
-from harness.approval.policy import Allow, Ask, Deny, Permissions, decide
+from harness.approval.policy import Permissions
 from harness.approval.revision import is_revisable
 from harness.codec import parsed_arguments
 from harness.errors import InvalidArguments, WorkspaceError
 from harness.messages import JsonObject, StopReason, ToolCall
+from harness.permissions import Decision
+from harness.ports.hooks import AllowCall, AskUser, HookChain
 from harness.ports.interaction import UserInteraction
+from harness.ports.permission_policy import CallFacts
 from harness.ports.tool import Tool, ToolContext, ToolOutput
 from harness.publishing import Bus
 from harness.risk import Risk
@@ -25,9 +27,20 @@ from harness.views import View
 from harness.workspace.workspace import Workspace
 
 
+class ApprovalOptions(Protocol):
+    """The options that approval needs."""
+
+    @property
+    def cancel_grace_s(self) -> float:
+        """Seconds that cancelled code gets to stop."""
+        ...
+
+
 class ApprovalContext(Protocol):
     """The part of a run that approval needs."""
 
+    @property
+    def options(self) -> ApprovalOptions: ...
     @property
     def permissions(self) -> Permissions: ...
     @property
@@ -36,6 +49,8 @@ class ApprovalContext(Protocol):
     def workspace(self) -> Workspace: ...
     @property
     def bus(self) -> Bus: ...
+    @property
+    def hooks(self) -> HookChain: ...
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools that the model is offered."""
@@ -59,6 +74,8 @@ class Allowed(Struct, frozen=True):
     """Risk assessment."""
     note: str = ""
     """Text for the model, placed before the result."""
+    verdict: AllowCall | AskUser | None = None
+    """Verdict of the hooks on the permission."""
 
 
 Outcome: TypeAlias = Allowed | ToolOutput
@@ -69,7 +86,7 @@ class PendingApproval(Struct, frozen=True):
     """A call that needs the user's approval."""
 
     wanted: Allowed
-    ask: Ask
+    decision: Decision
     view: View | None
     is_revised: bool = False
 
@@ -92,18 +109,31 @@ def checked(run: ApprovalContext, call: ToolCall, stop_reason: StopReason) -> Ou
     return Allowed(call, tool, arguments, tool.risk(arguments))
 
 
-def evaluate_policy(run: ApprovalContext, wanted: Allowed) -> Allow | Ask | Deny:
+def evaluate_policy(run: ApprovalContext, wanted: Allowed) -> Decision:
     """Return the decision of the user's settings at this moment."""
-    return decide(run.permissions.approval, wanted.risk, run.permissions.grants, wanted.tool.name)
+    tool, arguments = wanted.tool, wanted.arguments
+    return run.permissions.decide(CallFacts(tool, wanted.call, arguments, wanted.risk, run.workspace, wanted.verdict))
 
 
-async def preview(wanted: Allowed, ask: Ask, context: ToolContext) -> PendingApproval | ToolOutput:
+def denial_of(decision: Decision) -> ToolOutput:
+    """Return the output of a call that the policy denies."""
+    if decision.risk.level == "forbidden":
+        return ToolOutput.failure(
+            f"{decision.why[:1].upper()}{decision.why[1:]}. This never runs, whatever the user has allowed. "
+            "Find another way, or ask the user to do it manually."
+        )
+    return ToolOutput.failure(
+        f"This call is denied: {decision.why}. Find another way, or explain to the user what it was needed for."
+    )
+
+
+async def preview(wanted: Allowed, decision: Decision, context: ToolContext) -> PendingApproval | ToolOutput:
     """Return the call with its preview, or the output if the preview fails."""
     try:
         view = await wanted.tool.preview(wanted.arguments, context)
     except WorkspaceError as error:
         return ToolOutput.failure(str(error))
-    return view if isinstance(view, ToolOutput) else PendingApproval(wanted, ask, view)
+    return view if isinstance(view, ToolOutput) else PendingApproval(wanted, decision, view)
 
 
 def changed(wanted: Allowed, arguments: JsonObject, why: str) -> Outcome:
@@ -118,11 +148,13 @@ def changed(wanted: Allowed, arguments: JsonObject, why: str) -> Outcome:
         arguments=valid,
         risk=wanted.tool.risk(valid),
         note=f"{why}: {json.dumps(valid, ensure_ascii=False)}\n",
+        # A hook that allowed the call has not seen these arguments.
+        verdict=wanted.verdict if isinstance(wanted.verdict, AskUser) else None,
     )
 
 
 def request_for(run: ApprovalContext, asked: PendingApproval) -> ApprovalRequest:
-    wanted, ask, view = asked.wanted, asked.ask, asked.view
+    wanted, view = asked.wanted, asked.view
     return ApprovalRequest(
         call=wanted.call,
         label=wanted.tool.label,
@@ -130,11 +162,9 @@ def request_for(run: ApprovalContext, asked: PendingApproval) -> ApprovalRequest
         risk=wanted.risk,
         view=view,
         cwd=run.workspace.root,
-        rule=describe(ask.rule) if ask.rule else "",
-        session=ask.session,
+        decision=asked.decision,
         is_revisable=is_revisable(wanted.tool, view),
         is_revised=asked.is_revised,
-        exact_rule=describe(ask.exact_rule) if ask.exact_rule else "",
     )
 
 

@@ -1,10 +1,14 @@
-"""Decision on a tool call: by assessment, by policy, and by the user if the policy requires it.
+"""Decision on a tool call: by assessment, by policy, by hooks, and by the user if the policy requires it.
+
+A call that the policy denies reaches neither hooks nor the user. Arguments that a hook changes are assessed again, as
+if the model had sent them; the hooks do not see them again.
 
 A request for approval lists the other pending calls of the same reply, which may be answered early.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from copy import deepcopy
@@ -20,14 +24,17 @@ from harness.approval.assessment import (
     PendingApproval,
     changed,
     checked,
+    denial_of,
     evaluate_policy,
     preview,
     request_for,
 )
-from harness.approval.policy import Allow, Ask, Deny
 from harness.approval.revision import Revision, apply_revision, is_revisable, rejections, with_hunks
+from harness.concurrency import cancel_tasks
 from harness.events import Notice, ToolApprovalRequested, ToolApprovalResolved
 from harness.messages import JsonObject, StopReason, ToolCall
+from harness.permissions import Decision
+from harness.ports.hooks import Block, CallReview, Modify
 from harness.ports.tool import Revisable, ToolContext, ToolOutput, failure_of
 from harness.user_requests import (
     AllowAlways,
@@ -51,17 +58,25 @@ INVALID_APPROVAL = "The approval decision does not fit this call, so it did not 
 
 async def decide_call(
     run: ApprovalContext, call: ToolCall, context: ToolContext, stop_reason: StopReason, batch: Batch
-) -> Outcome:
-    """Decide on one call, asking the user if the policy requires it. Never runs the tool."""
-    return await _decided(call, lambda: checked(run, call, stop_reason), _Approval(run, context, batch))
+) -> Outcome | Block:
+    """Decide on one call, asking the user if the policy requires it. Never runs the tool.
 
+    Args:
+        run: The run.
+        call: The call.
+        context: Services for the preview.
+        stop_reason: Stop reason of the reply.
+        batch: The calls of the reply.
 
-async def decide_changed(
-    run: ApprovalContext, allowed: Allowed, arguments: JsonObject, context: ToolContext
-) -> Outcome:
-    """Decide again on a call whose arguments a hook changed, as if the model had sent them."""
-    why = "A hook of this program changed the arguments before the call ran"
-    return await _decided(allowed.call, lambda: changed(allowed, arguments, why), _Approval(run, context, Batch(run)))
+    Returns:
+        The call if it may run, else its output, or the verdict of a hook that blocked it.
+    """
+    try:
+        wanted = checked(run, call, stop_reason)
+        return await _Approval(run, context, batch).decide(wanted) if isinstance(wanted, Allowed) else wanted
+    except Exception as error:  # user-supplied tool or policy; may raise. A call that cannot be assessed does not run
+        logger.exception("tool %s: assessment failed", call.name)
+        return failure_of(call, error)
 
 
 async def preview_call(
@@ -70,55 +85,87 @@ async def preview_call(
     """Return the approval request of a later call as far as it can be known now; None if it needs none."""
     try:
         wanted = checked(run, call, stop_reason)
-        verdict = evaluate_policy(run, wanted) if isinstance(wanted, Allowed) else None
-        if isinstance(wanted, ToolOutput) or not isinstance(verdict, Ask):
+        if isinstance(wanted, ToolOutput):
             return None
-        asked = await preview(wanted, verdict, context)
+        decision = evaluate_policy(run, wanted)
+        if decision.kind != "ask":
+            return None
+        asked = await preview(wanted, decision, context)
     except Exception:  # user-supplied tool; may raise. The error is reported when its call is decided
         logger.exception("tool %s: preview failed", call.name)
         return None
     return asked if isinstance(asked, PendingApproval) else None
 
 
-async def _decided(call: ToolCall, wanted_of: Callable[[], Outcome], approval: _Approval) -> Outcome:
-    try:
-        wanted = wanted_of()
-        return await approval.by_policy(wanted) if isinstance(wanted, Allowed) else wanted
-    except Exception as error:  # user-supplied tool; may raise. A call that cannot be assessed does not run
-        logger.exception("tool %s: assessment failed", call.name)
-        return failure_of(call, error)
-
-
 class _Approval:
-    """Decision on one call, by the policy or by the user."""
+    """Decision on one call, by the policy, the hooks or the user."""
 
     def __init__(self, run: ApprovalContext, context: ToolContext, batch: Batch) -> None:
         self._run = run
         self._context = context
         self._batch = batch
 
-    async def by_policy(self, wanted: Allowed) -> Outcome:
-        match evaluate_policy(self._run, wanted):
-            case Allow():
-                return wanted
-            case Deny(reason):
-                return ToolOutput.failure(reason)
-            case Ask() as ask:
-                return await self._by_user(wanted, ask)
+    async def decide(self, wanted: Allowed) -> Outcome | Block:
+        decision = evaluate_policy(self._run, wanted)
+        if decision.kind == "deny":
+            return denial_of(decision)
+        if not self._run.hooks:
+            return await self._by_policy(wanted, decision)
+        reviewed = await self._by_hooks(wanted)
+        if not isinstance(reviewed, Allowed):
+            return reviewed
+        # A hook may have taken long, and the user may have changed the settings meanwhile.
+        return await self._by_policy(reviewed, evaluate_policy(self._run, reviewed))
 
-    async def _by_user(self, wanted: Allowed, ask: Ask) -> Outcome:
-        asked = await preview(wanted, ask, self._context)
+    async def _by_hooks(self, wanted: Allowed) -> Outcome | Block:
+        """Return the call as the hooks leave it, or their verdict."""
+        review = await self._review(wanted.call)
+        wanted = replace(wanted, verdict=review.permission)
+        match review.outcome:
+            case Block() as block:
+                return block
+            case Modify(arguments):
+                self._run.hooks.modified(wanted.call)
+                return changed(wanted, arguments, "A hook of this program changed the arguments before the call ran")
+            case None:
+                return wanted
+
+    async def _review(self, call: ToolCall) -> CallReview:
+        """Return the verdicts of the hooks. Hooks that ignore a cancellation are abandoned."""
+        task = asyncio.create_task(self._run.hooks.before_tool(call))
+        try:
+            await asyncio.wait([task])
+        finally:
+            await cancel_tasks([task], self._run.options.cancel_grace_s)
+        return task.result()
+
+    async def _by_policy(self, wanted: Allowed, decision: Decision) -> Outcome:
+        match decision.kind:
+            case "allow":
+                self._count_uses(decision)
+                return wanted
+            case "deny":
+                return denial_of(decision)
+            case "ask":
+                return await self._by_user(wanted, decision)
+
+    def _count_uses(self, decision: Decision) -> None:
+        if decision.rule is not None:
+            self._run.permissions.store.record_use(decision.rule)
+
+    async def _by_user(self, wanted: Allowed, decision: Decision) -> Outcome:
+        asked = await preview(wanted, decision, self._context)
         if isinstance(asked, ToolOutput):
             return asked
         publish = self._run.bus.publish
-        publish(ToolApprovalRequested(call=wanted.call, reason=ask.reason))
+        publish(ToolApprovalRequested(call=wanted.call, reason=decision.why))
         try:
-            decision, resolved = await self._decided_by_user(asked)
+            outcome, resolved = await self._decided_by_user(asked)
         except BaseException:
             publish(ToolApprovalResolved(call_id=wanted.call.id, decision="denied", reason=WITHDRAWN))
             raise
         publish(resolved)
-        return decision
+        return outcome
 
     async def _decided_by_user(self, proposed: PendingApproval) -> tuple[Outcome, ToolApprovalResolved]:
         """Return the user's decision on the call, or on their revision of it."""
@@ -156,18 +203,20 @@ class _Approval:
                     self._grant(each.asked, each.approval)
             if own is not None or not recorded:
                 return own
-            if isinstance(evaluate_policy(self._run, asked.wanted), Allow):
+            if evaluate_policy(self._run, asked.wanted).kind == "allow":
                 return AllowOnce()
 
     def _grant(self, asked: PendingApproval, approval: AllowForSession | AllowAlways) -> None:
         """Store permission rules, limited to what the request offered."""
-        if isinstance(approval, AllowForSession):
-            for rule in asked.ask.session:
-                self._run.permissions.grants.allow_for_session(rule)
-        elif rule := asked.ask.exact_rule if approval.exact else asked.ask.rule:
-            problem = self._run.permissions.grants.remember(rule)
-            if problem:
-                self._run.bus.publish(Notice(text=problem, level="warning"))
+        decision, store = asked.decision, self._run.permissions.store
+        exact = (decision.exact_offer,) if decision.exact_offer else ()
+        is_exact = isinstance(approval, AllowAlways) and approval.exact
+        problems = {
+            store.add(rule, persist=isinstance(approval, AllowAlways))
+            for rule in (exact if is_exact else decision.offers)
+        }
+        for problem in filter(None, problems):
+            self._run.bus.publish(Notice(text=problem, level="warning"))
 
     async def _revision(
         self, proposed: PendingApproval, asked: PendingApproval, text: str
@@ -212,11 +261,12 @@ class _Approval:
         wanted = ToolOutput.failure(INVALID_APPROVAL) if arguments is None else changed(asked.wanted, arguments, "")
         if isinstance(wanted, ToolOutput):
             return wanted
-        verdict = evaluate_policy(self._run, wanted)
-        if isinstance(verdict, Deny):
-            return ToolOutput.failure(verdict.reason)
-        ask = verdict if isinstance(verdict, Ask) else replace(asked.ask, rule=None, exact_rule=None, session=())
-        return await preview(replace(wanted, note=revision.note), ask, self._context)
+        decision = evaluate_policy(self._run, wanted)
+        if decision.kind == "deny":
+            return denial_of(decision)
+        if decision.kind == "allow":
+            decision = replace(asked.decision, risk=wanted.risk, offers=(), exact_offer=None)
+        return await preview(replace(wanted, note=revision.note), decision, self._context)
 
     def _apply(
         self, asked: PendingApproval, approval: AllowOnce | AllowForSession | AllowAlways | Denied | AllowWithArguments
@@ -245,8 +295,8 @@ class _Approval:
         edited = changed(wanted, arguments, "The user changed the arguments before allowing the call")
         if isinstance(edited, ToolOutput):
             return edited
-        verdict = evaluate_policy(self._run, edited)
-        return ToolOutput.failure(verdict.reason) if isinstance(verdict, Deny) else edited
+        decision = evaluate_policy(self._run, edited)
+        return denial_of(decision) if decision.kind == "deny" else edited
 
 
 def _denial(reason: str, *, non_interactive: bool) -> ToolOutput:
@@ -323,7 +373,7 @@ class Batch:
             for later, asked in self._later.items()
             if self._places[later] > place
             and later not in self._answers
-            and isinstance(evaluate_policy(self._run, asked.wanted), Ask)
+            and evaluate_policy(self._run, asked.wanted).kind == "ask"
         ]
 
     def _placed(self, asked: PendingApproval, in_order: Sequence[str]) -> ApprovalRequest:

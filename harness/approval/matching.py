@@ -187,6 +187,8 @@ def _concerns(rule: Rule, call: Target, access: PathAccess) -> bool:
 def _covers_command(rule: Rule, command: SimpleCommand) -> bool:
     if not rule.pattern or rule.is_exact or not command_matches(rule.pattern, command.words):
         return False
+    if command.is_refused and "*" in rule.pattern:
+        return False
     # Words known only at run time may follow those of the pattern.
     return command.is_literal or (rule.pattern.endswith(":*") and not _UNKNOWN & set("".join(command.words[:1])))
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from harness.instructions.prompts import prompt_text
 from harness.ports.tool import Tool
+from harness.risk import Risk
 
 ApprovalMode: TypeAlias = Literal["on", "smart", "edits", "off"]
 """Calls that need no approval, if no rule decides.
@@ -43,6 +44,10 @@ class Mode(Struct, frozen=True):
     def addendum(self) -> str:
         return prompt_text(self.prompt) if self.prompt else ""
 
+    def allows_call(self, tool: Tool, risk: Risk) -> bool:
+        """Return True if the mode allows a call of such risk; some tools change something only in some calls."""
+        return self.allows(tool) and (self.name != "plan" or tool.mutates != "by_call" or not risk.changes)
+
 
 class Planning(Struct, frozen=True):
     """Options of a planning phase."""
@@ -58,7 +63,7 @@ class Planning(Struct, frozen=True):
 
 
 EXECUTE = Mode("execute", "Execute", allows=lambda tool: tool.name != SUBMIT_PLAN)
-PLAN = Mode("plan", "Plan", allows=lambda tool: not tool.mutates or tool.name == SUBMIT_PLAN, prompt="plan")
+PLAN = Mode("plan", "Plan", allows=lambda tool: tool.mutates is not True or tool.name == SUBMIT_PLAN, prompt="plan")
 MODES: dict[ModeName, Mode] = {mode.name: mode for mode in (EXECUTE, PLAN)}
 
 

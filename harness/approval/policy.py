@@ -1,68 +1,34 @@
-"""Approval policy: a pure function of approval mode, risk and permission rules."""
+"""Built-in permission policy: a pure function of a call's risk, the permission rules, and the modes.
+
+The order of a decision: forbidden calls, deny rules, plan mode, ask rules and hooks that ask, approval mode `off`,
+dangerous calls and protected paths, allow rules and hooks that allow, and the approval mode.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
 from msgspec import Struct
 
-from harness.approval.grants import Grants, exact_rule_for, rule_for, session_rules_for
+from harness.approval.matching import Coverage, RiskCheck, Target, affects
 from harness.approval.modes import ApprovalMode, Mode
-from harness.risk import Risk, RiskLevel, Rule
+from harness.approval.offers import exact_offer_for, offers_for
+from harness.approval.store import RuleStore
+from harness.permissions import Decision, Rule
+from harness.ports.hooks import AllowCall, AskUser
+from harness.ports.permission_policy import CallFacts, PermissionPolicy, PolicyFunction
+from harness.risk import Risk, RiskLevel
 
-
-class Allow(Struct, frozen=True):
-    pass
-
-
-class Ask(Struct, frozen=True):
-    """The user must approve the call."""
-
-    reason: str
-    """Explanation for the user."""
-    rule: Rule | None = None
-    """Rule that "always allow" stores; None if nothing may be stored."""
-    exact_rule: Rule | None = None
-    """Rule for exactly this call; None if nothing may be stored."""
-    session: tuple[Rule, ...] = ()
-    """Rules that an approval for the session adds; empty if they would not cover the call."""
-
-
-class Deny(Struct, frozen=True):
-    """The call never runs."""
-
-    reason: str
-    """Explanation for the model."""
-
-
-def decide(mode: ApprovalMode, risk: Risk, grants: Grants, tool_name: str) -> Allow | Ask | Deny:
-    """Apply the user's settings to one call.
-
-    A forbidden call is denied in every mode. A dangerous one needs approval whatever was granted, unless approval is
-    off.
-    """
-    if risk.level == "forbidden":
-        why = f": {risk.reason}" if risk.reason else ""
-        return Deny(
-            f"Forbidden{why}. This never runs, whatever the user has allowed. "
-            "Find another way, or ask the user to do it manually."
-        )
-    if risk.level == "none" or mode == "off":
-        return Allow()
-    if risk.level == "dangerous":
-        return Ask(risk.reason or "this cannot be undone")
-    if risk.level in _ALLOWED_LEVELS[mode]:
-        return Allow()
-    if grants.covers(tool_name, risk):
-        return Allow()
-    return Ask(
-        risk.reason or _REASONS[risk.level],
-        rule_for(tool_name, risk),
-        exact_rule_for(tool_name, risk),
-        session_rules_for(tool_name, risk),
-    )
-
-
+BUILT_IN = "built-in"
 _ALLOWED_LEVELS: dict[ApprovalMode, tuple[RiskLevel, ...]] = {"on": (), "smart": ("read",), "edits": ("read", "edit")}
-_REASONS = {"read": "approval is on for every tool", "edit": "it changes files", "execute": "it runs a program"}
+_REASONS = {
+    "none": "it changes nothing",
+    "read": "it reads files",
+    "edit": "it changes files",
+    "execute": "it runs a program",
+    "dangerous": "this cannot be undone",
+    "forbidden": "it never runs",
+}
 
 
 class Permissions(Struct):
@@ -72,5 +38,162 @@ class Permissions(Struct):
     """`PLAN` or `EXECUTE`."""
     approval: ApprovalMode
     """Approval mode."""
-    grants: Grants
+    store: RuleStore
     """Permission rules."""
+    policy: PermissionPolicy | None = None
+    """Policy of the program; None for `RulePolicy`."""
+
+    def decide(self, call: CallFacts) -> Decision:
+        """Decide on a call, by the policy of the program or by the built-in one."""
+        built_in = RulePolicy(self.store, self)
+        if self.policy is None:
+            return built_in.decide(call, call.risk)
+        fixed = built_in.forbidden(call, call.risk) or built_in.excluded(call, call.risk)
+        return fixed or _checked_by_hook(self.policy.decide(call, call.risk), call)
+
+
+class RulePolicy:
+    """The built-in policy: permission rules, then the approval mode.
+
+    Args:
+        store: Permission rules.
+        permissions: Modes.
+        check: Finds out what paths imply, see `Coverage.check`.
+    """
+
+    def __init__(self, store: RuleStore, permissions: Permissions, check: RiskCheck = lambda risk: risk) -> None:
+        self._store = store
+        self._permissions = permissions
+        self._check = check
+
+    def decide(self, call: CallFacts, risk: Risk) -> Decision:
+        """Decide on a call. Pure: it neither asks nor counts.
+
+        Args:
+            call: The call.
+            risk: Its risk, with what its paths imply.
+        """
+        steps = (self.forbidden, self._denied, self.excluded, self._asked, self._off, self._fixed, self._allowed)
+        for step in steps:
+            if decision := step(call, risk):
+                return decision
+        return self._by_mode(call, risk)
+
+    def forbidden(self, call: CallFacts, risk: Risk) -> Decision | None:
+        """Return the denial of a call that never runs."""
+        if risk.level != "forbidden":
+            return None
+        return Decision("deny", f"forbidden: {risk.reason or 'it never runs'}", risk, source=BUILT_IN)
+
+    def excluded(self, call: CallFacts, risk: Risk) -> Decision | None:
+        """Return the denial of a call that the mode of the agent excludes."""
+        mode = self._permissions.mode
+        if mode.allows_call(call.tool, risk):
+            return None
+        return Decision("deny", f"not available in {mode.name} mode", risk, source=f"mode {mode.name}")
+
+    def _denied(self, call: CallFacts, risk: Risk) -> Decision | None:
+        rule = self._first("deny", call, risk)
+        return Decision("deny", f"the rule {rule} denies it", risk, rule, str(rule.source)) if rule else None
+
+    def _asked(self, call: CallFacts, risk: Risk) -> Decision | None:
+        if rule := self._first("ask", call, risk):
+            return Decision("ask", f"the rule {rule} requires approval", risk, rule, str(rule.source))
+        if isinstance(call.verdict, AskUser):
+            return Decision("ask", call.verdict.reason or "a hook requires approval", risk, source="hook")
+        return None
+
+    def _off(self, call: CallFacts, risk: Risk) -> Decision | None:
+        is_off = self._permissions.approval == "off"
+        return Decision("allow", "approval is off", risk, source="mode off") if is_off else None
+
+    def _fixed(self, call: CallFacts, risk: Risk) -> Decision | None:
+        if risk.is_protected:
+            return Decision("ask", risk.concern or "it changes a protected path", risk, source="protected path")
+        if risk.level == "dangerous":
+            return Decision("ask", risk.reason or _REASONS["dangerous"], risk, source=BUILT_IN)
+        return None
+
+    def _allowed(self, call: CallFacts, risk: Risk) -> Decision | None:
+        rules = self._covering(call, risk)
+        if rules:
+            named = ", ".join(map(str, rules))
+            why = f"the rule{'s' * (len(rules) > 1)} {named} allow{'s' * (len(rules) == 1)} it"
+            return Decision("allow", why, risk, rules[0], str(rules[0].source))
+        if isinstance(call.verdict, AllowCall) and not risk.concern:
+            return Decision("allow", call.verdict.reason or "a hook allows it", risk, source="hook")
+        return None
+
+    def _by_mode(self, call: CallFacts, risk: Risk) -> Decision:
+        mode = self._permissions.approval
+        is_allowed = risk.level == "none" or risk.level in _ALLOWED_LEVELS.get(mode, ())
+        if is_allowed and not risk.concern:
+            source = BUILT_IN if risk.level == "none" else f"mode {mode}"
+            return Decision("allow", _REASONS[risk.level], risk, source=source)
+        why = risk.concern or risk.reason or _default_reason(risk, mode)
+        target = _target(call, risk)
+        offers, exact = (), None
+        if not self._store.managed_only:
+            offers, exact = offers_for(target), exact_offer_for(target)
+        return Decision("ask", why, risk, source=f"mode {mode}", offers=offers, exact_offer=exact)
+
+    def _first(self, effect: Literal["ask", "deny"], call: CallFacts, risk: Risk) -> Rule | None:
+        rules = self._store.of(effect)
+        if not rules:
+            return None
+        target = _target(call, risk)
+        return next((rule for rule in rules if affects(rule, target)), None)
+
+    def _covering(self, call: CallFacts, risk: Risk) -> tuple[Rule, ...]:
+        rules = self._store.of("allow")
+        if not rules:
+            return ()
+        allows_edits = self._permissions.approval == "edits"
+        return Coverage(_target(call, risk), rules, self._check, allows_edits).find()
+
+
+class FunctionPolicy:
+    """A function as the permission policy of a program.
+
+    Args:
+        function: Returns a decision, or `allow`, `ask` or `deny`.
+    """
+
+    def __init__(self, function: PolicyFunction) -> None:
+        self._function = function
+
+    def decide(self, call: CallFacts, risk: Risk) -> Decision:
+        """Decide on a call; any other value than a decision denies it."""
+        found = self._function(call, risk)
+        if isinstance(found, Decision):
+            return found
+        if found in ("allow", "ask", "deny"):
+            why = {"allow": "the program allows it", "ask": risk.reason or _REASONS[risk.level]}
+            return Decision(found, why.get(found, "the program denies it"), risk, source="policy")
+        return Decision("deny", f"the permission policy returned {found!r:.80}, which is no decision", risk)
+
+
+def policy_of(given: PermissionPolicy | PolicyFunction | None) -> PermissionPolicy | None:
+    """Return the policy that a program passes as an object or as a function."""
+    if given is None or isinstance(given, PermissionPolicy):
+        return given
+    return FunctionPolicy(given)
+
+
+def _checked_by_hook(decision: Decision, call: CallFacts) -> Decision:
+    """Return the decision of a program's policy, or the hook's if that is stricter."""
+    if decision.kind == "allow" and isinstance(call.verdict, AskUser):
+        return Decision("ask", call.verdict.reason or "a hook requires approval", call.risk, source="hook")
+    return decision
+
+
+def _target(call: CallFacts, risk: Risk) -> Target:
+    return Target(call.tool.name, risk, call.workspace.root)
+
+
+def _default_reason(risk: Risk, mode: ApprovalMode) -> str:
+    return "approval is on for every tool" if (risk.level, mode) == ("read", "on") else _REASONS[risk.level]
+
+
+if TYPE_CHECKING:
+    _: tuple[type[PermissionPolicy], ...] = (RulePolicy, FunctionPolicy)

@@ -215,6 +215,10 @@ class RuleStore:
         return change_rules(self._path, change, {key: (count, self._usage[key]) for key, count in unsaved.items()})
 
 
+Grants = RuleStore
+"""Former name of `RuleStore`."""
+
+
 def _added(rules: tuple[Rule, ...], rule: Rule) -> tuple[Rule, ...]:
     return rules if any(each.key == rule.key for each in rules) else (*rules, rule)
 

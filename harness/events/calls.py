@@ -262,7 +262,7 @@ class HookRan(EventHeader, frozen=True, kw_only=True):
 
     point: str
     """Name of the hook method."""
-    outcome: Literal["stopped", "blocked", "modified", "injected", "failed"]
+    outcome: Literal["stopped", "blocked", "modified", "injected", "failed", "allowed", "asked"]
     """Effect of the hook."""
     reason: str = ""
     """Reason it gave, or the error."""

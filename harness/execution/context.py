@@ -8,7 +8,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from harness.approval.assessment import ApprovalContext
+from harness.approval.assessment import ApprovalContext, ApprovalOptions
 from harness.context.history import History
 from harness.execution.cache import ResultCache
 from harness.execution.running import RunningCalls
@@ -49,15 +49,11 @@ class Execution(Struct, frozen=True):
         return self.timeouts.get(tool_name, None if level == "none" else self.timeout)
 
 
-class ExecutionOptions(Protocol):
+class ExecutionOptions(ApprovalOptions, Protocol):
     """The options that tool execution needs."""
 
     @property
     def execution(self) -> Execution: ...
-    @property
-    def cancel_grace_s(self) -> float:
-        """Seconds that a cancelled tool call gets to stop."""
-        ...
 
 
 class ExecutionContext(ApprovalContext, Protocol):

@@ -1,4 +1,4 @@
-"""Executor of tool calls: hooks, cache, the tool itself, time limit and result limit."""
+"""Executor of tool calls: cache, the tool itself, time limit and result limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from harness.approval.assessment import Allowed
-from harness.approval.decide import decide_changed
 from harness.approval.interactions import ObservedInteraction
 from harness.concurrency import cancel_tasks, is_cancelled
 from harness.errors import WorkspaceError
@@ -19,11 +18,10 @@ from harness.events import ToolCacheHit
 from harness.execution.cache import Lookup, lookup_of
 from harness.execution.context import ExecutionContext
 from harness.execution.results import UNSTOPPABLE, Results, timed_out
-from harness.execution.schedule import ResourceLocks, claim_of, real_paths
+from harness.execution.schedule import ResourceLocks, real_paths
 from harness.execution.spill import limit_result, spill_name
 from harness.function_tools.coerce_output import checked_output
-from harness.messages import JsonObject, Text, ToolCall
-from harness.ports.hooks import Block, Modify
+from harness.messages import Text, ToolCall
 from harness.ports.tool import Delegate, SubagentTask, ToolContext, ToolOutput, failure_of
 from harness.user_requests import PlanDecision
 
@@ -65,9 +63,7 @@ class ToolExecutor:
                 await locks.acquire(place)
                 if not self._may_begin:
                     return
-                ready = await self._run_hooks(allowed, locks, place) if run.hooks else allowed
-                if ready is not None and self._may_begin:
-                    await self._begin(ready)
+                await self._begin(allowed)
                 if run.hooks and not self._is_stopped:
                     await self._results.publish(call)
                 if self._poll and not self._is_stopped:
@@ -117,33 +113,8 @@ class ToolExecutor:
 
     @property
     def _may_begin(self) -> bool:
-        """False if the user steered while the call waited, or a hook swallowed its cancellation."""
+        """False if the user steered while the call waited."""
         return self._results.may_begin() and not self._is_stopped
-
-    async def _run_hooks(self, allowed: Allowed, locks: ResourceLocks, place: int) -> Allowed | None:
-        """Return the call after the hooks have run, or None if a hook answered it."""
-        match await self._run.hooks.before_tool(allowed.call):
-            case Block(reason):
-                self._results.block(allowed.call, reason)
-                return None
-            case Modify(arguments):
-                changed = await self._changed(allowed, arguments)
-                if changed is not None:
-                    await locks.reacquire(place, claim_of(changed.risk, self._run.workspace.root))
-                return changed
-            case None:
-                return allowed
-
-    async def _changed(self, allowed: Allowed, arguments: JsonObject) -> Allowed | None:
-        self._run.hooks.modified(allowed.call)
-        # Questions that the assessment asks belong to this approval.
-        context = replace(self.context(allowed.call), user=self._run.user)
-        async with self._asking:
-            decision = await decide_changed(self._run, allowed, arguments, context)
-        if isinstance(decision, ToolOutput):
-            self._results.record(allowed.call, decision)
-            return None
-        return decision
 
     async def _begin(self, allowed: Allowed) -> None:
         self._results.begin(allowed.call)

@@ -74,38 +74,25 @@ def _overlap(one: str, other: str) -> bool:
 class ResourceLocks:
     """Locks of a group of calls: each call waits for the earlier ones that it conflicts with.
 
-    A call whose claim changes after it acquired its lock also waits for calls that started meanwhile. No call waits for
-    a later one that is waiting, which rules out a deadlock.
+    No call waits for a later one, which rules out a deadlock.
     """
 
     def __init__(self, claims: Sequence[Claim]) -> None:
         self._claims = dict(enumerate(claims))
-        self._inside: set[int] = set()
         self._changed = asyncio.Event()
 
     async def acquire(self, place: int) -> None:
         while self._is_blocked(place):
             await self._changed.wait()
-        self._inside.add(place)
-
-    async def reacquire(self, place: int, claim: Claim) -> None:
-        """Release the lock, and acquire it with another claim."""
-        self._inside.discard(place)
-        self._claims[place] = claim
-        self._notify()
-        await self.acquire(place)
 
     def release(self, place: int) -> None:
         self._claims.pop(place, None)
-        self._inside.discard(place)
         self._notify()
 
     def _is_blocked(self, place: int) -> bool:
         claim = self._claims.get(place)
         return claim is not None and any(
-            (other < place or other in self._inside) and claim.conflicts(theirs)
-            for other, theirs in self._claims.items()
-            if other != place
+            other < place and claim.conflicts(theirs) for other, theirs in self._claims.items()
         )
 
     def _notify(self) -> None:

@@ -2,8 +2,9 @@
 
 Strict order; each hook wraps its events, as in phi-core, and AgentEnd comes exactly once on every path:
 before_loop → AgentStart, [before_turn → TurnStart, messages, before_model → RequestStart … MessageEnd → after_model,
-[before_tool → ToolExecutionStart, [before_update → ToolExecutionUpdate → after_update], ToolExecutionEnd → after_tool],
-tool result messages, TurnEnd → after_turn], AgentEnd → after_loop.
+[before_tool → ToolApprovalRequested → ToolApprovalResolved] for each call, then [ToolExecutionStart, [before_update →
+ToolExecutionUpdate → after_update], ToolExecutionEnd → after_tool] for each allowed one, tool result messages,
+TurnEnd → after_turn], AgentEnd → after_loop.
 """
 
 from __future__ import annotations
@@ -71,7 +72,16 @@ class AskUser(Struct, frozen=True):
 
 
 TurnVerdict: TypeAlias = Stop | Inject | None
-CallVerdict: TypeAlias = Block | Modify | Inject | None
+CallVerdict: TypeAlias = Block | Modify | Inject | AllowCall | AskUser | None
+
+
+class CallReview(Struct, frozen=True):
+    """Verdicts of all hooks on one call."""
+
+    outcome: Block | Modify | None = None
+    """The first verdict that blocks or changes the call."""
+    permission: AllowCall | AskUser | None = None
+    """Verdict on the permission; `AskUser` takes precedence."""
 
 
 class Hooks:
@@ -115,7 +125,11 @@ class Hooks:
         """Run after each reply, failed ones included."""
 
     async def before_tool(self, call: ToolCall) -> CallVerdict:
-        """Run before an approved call; `Block` answers it without any tool event."""
+        """Run before the user is asked about a call, unless a permission rule denies it.
+
+        `Block` answers the call without any tool event. `AllowCall` and `AskUser` change whether the user is asked. All
+        calls of a reply pass this point, in order, before the first one runs.
+        """
         return None
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
@@ -175,22 +189,27 @@ class HookChain:
     async def on_error(self, error: str) -> None:
         await self._notify("on_error", lambda hook: hook.on_error(error))
 
-    async def before_tool(self, call: ToolCall) -> Block | Modify | None:
-        """Return the first verdict that blocks or changes the call."""
+    async def before_tool(self, call: ToolCall) -> CallReview:
+        """Return the verdicts on a call. The first hook that blocks or changes it is the last one called."""
+        permission: AllowCall | AskUser | None = None
         for hook in self.hooks:
             verdict = await self._attempt("before_tool", partial(hook.before_tool, call), call.id)
             match verdict:
                 case Exception():
-                    return Block(f"A hook failed, so the call did not run: {verdict}")
+                    return CallReview(Block(f"A hook failed, so the call did not run: {verdict}"))
                 case Inject():
                     self._injected("before_tool", verdict, call.id)
                 case Block() | Modify():
-                    return verdict
+                    return CallReview(verdict, permission)
+                case AllowCall() | AskUser():
+                    self._permission(verdict, call)
+                    permission = permission if isinstance(permission, AskUser) else verdict
                 case None:
                     pass
                 case _:  # user-supplied code may return anything
-                    return Block(f"A hook returned no verdict, so the call did not run: {type(verdict).__name__}")
-        return None
+                    problem = f"A hook returned no verdict, so the call did not run: {type(verdict).__name__}"
+                    return CallReview(Block(problem))
+        return CallReview(permission=permission)
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
         await self._notify("after_tool", lambda hook: hook.after_tool(call, result))
@@ -213,6 +232,10 @@ class HookChain:
 
     def modified(self, call: ToolCall) -> None:
         self._bus.publish(HookRan(point="before_tool", outcome="modified", call_id=call.id))
+
+    def _permission(self, verdict: AllowCall | AskUser, call: ToolCall) -> None:
+        outcome = "allowed" if isinstance(verdict, AllowCall) else "asked"
+        self._bus.publish(HookRan(point="before_tool", outcome=outcome, reason=verdict.reason, call_id=call.id))
 
     async def _turn(
         self, point: str, ask: _Ask[TurnVerdict], *, fails: Callable[[str], Stop] | None = None

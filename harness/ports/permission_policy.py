@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
@@ -32,6 +32,7 @@ class CallFacts(Struct, frozen=True):
     """Verdict of the `before_tool` hooks on the permission; None if they have none."""
 
 
+@runtime_checkable
 class PermissionPolicy(Protocol):
     """Decides which calls run.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -149,8 +149,14 @@ class Tool(Protocol):
     """Name the model calls it by."""
     label: str
     """Name for users, such as "Edit file"."""
-    mutates: bool
-    """True if the tool can change anything outside the conversation; plan mode hides it."""
+
+    @property
+    def mutates(self) -> bool | Literal["by_call"]:
+        """True if the tool can change anything outside the conversation; plan mode hides it.
+
+        `by_call`: the risk of a call tells; plan mode denies only calls that change something.
+        """
+        ...
 
     @property
     def description(self) -> str: ...

@@ -13,7 +13,8 @@ from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.view_pane import ViewPane
 from harness.messages import ToolCall
-from harness.risk import Risk, Rule
+from harness.permissions import Decision, Rule
+from harness.risk import Risk
 from harness.user_requests import AllowAlways, AllowForSession, AllowOnce, Approval, ApprovalRequest, Denied
 from harness.views import DiffView, ListingView, TerminalView, TextView, TodoItem, TodoView, View
 
@@ -24,8 +25,7 @@ EDIT = ApprovalRequest(
     risk=Risk("edit", "inside the workspace"),
     view=DiffView("src/shop/price.py", "price = 1\n", "price = 2\n"),
     cwd=Path("/home/ada/shop"),
-    rule="all edit_file calls",
-    session=(Rule("edit_file"),),
+    decision=Decision("ask", "it changes files", Risk("edit"), offers=(Rule("edit_file"),)),
 )
 COMMAND = 'git push --force && \\\n  rm -rf "$HOME/build"  # [bold]clean[/bold]'
 RUN = ApprovalRequest(

@@ -13,7 +13,8 @@ from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.screens.screen import Covered, ScrollConversation
 from cinch_tui.widgets.view_pane import ViewPane
 from harness.messages import ToolCall
-from harness.risk import Risk, Rule
+from harness.permissions import Decision, Rule
+from harness.risk import Risk
 from harness.user_requests import ApprovalRequest, Denied
 from harness.views import DiffView, TerminalView, View
 
@@ -24,8 +25,7 @@ EDIT = ApprovalRequest(
     risk=Risk("edit"),
     view=DiffView("price.py", "price = 1\n", "price = 2\n"),
     cwd=Path("/home/ada/shop"),
-    rule="all edit_file calls",
-    session=(Rule("edit_file"),),
+    decision=Decision("ask", "it changes files", Risk("edit"), offers=(Rule("edit_file"),)),
 )
 
 

@@ -16,7 +16,8 @@ from cinch_tui.user_dialogs.approval_options import PendingCalls
 from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.view_pane import ViewPane
 from harness.messages import ToolCall
-from harness.risk import Risk, RiskLevel, Rule
+from harness.permissions import Decision, Rule
+from harness.risk import PathAccess, Risk, RiskLevel
 from harness.user_requests import (
     AllowAlways,
     AllowForSession,
@@ -59,6 +60,10 @@ def calls_of(pilot: Pilot[object]) -> PendingCalls:
     return pilot.app.screen._calls
 
 
+def decision(*offers: Rule) -> Decision:
+    return Decision("ask", "it needs approval", Risk("execute"), offers=offers)
+
+
 def command(call_id: str, text: str, level: RiskLevel = "execute") -> ApprovalRequest:
     return ApprovalRequest(
         ToolCall(call_id, "bash", {"command": text}),
@@ -67,16 +72,15 @@ def command(call_id: str, text: str, level: RiskLevel = "execute") -> ApprovalRe
         Risk(level),
         TerminalView(text, ""),
         Path("/work"),
-        rule=f"`{text} …`" if level == "execute" else "",
-        session=(Rule("bash", text),) if level == "execute" else (),
+        decision=decision(Rule("bash", f"{text}:*")) if level == "execute" else decision(),
     )
 
 
 def edit(call_id: str, path: str) -> ApprovalRequest:
     call = ToolCall(call_id, "edit_file", {"path": path})
     view = DiffView(path, OLD, NEW)
-    rules = (Rule("edit_file"),)
-    return ApprovalRequest(call, "Edit file", path, Risk("edit"), view, Path("/work"), is_revisable=True, session=rules)
+    offered = decision(Rule("edit_file"))
+    return ApprovalRequest(call, "Edit file", path, Risk("edit"), view, Path("/work"), offered, is_revisable=True)
 
 
 def batch(first: ApprovalRequest, *others: ApprovalRequest) -> ApprovalRequest:
@@ -218,7 +222,9 @@ async def test_the_last_pending_call_shows_its_position():
 
 
 async def test_a_command_can_be_allowed_always_in_its_exact_form():
-    request = replace(command("1", "make"), exact_rule="exactly `make` with bash")
+    request = command("1", "make")
+    exact = replace(request.decision, exact_offer=Rule("bash", "make", is_exact=True))
+    request = replace(request, decision=exact)
     app = Host(ApprovalScreen(request, grace=0))
 
     async with app.run_test(size=(80, 24)) as pilot:
@@ -230,7 +236,7 @@ async def test_a_command_can_be_allowed_always_in_its_exact_form():
 
 
 async def test_the_files_that_a_command_writes_are_reported():
-    risk = Risk("execute", additional_paths=tuple(f"out{number}.txt" for number in range(6)))
+    risk = Risk("execute", accesses=tuple(PathAccess(f"out{number}.txt", "write") for number in range(6)))
     app = Host(ApprovalScreen(replace(command("1", "sh build"), risk=risk), grace=0))
 
     async with app.run_test(size=(120, 24)):

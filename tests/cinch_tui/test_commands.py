@@ -14,6 +14,7 @@ from cinch_tui.commands.registry import Invocation, Registry
 from cinch_tui.commands.session import is_planning
 from cinch_tui.doctor import checks
 from harness.approval.modes import PLAN
+from harness.permissions import Rule
 
 REGISTRY = builtin_commands()
 
@@ -221,7 +222,7 @@ async def test_approval_mode_is_set(host: RecordingHost):
 
 async def test_trust_is_dropped_for_one_tool_or_all(host: RecordingHost):
     for tool in ("write_file", "bash", "edit_file"):
-        host.agent.state.grants.trust(tool)
+        host.agent.state.permissions.store.add(Rule(tool))
 
     await run("#approve untrust bash", host)
     await run("#approve untrust", host)
@@ -229,7 +230,7 @@ async def test_trust_is_dropped_for_one_tool_or_all(host: RecordingHost):
 
     assert [text for _, text in host.notices] == [
         "No longer allowed: bash",
-        "No longer allowed: edit_file, write_file",
+        "No longer allowed: write_file, edit_file",
         "bash was not allowed",
     ]
 
@@ -238,13 +239,13 @@ async def test_permissions_are_listed_given_and_revoked(host: RecordingHost):
     await run("/permissions", host)
     await run("/permissions allow bash", host)
     await run("/permissions allow nothing", host)
-    granted = list(host.agent.state.grants.session_grants)
+    granted = list(map(str, host.agent.state.permissions.store.session_rules))
     await run("/permissions revoke bash", host)
     await run("/permissions bash", host)
 
     assert [call[:2] for call in host.calls] == [("show", "Permissions")]
     assert granted == ["bash"]
-    assert host.agent.state.grants.session_grants == ()
+    assert host.agent.state.permissions.store.session_rules == ()
     assert [text for _, text in host.notices] == [
         "Allowed this session: all commands except dangerous ones",
         "There is no tool named nothing",

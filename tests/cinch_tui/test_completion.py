@@ -18,12 +18,13 @@ from cinch_tui.widgets.prompt.history import MAX_ENTRIES, PromptHistory
 from cinch_tui.widgets.prompt.path_completion import MentionCompletion, list_paths
 from harness.errors import CinchError
 from harness.messages import Text, UserMessage
+from harness.permissions import Rule
 
 
 @pytest.fixture
 def commands() -> CommandCompletion:
     host = RecordingHost()
-    host.agent.state.grants.trust("bash")
+    host.agent.state.permissions.store.add(Rule("bash"))
     return CommandCompletion(builtin_commands, host)
 
 

@@ -15,6 +15,7 @@ from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.view_pane import ReviewPane
 from harness.messages import ToolCall
+from harness.permissions import Decision, Rule
 from harness.risk import Risk
 from harness.user_requests import (
     AllowHunks,
@@ -40,7 +41,7 @@ EDIT = ApprovalRequest(
     risk=Risk("edit"),
     view=DiffView("src/a.py", OLD, NEW),
     cwd=Path("/home/ada/shop"),
-    rule="every edit",
+    decision=Decision("ask", "it changes files", Risk("edit"), offers=(Rule("edit_file"),)),
     is_revisable=True,
 )
 RUN = replace(EDIT, call=ToolCall("1", "bash", {"command": "ls"}), view=TerminalView("ls", ""))

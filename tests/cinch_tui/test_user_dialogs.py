@@ -16,17 +16,16 @@ from cinch_tui.screens.plan_review import PlanScreen
 from cinch_tui.screens.question import QuestionScreen
 from cinch_tui.user_dialogs.interaction import DialogInteraction
 from harness.messages import ToolCall
-from harness.risk import Risk, Rule
+from harness.permissions import Decision, Rule
+from harness.risk import Risk
 from harness.user_requests import AllowForSession, AllowOnce, Answer, ApprovalRequest, Choice, PlanDecision, Question
 
 QUESTION = Question("Which?", (Choice("a"), Choice("b")))
 
 
 def request(label: str = "Run") -> ApprovalRequest:
-    rules = (Rule("bash", "make"),)
-    return ApprovalRequest(
-        ToolCall("1", "bash", {}), label, "make", Risk("execute"), None, Path("/work"), session=rules
-    )
+    decision = Decision("ask", "it runs a program", Risk("execute"), offers=(Rule("bash", "make:*"),))
+    return ApprovalRequest(ToolCall("1", "bash", {}), label, "make", Risk("execute"), None, Path("/work"), decision)
 
 
 def user_on(app: Host) -> DialogInteraction:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject
 from harness.ports.tool import Tool, ToolContext, ToolOutput
-from harness.risk import Risk, RiskLevel
+from harness.risk import Risk, RiskLevel, SimpleCommand
 from harness.views import TextView, View
 
 Work = Callable[[JsonObject, ToolContext], Awaitable[ToolOutput]]
@@ -52,7 +52,10 @@ class SimpleTool:
 
     def risk(self, arguments: JsonObject) -> Risk:
         paths = (str(arguments["path"]),) if "path" in arguments else ()
-        return Risk(self.level, scope=str(arguments.get("command", "")), paths=paths, cacheable=self._cacheable)
+        command = str(arguments.get("command", ""))
+        words = tuple(command.split())
+        commands = (SimpleCommand(words, prefix=words),) if words else ()
+        return Risk(self.level, subject=command, commands=commands, paths=paths, cacheable=self._cacheable)
 
     async def preview(self, arguments: JsonObject, context: ToolContext) -> View | ToolOutput | None:
         return TextView(str(arguments))

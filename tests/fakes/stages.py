@@ -61,8 +61,9 @@ from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.panel_area import PanelArea
 from harness.context.breakdown import ContextInputs, breakdown
 from harness.messages import AssistantMessage, Message, Text, user
+from harness.permissions import Decision, Rule
 from harness.ports.provider import ToolSpec
-from harness.risk import Rule
+from harness.risk import Risk
 from harness.session.search import SearchHit
 from harness.session.snapshots import Snapshots
 from harness.session.summary import SessionSummary
@@ -144,6 +145,10 @@ async def pasted(pilot: Pilot[object], app: CinchApp) -> None:
     app.controller.view.prompt.text = "Here is what I saw,\nand what it says in 中文:\n"
     app.controller.view.prompt.insert("line\n" * 40)
     await pilot.pause()
+
+
+def offering(*rules: Rule) -> Decision:
+    return Decision("ask", "it needs approval", Risk("execute"), offers=rules)
 
 
 def approval(request: ApprovalRequest, *keys: str) -> Show:
@@ -322,13 +327,13 @@ STAGES = (
     Stage(
         "approval-of-an-edit",
         ApprovalScreen,
-        approval(replace(EDIT, session=(Rule("edit_file"),), rule="all edit_file calls", is_revisable=True)),
+        approval(replace(EDIT, decision=offering(Rule("edit_file")), is_revisable=True)),
     ),
     Stage("approval-by-hunk", ApprovalScreen, approval(replace(EDIT, is_revisable=True), "h", "n")),
     Stage(
         "approval-of-a-command",
         ApprovalScreen,
-        approval(replace(COMMAND, session=(Rule("bash", "python check.py"),), rule="`python check.py …`")),
+        approval(replace(COMMAND, decision=offering(Rule("bash", "python check.py:*")))),
     ),
     Stage("approval-of-danger", ApprovalScreen, approval(DANGER)),
     Stage("approval-of-several", ApprovalScreen, approval(SEVERAL)),

@@ -4,8 +4,9 @@ from fakes.family import cast, delegates
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
-from harness.approval.grants import Grants
+from harness.agent.agent import Agent
 from harness.approval.modes import EXECUTE, PLAN
+from harness.approval.store import RuleStore
 from harness.events import (
     ModeChanged,
     Notice,
@@ -14,6 +15,7 @@ from harness.events import (
     ToolApprovalResolved,
     ToolExecutionEnd,
 )
+from harness.permissions import Rule
 from harness.ports.tool import ToolOutput
 from harness.user_requests import AllowAlways, AllowForSession, AllowOnce, AllowWithArguments, Denied, PlanDecision
 from providers.demo import Reply
@@ -48,17 +50,21 @@ async def test_denied_call_never_runs_and_its_reason_reaches_the_model(make_agen
 
 
 async def test_session_permission_covers_the_tool_and_can_be_revoked(make_agent, user):
-    tool = SimpleTool("write", risk="edit")
-    agent = make_agent(calls("write"), calls("write"), "done", calls("write"), "done", tools=[tool])
+    tool = SimpleTool("change", risk="edit")
+    agent = make_agent(calls("change"), calls("change"), "done", calls("change"), "done", tools=[tool])
     user.approvals = [AllowForSession()]
 
     await agent.prompt("go")
     asked_before = len(user.asked)
-    agent.state.grants.untrust("write")
+    agent.state.permissions.store.remove(Rule("change"))
     await agent.prompt("again")
 
     assert asked_before == 1
     assert len(user.asked) == 2
+
+
+def session_rules(agent: Agent) -> list[str]:
+    return [str(rule) for rule in agent.state.permissions.store.session_rules]
 
 
 class Shell(SimpleTool):
@@ -81,7 +87,7 @@ async def test_session_grant_of_a_command_covers_its_prefix_and_no_other_command
     await agent.prompt("go")
 
     assert [request.call.arguments["command"] for request in user.asked] == list(asked)
-    assert agent.state.grants.session_grants == ("bash(echo …)", "bash(cd src …)", "bash(python -c 'print(1)')")
+    assert session_rules(agent) == ["bash(echo:*)", "bash(cd src:*)", "bash(=python -c 'print(1)')"]
 
 
 async def test_session_grant_covers_subagents_by_the_same_prefix(make_agent, user):
@@ -92,7 +98,7 @@ async def test_session_grant_covers_subagents_by_the_same_prefix(make_agent, use
     await agent.prompt("go")
 
     assert [request.call.arguments["command"] for request in user.asked] == ["echo a", "git push"]
-    assert agent.state.grants.session_grants == ("bash(echo …)",)
+    assert session_rules(agent) == ["bash(echo:*)"]
 
 
 async def test_accepting_a_plan_with_its_edits_allows_edits_and_still_asks_for_commands(make_agent, user):
@@ -122,7 +128,7 @@ async def test_rule_that_cannot_be_stored_is_reported_and_applies_to_the_session
     (tmp_path / "file").write_text("")
     tool = SimpleTool("bash", risk="execute")
     script = [calls("bash", command="git status")] * 2
-    agent = make_agent(*script, "done", tools=[tool], grants=Grants(tmp_path / "file" / "approvals.json"))
+    agent = make_agent(*script, "done", tools=[tool], grants=RuleStore(tmp_path / "file" / "rules.json"))
     happened = record(agent)
     user.approvals = [AllowAlways()]
 
@@ -147,7 +153,7 @@ async def test_approvals_are_requested_in_call_order_before_anything_runs(make_a
 async def test_dangerous_call_needs_approval_even_when_trusted(make_agent, user):
     tool = SimpleTool("bash", risk="dangerous")
     agent = make_agent(calls("bash"), calls("bash"), "done", tools=[tool])
-    agent.state.grants.trust("bash")
+    agent.state.permissions.store.add(Rule("bash"))
     user.approvals = [AllowForSession()]
 
     await agent.prompt("go")

@@ -136,7 +136,7 @@ async def test_permission_granted_for_another_call_covers_the_pending_one(make_a
 
     assert len(tool.ran) == 2
     assert len(user.asked) == 1
-    assert agent.state.grants.trusted == {"a"}
+    assert [str(rule) for rule in agent.state.permissions.store.session_rules] == ["a"]
     assert len(happened.of(ToolApprovalRequested)) == len(happened.of(ToolApprovalResolved)) == 1
 
 

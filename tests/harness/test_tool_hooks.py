@@ -8,9 +8,11 @@ from fakes.people import ScriptedUser
 from fakes.runs import calls, deeds, results_of, texts_of
 from fakes.simple_tools import SimpleTool
 
+from harness.approval.store import RuleStore
 from harness.events import HookRan, ToolExecutionStart, TurnEnd
 from harness.messages import JsonObject, ToolCall
-from harness.ports.hooks import Block, CallVerdict, Inject, Modify
+from harness.permissions import Rule
+from harness.ports.hooks import AllowCall, AskUser, Block, CallVerdict, Inject, Modify
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.user_requests import AllowOnce, Approval, ApprovalRequest, Denied
@@ -69,8 +71,8 @@ async def test_blocked_call_has_a_result_and_no_events(make_agent, record):
 
     await agent.prompt("go")
 
-    assert deeds(happened.events) == ["start look", "end look", "blocked change"]
-    assert hook.reported == ["before look", "after look: look ran", "before change"]
+    assert deeds(happened.events) == ["blocked change", "start look", "end look"]
+    assert hook.reported == ["before look", "before change", "after look: look ran"]
     assert [(result.text, result.is_error) for result in results_of(agent)] == [
         ("look ran", False),
         ("not on a Friday", True),
@@ -80,7 +82,7 @@ async def test_blocked_call_has_a_result_and_no_events(make_agent, record):
     assert not tools[1].ran
 
 
-async def test_hooks_run_after_the_approval_and_receive_every_outcome(make_agent, user, record):
+async def test_hooks_run_before_the_approval_and_receive_every_outcome(make_agent, user, record):
     hook = Watching()
     user.deny("no")
     tools = [SimpleTool("change", risk="edit"), SimpleTool("look", required=("path",)), SimpleTool("see")]
@@ -91,6 +93,7 @@ async def test_hooks_run_after_the_approval_and_receive_every_outcome(make_agent
 
     ended = ["ToolExecutionStart", "ToolExecutionEnd"]
     assert [reported.partition(":")[0] for reported in hook.reported] == [
+        "before change",
         *ended,
         "after change",
         *ended,
@@ -101,6 +104,74 @@ async def test_hooks_run_after_the_approval_and_receive_every_outcome(make_agent
         *ended,
         "after see",
     ]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "approval", "wanted"),
+    [
+        (AllowCall("checked"), "smart", ["allowed", "start act", "end act"]),
+        (AllowCall(), "on", ["allowed", "start act", "end act"]),
+        (AskUser("look twice"), "off", ["asked", "request", "resolve", "start act", "end act"]),
+        (Block("no"), "off", ["blocked act"]),
+        (Modify({"path": "b"}), "smart", ["modified", "request", "resolve", "start act", "end act"]),
+        (Modify({"path": "b"}), "off", ["modified", "start act", "end act"]),
+    ],
+)
+async def test_hook_decides_before_the_user_is_asked(*, make_agent, user, record, verdict, approval, wanted):
+    tool = SimpleTool("act", risk="edit")
+    user.approvals = [AllowOnce()]
+    agent = make_agent(
+        calls("act", path="a"), "done", tools=[tool], approval=approval, hooks=[Watching({"act": verdict})]
+    )
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == wanted
+    assert [request.decision.why for request in user.asked] == ["look twice"] * isinstance(verdict, AskUser) + [
+        "it changes files"
+    ] * (wanted[:2] == ["modified", "request"])
+
+
+async def test_denied_call_reaches_neither_hooks_nor_the_user(make_agent, user, record):
+    hook = Watching({"act": AllowCall()})
+    store = RuleStore(rules=[Rule("act", effect="deny")])
+    agent = make_agent(calls("act"), "done", tools=[SimpleTool("act")], approval="off", grants=store, hooks=[hook])
+
+    await agent.prompt("go")
+
+    assert (hook.reported, user.asked) == (["after act: " + results_of(agent)[0].text], [])
+    assert results_of(agent)[0].text.startswith("This call is denied: the rule act denies it.")
+
+
+async def test_hook_cannot_allow_a_dangerous_call(make_agent, user, record):
+    tool = SimpleTool("act", risk="dangerous")
+    agent = make_agent(calls("act"), "done", tools=[tool], hooks=[Watching({"act": AllowCall()})])
+
+    await agent.prompt("go")
+
+    assert [request.call.name for request in user.asked] == ["act"]
+
+
+async def test_hook_that_asks_outweighs_one_that_allows(make_agent, user, record):
+    hooks = [Watching({"act": AskUser("first")}), Watching({"act": AllowCall()})]
+    agent = make_agent(calls("act"), "done", tools=[SimpleTool("act")], approval="off", hooks=hooks)
+
+    await agent.prompt("go")
+
+    assert [request.decision.why for request in user.asked] == ["first"]
+
+
+async def test_rule_that_denies_changed_arguments_applies(make_agent, user, record):
+    tool = SimpleTool("act", risk="edit")
+    store = RuleStore(rules=[Rule("act", "secret", effect="deny")])
+    hooks = [Watching({"act": Modify({"path": "secret"})})]
+    agent = make_agent(calls("act", path="a"), "done", tools=[tool], approval="off", grants=store, hooks=hooks)
+
+    await agent.prompt("go")
+
+    assert not tool.ran
+    assert "the rule act(secret) denies it" in results_of(agent)[0].text
 
 
 async def test_changed_arguments_are_used_and_reported_to_the_model(make_agent, record):
@@ -193,31 +264,6 @@ async def test_requests_about_changed_calls_are_asked_one_at_a_time(make_agent, 
     assert user.most == 1
     assert [each for each in deeds(happened.events) if "re" in each[:2]] == ["request", "resolve"] * 2
     assert all(tool.ran for tool in tools)
-
-
-async def test_call_redirected_to_another_file_waits_for_its_current_user(make_agent, record):
-    reached = asyncio.Event()
-
-    async def change(arguments: JsonObject, context: ToolContext) -> ToolOutput:
-        reached.set()
-        for _ in range(20):
-            await asyncio.sleep(0)
-        return ToolOutput.text("changed")
-
-    async def redirect(call: ToolCall) -> CallVerdict:
-        if call.name != "look":
-            return None
-        await reached.wait()
-        return Modify({"path": "b"})
-
-    tools = [SimpleTool("look"), SimpleTool("change", change, risk="edit")]
-    both = Reply((Call("look", {"path": "a"}), Call("change", {"path": "b"})))
-    agent = make_agent(both, "done", tools=tools, approval="off", hooks=[Acting(redirect)])
-    happened = record(agent)
-
-    await agent.prompt("go")
-
-    assert deeds(happened.events) == ["start change", "modified", "end change", "start look", "end look"]
 
 
 async def test_message_injected_by_a_tool_hook_is_sent_in_the_next_turn(make_agent, record):

@@ -10,7 +10,7 @@ from fakes.contexts import tool_context
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject
 from harness.ports.tool import ToolOutput
-from harness.risk import Risk
+from harness.risk import Risk, SimpleCommand
 from harness.views import TerminalView, View
 from tools.bash import LIMIT, BashTool
 
@@ -202,6 +202,9 @@ async def test_the_user_sees_the_command_before_it_runs(tmp_path: Path) -> None:
     assert preview == TerminalView("make\nls", "")
     assert BashTool().summary({"command": "make\nls"}) == "make …"
     assert BashTool().risk({"command": "git status -s"}) == Risk(
-        "execute", scope="git status", exact_rule="git status -s", access="read"
+        "execute",
+        access="read",
+        subject="git status -s",
+        commands=(SimpleCommand(("git", "status", "-s"), prefix=("git", "status")),),
     )
     assert BashTool.mutates

@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from fakes.runs import calls, results_of
+from fakes.simple_tools import SimpleTool
+
+from harness.approval.modes import EXECUTE, PLAN, ApprovalMode, Mode
+from harness.approval.policy import Permissions, RulePolicy
+from harness.approval.rules import parse_rule
+from harness.approval.store import RuleStore
+from harness.messages import ToolCall
+from harness.permissions import Decision, Effect, Rule, RuleSource
+from harness.ports.hooks import AllowCall, AskUser
+from harness.ports.permission_policy import CallFacts
+from harness.risk import Risk, SimpleCommand
+from harness.workspace.workspace import Workspace
+
+MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
+READ, EDIT, RUN = Risk("read"), Risk("edit", paths=("a.py",)), Risk("execute", subject="make")
+SECRET = Risk("read", paths=(".env",), concern="reads a secret: .env")
+PROTECTED = Risk("edit", paths=(".git/config",), concern="changes .git", is_protected=True)
+DANGEROUS, FORBIDDEN, NONE = Risk("dangerous", "it deletes files"), Risk("forbidden", "it formats a disk"), Risk("none")
+
+
+def decide(
+    risk: Risk,
+    approval: ApprovalMode = "smart",
+    *rules: Rule,
+    mode: Mode = EXECUTE,
+    verdict: AllowCall | AskUser | None = None,
+    mutates: object = None,
+) -> Decision:
+    tool = SimpleTool("act", risk=risk.level)
+    if mutates is not None:
+        tool.mutates = mutates
+    store = RuleStore(rules=rules)
+    call = CallFacts(tool, ToolCall("1", "act", {}), {}, risk, Workspace(Path("/work")), verdict)
+    return RulePolicy(store, Permissions(mode, approval, store)).decide(call, risk)
+
+
+def rule(effect: Effect, text: str = "act") -> Rule:
+    return parse_rule(text, effect, RuleSource("user", "config.toml, line 3"))
+
+
+@pytest.mark.parametrize(
+    ("risk", "expected"),
+    [
+        (NONE, "allow allow allow allow"),
+        (READ, "ask allow allow allow"),
+        (SECRET, "ask ask ask allow"),
+        (EDIT, "ask ask allow allow"),
+        (PROTECTED, "ask ask ask allow"),
+        (RUN, "ask ask ask allow"),
+        (DANGEROUS, "ask ask ask allow"),
+        (FORBIDDEN, "deny deny deny deny"),
+    ],
+)
+def test_mode_decides_without_rules(risk: Risk, expected: str) -> None:
+    assert [decide(risk, mode).kind for mode in MODES] == expected.split()
+
+
+@pytest.mark.parametrize("approval", MODES)
+@pytest.mark.parametrize("risk", [NONE, READ, EDIT, RUN, SECRET, PROTECTED, DANGEROUS])
+def test_deny_outweighs_ask_and_ask_outweighs_allow_in_every_mode(approval: ApprovalMode, risk: Risk) -> None:
+    every = [rule("allow"), rule("ask"), rule("deny")]
+
+    assert decide(risk, approval, *every, verdict=AllowCall()).kind == "deny"
+    assert decide(risk, approval, *every[:2], verdict=AllowCall()).kind == "ask"
+    assert decide(risk, approval, rule("allow"), verdict=AskUser("look")).why == "look"
+
+
+@pytest.mark.parametrize("approval", ["on", "smart", "edits"])
+@pytest.mark.parametrize("risk", [DANGEROUS, PROTECTED])
+def test_neither_rule_nor_hook_allows_a_dangerous_or_protected_call(approval: ApprovalMode, risk: Risk) -> None:
+    decision = decide(risk, approval, rule("allow"), rule("allow", "edit"), verdict=AllowCall())
+
+    assert (decision.kind, decision.offers, decision.exact_offer) == ("ask", (), None)
+
+
+@pytest.mark.parametrize("approval", ["on", "smart", "edits"])
+@pytest.mark.parametrize("risk", [READ, EDIT, RUN])
+def test_rule_or_hook_allows_a_call(approval: ApprovalMode, risk: Risk) -> None:
+    by_rule, by_hook = decide(risk, approval, rule("allow")), decide(risk, approval, verdict=AllowCall("checked"))
+
+    assert (by_rule.kind, by_rule.why) == ("allow", "the rule act allows it")
+    assert (by_hook.kind, by_hook.why, by_hook.source) == ("allow", "checked", "hook")
+
+
+def test_secret_is_allowed_only_by_a_rule_that_names_it() -> None:
+    assert decide(SECRET, "smart", rule("allow"), rule("allow", "read"), verdict=AllowCall()).kind == "ask"
+    assert decide(SECRET, "smart", rule("allow", "read(.env)")).kind == "allow"
+
+
+@pytest.mark.parametrize("approval", MODES)
+def test_plan_mode_denies_what_changes_something(approval: ApprovalMode) -> None:
+    decisions = [decide(each, approval, rule("allow"), mode=PLAN, mutates="by_call") for each in (EDIT, RUN)]
+
+    assert {(each.kind, each.why) for each in decisions} == {("deny", "not available in plan mode")}
+    assert decide(NONE, approval, mode=PLAN, mutates="by_call").kind == "allow"
+    assert decide(READ, approval, mode=PLAN, mutates="by_call").kind == decide(READ, approval).kind
+    assert decide(NONE, approval, mode=PLAN, mutates=True).kind == "deny"
+
+
+def test_decision_names_the_rule_of_the_highest_level_and_its_place() -> None:
+    project = parse_rule("act", "deny", RuleSource("project", ".cinch/config.toml, line 2"))
+
+    decision = decide(READ, "off", rule("deny"), project)
+
+    assert (decision.rule, decision.source) == (project, "project: .cinch/config.toml, line 2")
+    assert decision.why == "the rule act denies it"
+
+
+@pytest.mark.parametrize(
+    ("approval", "risk", "source"),
+    [
+        ("off", FORBIDDEN, "built-in"),
+        ("off", DANGEROUS, "mode off"),
+        ("smart", DANGEROUS, "built-in"),
+        ("smart", PROTECTED, "protected path"),
+        ("smart", READ, "mode smart"),
+        ("smart", NONE, "built-in"),
+    ],
+)
+def test_decision_names_its_source(approval: ApprovalMode, risk: Risk, source: str) -> None:
+    assert decide(risk, approval).source == source
+
+
+def command(text: str, *, prefix: str = "", verdict: str = "other") -> SimpleCommand:
+    return SimpleCommand(
+        tuple(text.split()), prefix=tuple(prefix.split()), verdict="read" if verdict == "read" else "other"
+    )
+
+
+@pytest.mark.parametrize(
+    ("risk", "offers", "exact"),
+    [
+        (EDIT, ["act"], "act(/a.py)"),
+        (Risk("execute"), ["act"], None),
+        (
+            Risk("execute", subject="git push x", commands=(command("git push x", prefix="git push"),)),
+            ["act(git push:*)"],
+            "act(=git push x)",
+        ),
+        (
+            Risk(
+                "execute",
+                subject="ls; make a; npm run b",
+                commands=(
+                    command("ls", verdict="read"),
+                    command("make a", prefix="make a"),
+                    command("npm run b", prefix="npm run b"),
+                ),
+            ),
+            ["act(make a:*)", "act(npm run b:*)"],
+            "act(=ls; make a; npm run b)",
+        ),
+        (
+            Risk("execute", subject="make; x y", commands=(command("make", prefix="make"), command("x y"))),
+            ["act(=make; x y)"],
+            "act(=make; x y)",
+        ),
+        (Risk("execute", subject="x\ny", commands=(command("x y"),)), [], None),
+        (Risk("execute", subject="x" * 201, commands=(command("x"),)), [], None),
+        (SECRET, ["read(/.env)"], "act(/.env)"),
+    ],
+)
+def test_request_offers_the_rules_that_cover_the_call(risk: Risk, offers: list[str], exact: str | None) -> None:
+    decision = decide(risk)
+
+    assert [str(each) for each in decision.offers] == offers
+    assert (str(decision.exact_offer) if decision.exact_offer else None) == exact
+    for added in (decision.offers, [decision.exact_offer] if exact else ()):
+        assert not added or risk.concern or decide(risk, "smart", *added).kind == "allow"
+
+
+def test_nothing_is_offered_if_only_managed_rules_allow() -> None:
+    store = RuleStore()
+    store.managed_only = True
+    tool = SimpleTool("act", risk="edit")
+    call = CallFacts(tool, ToolCall("1", "act", {}), {}, EDIT, Workspace(Path("/work")))
+
+    decision = Permissions(EXECUTE, "smart", store).decide(call)
+
+    assert (decision.kind, decision.offers, decision.exact_offer) == ("ask", (), None)
+
+
+async def test_program_replaces_the_policy_by_a_function(make_agent, user):
+    def decide(call: CallFacts, risk: Risk) -> Effect:
+        return "deny" if call.arguments.get("path") == "secret" else "allow" if risk.level == "edit" else "ask"
+
+    tools = [SimpleTool("change", risk="edit"), SimpleTool("look")]
+    script = [calls("change", path="a"), calls("change", path="secret"), calls("look"), "done"]
+    agent = make_agent(*script, tools=tools, permissions=decide, approval="on")
+
+    await agent.prompt("go")
+
+    assert tools[0].ran == [{"path": "a"}]
+    assert [request.call.name for request in user.asked] == ["look"]
+    assert "the program denies it" in results_of(agent)[1].text
+
+
+@pytest.mark.parametrize("answer", ["allow", "whatever"])
+async def test_policy_of_a_program_allows_nothing_that_is_forbidden_and_must_decide(make_agent, user, answer: str):
+    tools = [SimpleTool("format", risk="forbidden"), SimpleTool("look")]
+    agent = make_agent(calls("format", "look"), "done", tools=tools, permissions=lambda call, risk: answer)
+
+    await agent.prompt("go")
+
+    assert tools[0].ran == []
+    assert bool(tools[1].ran) is (answer == "allow")
+
+
+async def test_policy_that_raises_denies_the_call(make_agent, user):
+    tool = SimpleTool("look")
+    agent = make_agent(calls("look"), "done", tools=[tool], permissions=lambda call, risk: 1 / 0)
+
+    await agent.prompt("go")
+
+    assert (tool.ran, user.asked) == ([], [])
+
+
+async def test_uses_of_a_rule_are_counted(make_agent, user):
+    store = RuleStore(rules=[rule("allow", "change")])
+    agent = make_agent(
+        calls("change"), calls("change"), "done", tools=[SimpleTool("change", risk="edit")], grants=store
+    )
+
+    await agent.prompt("go")
+
+    assert store.uses(store.rules[0]) == 2
+    assert user.asked == []

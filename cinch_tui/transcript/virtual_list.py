@@ -25,8 +25,8 @@ from cinch_tui.transcript.row_decorations import stamped, with_caret
 from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, DisplayOptions, block_styles, component_class
 
 FRAME = 1 / 20
-# Number of blocks that are inserted at once, within a few milliseconds.
-PREPENDED = 500
+# Number of blocks that are inserted at once, within 5 ms; each time, all are renumbered.
+PREPENDED = 2000
 # Maximum time per frame for new text, in seconds, before keys are handled.
 SLICE = 0.006
 # Pause after an expensive frame, as a multiple of its duration.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
@@ -31,6 +33,8 @@ from harness.ports.hooks import HookChain
 from harness.ports.provider import Model
 from harness.publishing import Bus, Drain, Listener, Subscriber
 from harness.workspace.workspace import Workspace
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -236,6 +240,8 @@ class AgentBase:
         former, self.state.former_models = self.state.former_models, []
         for model in (self.state.model, *former, *self.options.fallback, *routed):
             await model.provider.close()
+        if problem := await asyncio.to_thread(self.state.permissions.store.flush):
+            logger.warning("%s", problem)
 
     async def run(self, request: RunRequest) -> AgentResult:
         """Execute a run. `prompt` and `continue_run` are the usual entry points.

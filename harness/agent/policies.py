@@ -1,6 +1,7 @@
 """Policies as hooks: budget, turn limit, denied tools, and loop detection.
 
-Each counts per run and starts from zero with the next one, so that agents may share an instance.
+Each counts per run and starts from zero with the next one, so that agents may share an instance. Subagents share the
+counts of `LoopDetection`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from harness.errors import ConfigError
 from harness.events import TurnEnd
 from harness.execution.results import INTERRUPTED, STEERED, was_interrupted
 from harness.messages import AssistantMessage, Message, ToolCall, ToolResult, Usage
-from harness.ports.hooks import Block, Hooks, Stop
+from harness.ports.hooks import Block, Hooks, Inject, Stop
 from harness.ports.provider import Request
 
 
@@ -90,32 +91,41 @@ class DenyList(Hooks):
 
 
 class LoopDetection(Hooks):
-    """Stops a model that repeats the same failing call.
+    """Warns about, blocks and finally stops a model that repeats the same call in vain.
 
     Two calls are the same if tool and arguments are equal. A call fails if its result is an error, whether it ran, was
     denied or was invalid; a call skipped by a steering message does not count. After `times` failures among the last
-    `lookback` calls, the next such call is blocked with a hint; if the model repeats it once more, the run stops. A
-    success, or enough other calls, resets the count. Calls of one reply are judged by the history before them.
+    `lookback` calls, the model is warned; the next such call is blocked with a hint; if the model repeats it once more,
+    the run stops. A success, or enough other calls, resets the count. A call that succeeds `repeats` times with the
+    same result leads to a warning only. Calls of one reply are judged by the history before them.
+
+    Subagents share the counts of their agent.
 
     Args:
         lookback: Number of recent calls to consider.
         times: Number of failures that block a call.
+        repeats: Number of equal results that lead to a warning; never if it is 0 or more than `lookback`.
 
     Raises:
         ConfigError: `times` is less than one, or more than `lookback`.
     """
 
-    def __init__(self, *, lookback: int = 10, times: int = 3) -> None:
+    is_shared = True
+
+    def __init__(self, *, lookback: int = 10, times: int = 3, repeats: int = 5) -> None:
         if not 1 <= times <= lookback:
             raise ConfigError(f"times must be between 1 and lookback ({lookback}), not {times}")
         self._lookback = lookback
         self._times = times
+        self._repeats = repeats
         self._failed: deque[str] = deque(maxlen=lookback)
+        self._succeeded: deque[str] = deque(maxlen=lookback)
         self._warned: set[str] = set()
+        self._refused: set[str] = set()
         self._blocked: set[str] = set()
 
     def for_run(self) -> LoopDetection:
-        return LoopDetection(lookback=self._lookback, times=self._times)
+        return LoopDetection(lookback=self._lookback, times=self._times, repeats=self._repeats)
 
     async def before_tool(self, call: ToolCall) -> Block | None:
         if not self._is_stuck(_key(call)):
@@ -126,25 +136,50 @@ class LoopDetection(Hooks):
             "Try something else: other arguments, another tool, or report the problem to the user."
         )
 
-    async def after_turn(self, end: TurnEnd) -> Stop | None:
-        errors = {result.call_id: result.is_error for result in end.results if _counts(result)}
-        calls = [call for call in end.message.tool_calls if call.id in errors]
-        repeated = [call for call in calls if self._is_stuck(_key(call)) and errors[call.id]]
-        hopeless = next((call for call in repeated if _key(call) in self._warned), None)
+    async def after_turn(self, end: TurnEnd) -> Stop | Inject | None:
+        results = {result.call_id: result for result in end.results if _counts(result)}
+        calls = [call for call in end.message.tool_calls if call.id in results]
+        repeated = [call for call in calls if self._is_stuck(_key(call)) and results[call.id].is_error]
+        hopeless = next((call for call in repeated if _key(call) in self._refused), None)
         for call in calls:
             if call.id not in self._blocked:
-                self._note(_key(call), failed=errors[call.id])
-        self._blocked.clear()
-        self._warned = {key for key in self._warned | set(map(_key, repeated)) if self._is_stuck(key)}
-        return Stop(f"the same call of {hopeless.name} failed repeatedly") if hopeless else None
+                self._note(_key(call), results[call.id])
+        self._blocked -= results.keys()
+        self._refused = {key for key in self._refused | set(map(_key, repeated)) if self._is_stuck(key)}
+        self._warned = {each for each in self._warned if self._is_stuck(each) or self._is_same(each)}
+        if hopeless:
+            return Stop(f"the same call of {hopeless.name} failed repeatedly")
+        warnings = [warning for call in calls if (warning := self._warning(call, results[call.id]))]
+        return Inject(" ".join(dict.fromkeys(warnings))) if warnings else None
+
+    def _warning(self, call: ToolCall, result: ToolResult) -> str:
+        """Return a warning about a call that now counts as repeated; empty if the model was warned before."""
+        key, same = _key(call), _outcome(_key(call), result)
+        if self._is_stuck(key) and key not in self._warned | self._refused:
+            self._warned.add(key)
+            return (
+                f"The same call of {call.name} has failed {self._times} times. Do not repeat it: the next one is "
+                "blocked. Try other arguments or another tool, or report the problem to the user."
+            )
+        if self._is_same(same) and same not in self._warned:
+            self._warned.add(same)
+            return (
+                f"The same call of {call.name} has returned the same result {self._repeats} times. "
+                "Repeating it leads nowhere; use the result, or try something else."
+            )
+        return ""
 
     def _is_stuck(self, key: str) -> bool:
         return self._failed.count(key) >= self._times
 
-    def _note(self, key: str, *, failed: bool) -> None:
+    def _is_same(self, outcome: str) -> bool:
+        return 0 < self._repeats <= self._succeeded.count(outcome)
+
+    def _note(self, key: str, result: ToolResult) -> None:
         """Record a call. A successful one clears earlier failures of the same call."""
-        self._failed.append(key if failed else "")
-        if not failed and key in self._failed:
+        self._failed.append(key if result.is_error else "")
+        self._succeeded.append("" if result.is_error else _outcome(key, result))
+        if not result.is_error:
             self._failed = deque(("" if each == key else each for each in self._failed), self._lookback)
 
 
@@ -156,6 +191,10 @@ def recommended() -> tuple[Hooks, ...]:
 def _counts(result: ToolResult) -> bool:
     """Return False for a call that the user skipped or interrupted, which is not a failure."""
     return result.text not in (STEERED, INTERRUPTED) and not was_interrupted(result)
+
+
+def _outcome(key: str, result: ToolResult) -> str:
+    return f"{key} → {hash(result.text)}"
 
 
 def _key(call: ToolCall) -> str:

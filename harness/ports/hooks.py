@@ -94,6 +94,8 @@ class Hooks:
 
     counts_cost: bool = False
     """True if replies have to be priced before the next step; the first price lookup may delay the run."""
+    is_shared: bool = False
+    """True if subagents share the instance of their agent's run, and its counts, instead of having their own."""
 
     def for_run(self) -> Hooks:
         """Return the hook for one run: `self`, or a fresh instance if the hook keeps counts.

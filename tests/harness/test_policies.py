@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from fakes.facts import SlowFacts
+from fakes.family import cast, delegates
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 from fakes.talk import call, reply
@@ -15,10 +16,11 @@ from harness.errors import ConfigError
 from harness.events import HookRan, TurnEnd
 from harness.execution.results import STEERED
 from harness.messages import Cost, JsonObject, Text, ToolCall, ToolResult, Usage
-from harness.ports.hooks import Block, Hooks, Stop
+from harness.ports.hooks import Block, Hooks, Inject, Stop
 from harness.ports.provider import Price
 from harness.ports.tool import ToolContext, ToolOutput
 from providers.demo import Call, Reply, Say, scripted
+from tools.delegate import DelegateTool
 
 TEN = Usage(6, 4, cost=Cost(0.5, 0.5))
 LOOK = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
@@ -172,14 +174,17 @@ async def test_repeatedly_failing_call_is_blocked_and_then_ends_the_run(make_age
         *ran,
         "TurnStart",
         *ran,
+        "HookRan",
         "TurnStart",
+        "MessageStart",
+        "MessageEnd",
         *blocked,
         "TurnStart",
         *blocked,
         "HookRan",
         "AgentEnd",
     ]
-    assert [each.outcome for each in happened.of(HookRan)] == ["blocked", "blocked", "stopped"]
+    assert [each.outcome for each in happened.of(HookRan)] == ["injected", "blocked", "blocked", "stopped"]
     assert len(find.ran) == 3
     assert "Try something else" in results_of(agent)[3].text
     assert result.stop_message == "the same call of find failed repeatedly"
@@ -283,7 +288,64 @@ async def test_parallel_agents_can_share_a_policy(make_agent):
 
     results = await asyncio.gather(*(agent.prompt("go") for agent in agents))
 
-    assert [(each.error, len(each.messages)) for each in results] == [(None, 6)] * 3
+    assert [(each.error, len(each.messages)) for each in results] == [(None, 7)] * 3
+
+
+async def warnings(hook: Hooks, *turns: tuple[str, bool]) -> list[bool]:
+    """Play turns of one call each; return whether each one ended with a warning."""
+    ends = [
+        await hook.after_turn(turn((call(str(number), path=path), failed)))
+        for number, (path, failed) in enumerate(turns)
+    ]
+    return [isinstance(each, Inject) for each in ends]
+
+
+async def test_model_is_warned_once_before_a_failing_call_is_blocked():
+    hook = LoopDetection(times=2)
+
+    assert await warnings(hook, A, A, B, A) == [False, True, False, False]
+    assert isinstance(await hook.before_tool(call("9", path="a")), Block)
+
+
+async def test_model_is_warned_once_about_equal_results_and_never_blocked():
+    hook = LoopDetection(lookback=6, repeats=3)
+
+    assert await warnings(hook, *[GOOD] * 5) == [False, False, True, False, False]
+    assert await hook.before_tool(call("9", path="a")) is None
+    assert await warnings(hook, *[("b", False)] * 2, *[("c", False)] * 4, *[GOOD] * 3) == [
+        *[False] * 4,
+        True,
+        *[False] * 3,
+        True,
+    ]
+
+
+async def test_equal_results_can_be_ignored():
+    assert await warnings(LoopDetection(repeats=0), *[GOOD] * 9) == [False] * 9
+
+
+async def test_subagents_share_the_counts_of_their_agent(make_agent):
+    find = SimpleTool("find", failing)
+    tries = [calls("find", path="x"), "I found nothing."]
+    roles = {"go": [delegates("one"), delegates("two"), delegates("three"), "ok"]}
+    model = cast({**roles, "one": [*tries], "two": [*tries], "three": [*tries]})
+    agent = make_agent(model=model, tools=[DelegateTool(), find], hooks=[LoopDetection(times=2)])
+
+    await agent.prompt("go")
+
+    assert len(find.ran) == 2
+
+
+async def test_counts_of_subagents_end_with_the_run(make_agent):
+    find = SimpleTool("find", failing)
+    tries = [calls("find", path="x"), "I found nothing."]
+    model = cast({"go": [delegates("one"), "ok", delegates("two"), "ok"], "one": [*tries], "two": [*tries]})
+    agent = make_agent(model=model, tools=[DelegateTool(), find], hooks=[LoopDetection(times=1)])
+
+    await agent.prompt("go")
+    await agent.prompt("again")
+
+    assert len(find.ran) == 2
 
 
 @pytest.mark.parametrize(("lookback", "times"), [(3, 4), (3, 0), (0, 0)])

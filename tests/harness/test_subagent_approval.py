@@ -11,6 +11,7 @@ from fakes.simple_tools import SimpleTool
 from harness.agent.policies import DenyList
 from harness.approval.modes import EXECUTE, PLAN
 from harness.approval.pending import PendingRequests
+from harness.approval.store import RuleStore
 from harness.events import (
     HookRan,
     ToolApprovalRequested,
@@ -18,6 +19,7 @@ from harness.events import (
     ToolExecutionEnd,
 )
 from harness.messages import JsonObject
+from harness.permissions import Rule
 from harness.ports.hooks import Hooks
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import Risk
@@ -52,6 +54,18 @@ async def test_call_denied_by_the_user_does_not_run_in_a_subagent(make_agent, re
     assert run.ran == []
     assert [request.label for request in user.asked] == ["Subagent dig: Run"]
     assert inside(seen.events, ToolExecutionEnd)[0].result.text == "The user denied this call: not that"
+
+
+async def test_deny_rule_applies_in_a_subagent_with_approval_off(make_agent, user):
+    run = SimpleTool("run", risk="execute")
+    store = RuleStore(rules=[Rule("run", "git push:*", effect="deny")])
+    script = one(calls("run", command="git push -f"), calls("run", command="git pull"), "done")
+    agent = make_agent(model=script, tools=[DelegateTool(), run], approval="off", grants=store)
+
+    await agent.prompt("go")
+
+    assert run.ran == [{"command": "git pull"}]
+    assert user.asked == []
 
 
 async def test_delegation_itself_needs_no_approval(make_agent, user):

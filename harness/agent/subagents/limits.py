@@ -168,17 +168,22 @@ FORWARDED = (
 class InheritedHooks(Hooks):
     """Applies a hook to the turns, requests and calls of a subagent, so that it cannot do what its parent may not.
 
-    The start and end of the loop and the end of a turn are reported for the parent only.
+    The start and end of the loop are reported for the parent only, and so is the end of a turn unless the hook is
+    shared.
     """
 
     def __init__(self, hooks: Hooks) -> None:
         self.counts_cost = hooks.counts_cost
-        for name in FORWARDED:
+        self.is_shared = hooks.is_shared
+        for name in (*FORWARDED, *(("after_turn",) if hooks.is_shared else ())):
             setattr(self, name, getattr(hooks, name))
 
 
 def inherited(run: Run, reservation: TokenReservation) -> list[Hooks]:
-    """Return the hooks of a subagent. Hooks with counts apply twice: with the parent's count, and with a new one."""
+    """Return the hooks of a subagent.
+
+    Hooks with counts apply twice, with the parent's count and with a new one; shared hooks with the parent's only.
+    """
     parents = [InheritedHooks(hook) for hook in run.hooks.hooks if not isinstance(hook, TokenReservation)]
-    own = [hook for hook in run.options.hooks if hook.for_run() is not hook]
+    own = [hook for hook in run.options.hooks if not hook.is_shared and hook.for_run() is not hook]
     return [*parents, *own, *([reservation] if reservation.budget.limit else [])]

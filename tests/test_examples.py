@@ -36,6 +36,11 @@ PRINTED = {
         I wrote the note; deleting the old ones was denied.
         The note: Buy tea.
     """,
+    "own_policy": """
+        This call is denied: only docs/ may be changed.*
+        .*docs/index.md.*
+        I wrote the page; the program stays as it is.
+    """,
     "structured_output": """
         Ada Byron: 2 x tea
         Ada Byron: 1 x kettle

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.plain.menus import InputClosed, Menus
 from cinch_tui.plain.view_lines import shorten, view_lines
-from cinch_tui.rendering.safe_text import mark_invisible, one_line, reveal
+from cinch_tui.rendering.safe_text import one_line, reveal
 from cinch_tui.user_dialogs.approval_options import (
     PLAN_ANSWERS,
     AnswerOption,
@@ -22,6 +22,7 @@ from cinch_tui.user_dialogs.approval_options import (
     reason_text,
 )
 from harness.ports.interaction import NonInteractive, shortest_timeout
+from harness.terminal_text import escape_controls
 from harness.user_requests import (
     AllowAlways,
     AllowForSession,
@@ -223,12 +224,12 @@ def _content(request: ApprovalRequest) -> tuple[str, list[str]]:
     if isinstance(request.view, TextView):
         return "Proposal", _revealed(request.view.text)
     if request.view is not None:
-        return "Proposal", [mark_invisible(line) for line in view_lines(request.view)]
+        return "Proposal", [escape_controls(line) for line in view_lines(request.view)]
     return "Arguments", _revealed(json.dumps(request.call.arguments, indent=2, ensure_ascii=False))
 
 
 def _revealed(text: str) -> list[str]:
-    return [mark_invisible(line) for line in reveal(text).split("\n")]
+    return [escape_controls(line) for line in reveal(text).split("\n")]
 
 
 def _answers(request: ApprovalRequest) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import TextIO
 
 from cinch_tui.notifications.channels import BELL
 from cinch_tui.reports.notices import NoticeLevel
-from harness.terminal_text import escape_controls
+from harness.terminal_text import FragmentEscaper, escape_controls
 from harness.views import TerminalView, View
 
 INDENT = "  "
@@ -33,6 +33,7 @@ class LineWriter:
         self._lock = threading.RLock()
         self._waiting: list[str] | None = None
         self._word = ""
+        self._escaper = FragmentEscaper()
         self._is_fresh = True
         self._is_broken_off = False
         if isinstance(stream, io.TextIOWrapper):
@@ -66,7 +67,7 @@ class LineWriter:
     def add(self, fragment: str) -> None:
         """Add a fragment; only complete words are written, so that a screen reader does not split them."""
         with self._lock:
-            text = self._word + escape_controls(fragment.replace("\r\n", "\n").replace("\r", "\n"))
+            text = self._word + self._escaper.add(fragment.replace("\r\n", "\n").replace("\r", "\n"))
             end = max(text.rfind(" "), text.rfind("\n")) + 1
             self._word = text[end:]
             if end:
@@ -75,6 +76,7 @@ class LineWriter:
     def end(self) -> None:
         """End a streamed text, or interrupt it for other output."""
         with self._lock:
+            self._word += self._escaper.end()
             if self._word:
                 self._flow(self._word)
                 self._word = ""

@@ -10,7 +10,7 @@ from typing import TextIO
 
 from harness.messages import JsonObject
 from harness.session.records import to_bytes
-from harness.terminal_text import strip_escapes
+from harness.terminal_text import escape_controls, strip_escapes
 
 
 class Output:
@@ -26,8 +26,8 @@ class Output:
         self._failed = False
 
     def write_text(self, text: str) -> None:
-        """Write text and a newline; control sequences are removed for a terminal, but not for a file or pipe."""
-        shown = strip_escapes(text) if self.stream.isatty() else text
+        """Write text and a newline; made safe for a terminal, but unchanged for a file or pipe."""
+        shown = escape_controls(strip_escapes(text)) if self.stream.isatty() else text
         self.encode_as(None)
         self._write(shown if shown.endswith("\n") else shown + "\n")
 

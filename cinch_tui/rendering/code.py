@@ -13,8 +13,9 @@ from rich.cells import cell_len, get_character_cell_size
 from rich.style import Style
 from rich.text import Text
 
-from cinch_tui.rendering.safe_text import LONGEST_LINE, TAB, mark_invisible
+from cinch_tui.rendering.safe_text import LONGEST_LINE, TAB
 from cinch_tui.rendering.styles import CodeStyles
+from harness.terminal_text import escape_controls
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -34,7 +35,7 @@ def shown_line(line: str, longest: int = LONGEST_LINE) -> str:
     """Return one line for display: sanitized, invisible characters marked, tabs expanded, truncated after `longest`."""
     if len(line) > longest:
         line = f"{line[:longest]}… {len(line) - longest:,} more characters"
-    return mark_invisible(line).expandtabs(TAB)
+    return escape_controls(line).expandtabs(TAB)
 
 
 def shown_lines(text: str) -> list[str]:

@@ -16,28 +16,12 @@ MOST_BLANKS = 80
 _BLANK_LINES = re.compile(rf"\n(?:[^\S\n]*\n){{{MOST_BLANK_LINES + 1},}}")
 _BLANKS = re.compile(rf"[^\S\n]{{{MOST_BLANKS + 1},}}")
 
-# Zero-width and blank characters: soft hyphens, joiners, fillers, variation selectors, tags.
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u2800\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
-_EMOJI = re.compile(
-    "(?<=[\u2190-\u2bff\ufe0f\U0001f000-\U0001fbff])(\ufe0f|\u200d(?=[\u2190-\u2bff\U0001f000-\U0001fbff]))"
-)
 _ESCAPES = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC: titles, links and others
     r"|\x1b[P^_X][^\x1b]*(?:\x1b\\)?"  # DCS and other strings
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI
     r"|\x1b[ -/]*[0-~]"  # two-character sequences
 )
-
-
-def mark_invisible(text: str) -> str:
-    """Sanitize the text and show each invisible character as its code point, except emoji joiners."""
-    if _INVISIBLE.search(text):
-        joints = {found.start() for found in _EMOJI.finditer(text)}
-        text = _INVISIBLE.sub(lambda found: found[0] if found.start() in joints else f"⟨U+{ord(found[0]):04X}⟩", text)
-    return escape_controls(text)
 
 
 def plain_output(output: str) -> str:

@@ -11,9 +11,9 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 
 from cinch_tui.keybindings.keymap import bindings
-from cinch_tui.rendering.safe_text import mark_invisible
 from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
 from cinch_tui.trust.store import TrustAnswer
+from harness.terminal_text import escape_controls
 
 if TYPE_CHECKING:
     from cinch_tui.trust.prompt import TrustQuestion
@@ -33,10 +33,10 @@ class TrustScreen(Dialog[TrustAnswer | None]):
 
     def compose_content(self) -> ComposeResult:
         asked = self._question
-        yield Static(Content.styled(mark_invisible(asked.title), "bold"), id="heading", markup=False)
+        yield Static(Content.styled(escape_controls(asked.title), "bold"), id="heading", markup=False)
         yield Static(asked.text, id="about", markup=False)
         rows = (
-            Content.assemble((mark_invisible(name), "bold"), f"  {mark_invisible(text)}") for name, text in asked.rows
+            Content.assemble((escape_controls(name), "bold"), f"  {escape_controls(text)}") for name, text in asked.rows
         )
         with VerticalScroll(id="files", can_focus=False):
             yield Static(Content("\n").join(rows), markup=False)

@@ -18,7 +18,7 @@ from cinch_tui.transcript.replies import PiecePart, ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.styles import BlockStyles
 from cinch_tui.transcript.tool_block import ToolBlock
 from harness.context.citations import Source, sources_text
-from harness.terminal_text import escape_controls
+from harness.terminal_text import FragmentEscaper, escape_controls
 
 __all__ = ["NoticeBlock", "ReplyBlock", "ThinkingBlock", "ToolBlock", "TranscriptBlock", "UserBlock"]
 
@@ -173,6 +173,7 @@ class SideQuestionBlock(TranscriptBlock):
         self.answer = ""
         self.ending = ""
         self.finished = False
+        self._escaper = FragmentEscaper()
 
     @property
     def source(self) -> str:
@@ -183,11 +184,12 @@ class SideQuestionBlock(TranscriptBlock):
         return not self.finished
 
     def append(self, fragment: str) -> None:
-        self.answer += escape_controls(fragment)
+        self.answer += self._escaper.add(fragment)
 
     def finish(self, ending: str = "") -> None:
         """Mark the answer as complete; `ending` is an optional warning below it."""
         self.finished = True
+        self.answer += self._escaper.end()
         self.ending = escape_controls(ending)
 
     def make_parts(self) -> list[BlockPart]:

@@ -23,6 +23,7 @@ LONGEST_BESIDE = 80
 _ADDRESS = re.compile(
     r"(?:\w[\w+.-]*://|mailto:|www\.)\S+|(?<!\S)(?:[\w.+-]+@)?[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}(?:[:/?#]\S*)?(?!\S)"
 )
+_PATH = re.compile(r"(?<!\S)(?:~|\.{1,2})?/?[\w.@+-]+(?:/[\w.@+-]+)+(?::\d+)*(?!\S)")
 _KEPT = "%/:?#[]@!$&'()*+,;=~-._"
 _BRACKETS = {")": "(", "]": "["}
 
@@ -76,8 +77,9 @@ def links_in(lines: Iterable[StyledLine]) -> list[Link]:
 
 
 def true_destination(label: str, url: str) -> str:
-    """Return the target to show next to a label that names another URL; empty if none is needed."""
-    if all(_bare(address) == _bare(url) for address in _ADDRESS.findall(label[:LONGEST])):
+    """Return the target to show next to a label that names another URL, or a path; empty if none is needed."""
+    named = [*_ADDRESS.findall(label[:LONGEST]), *_PATH.findall(label[:LONGEST])]
+    if all(_bare(each) == _bare(url) for each in named):
         return ""
     return url if len(url) <= LONGEST_BESIDE else f"{url[: LONGEST_BESIDE - 1]}…"
 

@@ -11,7 +11,7 @@ from cinch_tui.transcript.block import BlockPart, FunctionPart, Gap, TranscriptB
 from cinch_tui.transcript.lines import BLANK, StyledLine, indented, plain_line, wrap_runs
 from cinch_tui.transcript.markdown_splitter import Piece, References, Splitter
 from cinch_tui.transcript.styles import BlockStyles
-from harness.terminal_text import escape_controls
+from harness.terminal_text import FragmentEscaper
 
 # Characters processed at once; keys are handled between two chunks of a fast stream.
 CHUNK = 4_096
@@ -28,6 +28,7 @@ class StreamedBlock(TranscriptBlock):
         self._length = 0
         self._newlines = 0
         self._pending = ""
+        self._escaper = FragmentEscaper()
         if text:
             self.append(text)
             self.finish()
@@ -50,7 +51,9 @@ class StreamedBlock(TranscriptBlock):
             if text.endswith("\r"):
                 text, self._pending = text[:-1], "\r"
             text = text.replace("\r\n", "\n").replace("\r", "\n")
-        text = escape_controls(text)
+        self._take(self._escaper.add(text))
+
+    def _take(self, text: str) -> None:
         self._fragments.append(text)
         self._length += len(text)
         self._newlines += text.count("\n")
@@ -59,11 +62,13 @@ class StreamedBlock(TranscriptBlock):
         """Mark the text as complete."""
         self.finished = True
         self._pending = ""
+        self._take(self._escaper.end())
 
     def discard(self) -> None:
         """Discard the text; a retry streams it again."""
         self._fragments.clear()
         self._pending = ""
+        self._escaper = FragmentEscaper()
         self._consumed = self._length = self._newlines = 0
         self.invalidate()
 

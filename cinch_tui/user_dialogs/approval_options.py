@@ -8,9 +8,10 @@ from functools import cached_property
 from msgspec import Struct
 
 from cinch_tui.rendering.review import Review
-from cinch_tui.rendering.safe_text import mark_invisible, one_line
+from cinch_tui.rendering.safe_text import one_line
 from harness.permissions import describe
 from harness.risk import RiskLevel
+from harness.terminal_text import escape_controls
 from harness.user_requests import (
     AllowHunks,
     AllowOnce,
@@ -66,7 +67,7 @@ def is_named_in_full(request: ApprovalRequest, width: int) -> bool:
     if not isinstance(view, TerminalView):
         return False
     name = call_title(request)
-    is_whole = request.summary == view.command == mark_invisible(view.command) and name.endswith(view.command)
+    is_whole = request.summary == view.command == escape_controls(view.command) and name.endswith(view.command)
     return is_whole and len(name) <= width
 
 

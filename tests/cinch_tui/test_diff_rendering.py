@@ -97,7 +97,7 @@ def test_control_characters_are_shown_and_never_obeyed():
 
     (line,) = plain(DiffView("a.txt", None, hostile), width=80)
 
-    assert line == "1 + ␛[2Jgone␇␡\ufffd31m \ufffdreversed\ufffdnext\ufffd"
+    assert line == "1 + ␛[2Jgone␇␡⟨U+009B⟩31m ⟨U+202E⟩reversed⟨U+2028⟩next⟨U+D800⟩"
 
 
 def test_long_lines_wrap_under_themselves_and_every_line_has_the_width():

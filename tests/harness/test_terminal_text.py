@@ -21,7 +21,7 @@ from harness.terminal_text import strip_escapes
         ("evil\rgood", "evil␍good"),
         ("bell\x07 nul\x00 del\x7f", "bell␇ nul␀ del␡"),
         ("unfinished \x1b[", "unfinished ␛["),
-        ("a\u202eb", "a\ufffdb"),
+        ("a\u202eb", "a⟨U+202E⟩b"),
     ],
 )
 def test_control_sequences_do_nothing(text, shown):

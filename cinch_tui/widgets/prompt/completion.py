@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from cinch_tui.commands import SIGILS
 from harness.errors import CinchError
+from harness.terminal_text import escape_controls
 
 if TYPE_CHECKING:
     from cinch_tui.commands.host import CommandHost
@@ -36,7 +37,7 @@ class Candidate(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        return self.shown or self.text
+        return escape_controls(self.shown or self.text)
 
 
 class Completion(Struct, frozen=True):

@@ -23,6 +23,7 @@ from cinch_tui.widgets.prompt.completion import Candidate, CommandCompletion, Co
 from cinch_tui.widgets.prompt.input import PromptInput, run_first
 from cinch_tui.widgets.prompt.path_completion import MentionCompletion, complete_path
 from harness.errors import CinchError
+from harness.terminal_text import escape_controls
 
 if TYPE_CHECKING:
     from cinch_tui.images.pasted_files import PasteContent
@@ -94,7 +95,7 @@ class CompletionPopup(Widget):
         if not candidate.description:
             return Content(f" {candidate.label}").truncate(self.size.width, ellipsis=True)
         name = Content(candidate.label).truncate(names, ellipsis=True, pad=True)
-        line = Content.assemble(" ", name, "  ", (candidate.description, self._style("description")))
+        line = Content.assemble(" ", name, "  ", (escape_controls(candidate.description), self._style("description")))
         return line.truncate(self.size.width, ellipsis=True)
 
     def _style(self, name: str) -> Style:

@@ -118,6 +118,7 @@ def test_a_link_to_a_file_leads_back_to_it(root: Path) -> None:
         ("[https://bank.example](https://bank.example/)", "https://bank.example"),
         ("[www.bank.example](http://bank.example)", "www.bank.example"),
         ("[the manual](https://bank.example)", "the manual"),
+        ("[src/app.py](https://evil.example/src/app.py)", "src/app.py (https://evil.example/src/app.py)"),
         (
             "[bank.example](https://evil.example/" + "x" * 200 + ")",
             "bank.example (https://evil.example/" + "x" * 58 + "…)",

@@ -60,4 +60,4 @@ async def test_marks_and_borders_are_in_their_columns_next_to_text_that_is_read_
 
 @pytest.mark.parametrize("code", [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 def test_bidirectional_control_characters_are_shown_and_not_applied(code: int) -> None:
-    assert escape_controls(f"if admin:{chr(code)} pass") == "if admin:\ufffd pass"
+    assert escape_controls(f"if admin:{chr(code)} pass") == f"if admin:⟨U+{code:04X}⟩ pass"

@@ -55,4 +55,4 @@ def test_a_gutter_is_not_part_of_what_is_copied() -> None:
 def test_command_output_cannot_control_the_terminal() -> None:
     output = "\x1b[31mred\x1b[0m \x1b]0;title\x07done\r\n10%\r100%\n\ta\x08b \u202eevil \x9b2J"
 
-    assert plain_output(output) == "red done\n100%\n    a␈b \ufffdevil "
+    assert plain_output(output) == "red done\n100%\n    a␈b ⟨U+202E⟩evil "

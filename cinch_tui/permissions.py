@@ -1,31 +1,90 @@
-"""Permission rules of a start, from the settings and the project's rules file."""
+"""Permission rules of a start: from the configuration, the command line, and the project's rules file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
+from fnmatch import fnmatchcase
 from pathlib import Path
 
+from cinch_tui.config.layers import Layer
 from cinch_tui.config.options import Options
-from cinch_tui.config.settings import Settings
+from cinch_tui.config.settings import ApprovalMode, Settings
 from harness.approval.store import RuleFile, RuleStore
-from harness.permissions import RuleSource
+from harness.permissions import READ, WRITE, Level, Rule, RuleSource
+from harness.ports.interaction import NonInteractive
+from harness.ports.tool import Tool
 from harness.session.paths import project_dir
+from harness.user_requests import AllowOnce, Approval, ApprovalRequest
+
+LEVELS: dict[Layer, Level] = {
+    "managed": "managed",
+    "flag": "flag",
+    "environment": "flag",
+    "local": "local",
+    "project": "project",
+    "file": "user",
+}
+_GROUPS = {READ, WRITE, "write"}
+
+
+class HeadlessApproval(NonInteractive):
+    """No user, and every call that needs approval is allowed, except dangerous ones and changes of protected paths."""
+
+    async def approve(self, request: ApprovalRequest) -> Approval:
+        risk = request.decision.risk
+        if risk.level == "dangerous" or risk.is_protected:
+            return await super().approve(request)
+        return AllowOnce()
 
 
 def load_rules(options: Options, settings: Settings, root: Path) -> tuple[RuleStore, list[str]]:
-    """Return the permission rules of a folder, and problems with them."""
+    """Return the permission rules of a folder, and problems with them.
+
+    Args:
+        options: Options with the rules of the configuration.
+        settings: Settings of the start.
+        root: The folder.
+
+    Raises:
+        ConfigError: a rule that asks or denies is invalid, or contradicts its examples.
+    """
     store = RuleStore(project_dir(options.paths.data, root) / "rules.json")
-    named = tuple(entry for entry in settings.approval.allow if ":" not in entry or entry.partition(":")[2].strip())
-    return store, store.load([RuleFile(RuleSource("user", "approval.allow"), allow=named)])
+    store.managed_only = settings.permissions.managed_only
+    files = [
+        RuleFile(
+            RuleSource(LEVELS[each.layer], each.place),
+            **{each.effect: (each.text,)},
+            examples=dict(options.rule_examples),
+        )
+        for each in options.rules
+    ]
+    return store, store.load(files)
 
 
-def ineffective_allowances(settings: Settings, tools: Set[str]) -> Iterator[str]:
-    """Yield a warning for each entry of `approval.allow` that has no effect."""
-    for entry in settings.approval.allow:
-        tool, colon, scope = entry.partition(":")
-        if tool not in tools:
-            yield f"approval.allow: {entry!r} has no effect: unknown tool"
-        elif colon and not scope.strip():
-            yield f"approval.allow: {entry!r} has no effect: no command after the colon"
-        elif scope and tool != "bash":
-            yield f"approval.allow: {entry!r} has no effect: only bash commands have a prefix, as in 'bash:make test'"
+def rules_without_tool(rules: Iterable[Rule], tools: Set[str]) -> Iterator[str]:
+    """Yield a warning for each configured rule that names a tool that does not exist.
+
+    Args:
+        rules: The rules.
+        tools: Names of all tools.
+    """
+    for rule in rules:
+        is_known = rule.tool in tools or rule.tool in _GROUPS or "*" in rule.tool or rule.tool.startswith("mcp__")
+        if not is_known:
+            yield f"{rule.source.place}: {rule} has no effect: there is no tool named {rule.tool}"
+
+
+def is_enabled(tool: Tool, settings: Settings) -> bool:
+    """Return True if the settings offer a tool."""
+    enabled, disabled = settings.tools.enabled, settings.tools.disabled
+    if any(fnmatchcase(tool.name, pattern) for pattern in disabled):
+        return False
+    return not enabled or any(fnmatchcase(tool.name, pattern) for pattern in enabled)
+
+
+def allows_mode(settings: Settings, mode: ApprovalMode) -> bool:
+    """Return True if an approval mode is not looser than the loosest one that can be chosen."""
+    # Imported here because most sessions do not change the mode.
+    from cinch_tui.config.names import is_as_strict
+
+    return is_as_strict(mode, settings.approval.loosest_mode)

@@ -60,10 +60,12 @@ OPTIONS: dict[str, dict[str, Any]] = {  # Any: each argument of `add_argument` h
     "--system": {**_TEXT, "metavar": "TEXT", "help": "replace the system prompt"},
     "--plan": {**_SETTING, "help": "start in plan mode: read-only until you accept a plan"},
     "--approve": {
-        "metavar": "on|smart|off",
-        "help": "on: ask before every call; smart: do not ask before reading; off: never ask",
+        "metavar": "MODE",
+        "help": "on: ask before every call; smart: not before reading; edits: nor before edits; off: never ask",
     },
-    "--allow": {**_LIST, "metavar": "TOOL[:PREFIX]", "help": "allow without asking; repeatable"},
+    "--allow": {**_LIST, "metavar": "RULE", "help": 'allow without asking, as in "bash(make test:*)"; repeatable'},
+    "--ask": {**_LIST, "metavar": "RULE", "help": "ask before such calls in every mode; repeatable"},
+    "--deny": {**_LIST, "metavar": "RULE", "help": "never run such calls; repeatable"},
     "--trust": {**_FLAG, "help": "use this folder's instructions and configuration in this session"},
     "--max-turns": {"type": int, "metavar": "N", "help": "stop a run after N turns"},
     "--max-cost": {"type": float, "metavar": "USD", "help": "stop a run at this cost in US dollars"},
@@ -145,6 +147,8 @@ class Arguments(argparse.Namespace):
     plan: bool | None
     approve: str | None
     allow: list[str]
+    ask: list[str]
+    deny: list[str]
     trust: bool
     max_turns: int | None
     max_cost: float | None

@@ -12,7 +12,7 @@ from cinch_tui.cli.arguments import Arguments
 from cinch_tui.config.layers import Sources, load_config
 from cinch_tui.config.names import keys
 from cinch_tui.config.options import Options
-from cinch_tui.config.paths import Paths, find_paths, local_config_file, project_config_file
+from cinch_tui.config.paths import MANAGED_FILE, Paths, find_paths, local_config_file, project_config_file
 from cinch_tui.config.settings import Settings, Value
 from cinch_tui.user_input import Attachment
 from harness.errors import CinchError, ConfigError
@@ -27,7 +27,9 @@ FLAGS: dict[str, tuple[str, ...]] = {
     "plan": ("plan.enabled",),
     "plain": ("ui.plain",),
     "approve": ("approval.mode",),
-    "allow": ("approval.allow",),
+    "allow": ("permissions.allow",),
+    "ask": ("permissions.ask",),
+    "deny": ("permissions.deny",),
     "max_turns": ("limits.max_turns", "limits.max_turns_headless"),
     "max_cost": ("limits.max_cost_usd",),
 }
@@ -67,6 +69,8 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         system=arguments.system,
         verbose=arguments.verbose,
         notices=config.notices,
+        rules=config.rules,
+        rule_examples=config.examples,
     )
     return options, config.settings
 
@@ -90,6 +94,7 @@ def config_sources(paths: Paths, cwd: Path, arguments: Arguments | None = None) 
         flags=_flags(arguments) if arguments else {},
         named=bool(named),
         local_file=local_config_file(cwd),
+        managed_file=MANAGED_FILE,
         folder=cwd,
         session_pins=_pins_of_start(cwd, user_file) if arguments and arguments.trust else None,
     )

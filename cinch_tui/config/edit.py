@@ -59,9 +59,11 @@ def with_setting(text: str, name: str, value: Value) -> str:
         if old is not None:
             item.trivia.comment_ws, item.trivia.comment = old.trivia.comment_ws, old.trivia.comment
     group, _, key = name.rpartition(".")
-    if group not in document:
-        document.add(group, tomlkit.table())
+    if _table(document, group) is None:
+        before = document.as_string()
+        document = tomlkit.parse(f"{before}{newline if before else ''}[{group}]{newline}")
     table = _table(document, group)
+    assert table is not None
     if key in table:
         table[key] = item
     else:
@@ -86,21 +88,28 @@ def toml_of(value: object) -> str:
     return tomlkit.item(value).as_string()
 
 
-def _table(document: TOMLDocument, group: str) -> Table:
+def _table(document: TOMLDocument, group: str) -> Table | None:
+    """Return the table of a dotted name; None if the file has none."""
     from tomlkit.items import InlineTable, Table
 
-    table = document[group]
-    # An inline table has the same interface.
-    if not isinstance(table, Table | InlineTable):
-        raise ConfigError(f"{group} is not a table")
-    return table  # pyright: ignore[reportReturnType] see above
+    table: TOMLDocument | Table = document
+    for part in group.split("."):
+        if part not in table:
+            return None
+        inner = table[part]
+        # An inline table has the same interface.
+        if not isinstance(inner, Table | InlineTable):
+            raise ConfigError(f"{group} is not a table")
+        table = inner  # pyright: ignore[reportAssignmentType] see above
+    return table  # pyright: ignore[reportReturnType] the document itself has no name
 
 
 def _remove(document: TOMLDocument, name: str) -> Item | None:
     from tomlkit.items import Item
 
     group, _, key = name.rpartition(".")
-    if group not in document or key not in (table := _table(document, group)):
+    table = _table(document, group)
+    if table is None or key not in table:
         return None
     item = table.item(key)
     table.remove(key)

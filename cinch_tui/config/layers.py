@@ -1,8 +1,8 @@
-"""Settings in layers: defaults, the user's file, the project's files, the environment, the command line.
+"""Settings in layers: defaults, files of user and project, the environment, the command line, the managed file.
 
-A later layer wins; lists are concatenated. An unknown key or an invalid value in a file is an error: a setting that
-silently has no effect is worse than none. Keys that an untrusted project must not set are held back, see
-`cinch_tui.trust.store.TrustStore`.
+A later layer wins; lists are concatenated. What the managed file sets can only be made stricter. An unknown key or an
+invalid value in a file is an error: a setting that silently has no effect is worse than none. Keys that an untrusted
+project must not set are held back, see `cinch_tui.trust.store.TrustStore`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from cinch_tui.config.names import RENAMED, SettingKey, build, find_key, keys, variable_of
+from cinch_tui.config.names import RENAMED, SettingKey, build, find_key, is_as_strict, keys, variable_of
 from cinch_tui.config.settings import Settings, Value
 from cinch_tui.fuzzy_match import did_you_mean
 from harness.errors import ConfigError
@@ -24,10 +24,20 @@ from harness.errors import ConfigError
 if TYPE_CHECKING:
     from cinch_tui.config.file import ConfigEntry, ConfigFile
 
-Layer: TypeAlias = Literal["file", "project", "local", "environment", "flag"]
+RuleEffect: TypeAlias = Literal["allow", "ask", "deny"]
+Layer: TypeAlias = Literal["file", "project", "local", "environment", "flag", "managed"]
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 SHORT_VARIABLES = {"CINCH_MODEL": "model.name"}
+EXAMPLES = "permissions.examples."
+"""Prefix of the names in the table with examples of permission rules."""
+RULE_FORMS: dict[str, tuple[RuleEffect, str]] = {
+    "permissions.allow": ("allow", "{}"),
+    "permissions.ask": ("ask", "{}"),
+    "permissions.deny": ("deny", "{}"),
+    "tools.bash.deny": ("deny", "bash({})"),
+}
+"""Settings that are permission rules: their effect, and the form of a rule."""
 # Variables of cinch that are not settings.
 OTHER_VARIABLES = re.compile(r"CINCH_(CLIENT_CERT|CLIENT_KEY|FIRST_FRAME|HOME|KEYRING|LOCAL_CONTEXT|RECORD)")
 
@@ -51,6 +61,9 @@ class Sources(Struct, frozen=True):
     folder: Path | None = None
     """The folder that cinch works in; None: the one with the project's `.cinch`."""
 
+    managed_file: Path | None = None
+    """The administrator's file."""
+
     session_pins: Mapping[str, str] | None = None
     """Hashes of the project's files that are trusted for this session only, by path; None if the folder is not."""
 
@@ -67,6 +80,22 @@ class Origin(Struct, frozen=True):
     layer: Layer
 
 
+class RuleText(Struct, frozen=True):
+    """A permission rule as written."""
+
+    effect: RuleEffect
+    """Effect of the rule."""
+
+    text: str
+    """Text of the rule."""
+
+    layer: Layer
+    """Layer that it comes from."""
+
+    place: str
+    """File and line, environment variable, or "the command line"."""
+
+
 class Config(Struct, frozen=True):
     """Loaded settings with their origins."""
 
@@ -76,6 +105,12 @@ class Config(Struct, frozen=True):
 
     held_back: tuple[str, ...] = ()
     """Keys that an untrusted project file must not set; trusting the folder allows them."""
+
+    rules: tuple[RuleText, ...] = ()
+    """Permission rules of all layers. Those that an untrusted project must not set are missing."""
+
+    examples: Mapping[str, tuple[str, ...]] = {}
+    """Examples of permission rules, by the text of the rule."""
 
     warnings: tuple[str, ...] = ()
     untrusted_files: tuple[Path, ...] = ()
@@ -106,13 +141,19 @@ def load_config(sources: Sources) -> Config:
     layers.add_environment()
     for name, value in sources.flags.items():
         layers.put(keys()[name], value, Origin(value, "the command line", "flag"))
-    settings = build(layers.values)
+    if sources.managed_file is not None and must_be_read(sources.managed_file):
+        from cinch_tui.config.file import read_config_file
+
+        layers.add_file(read_config_file(sources.managed_file), "managed")
+    settings = layers.with_limited_mode(build(layers.values))
     if settings.keys:
         settings = layers.with_own_keys(settings)
     return Config(
         settings=settings,
         origins=layers.origins,
         held_back=tuple(layers.held_back),
+        rules=tuple(layers.rules),
+        examples=layers.examples,
         warnings=tuple(layers.warnings),
         untrusted_files=tuple(layers.untrusted_files),
     )
@@ -168,13 +209,42 @@ class _Layers:
         self.held_back: list[str] = []
         self.warnings: list[str] = []
         self.untrusted_files: list[Path] = []
+        self.rules: list[RuleText] = []
+        self.examples: dict[str, tuple[str, ...]] = {}
         self._environ = environ
 
     def put(self, key: SettingKey, value: Value, origin: Origin) -> None:
         below = self.values.get(key.name, key.default)
-        # An `allow` entry of the user's file stays when a flag adds another.
-        self.values[key.name] = below + value if isinstance(value, tuple) and isinstance(below, tuple) else value
+        is_managed = origin.layer == "managed"
+        if is_managed and key.guard == "tighten" and key.name in self.values and key.allows_untrusted(below, value):
+            # The user's value is at least as strict.
+            return
+        if isinstance(value, tuple):
+            if key.name.startswith(EXAMPLES):
+                self.examples[key.name.removeprefix(EXAMPLES)] = value
+                return
+            self._add_rules(key.name, value, origin)
+            # An `allow` entry of the user's file stays when a flag adds another; what is enabled is not extended.
+            is_merged = not is_managed or key.name in RULE_FORMS or key.name == "tools.disabled"
+            value = (*below, *value) if is_merged and isinstance(below, tuple) else value
+        self.values[key.name] = value
         self.origins[key.name] = origin
+
+    def _add_rules(self, name: str, texts: Sequence[str], origin: Origin) -> None:
+        if name in RULE_FORMS:
+            effect, form = RULE_FORMS[name]
+            self.rules += [RuleText(effect, form.format(text), origin.layer, origin.place) for text in texts]
+
+    def with_limited_mode(self, settings: Settings) -> Settings:
+        """Return the settings with an approval mode that is not looser than the loosest one allowed."""
+        approval = settings.approval
+        if is_as_strict(approval.mode, approval.loosest_mode):
+            return settings
+        limit = self.origins["approval.loosest_mode"].place
+        self.warnings.append(f"approval mode {approval.mode} is not allowed by {limit}; using {approval.loosest_mode}")
+        self.values["approval.mode"] = approval.loosest_mode
+        self.origins["approval.mode"] = self.origins["approval.loosest_mode"]
+        return replace(settings, approval=replace(approval, mode=approval.loosest_mode))
 
     def add_file(self, file: ConfigFile, layer: Layer, *, trusted: bool = True) -> None:
         before = len(self.held_back)

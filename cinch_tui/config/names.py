@@ -31,6 +31,8 @@ class SettingKey(Struct, frozen=True):
 
     choices: tuple[str, ...] = ()
     minimum: float | None = None
+    field: str = ""
+    """Field of the table's struct; empty in an open table."""
 
     @property
     def variable(self) -> str:
@@ -73,7 +75,7 @@ class SettingKey(Struct, frozen=True):
             case "held":
                 return False
             case "tighten":
-                return _is_as_strict(value, below)
+                return is_as_strict(value, below)
 
     def _of_kind(self, value: object) -> Value:
         # NaN and infinity would defeat comparisons with a limit.
@@ -84,8 +86,8 @@ class SettingKey(Struct, frozen=True):
         raise ValueError(f"must be {KIND_NAMES[self.kind]}")
 
 
-# Strictest first.
-STRICTNESS: tuple[Value, ...] = ("on", "smart", "off")
+# Strictest first, of approval modes and of headless approval.
+STRICTNESS: tuple[Value, ...] = ("on", "smart", "edits", "off", "deny", "allow")
 SWITCHES = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 KIND_NAMES: dict[type, str] = {
     str: "text",
@@ -101,6 +103,7 @@ RENAMED = {
         f"agents.{key}": f"subagents.{key}"
         for key in ("max_depth", "max_concurrent", "max_turns", "max_tokens", "result_chars")
     },
+    "approval.allow": "permissions.allow",
     "limits.max_seconds": "limits.max_duration_s",
     "tools.cache_ttl_rounds": "tools.cache_ttl_turns",
     "plan.first": "plan.enabled",
@@ -137,6 +140,8 @@ def open_tables() -> dict[str, OpenTable]:
 
 def find_key(name: str) -> SettingKey | None:
     """Return the key of that name, also one in an open table."""
+    if name.startswith("permissions.examples."):
+        return SettingKey(name, tuple, (), "examples of a permission rule", "held", NEXT_START)
     table, _, rest = name.partition(".")
     if rest and table in open_tables():
         return SettingKey(name, str, "", open_tables()[table].doc, "held", NEXT_START)
@@ -147,8 +152,9 @@ def build(values: Mapping[str, Value]) -> Settings:
     """Return settings with these values, which were checked before, and defaults for the rest."""
     tables: dict[str, dict[str, Value]] = {}
     for name, value in values.items():
-        table, _, key = name.partition(".")
-        tables.setdefault(table, {})[key] = value
+        table, _, rest = name.partition(".")
+        key = keys().get(name)
+        tables.setdefault(table, {})[key.field if key else rest] = value
     defaults = Settings()
     return replace(
         defaults,
@@ -161,7 +167,7 @@ def build(values: Mapping[str, Value]) -> Settings:
 
 def value_of(settings: Settings, name: str) -> Value:
     """Return the value of a setting by its dotted name."""
-    found: Value = attrgetter(name)(settings)
+    found: Value = attrgetter(f"{name.partition('.')[0]}.{keys()[name].field}")(settings)
     return found
 
 
@@ -178,7 +184,7 @@ def _keys_of(table: str, group: type, applies: EffectTime) -> Iterator[SettingKe
         origin = get_origin(hint)
         kind = str if origin is Literal else origin or hint
         yield SettingKey(
-            f"{table}.{name}",
+            f"{table}.{setting.key or name}",
             kind,
             getattr(defaults, name),
             setting.doc,
@@ -186,6 +192,7 @@ def _keys_of(table: str, group: type, applies: EffectTime) -> Iterator[SettingKe
             setting.applies or applies,
             _choices(hint),
             setting.minimum,
+            name,
         )
 
 
@@ -196,7 +203,8 @@ def _choices(hint: type) -> tuple[str, ...]:
     return get_args(hint) if get_origin(hint) is Literal else ()
 
 
-def _is_as_strict(value: Value, below: Value) -> bool:
+def is_as_strict(value: Value, below: Value) -> bool:
+    """Return True if `value` of a setting that may be tightened is at least as strict as `below`."""
     if isinstance(value, bool):
         return value or not below
     if isinstance(value, int | float) and isinstance(below, int | float):

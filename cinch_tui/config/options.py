@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from cinch_tui.config.layers import Sources
+from cinch_tui.config.layers import RuleText, Sources
 from cinch_tui.config.paths import Paths
 from cinch_tui.user_input import Attachment
 
@@ -42,3 +42,8 @@ class Options(Struct, frozen=True):
     verbose: bool = False
     notices: tuple[str, ...] = ()
     """Warnings about the configuration, for the user."""
+
+    rules: tuple[RuleText, ...] = ()
+    """Permission rules from the configuration."""
+    rule_examples: Mapping[str, tuple[str, ...]] = {}
+    """Examples of permission rules, by the text of the rule."""

@@ -15,6 +15,8 @@ from harness.workspace.disk import is_there, write_atomically
 T = TypeVar("T")
 APP = "cinch"
 PROJECT_FOLDER = ".cinch"
+MANAGED_FILE = Path("/etc/cinch/managed.toml")
+"""Configuration of the administrator, which users can only make stricter."""
 
 
 class Paths(Struct, frozen=True):

@@ -14,7 +14,8 @@ from msgspec import Struct
 from harness.thinking_level import ThinkingLevel
 
 Value: TypeAlias = "str | int | float | bool | tuple[str, ...]"
-ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
+ApprovalMode: TypeAlias = Literal["on", "smart", "edits", "off"]
+HeadlessApproval: TypeAlias = Literal["deny", "allow"]
 Concurrency: TypeAlias = Literal["parallel", "sequential"]
 SteeringMode: TypeAlias = Literal["interrupt", "after_batch"]
 QueueMode: TypeAlias = Literal["one", "all"]
@@ -46,6 +47,8 @@ class Setting(NamedTuple):
     guard: Guard = "open"
     applies: EffectTime | None = None
     """The time when a change applies; None: that of the table."""
+    key: str = ""
+    """Key in the table, dotted for one in a table of its own; empty: the name of the field."""
 
 
 _held = partial(Setting, guard="held")
@@ -111,6 +114,13 @@ class PromptCacheSettings(Struct, frozen=True):
 
 
 class ToolSettings(Struct, frozen=True):
+    enabled: Annotated[
+        tuple[str, ...],
+        _held('tools to offer, as names or globs such as "mcp__github__*"; empty: all', applies=NEXT_START),
+    ] = ()
+    disabled: Annotated[
+        tuple[str, ...], Setting("tools that are neither offered nor run, as names or globs", applies=NEXT_START)
+    ] = ()
     concurrency: Annotated[
         Concurrency, Setting("tool calls of one reply: parallel, as far as they do not conflict, or sequential")
     ] = "parallel"
@@ -123,16 +133,45 @@ class ToolSettings(Struct, frozen=True):
         100
     )
     cache_ttl_turns: Annotated[int, Setting("how long a cached result is valid, in turns", 1, applies=NEXT_START)] = 10
+    bash_deny: Annotated[
+        tuple[str, ...],
+        Setting(
+            'commands that never run, as patterns such as "git push:*"; short for permissions.deny',
+            applies=NEXT_START,
+            key="bash.deny",
+        ),
+    ] = ()
 
 
 class ApprovalSettings(Struct, frozen=True):
     mode: Annotated[
         ApprovalMode,
-        _tighten("on: ask before every call; smart: do not ask before reading; off: never ask", applies=AT_ONCE),
+        _tighten(
+            "on: ask before every call; smart: do not ask before reading; edits: nor before changing files of the "
+            "project; off: never ask",
+            applies=AT_ONCE,
+        ),
     ] = "smart"
+    loosest_mode: Annotated[
+        ApprovalMode, _tighten("least strict approval mode that can be chosen, for administrators")
+    ] = "off"
+    headless: Annotated[
+        HeadlessApproval,
+        _tighten(
+            "calls that need approval in print mode: deny, or allow all but dangerous ones and protected paths",
+        ),
+    ] = "deny"
+
+
+class PermissionSettings(Struct, frozen=True):
+    """Permission rules; see docs/permissions.md."""
+
     allow: Annotated[
-        tuple[str, ...], _held('calls to allow without asking: "tool" or "tool:prefix", such as "bash:make test"')
+        tuple[str, ...], _held('rules for calls that need no approval, such as "bash(make test:*)" or "edit(src/**)"')
     ] = ()
+    ask: Annotated[tuple[str, ...], Setting("rules for calls that need approval in every mode")] = ()
+    deny: Annotated[tuple[str, ...], Setting('rules for calls that never run, such as "read(secrets/**)"')] = ()
+    managed_only: Annotated[bool, _tighten("only managed rules may allow calls, for administrators")] = False
 
 
 class PlanSettings(Struct, frozen=True):
@@ -235,6 +274,7 @@ class Settings(Struct, frozen=True):
     prompt_cache: Annotated[PromptCacheSettings, NEXT_PROMPT] = PromptCacheSettings()
     tools: Annotated[ToolSettings, NEXT_PROMPT] = ToolSettings()
     approval: Annotated[ApprovalSettings, NEXT_START] = ApprovalSettings()
+    permissions: Annotated[PermissionSettings, NEXT_START] = PermissionSettings()
     plan: Annotated[PlanSettings, NEXT_START] = PlanSettings()
     steering: Annotated[SteeringSettings, NEXT_PROMPT] = SteeringSettings()
     subagents: Annotated[SubagentSettings, NEXT_PROMPT] = SubagentSettings()

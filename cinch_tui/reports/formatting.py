@@ -46,6 +46,7 @@ def app_hints(text: str) -> str:
 APPROVAL_MEANINGS: Mapping[ApprovalMode, str] = {
     "on": "every call needs approval, reads included",
     "smart": "calls that change files or run programs need approval",
+    "edits": "calls that run programs need approval",
     "off": "no call needs approval",
 }
 DAY = 86_400

@@ -10,7 +10,7 @@ from pathlib import Path
 from cinch_tui.cli.start import config_sources
 from cinch_tui.config.file import read_config_file
 from cinch_tui.config.layers import load_config
-from cinch_tui.config.paths import find_paths, local_config_file, project_config_file
+from cinch_tui.config.paths import MANAGED_FILE, find_paths, local_config_file, project_config_file
 from cinch_tui.config.store import effective_text, example_text
 from cinch_tui.print_mode.output import Output
 from cinch_tui.trust.inventory import inventory
@@ -43,6 +43,7 @@ def _show(cwd: Path, out: Output) -> None:
 def _path(cwd: Path, out: Output) -> None:
     paths = find_paths(os.environ)
     places = {
+        "managed": MANAGED_FILE if MANAGED_FILE.exists() else "none",
         "user": paths.config_file,
         "project": project_config_file(cwd) or "none",
         "local": local_config_file(cwd) or "none",

@@ -151,7 +151,8 @@ def apply_answer(options: Options, asked: TrustQuestion, answer: TrustAnswer) ->
         options = _for_session(options, asked.inventory) if answer == "trust" else options
     config = load_config(options.sources)
     notices = (*config.notices, problem) if problem else config.notices
-    return replace(options, notices=notices), config.settings
+    options = replace(options, notices=notices, rules=config.rules, rule_examples=config.examples)
+    return options, config.settings
 
 
 def _for_session(options: Options, files: Inventory) -> Options:

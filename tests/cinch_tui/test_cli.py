@@ -149,7 +149,7 @@ def test_flags_become_settings_and_options(tmp_path: Path) -> None:
 
     options, settings = prepare(parse_arguments([*argv, "--cwd", str(tmp_path), "--no-session", "go"]))
 
-    assert (settings.model.name, settings.approval.mode, settings.approval.allow) == ("demo", "off", ("bash:ls",))
+    assert (settings.model.name, settings.approval.mode, settings.permissions.allow) == ("demo", "off", ("bash:ls",))
     assert (settings.limits.max_turns, settings.limits.max_turns_headless) == (3, 3)
     assert (settings.limits.max_cost_usd, settings.plan.enabled) == (0.5, True)
     assert (options.cwd, options.headless, options.keep_session, options.prompt) == (tmp_path, True, False, "go")

@@ -29,10 +29,13 @@ class Desk:
     def project_file(self) -> Path:
         return self.folder / "project.toml"
 
-    def load(self, flags: Mapping[str, Value] | None = None, *, named: bool = False) -> Config:
+    def load(
+        self, flags: Mapping[str, Value] | None = None, *, named: bool = False, managed: Path | None = None
+    ) -> Config:
         project = self.project_file if self.project_file.exists() else None
         trust = self.folder / "trusted.json"
-        return load_config(Sources(self.user_file, project, self.environ, trust, flags or {}, named=named))
+        sources = Sources(self.user_file, project, self.environ, trust, flags or {}, named=named, managed_file=managed)
+        return load_config(sources)
 
     def problem(self) -> str:
         with pytest.raises(ConfigError) as caught:
@@ -73,9 +76,9 @@ def test_a_file_that_links_to_itself_does_not_keep_a_project_from_its_own(desk: 
 
 
 def test_lists_of_several_layers_add_up(desk: Desk) -> None:
-    desk.user_file.write_text('[approval]\nallow = ["grep"]\n')
+    desk.user_file.write_text('[permissions]\nallow = ["grep"]\n')
 
-    assert desk.load({"approval.allow": ("bash:make",)}).settings.approval.allow == ("grep", "bash:make")
+    assert desk.load({"permissions.allow": ("bash:make",)}).settings.permissions.allow == ("grep", "bash:make")
 
 
 def test_each_value_knows_where_it_came_from(desk: Desk) -> None:
@@ -182,13 +185,14 @@ _SAMPLES: dict[str, Value] = {
     "prompt_cache.messages": False,
     "prompt_cache.lifetime": "1h",
     "plan.enabled": True,
+    "permissions.allow": ("grep",),
 }
 
 
 @pytest.mark.parametrize(("former", "current"), RENAMED.items())
 def test_a_former_key_has_its_effect_and_a_warning(desk: Desk, former: str, current: str) -> None:
     value = _SAMPLES.get(current, 7)
-    desk.user_file.write_text(f"{former} = {toml_of(value)}\n")
+    desk.user_file.write_text(f"{former} = {toml_of(list(value) if isinstance(value, tuple) else value)}\n")
 
     config = desk.load()
 
@@ -199,7 +203,7 @@ def test_a_former_key_has_its_effect_and_a_warning(desk: Desk, former: str, curr
 @pytest.mark.parametrize(("former", "current"), RENAMED.items())
 def test_a_former_environment_variable_has_its_effect_and_a_warning(desk: Desk, former: str, current: str) -> None:
     value = _SAMPLES.get(current, 7)
-    desk.environ = {variable_of(former): str(value)}
+    desk.environ = {variable_of(former): ",".join(value) if isinstance(value, tuple) else str(value)}
 
     config = desk.load()
 
@@ -226,3 +230,74 @@ def test_a_former_key_in_an_untrusted_project_is_held_back_by_its_current_name(d
 
     assert config.settings == Settings()
     assert config.held_back == ("subagents.max_depth",)
+
+
+@pytest.fixture
+def managed(desk: Desk) -> Path:
+    return desk.folder / "managed.toml"
+
+
+@pytest.mark.parametrize(
+    ("files", "flags", "name", "value"),
+    [
+        (('model.name = "demo"', 'model.name = "a/b"'), {"model.name": "c/d"}, "model.name", "demo"),
+        (('approval.mode = "smart"', ""), {"approval.mode": "off"}, "approval.mode", "smart"),
+        (('approval.mode = "smart"', 'approval.mode = "on"'), {}, "approval.mode", "on"),
+        (("limits.max_cost_usd = 5", "limits.max_cost_usd = 2"), {}, "limits.max_cost_usd", 2.0),
+        (("limits.max_cost_usd = 5", "limits.max_cost_usd = 9"), {}, "limits.max_cost_usd", 5.0),
+        (('tools.enabled = ["grep"]', 'tools.enabled = ["bash"]'), {}, "tools.enabled", ("grep",)),
+        (('tools.disabled = ["bash"]', 'tools.disabled = ["grep"]'), {}, "tools.disabled", ("grep", "bash")),
+        (('permissions.deny = ["x"]', ""), {"permissions.deny": ("y",)}, "permissions.deny", ("y", "x")),
+    ],
+)
+def test_the_managed_file_can_only_be_tightened(
+    desk: Desk, files: tuple[str, str], flags: dict[str, Value], name: str, value: Value
+) -> None:
+    managed = desk.folder / "managed.toml"
+    managed.write_text(files[0])
+    desk.user_file.write_text(files[1])
+
+    assert value_of(desk.load(flags, managed=managed).settings, name) == value
+
+
+@pytest.mark.parametrize("mode", ["edits", "off"])
+def test_an_approval_mode_beyond_the_loosest_one_is_not_used(desk: Desk, managed: Path, mode: str) -> None:
+    managed.write_text('approval.loosest_mode = "smart"')
+    desk.user_file.write_text('approval.loosest_mode = "off"')
+
+    config = desk.load({"approval.mode": mode}, managed=managed)
+
+    assert config.settings.approval.mode == "smart"
+    assert config.notices == (f"approval mode {mode} is not allowed by {managed}, line 1; using smart",)
+
+
+def test_an_invalid_managed_file_stops_the_start(desk: Desk, managed: Path) -> None:
+    managed.write_text("nonsense = 1")
+
+    with pytest.raises(ConfigError, match=r"managed\.toml, line 1: unknown key 'nonsense'"):
+        desk.load(managed=managed)
+
+
+def test_rules_know_their_layer_and_place(desk: Desk, managed: Path) -> None:
+    managed.write_text('[permissions]\ndeny = ["bash(git push:*)"]\n')
+    desk.user_file.write_text('[permissions]\nallow = ["grep"]\n[tools.bash]\ndeny = ["sudo:*"]\n')
+    desk.project_file.write_text('[permissions]\nallow = ["bash"]\nask = ["edit(docs/**)"]\n')
+    desk.environ = {"CINCH_PERMISSIONS_ASK": "read(x)"}
+
+    config = desk.load({"permissions.allow": ("bash(ls)",)}, managed=managed)
+
+    assert [(each.effect, each.text, each.layer, each.place) for each in config.rules] == [
+        ("allow", "grep", "file", f"{desk.user_file}, line 2"),
+        ("deny", "bash(sudo:*)", "file", f"{desk.user_file}, line 4"),
+        ("ask", "edit(docs/**)", "project", f"{desk.project_file}, line 3"),
+        ("ask", "read(x)", "environment", "CINCH_PERMISSIONS_ASK"),
+        ("allow", "bash(ls)", "flag", "the command line"),
+        ("deny", "bash(git push:*)", "managed", f"{managed}, line 2"),
+    ]
+    assert config.held_back == ("permissions.allow",)
+
+
+def test_examples_belong_to_their_rules(desk: Desk) -> None:
+    desk.user_file.write_text('[permissions.examples]\n"bash(npm test:*)" = ["npm test -- -k x", "!npm testx"]\n')
+
+    assert desk.load().examples == {"bash(npm test:*)": ("npm test -- -k x", "!npm testx")}

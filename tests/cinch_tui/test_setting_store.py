@@ -34,7 +34,7 @@ def standing(store: SettingStore, name: str) -> SettingState:
         ("limits.max_turns", "3", "project", True),
         ("retry.max_retries", '"5"', "variable", True),
         ("approval.mode", '"on"', "flag", True),
-        ("approval.allow", '["grep"]', "yours", False),
+        ("permissions.allow", '["grep"]', "yours", False),
     ],
 )
 def test_each_setting_shows_what_is_in_force_and_from_where(
@@ -42,7 +42,7 @@ def test_each_setting_shows_what_is_in_force_and_from_where(
 ):
     settings = store(
         tmp_path,
-        '[ui]\ntheme = "paper"\n[limits]\nmax_turns = 9\n[approval]\nallow = ["grep"]\n',
+        '[ui]\ntheme = "paper"\n[limits]\nmax_turns = 9\n[permissions]\nallow = ["grep"]\n',
         "[limits]\nmax_turns = 3\n",
         {"approval.mode": "on"},
         CINCH_RETRY_MAX_RETRIES="5",
@@ -75,9 +75,9 @@ def test_settings_of_an_untrusted_project_are_reported_and_ignored(tmp_path: Pat
         ("ui.title", "no", "title = false"),
         ("ui.theme", "paper", 'theme = "paper"'),
         ("ui.status", "state, model", 'status = ["state", "model"]'),
-        ("approval.allow", '["bash:a, b", "grep"]', 'allow = ["bash:a, b", "grep"]'),
+        ("permissions.allow", '["bash:a, b", "grep"]', 'allow = ["bash:a, b", "grep"]'),
         ("limits.max_turns", "${TURNS}", 'max_turns = "${TURNS}"'),
-        ("approval.allow", "${TOOL}, grep", 'allow = ["${TOOL}", "grep"]'),
+        ("permissions.allow", "${TOOL}, grep", 'allow = ["${TOOL}", "grep"]'),
     ],
 )
 def test_typed_value_is_written_with_the_type_of_the_setting(tmp_path: Path, name: str, text: str, line: str):
@@ -94,8 +94,8 @@ def test_typed_value_is_written_with_the_type_of_the_setting(tmp_path: Path, nam
         ("limits.max_turns", "few", "must be a whole number"),
         ("limits.max_turns", "-1", "must be 0 or more"),
         ("ui.motion", "fast", "must be one of full, reduced"),
-        ("approval.allow", '["a', "must be a list"),
-        ("approval.allow", "[1]", "must be a list of texts"),
+        ("permissions.allow", '["a', "must be a list"),
+        ("permissions.allow", "[1]", "must be a list of texts"),
         ("limits.max_turns", "${NOTHING}", "needs the environment variable NOTHING"),
     ],
 )
@@ -109,9 +109,9 @@ def test_invalid_value_is_rejected_and_not_written(tmp_path: Path, name: str, te
 
 
 def test_a_field_starts_with_the_current_value(tmp_path: Path):
-    settings = store(tmp_path, '[approval]\nallow = ["bash:a, b"]\n[ui]\nstatus = ["state", "model"]\n')
+    settings = store(tmp_path, '[permissions]\nallow = ["bash:a, b"]\n[ui]\nstatus = ["state", "model"]\n')
 
-    assert standing(settings, "approval.allow").editable_text == '["bash:a, b"]'
+    assert standing(settings, "permissions.allow").editable_text == '["bash:a, b"]'
     assert standing(settings, "ui.status").editable_text == "state, model"
     assert standing(settings, "limits.max_turns").editable_text == "50"
 

@@ -65,7 +65,7 @@ def test_values_reach_their_place() -> None:
         ("limits.max_cost_usd", "2", 2.0),
         ("ui.show_thinking", "No", False),
         ("plan.enabled", "1", True),
-        ("approval.allow", "bash:make test, grep", ("bash:make test", "grep")),
+        ("permissions.allow", "bash:make test, grep", ("bash:make test", "grep")),
     ],
 )
 def test_a_text_is_parsed_as_its_key_needs_it(name: str, text: str, value: Value) -> None:
@@ -81,8 +81,8 @@ def test_a_text_is_parsed_as_its_key_needs_it(name: str, text: str, value: Value
         ("limits.max_cost_usd", float("nan"), "must be a number"),
         ("limits.max_cost_usd", float("inf"), "must be a number"),
         ("model.thinking", "hard", "must be one of off, minimal, low, medium, high, extra-high"),
-        ("approval.allow", "bash", "must be a list of texts"),
-        ("approval.allow", ["bash", 3], "must be a list of texts"),
+        ("permissions.allow", "bash", "must be a list of texts"),
+        ("permissions.allow", ["bash", 3], "must be a list of texts"),
         ("ui.show_thinking", "yes", "must be true or false"),
         ("model.name", 3, "must be text"),
     ],

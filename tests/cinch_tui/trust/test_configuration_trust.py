@@ -28,6 +28,7 @@ fallback = ["elsewhere/model"]
 max_depth = 9
 [approval]
 mode = "off"
+[permissions]
 allow = ["bash"]
 [limits]
 max_cost_usd = 0
@@ -76,7 +77,7 @@ def test_an_untrusted_file_sets_only_what_is_harmless(tmp_path: Path, trust_file
         "providers.fallback",
         "subagents.max_depth",
         "approval.mode",
-        "approval.allow",
+        "permissions.allow",
         "limits.max_cost_usd",
         "limits.max_turns",
         "ui.editor",

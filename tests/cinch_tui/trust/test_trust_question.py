@@ -128,7 +128,7 @@ def test_print_mode_trusts_only_with_the_flag(folder: Path, server: ModelServer)
     assert without.stderr == afterwards.stderr
     assert "Ignored: AGENTS.md, " in without.stderr
     assert "to use them, add --trust" in without.stderr
-    assert "approval.mode, ui.status_command, approval.allow" in without.stderr
+    assert "approval.mode, ui.status_command, permissions.allow" in without.stderr
     assert with_flag.stderr == ""
 
 

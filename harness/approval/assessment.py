@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 import json
 from copy import deepcopy
+from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from harness.approval.paths import PathFacts
 from harness.approval.policy import Permissions
 from harness.approval.revision import is_revisable
 from harness.codec import parsed_arguments
@@ -76,6 +78,8 @@ class Allowed(Struct, frozen=True):
     """Text for the model, placed before the result."""
     verdict: AllowCall | AskUser | None = None
     """Verdict of the hooks on the permission."""
+    approved_reads: tuple[Path, ...] = ()
+    """Files and folders outside the workspace that the user or a rule allowed the call to read."""
 
 
 Outcome: TypeAlias = Allowed | ToolOutput
@@ -110,9 +114,17 @@ def checked(run: ApprovalContext, call: ToolCall, stop_reason: StopReason) -> Ou
 
 
 def evaluate_policy(run: ApprovalContext, wanted: Allowed) -> Decision:
-    """Return the decision of the user's settings at this moment."""
+    """Return the decision of the user's settings at this moment, with the paths of the call checked."""
     tool, arguments = wanted.tool, wanted.arguments
-    return run.permissions.decide(CallFacts(tool, wanted.call, arguments, wanted.risk, run.workspace, wanted.verdict))
+    risk = PathFacts(run.workspace).check(wanted.risk)
+    return run.permissions.decide(CallFacts(tool, wanted.call, arguments, risk, run.workspace, wanted.verdict))
+
+
+def with_approved_reads(run: ApprovalContext, outcome: Outcome) -> Outcome:
+    """Return an approved call with the paths outside the workspace that it may read."""
+    if isinstance(outcome, ToolOutput):
+        return outcome
+    return replace(outcome, approved_reads=PathFacts(run.workspace).places_outside(outcome.risk))
 
 
 def denial_of(decision: Decision) -> ToolOutput:

@@ -28,6 +28,7 @@ from harness.approval.assessment import (
     evaluate_policy,
     preview,
     request_for,
+    with_approved_reads,
 )
 from harness.approval.revision import Revision, apply_revision, is_revisable, rejections, with_hunks
 from harness.concurrency import cancel_tasks
@@ -143,11 +144,13 @@ class _Approval:
         match decision.kind:
             case "allow":
                 self._count_uses(decision)
-                return wanted
+                # Without approval, the tools stay in the workspace.
+                is_off = self._run.permissions.approval == "off"
+                return wanted if is_off else with_approved_reads(self._run, wanted)
             case "deny":
                 return denial_of(decision)
             case "ask":
-                return await self._by_user(wanted, decision)
+                return with_approved_reads(self._run, await self._by_user(wanted, decision))
 
     def _count_uses(self, decision: Decision) -> None:
         if decision.rule is not None:

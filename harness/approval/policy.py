@@ -13,6 +13,7 @@ from msgspec import Struct
 from harness.approval.matching import Coverage, RiskCheck, Target, affects
 from harness.approval.modes import ApprovalMode, Mode
 from harness.approval.offers import exact_offer_for, offers_for
+from harness.approval.paths import PathFacts
 from harness.approval.store import RuleStore
 from harness.permissions import Decision, Rule
 from harness.ports.hooks import AllowCall, AskUser
@@ -45,7 +46,7 @@ class Permissions(Struct):
 
     def decide(self, call: CallFacts) -> Decision:
         """Decide on a call, by the policy of the program or by the built-in one."""
-        built_in = RulePolicy(self.store, self)
+        built_in = RulePolicy(self.store, self, PathFacts(call.workspace).check)
         if self.policy is None:
             return built_in.decide(call, call.risk)
         fixed = built_in.forbidden(call, call.risk) or built_in.excluded(call, call.risk)

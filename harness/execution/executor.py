@@ -185,6 +185,8 @@ class ToolExecutor:
             # A subscriber or another call may have stopped the run when this call started.
             raise asyncio.CancelledError
         context = self.context(allowed.call)
+        if allowed.approved_reads:
+            context = replace(context, workspace=context.workspace.with_reading(allowed.approved_reads))
         if not allowed.risk.changes:
             return await allowed.tool.run(allowed.arguments, context)
         self._run.cache.clear()

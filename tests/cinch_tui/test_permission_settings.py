@@ -1,0 +1,147 @@
+"""Permission settings, flags and files, in print mode."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.model_server import ModelServer, Reply
+
+from cinch_tui.config.names import build
+from cinch_tui.permissions import allows_mode
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / ".cinch").mkdir(parents=True)
+    (folder / "a.txt").write_text("alpha\n")
+    return folder
+
+
+def touch(name: str = "made") -> Reply:
+    return Reply(calls=[("bash", {"command": f"touch {name}"})])
+
+
+def write(path: str) -> Reply:
+    return Reply(calls=[("write_file", {"path": path, "content": "x"})])
+
+
+class Done:
+    """A run of print mode with one reply that calls a tool."""
+
+    def __init__(self, folder: Path, call: Reply, *arguments: str) -> None:
+        with ModelServer([call, Reply("fine")]) as server:
+            own = {"ANTHROPIC_API_KEY": "sk-x", "ANTHROPIC_BASE_URL": server.url}
+            done = subprocess.run(
+                [sys.executable, "-m", "cinch_tui", "-p", "-m", "anthropic/fake-model", "go", *arguments],
+                cwd=folder,
+                env={**os.environ, **own},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60,
+            )
+        self.status, self.stderr = done.returncode, done.stderr
+        self.bodies: list[dict[str, Any]] = [each.body for each in server.requests]
+        self.result = json.dumps(self.bodies[-1]["messages"][-1]) if self.bodies else ""
+
+
+def settings(folder: Path, text: str, *, own_home: Path | None = None) -> None:
+    path = own_home / "cinch" / "config.toml" if own_home else folder / ".cinch" / "config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.mark.parametrize("rule", ["bash(touch:*)", "bash(touch made)", "bash:touch", "bash"])
+def test_an_allowed_command_runs_in_print_mode(folder: Path, rule: str) -> None:
+    done = Done(folder, touch(), "--allow", rule)
+
+    assert (done.status, (folder / "made").exists()) == (0, True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--deny", "bash(touch:*)", "--approve", "off"),
+        ("--ask", "bash(touch:*)", "--approve", "off"),
+        ("--allow", "bash(ls:*)"),
+        (),
+    ],
+)
+def test_a_denied_or_unapproved_command_does_not_run(folder: Path, arguments: tuple[str, ...]) -> None:
+    done = Done(folder, touch(), *arguments)
+
+    assert not (folder / "made").exists()
+    assert "is_error" in done.result
+
+
+def test_a_deny_rule_of_an_untrusted_project_counts_and_its_allow_rule_does_not(folder: Path) -> None:
+    settings(folder, '[permissions]\nallow = ["bash"]\n[tools.bash]\ndeny = ["touch secret"]\n')
+
+    allowed = Done(folder, touch("made"))
+    denied = Done(folder, touch("secret"), "--approve", "off")
+    trusted = Done(folder, touch("trusted"), "--trust")
+
+    assert [(folder / name).exists() for name in ("made", "secret", "trusted")] == [False, False, True]
+    assert "permissions.allow" in allowed.stderr
+    assert f"{folder}/.cinch/config.toml, line 4" in denied.result or "bash(touch secret)" in denied.result
+    assert trusted.status == 0
+
+
+def test_a_disabled_tool_is_neither_offered_nor_run(folder: Path, own_home: Path) -> None:
+    settings(folder, '[tools]\ndisabled = ["ba*"]\n', own_home=own_home)
+
+    done = Done(folder, touch(), "--approve", "off")
+
+    assert "bash" not in [tool["name"] for tool in done.bodies[0]["tools"]]
+    assert not (folder / "made").exists()
+
+
+def test_only_enabled_tools_are_offered(folder: Path, own_home: Path) -> None:
+    settings(folder, '[tools]\nenabled = ["read_file", "gr*"]\n', own_home=own_home)
+
+    done = Done(folder, Reply("fine"))
+
+    assert sorted(tool["name"] for tool in done.bodies[0]["tools"]) == ["grep", "read_file"]
+
+
+@pytest.mark.parametrize(("path", "is_written"), [("new.txt", True), (".vscode/tasks.json", False)])
+def test_headless_approval_excludes_protected_paths(folder: Path, own_home: Path, path: str, is_written: bool) -> None:
+    settings(folder, 'approval.headless = "allow"\n', own_home=own_home)
+
+    done = Done(folder, write(path))
+
+    assert (folder / path).exists() is is_written
+    assert done.status == (0 if is_written else 4)
+
+
+def test_an_invalid_deny_rule_stops_the_start_and_an_invalid_allow_rule_is_reported(
+    folder: Path, own_home: Path
+) -> None:
+    settings(folder, '[permissions]\ndeny = ["bash("]\n', own_home=own_home)
+    denied = Done(folder, touch())
+    settings(folder, '[permissions]\nallow = ["bash("]\n', own_home=own_home)
+    allowed = Done(folder, touch())
+
+    assert (denied.status, denied.bodies) == (2, [])
+    assert "config.toml, line 2" in denied.stderr
+    assert "the rule has no effect" in allowed.stderr
+
+
+def test_a_rule_for_a_missing_tool_is_reported(folder: Path) -> None:
+    done = Done(folder, Reply("fine"), "--allow", "bahs(ls)")
+
+    assert "there is no tool named bahs" in done.stderr
+
+
+def test_modes_up_to_the_loosest_one_can_be_chosen() -> None:
+    limited = build({"approval.loosest_mode": "smart"})
+
+    assert [allows_mode(limited, mode) for mode in ("on", "smart", "edits", "off")] == [True, True, False, False]

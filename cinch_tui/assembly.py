@@ -73,6 +73,9 @@ class Assembly(Struct):
     trust: FolderTrust = FolderTrust(is_trusted=False)
     """Trust in the folder when the agent was created."""
 
+    ignored_files: tuple[str, ...] = ()
+    """Files of the folder that have no effect without trust, relative to its root."""
+
     instructions: str = ""
     """The part of the system prompt that comes from instruction files."""
 
@@ -291,6 +294,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         warnings=[*loaded.problems, *warnings, *skipped_notices(files, trust, headless=options.headless)],
         instructions=quoted(loaded.instructions),
         trust=trust,
+        ignored_files=tuple(files.shown(each.path) for each in files.found if each.path in trust.inert),
     )
 
 

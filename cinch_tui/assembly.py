@@ -19,7 +19,7 @@ from cinch_tui.config.options import Options
 from cinch_tui.config.paths import Paths
 from cinch_tui.config.settings import Settings
 from cinch_tui.models.connecting import choose_model, connect, connect_spec, full_name
-from cinch_tui.permissions import ineffective_allowances, load_rules
+from cinch_tui.permissions import is_enabled, load_rules, rules_without_tool
 from cinch_tui.reports.notices import lost_jobs_notice
 from cinch_tui.trust.prompt import folder_state, skipped_notices
 from cinch_tui.trust.store import FolderTrust
@@ -267,11 +267,12 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     loaded = await load_instructions(root, options.paths.config, project=trust.is_trusted)
     environment = await asyncio.to_thread(describe_environment, root)
     prompt = options.system or build_system_prompt(environment, loaded.instructions)
-    tools = _tools(settings)
+    available = _tools(settings)
+    tools = [tool for tool in available if is_enabled(tool, settings)]
     rules, warnings = load_rules(options, settings, root)
     fallback, missing = await asyncio.to_thread(_fallback, settings, keys)
     warnings.extend(missing)
-    warnings.extend(ineffective_allowances(settings, {tool.name for tool in tools}))
+    warnings.extend(rules_without_tool(rules.rules, {tool.name for tool in available}))
     here = replace(
         agent_options(settings, headless=options.headless),
         workspace=workspace,
@@ -281,6 +282,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         spill_dir=spill_dir,
     )
     agent = Agent(model, tools, prompt, here)
+    agent.state.permissions.loosest = settings.approval.loosest_mode
     kept_in = project_dir(options.paths.state, root) / "originals" if options.keep_session else spill_dir / "originals"
     originals = Snapshots(lambda: kept_in / agent.session_id)
     workspace.on_change(originals.observe)

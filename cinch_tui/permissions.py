@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cinch_tui.config.layers import Layer
 from cinch_tui.config.options import Options
-from cinch_tui.config.settings import ApprovalMode, Settings
+from cinch_tui.config.settings import Settings
 from harness.approval.store import RuleFile, RuleStore
 from harness.permissions import READ, WRITE, Level, Rule, RuleSource
 from harness.ports.interaction import NonInteractive
@@ -80,11 +80,3 @@ def is_enabled(tool: Tool, settings: Settings) -> bool:
     if any(fnmatchcase(tool.name, pattern) for pattern in disabled):
         return False
     return not enabled or any(fnmatchcase(tool.name, pattern) for pattern in enabled)
-
-
-def allows_mode(settings: Settings, mode: ApprovalMode) -> bool:
-    """Return True if an approval mode is not looser than the loosest one that can be chosen."""
-    # Imported here because most sessions do not change the mode.
-    from cinch_tui.config.names import is_as_strict
-
-    return is_as_strict(mode, settings.approval.loosest_mode)

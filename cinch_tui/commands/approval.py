@@ -6,6 +6,7 @@ from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.registry import Choice, CommandGroup
 from cinch_tui.commands.session import is_planning, toggle_plan
 from cinch_tui.reports.formatting import APPROVAL_MEANINGS
+from harness.errors import ConfigError
 from harness.permissions import Rule
 
 APPROVAL = CommandGroup("Approval")
@@ -77,7 +78,7 @@ async def mode(host: CommandHost, argument: str) -> None:
 
 def next_approval(host: CommandHost) -> None:
     """Step from the default mode to the strictest, and only from there to none."""
-    following = {"smart": "on", "on": "off", "off": "smart"}
+    following = {"smart": "on", "edits": "on", "on": "off", "off": "smart"}
     _set_approval(host, following[host.session.agent.state.approval])
 
 
@@ -85,7 +86,11 @@ def _set_approval(host: CommandHost, name: str) -> bool:
     """Return False if there is no mode of this name."""
     for mode, meaning in APPROVAL_MEANINGS.items():
         if mode == name:
-            host.session.agent.state.approval = mode
+            try:
+                host.session.agent.state.approval = mode
+            except ConfigError as error:
+                host.notice(str(error), "warning")
+                return True
             host.show_permissions()
             host.notice(f"Approval {mode}: {meaning}", "warning" if mode == "off" else "info")
             return True

@@ -19,6 +19,7 @@ from cinch_tui.assembly import assemble, wanted_session
 from cinch_tui.cli.start import collect_garbage
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
+from cinch_tui.permissions import HeadlessApproval
 from cinch_tui.print_mode.outcome import ExitStatus, Outcome, RunStats
 from cinch_tui.print_mode.output import Output
 from cinch_tui.print_mode.printers import PRINTERS, ProgressReporter
@@ -79,7 +80,8 @@ def run_print(options: Options, settings: Settings, streams: Streams | None = No
 async def _run(job: PrintJob) -> int:
     with _stopped_by_signals() as stopper:
         loaded = await asyncio.to_thread(wanted_session, job.options)
-        assembly = await assemble(job.options, job.settings, NonInteractive(), loaded)
+        user = HeadlessApproval() if job.settings.approval.headless == "allow" else NonInteractive()
+        assembly = await assemble(job.options, job.settings, user, loaded)
         collect_garbage()
         for warning in assembly.warnings:
             job.reporter.write(warning)

@@ -74,7 +74,7 @@ class State(Struct):
 
     @approval.setter
     def approval(self, approval: ApprovalMode) -> None:
-        self.permissions.approval = approval
+        self.permissions.set_approval(approval)
 
     @property
     def usage(self) -> Usage:

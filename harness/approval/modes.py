@@ -23,6 +23,9 @@ ApprovalMode: TypeAlias = Literal["on", "smart", "edits", "off"]
 - `off`: all but forbidden calls
 """
 
+APPROVAL_MODES: tuple[ApprovalMode, ...] = ("on", "smart", "edits", "off")
+"""Approval modes, strictest first."""
+
 ModeName: TypeAlias = Literal["execute", "plan"]
 
 SUBMIT_PLAN = "submit_plan"

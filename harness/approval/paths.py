@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from harness.approval.matching import accesses_of
 from harness.approval.path_lists import is_secret, protection_of
 from harness.approval.secret_index import SecretIndex
 from harness.risk import PathAccess, Risk
@@ -165,14 +166,6 @@ class PathFacts:
                 raise _Concern(f"{name} is not a program of the system")
             if _is_within(path, self._root) or self._workspace.covers(path, writing=True):
                 raise _Concern(f"{name} is a program of the workspace: {path}")
-
-
-def accesses_of(risk: Risk) -> tuple[PathAccess, ...]:
-    """Return all paths that a call accesses."""
-    if not risk.paths:
-        return risk.accesses
-    kind = "write" if risk.changes else "read"
-    return (*(PathAccess(path, kind) for path in risk.paths), *risk.accesses)
 
 
 def safe_path(path: str, root: str) -> tuple[str, ...]:

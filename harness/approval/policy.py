@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from harness.approval.matching import Coverage, RiskCheck, Target, affects
-from harness.approval.modes import ApprovalMode, Mode
+from harness.approval.modes import APPROVAL_MODES, ApprovalMode, Mode
 from harness.approval.offers import exact_offer_for, offers_for
 from harness.approval.paths import PathFacts
 from harness.approval.store import RuleStore
+from harness.errors import ConfigError
 from harness.permissions import Decision, Rule
 from harness.ports.hooks import AllowCall, AskUser
 from harness.ports.permission_policy import CallFacts, PermissionPolicy, PolicyFunction
@@ -43,6 +44,18 @@ class Permissions(Struct):
     """Permission rules."""
     policy: PermissionPolicy | None = None
     """Policy of the program; None for `RulePolicy`."""
+    loosest: ApprovalMode = "off"
+    """Least strict approval mode that may be set."""
+
+    def set_approval(self, approval: ApprovalMode) -> None:
+        """Set the approval mode.
+
+        Raises:
+            ConfigError: It is less strict than `loosest`.
+        """
+        if APPROVAL_MODES.index(approval) > APPROVAL_MODES.index(self.loosest):
+            raise ConfigError(f"approval mode {approval} is not allowed here; {self.loosest} is the least strict one")
+        self.approval = approval
 
     def decide(self, call: CallFacts) -> Decision:
         """Decide on a call, by the policy of the program or by the built-in one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -12,8 +13,13 @@ from typing import Any
 import pytest
 from fakes.model_server import ModelServer, Reply
 
+from cinch_tui.assembly import assemble
+from cinch_tui.cli.start import config_sources
 from cinch_tui.config.names import build
-from cinch_tui.permissions import allows_mode
+from cinch_tui.config.options import Options
+from cinch_tui.config.paths import find_paths
+from harness.errors import ConfigError
+from harness.ports.interaction import NonInteractive
 
 
 @pytest.fixture
@@ -141,7 +147,15 @@ def test_a_rule_for_a_missing_tool_is_reported(folder: Path) -> None:
     assert "there is no tool named bahs" in done.stderr
 
 
-def test_modes_up_to_the_loosest_one_can_be_chosen() -> None:
-    limited = build({"approval.loosest_mode": "smart"})
+def test_a_mode_beyond_the_loosest_one_cannot_be_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
+    paths = find_paths(os.environ)
+    options = Options(tmp_path, paths, os.environ, config_sources(paths, tmp_path), keep_session=False)
+    settings = build({"model.name": "anthropic/fake-model", "approval.loosest_mode": "smart"})
+    state = asyncio.run(assemble(options, settings, NonInteractive())).agent.state
 
-    assert [allows_mode(limited, mode) for mode in ("on", "smart", "edits", "off")] == [True, True, False, False]
+    state.approval = "on"
+    with pytest.raises(ConfigError, match="approval mode edits is not allowed here; smart is the least strict one"):
+        state.approval = "edits"
+
+    assert state.approval == "on"

@@ -54,6 +54,25 @@ if TYPE_CHECKING:
 TOUR = "demo/tour"
 
 
+class Folder(Struct, frozen=True):
+    """What the folder of an agent brings along, as far as the user trusts it."""
+
+    prompt: str
+    """System prompt with the trusted instruction files."""
+
+    instructions: str
+    """The part of the prompt that comes from instruction files."""
+
+    trust: FolderTrust
+    """Trust in the folder."""
+
+    ignored: tuple[str, ...]
+    """Files that have no effect without trust, relative to the root of the folder."""
+
+    problems: tuple[str, ...]
+    """Problems with files, for the user."""
+
+
 class Assembly(Struct):
     """An agent with its workspace, keys and session."""
 
@@ -63,21 +82,13 @@ class Assembly(Struct):
     workspace: Workspace
     keys: KeyStore
     originals: Snapshots
+    folder: Folder
     store: SessionRecorder | None = None
     loaded: LoadedSession | None = None
     warnings: list[str] = []
 
     is_read_only: bool = False
     """True if the session is shown without continuing it."""
-
-    trust: FolderTrust = FolderTrust(is_trusted=False)
-    """Trust in the folder when the agent was created."""
-
-    ignored_files: tuple[str, ...] = ()
-    """Files of the folder that have no effect without trust, relative to its root."""
-
-    instructions: str = ""
-    """The part of the system prompt that comes from instruction files."""
 
     target: str = ""
     """Id of the message that the session was resumed at; empty for its end."""
@@ -185,6 +196,16 @@ class Assembly(Struct):
         if wanted is not now or wanted is not left:
             self.agent.set_mode(wanted)
 
+    async def reload_folder(self, options: Options) -> None:
+        """Use what is trusted now, from the next request on.
+
+        Args:
+            options: options with the user's answer.
+        """
+        self.options = options
+        self.folder = await _read_folder(options, self.workspace.root)
+        self.agent.set_system_prompt(self.folder.prompt)
+
     def _has_same_instructions(self, prompt: str) -> bool:
         """Return True if a stored prompt quotes the files that are trusted now."""
         return quoted_files(prompt) == quoted_files(self.agent.state.system_prompt)
@@ -263,10 +284,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     spill_dir = options.paths.cache / "output" / new_id()
     await asyncio.to_thread(forget_old_spills, spill_dir.parent)
     workspace = Workspace(root, options.add_dirs, readable=(spill_dir,))
-    files, trust = await asyncio.to_thread(folder_state, options, root)
-    loaded = await load_instructions(root, options.paths.config, project=trust.is_trusted)
-    environment = await asyncio.to_thread(describe_environment, root)
-    prompt = options.system or build_system_prompt(environment, loaded.instructions)
+    folder = await _read_folder(options, root)
     available = _tools(settings)
     tools = [tool for tool in available if is_enabled(tool, settings)]
     rules, warnings = load_rules(options, settings, root)
@@ -281,7 +299,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         fallback=fallback,
         spill_dir=spill_dir,
     )
-    agent = Agent(model, tools, prompt, here)
+    agent = Agent(model, tools, folder.prompt, here)
     agent.state.permissions.loosest = settings.approval.loosest_mode
     kept_in = project_dir(options.paths.state, root) / "originals" if options.keep_session else spill_dir / "originals"
     originals = Snapshots(lambda: kept_in / agent.session_id)
@@ -293,10 +311,21 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         workspace,
         keys,
         originals,
-        warnings=[*loaded.problems, *warnings, *skipped_notices(files, trust, headless=options.headless)],
+        folder,
+        warnings=[*folder.problems, *warnings],
+    )
+
+
+async def _read_folder(options: Options, root: Path) -> Folder:
+    files, trust = await asyncio.to_thread(folder_state, options, root)
+    loaded = await load_instructions(root, options.paths.config, project=trust.is_trusted)
+    environment = await asyncio.to_thread(describe_environment, root)
+    return Folder(
+        prompt=options.system or build_system_prompt(environment, loaded.instructions),
         instructions=quoted(loaded.instructions),
         trust=trust,
-        ignored_files=tuple(files.shown(each.path) for each in files.found if each.path in trust.inert),
+        ignored=tuple(files.shown(each.path) for each in files.found if each.path in trust.inert),
+        problems=(*loaded.problems, *skipped_notices(files, trust, headless=options.headless)),
     )
 
 

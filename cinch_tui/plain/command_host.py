@@ -171,7 +171,7 @@ class PlainCommandHost:
 
     async def show_context(self) -> None:
         await self.session.agent.history.load()
-        self.show("Context", context_report(self.session.agent, self.session.assembly.instructions))
+        self.show("Context", context_report(self.session.agent, self.session.assembly.folder.instructions))
 
     async def show_changes(self, changes: SessionChanges, base: DiffBase) -> None:
         changed = await asyncio.to_thread(changes.changes, base)

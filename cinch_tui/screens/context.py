@@ -31,7 +31,7 @@ _CELLS = {"free": "░", "room for the reply": "▒"}
 async def open_context(app: App[object], assembly: Assembly) -> None:
     """Show the context of the next model call; call it in a worker."""
     agent = assembly.agent
-    frame = context_inputs(agent.state, assembly.instructions, agent.options.window)
+    frame = context_inputs(agent.state, assembly.folder.instructions, agent.options.window)
     await agent.history.load()
     usage = await asyncio.to_thread(breakdown, agent.history.messages, frame)
     await app.push_screen_wait(ContextScreen(usage, lambda piece: segment_text(piece, texts_of(frame))))

@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 
 from cinch_tui.app.app import CinchApp
 from cinch_tui.screens.trust import TrustScreen
+from cinch_tui.trust.prompt import apply_answer, folder_state, question
 
 RHYMES = "Always answer in rhymes."
 
@@ -163,3 +164,18 @@ def test_plain_mode_in_a_pipe_does_not_ask(folder: Path, server: ModelServer):
 
     assert "Ignored: AGENTS.md, " in done.stdout
     assert RHYMES not in system_prompt(server)
+
+
+async def test_trust_that_is_given_later_applies_from_the_next_request(folder: Path):
+    app = chat(folder)
+    async with app.run_test() as pilot:
+        await answer(pilot, app, "1")
+        assembly = app.controller.assembly
+        before, ignored = assembly.agent.state.system_prompt, assembly.folder.ignored
+        files, trust = folder_state(assembly.options)
+        options, settings = apply_answer(assembly.options, question(assembly.options, files, trust), "trust")
+        await assembly.reload_folder(options)
+
+    assert "AGENTS.md" in ignored
+    assert (RHYMES in before, RHYMES in assembly.agent.state.system_prompt) == (False, True)
+    assert (assembly.folder.ignored, settings.approval.mode) == ((), "off")

@@ -9,6 +9,7 @@ import glob
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -34,12 +35,16 @@ _GIT_PARTS = {"config", "config.worktree", "hooks", "info", "objects", "refs", "
 _UNSUPPORTED = ("[[", "[:", "[.", "[=")
 
 
-class _Concern(Exception):
-    """The call needs approval; the message is the reason."""
+class _Unresolvable(Exception):
+    """The paths of an access cannot be determined; the message is the reason."""
 
 
-class _Protected(_Concern):
-    """No rule may allow the call."""
+class _Concern(Struct, frozen=True):
+    """Reason why a call needs approval."""
+
+    why: str
+    is_protected: bool = False
+    """True if no rule may allow the call."""
 
 
 class _Place(Struct, frozen=True):
@@ -68,104 +73,101 @@ class PathFacts:
 
     def check(self, risk: Risk) -> Risk:
         """Return the risk with the concern that its paths raise, if any; a protected path takes precedence."""
-        concern = risk.concern
-        try:
-            for access in accesses_of(risk):
-                try:
-                    self._check(access)
-                except _Protected:
-                    raise
-                except _Concern as found:
-                    concern = concern or str(found)
-            self._check_programs(risk.programs)
-        except _Protected as found:
-            return replace(risk, concern=str(found), is_protected=True)
-        except _Concern as found:
-            concern = concern or str(found)
-        return risk if concern == risk.concern else replace(risk, concern=concern)
+        concerns = [concern for access in accesses_of(risk) for concern in self._concerns(access)]
+        concerns += self._concerns_about_programs(risk.programs)
+        if not concerns:
+            return risk
+        first = next((concern for concern in concerns if concern.is_protected), concerns[0])
+        if first.is_protected or not risk.concern:
+            return replace(risk, concern=first.why, is_protected=first.is_protected or risk.is_protected)
+        return risk
 
     def places_outside(self, risk: Risk) -> tuple[Path, ...]:
-        """Return the files and folders outside the workspace that a call reads."""
-        real: list[Path] = []
+        """Return the files and folders outside the workspace that a call reads, as far as they can be determined."""
+        found: list[Path] = []
         for access in accesses_of(risk):
             if access.kind != "write":
-                places = self._places(access)
-                real += [Path(each.real) for each in places if not self._workspace.covers(each.real)]
-        return tuple(real)
+                with suppress(_Unresolvable):
+                    places = list(self._places(access))
+                    found += [Path(each.real) for each in places if not self._workspace.covers(each.real)]
+        return tuple(found)
 
-    def _check(self, access: PathAccess) -> None:
-        for place in self._places(access):
-            if access.kind == "write":
-                self._check_write(place)
-            else:
-                self._check_read(place, access)
-
-    def _check_read(self, place: _Place, access: PathAccess) -> None:
-        if place.real in _HARMLESS or place.real.startswith("/dev/fd/"):
+    def _concerns(self, access: PathAccess) -> Iterator[_Concern]:
+        try:
+            places = list(self._places(access))
+        except _Unresolvable as error:
+            yield _Concern(str(error))
             return
-        for path in (place.shown, place.written):
-            if is_secret(path):
-                raise _Concern(f"it reads a secret: {path}")
-        if not self._workspace.covers(place.real):
-            raise _Concern(f"it reads outside the workspace: {place.real}")
-        if access.kind == "search" and not access.skips_secrets and (problem := _index(place.real).problem()):
-            raise _Concern(problem)
+        for place in places:
+            if place.real in _HARMLESS or place.real.startswith("/dev/fd/"):
+                continue
+            yield from self._about_write(place) if access.kind == "write" else self._about_read(place, access)
 
-    def _check_write(self, place: _Place) -> None:
-        if place.real in _HARMLESS:
-            return
+    def _about_read(self, place: _Place, access: PathAccess) -> Iterator[_Concern]:
+        secret = next((path for path in (place.shown, place.written) if is_secret(path)), "")
+        if secret:
+            yield _Concern(f"it reads a secret: {secret}")
+        elif not self._workspace.covers(place.real):
+            yield _Concern(f"it reads outside the workspace: {place.real}")
+        elif access.kind == "search" and not access.skips_secrets and (problem := _index(place.real).problem()):
+            yield _Concern(problem)
+
+    def _about_write(self, place: _Place) -> Iterator[_Concern]:
         for path in (place.shown, place.written):
             if why := protection_of(path):
-                raise _Protected(f"it changes {path}: {why}")
+                yield _Concern(f"it changes {path}: {why}", is_protected=True)
         if os.path.basename(place.real).lower() == "head":  # noqa: PTH119  as below
-            raise _Protected(f"it changes {place.shown}: such a file can turn its folder into a git repository")
+            why = "such a file can turn its folder into a git repository"
+            yield _Concern(f"it changes {place.shown}: {why}", is_protected=True)
         if folder := git_folder(self._root, place.real):
-            raise _Protected(f"it changes {place.shown}: git uses {self._shown(folder)} as a repository")
+            why = f"git uses {self._shown(folder)} as a repository"
+            yield _Concern(f"it changes {place.shown}: {why}", is_protected=True)
         if not self._workspace.covers(place.real, writing=True):
-            raise _Concern(f"it writes outside the workspace: {place.real}")
+            yield _Concern(f"it writes outside the workspace: {place.real}")
 
     def _places(self, access: PathAccess) -> Iterator[_Place]:
         """Yield the files and folders that an access leads to.
 
         Raises:
-            _Concern: They cannot be determined.
+            _Unresolvable: They cannot be determined.
         """
         for path in self._expanded(access):
             try:
                 real = os.path.realpath(path)
             except (OSError, ValueError) as error:
-                raise _Concern(f"its path cannot be resolved: {path!r}") from error
+                raise _Unresolvable(f"its path cannot be resolved: {path!r}") from error
             yield _Place(real, self._shown(real), self._shown(os.path.normpath(path)))
 
     def _expanded(self, access: PathAccess) -> Iterator[str]:
         cwd, path = (os.path.expanduser(each) for each in (access.cwd, access.path))  # noqa: PTH111  no exceptions
         if cwd.startswith("~") or path.startswith("~"):
-            raise _Concern(f"its path cannot be resolved: {access.path}")
-        joined = os.path.join(self._root, cwd, path)  # noqa: PTH118  three times as fast
+            raise _Unresolvable(f"its path cannot be resolved: {access.path}")
+        base = os.path.join(self._root, cwd)  # noqa: PTH118  three times as fast
         if not access.is_pattern:
-            yield joined
+            yield os.path.join(base, path)  # noqa: PTH118  as above
             return
         if any(each in path for each in _UNSUPPORTED):
-            raise _Concern(f"its pattern cannot be resolved: {access.path}")
+            raise _Unresolvable(f"its pattern cannot be resolved: {access.path}")
+        pattern = os.path.join(glob.escape(base), path.replace("[^", "[!"))  # noqa: PTH118  as above
         # Without a match, a shell passes the pattern on.
-        found = list(islice(glob.iglob(joined.replace("[^", "[!")), MOST_NAMES + 1)) or [joined]  # noqa: PTH207  as above
+        found = list(islice(glob.iglob(pattern), MOST_NAMES + 1)) or [os.path.join(base, path)]  # noqa: PTH118, PTH207
         if len(found) > MOST_NAMES:
-            raise _Concern(f"its pattern matches more than {MOST_NAMES:,} files: {access.path}")
+            raise _Unresolvable(f"its pattern matches more than {MOST_NAMES:,} files: {access.path}")
         yield from found
 
     def _shown(self, path: str) -> str:
         return os.path.relpath(path, self._root) if _is_within(path, self._root) else path
 
-    def _check_programs(self, names: Sequence[str]) -> None:
+    def _concerns_about_programs(self, names: Sequence[str]) -> Iterator[_Concern]:
         if not names:
             return
         folders = safe_path(self._environ.get("PATH", os.defpath), self._root)
         for name in names:
             path = _program(name, folders)
             if path is None:
-                raise _Concern(f"{name} is not a program of the system")
-            if _is_within(path, self._root) or self._workspace.covers(path, writing=True):
-                raise _Concern(f"{name} is a program of the workspace: {path}")
+                yield _Concern(f"{name} is not a program of the system")
+            elif _is_within(path, self._root) or self._workspace.covers(path, writing=True):
+                yield _Concern(f"{name} is a program of the workspace: {path}")
 
 
 def safe_path(path: str, root: str) -> tuple[str, ...]:

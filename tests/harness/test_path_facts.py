@@ -150,6 +150,23 @@ def test_a_glob_of_too_many_files_is_a_concern(facts: PathFacts, root: Path):
     assert "matches more than 1,000 files" in facts.check(reading("*.log", is_pattern=True)).concern
 
 
+def test_a_glob_with_a_protected_file_among_others_is_protected(tmp_path: Path):
+    root = tmp_path / "[project]"
+    put(root, "a.md", "z/.envrc", ".husky/x")
+    (root / "b.md").symlink_to(tmp_path)
+    facts = PathFacts(Workspace(root))
+
+    checked = facts.check(Risk("execute", accesses=(PathAccess("*", "write", is_pattern=True),)))
+    hidden = facts.check(Risk("execute", accesses=(PathAccess("[bz]*/.e*", "write", is_pattern=True),)))
+
+    assert checked.concern.startswith("it writes outside the workspace")
+    assert hidden.is_protected
+
+
+def test_a_path_that_cannot_be_resolved_leads_nowhere(facts: PathFacts):
+    assert facts.places_outside(reading("~nobody-of-that-name/x")) == ()
+
+
 def test_a_search_is_a_concern_if_the_folder_contains_a_secret(facts: PathFacts, root: Path):
     put(root, "node_modules/x/test.pem", ".git/config", "docs/.env.example")
     before = facts.check(reading(".", "search")).concern

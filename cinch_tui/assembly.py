@@ -19,7 +19,7 @@ from cinch_tui.config.options import Options
 from cinch_tui.config.paths import Paths
 from cinch_tui.config.settings import Settings
 from cinch_tui.models.connecting import choose_model, connect, connect_spec, full_name
-from cinch_tui.permissions import is_enabled, load_rules, rules_without_tool
+from cinch_tui.permissions import ineffective_rules, is_enabled, load_rules
 from cinch_tui.reports.notices import lost_jobs_notice
 from cinch_tui.trust.prompt import folder_state, skipped_notices
 from cinch_tui.trust.store import FolderTrust
@@ -55,7 +55,7 @@ TOUR = "demo/tour"
 
 
 class Folder(Struct, frozen=True):
-    """What the folder of an agent brings along, as far as the user trusts it."""
+    """Instructions that the folder of an agent brings along, as far as the user trusts it."""
 
     prompt: str
     """System prompt with the trusted instruction files."""
@@ -290,7 +290,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     rules, warnings = load_rules(options, settings, root)
     fallback, missing = await asyncio.to_thread(_fallback, settings, keys)
     warnings.extend(missing)
-    warnings.extend(rules_without_tool(rules.rules, {tool.name for tool in available}))
+    warnings.extend(ineffective_rules(rules.rules, {tool.name for tool in available}))
     here = replace(
         agent_options(settings, headless=options.headless),
         workspace=workspace,

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Set
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from cinch_tui.config.layers import Layer
+from cinch_tui.config.layers import Layer, RuleText
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
 from harness.approval.store import RuleFile, RuleStore
-from harness.permissions import READ, WRITE, Level, Rule, RuleSource
+from harness.permissions import READ, SHELL, WRITE, Level, Rule, RuleSource
 from harness.ports.interaction import NonInteractive
 from harness.ports.tool import Tool
 from harness.session.paths import project_dir
@@ -50,19 +50,23 @@ def load_rules(options: Options, settings: Settings, root: Path) -> tuple[RuleSt
     """
     store = RuleStore(project_dir(options.paths.data, root) / "rules.json")
     store.managed_only = settings.permissions.managed_only
-    files = [
-        RuleFile(
-            RuleSource(LEVELS[each.layer], each.place),
-            **{each.effect: (each.text,)},
-            examples=dict(options.rule_examples),
-        )
-        for each in options.rules
-    ]
+    files = [_rule_file(each, dict(options.rule_examples)) for each in options.rules]
     return store, store.load(files)
 
 
-def rules_without_tool(rules: Iterable[Rule], tools: Set[str]) -> Iterator[str]:
-    """Yield a warning for each configured rule that names a tool that does not exist.
+def _rule_file(rule: RuleText, examples: dict[str, tuple[str, ...]]) -> RuleFile:
+    source, texts = RuleSource(LEVELS[rule.layer], rule.place), (rule.text,)
+    match rule.effect:
+        case "allow":
+            return RuleFile(source, allow=texts, examples=examples)
+        case "ask":
+            return RuleFile(source, ask=texts, examples=examples)
+        case "deny":
+            return RuleFile(source, deny=texts, examples=examples)
+
+
+def ineffective_rules(rules: Iterable[Rule], tools: Set[str]) -> Iterator[str]:
+    """Yield a warning for each rule that cannot match a call.
 
     Args:
         rules: The rules.
@@ -72,6 +76,8 @@ def rules_without_tool(rules: Iterable[Rule], tools: Set[str]) -> Iterator[str]:
         is_known = rule.tool in tools or rule.tool in _GROUPS or "*" in rule.tool or rule.tool.startswith("mcp__")
         if not is_known:
             yield f"{rule.source.place}: {rule} has no effect: there is no tool named {rule.tool}"
+        elif rule.tool != SHELL and rule.pattern.endswith(":*"):
+            yield f"{rule.source.place}: {rule} has no effect: only bash commands have a prefix"
 
 
 def is_enabled(tool: Tool, settings: Settings) -> bool:

@@ -169,7 +169,7 @@ def test_resume_flags_set_one_resume_option(argv: list[str], beginning: object) 
     ("argv", "reason"),
     [
         (["--thinking", "hard"], "--thinking must be one of off, minimal"),
-        (["--approve", "maybe"], "--approve must be one of on, smart, off, not 'maybe'"),
+        (["--approve", "maybe"], "--approve must be one of on, smart, edits, off, not 'maybe'"),
         (["--max-turns", "-1"], "--max-turns must be 0 or more"),
         (["--max-cost", "nan"], "--max-cost must be a number"),
         (["--cwd", "/no/such"], "/no/such is not a folder"),

@@ -23,6 +23,13 @@ Level: TypeAlias = Literal["managed", "flag", "local", "project", "user", "sessi
 """
 
 
+LEVELS: tuple[Level, ...] = ("managed", "flag", "local", "project", "user", "session")
+"""Levels in order of precedence."""
+
+RuleKey: TypeAlias = tuple[str, str, Effect, bool]
+"""Tool, pattern, effect, and whether the pattern is exact."""
+
+
 class RuleSource(Struct, frozen=True):
     """Origin of a rule."""
 
@@ -64,13 +71,24 @@ class Rule(Struct, frozen=True):
     """True if `pattern` is the entire command line, compared verbatim."""
 
     @property
-    def key(self) -> tuple[str, str, Effect, bool]:
+    def key(self) -> RuleKey:
         """Identity of the rule, regardless of its origin and examples."""
         return self.tool, self.pattern, self.effect, self.is_exact
 
     def __str__(self) -> str:
         pattern = f"={self.pattern}" if self.is_exact else self.pattern
         return f"{self.tool}({pattern})" if pattern else self.tool
+
+
+class RuleUsage(Struct, frozen=True):
+    """Number of calls that a rule allowed."""
+
+    uses: int = 0
+    """Number of calls."""
+    last_used: str = ""
+    """Date of the last one, as YYYY-MM-DD; empty if there was none."""
+    added: str = ""
+    """Date the rule was added; empty if unknown."""
 
 
 class Decision(Struct, frozen=True):

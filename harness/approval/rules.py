@@ -16,11 +16,9 @@ from msgspec.structs import replace
 from harness.approval.matching import Coverage, Target, affects
 from harness.approval.patterns import DOMAIN, PREFIX, check_pattern, literal_path
 from harness.errors import ConfigError
-from harness.permissions import SESSION, SHELL, WRITE, Effect, Level, Rule, RuleSource
+from harness.permissions import SESSION, SHELL, WRITE, Effect, Rule, RuleSource
 from harness.risk import Risk, SimpleCommand
 
-LEVELS: tuple[Level, ...] = ("managed", "flag", "local", "project", "user", "session")
-"""Levels in order of precedence."""
 LONGEST_RULE = 2_000
 
 _RULE = re.compile(r"(?P<tool>[A-Za-z0-9_*-]+)(?:\((?P<pattern>.*)\))?", re.DOTALL)

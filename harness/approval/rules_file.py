@@ -15,27 +15,15 @@ from harness.approval.patterns import PREFIX, literal_path
 from harness.approval.rules import parse_rule
 from harness.errors import ConfigError, NotAFile
 from harness.messages import JsonObject, JsonValue
-from harness.permissions import SHELL, Effect, Rule, RuleSource
+from harness.permissions import SHELL, Rule, RuleKey, RuleSource, RuleUsage
 from harness.workspace.disk import read_small_text, write_atomically
 
 _LOCK_SECONDS = 5.0
 _MAX_BYTES = 10 * 1024 * 1024
 _VERSION = 3
 
-RuleKey: TypeAlias = tuple[str, str, Effect, bool]
-NewUses: TypeAlias = "Mapping[RuleKey, tuple[int, Usage]]"
+NewUses: TypeAlias = Mapping[RuleKey, tuple[int, RuleUsage]]
 """Uses to add to each rule, and its usage."""
-
-
-class Usage(Struct, frozen=True):
-    """Number of calls that a rule allowed."""
-
-    uses: int = 0
-    """Number of calls."""
-    last_used: str = ""
-    """Date of the last one, as YYYY-MM-DD; empty if there was none."""
-    added: str = ""
-    """Date the rule was added; empty if unknown."""
 
 
 class StoredRules(Struct, frozen=True):
@@ -43,8 +31,8 @@ class StoredRules(Struct, frozen=True):
 
     rules: tuple[Rule, ...] = ()
     """The rules."""
-    usage: dict[RuleKey, Usage] = {}
-    """Usage of the rules."""
+    usage: dict[RuleKey, RuleUsage] = {}
+    """RuleUsage of the rules."""
     problem: str = ""
     """Reason the file cannot be used; nothing is allowed then, but its other rules apply."""
     version: int = _VERSION
@@ -95,11 +83,11 @@ def change_rules(path: Path, change: Callable[[tuple[Rule, ...]], tuple[Rule, ..
         return f"{path}: the rule could not be stored: {getattr(error, 'strerror', None) or error}"
 
 
-def _write(path: Path, rules: tuple[Rule, ...], usage: Mapping[RuleKey, Usage], uses: NewUses) -> None:
+def _write(path: Path, rules: tuple[Rule, ...], usage: Mapping[RuleKey, RuleUsage], uses: NewUses) -> None:
     today = date.today().isoformat()
     entries: list[JsonObject] = []
     for rule in rules:
-        before = usage.get(rule.key, Usage(added=today))
+        before = usage.get(rule.key, RuleUsage(added=today))
         count, latest = uses.get(rule.key, (0, before))
         entry: JsonObject = {"rule": str(rule), "effect": rule.effect, "added": before.added}
         entries.append({**entry, "uses": before.uses + count, "last_used": latest.last_used or before.last_used})
@@ -109,7 +97,7 @@ def _write(path: Path, rules: tuple[Rule, ...], usage: Mapping[RuleKey, Usage], 
 
 def _decoded(path: Path, version: int, entries: list[JsonValue]) -> StoredRules:
     rules: list[Rule] = []
-    usage: dict[RuleKey, Usage] = {}
+    usage: dict[RuleKey, RuleUsage] = {}
     is_valid = True
     for entry in entries:
         decoded = _decode_earlier(entry, path) if version < _VERSION else _decode(entry, path)
@@ -127,10 +115,10 @@ def _decoded(path: Path, version: int, entries: list[JsonValue]) -> StoredRules:
     return StoredRules(strict, usage, _invalid(path), version)
 
 
-def _decode(entry: JsonValue, path: Path) -> tuple[Rule, Usage] | None:
+def _decode(entry: JsonValue, path: Path) -> tuple[Rule, RuleUsage] | None:
     match entry:
         case {"rule": str() as text, "effect": "allow" | "ask" | "deny" as effect}:
-            used = Usage(_number(entry.get("uses")), _text(entry.get("last_used")), _text(entry.get("added")))
+            used = RuleUsage(_number(entry.get("uses")), _text(entry.get("last_used")), _text(entry.get("added")))
             place = f"{path}, added {used.added}" if used.added else str(path)
             try:
                 return parse_rule(text, effect, RuleSource("local", place)), used
@@ -140,15 +128,15 @@ def _decode(entry: JsonValue, path: Path) -> tuple[Rule, Usage] | None:
             return None
 
 
-def _decode_earlier(entry: JsonValue, path: Path) -> tuple[Rule, Usage] | None:
+def _decode_earlier(entry: JsonValue, path: Path) -> tuple[Rule, RuleUsage] | None:
     source = RuleSource("local", str(path))
     match entry:
         case {"tool": str() as tool, "scope": "", "exact": str() as exact} if tool and exact:
             if tool == SHELL:
-                return Rule(tool, exact, source=source, is_exact=True), Usage()
-            return Rule(tool, literal_path(exact), source=source), Usage()
+                return Rule(tool, exact, source=source, is_exact=True), RuleUsage()
+            return Rule(tool, literal_path(exact), source=source), RuleUsage()
         case {"tool": str() as tool, "scope": str() as scope} if tool and "exact" not in entry:
-            return Rule(tool, f"{scope}{PREFIX}" if scope else "", source=source), Usage()
+            return Rule(tool, f"{scope}{PREFIX}" if scope else "", source=source), RuleUsage()
         case _:
             return None
 

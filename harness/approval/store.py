@@ -12,10 +12,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.approval.rules import LEVELS, check_examples, parse_rule
-from harness.approval.rules_file import RuleKey, Usage, change_rules, read_rules
 from harness.errors import ConfigError
-from harness.permissions import SESSION, Effect, Rule, RuleSource
+from harness.permissions import LEVELS, SESSION, Effect, Rule, RuleKey, RuleSource, RuleUsage
 from harness.risk import Risk
 
 _EFFECTS: tuple[Effect, ...] = ("deny", "ask", "allow")
@@ -64,7 +62,7 @@ class RuleStore:
         self._configured: tuple[Rule, ...] = ()
         self._stored: tuple[Rule, ...] = ()
         self._session: tuple[Rule, ...] = ()
-        self._usage: dict[RuleKey, Usage] = {}
+        self._usage: dict[RuleKey, RuleUsage] = {}
         self._unsaved: dict[RuleKey, int] = {}
         self._ordered: dict[Effect, tuple[Rule, ...]] = {}
 
@@ -110,10 +108,8 @@ class RuleStore:
             problems += wrong
         self._configured = tuple(configured)
         self._ordered.clear()
-        if self._path is not None:
-            stored = read_rules(self._path)
-            self._stored, self._usage = stored.rules, dict(stored.usage)
-            problems += [stored.problem] if stored.problem else []
+        if problem := self._load_file():
+            problems.append(problem)
         return problems
 
     def add(self, rule: Rule, *, persist: bool = False) -> str:
@@ -133,7 +129,7 @@ class RuleStore:
         today = date.today().isoformat()
         rule = replace(rule, source=RuleSource("local", f"{self._path or 'approval'}, added {today}"))
         self._stored = _added(self._stored, rule)
-        self._usage.setdefault(rule.key, Usage(added=today))
+        self._usage.setdefault(rule.key, RuleUsage(added=today))
         return self._change(lambda rules: _added(rules, rule))
 
     def remove(self, rule: Rule) -> str:
@@ -160,7 +156,7 @@ class RuleStore:
 
     def record_use(self, rule: Rule) -> None:
         """Count a call that a rule allowed. `flush` stores the counts of the project's rules."""
-        before = self._usage.get(rule.key, Usage())
+        before = self._usage.get(rule.key, RuleUsage())
         today = date.today().isoformat()
         self._usage[rule.key] = replace(before, uses=before.uses + 1, last_used=today)
         self._unsaved[rule.key] = self._unsaved.get(rule.key, 0) + 1
@@ -169,14 +165,25 @@ class RuleStore:
         """Return the number of calls that a rule has allowed."""
         return self.usage(rule).uses
 
-    def usage(self, rule: Rule) -> Usage:
+    def usage(self, rule: Rule) -> RuleUsage:
         """Return how often, and when last, a rule has allowed a call."""
-        return self._usage.get(rule.key, Usage())
+        return self._usage.get(rule.key, RuleUsage())
 
     def flush(self) -> str:
         """Store the use counts of the project's rules. Return what went wrong, or an empty string."""
         stored = {rule.key for rule in self._stored}
         return self._change(lambda rules: rules) if stored & self._unsaved.keys() else ""
+
+    def _load_file(self) -> str:
+        """Read the rules file. Return what is wrong with it, or an empty string."""
+        if self._path is None or _is_missing(self._path):
+            self._stored = ()
+            return ""
+        from harness.approval.rules_file import read_rules
+
+        stored = read_rules(self._path)
+        self._stored, self._usage = stored.rules, dict(stored.usage)
+        return stored.problem
 
     def _parsed(self, file: RuleFile) -> tuple[list[Rule], list[str]]:
         rules: list[Rule] = []
@@ -195,6 +202,9 @@ class RuleStore:
         return [rule for rule in rules if rule.effect != "allow"], []
 
     def _rule(self, file: RuleFile, text: str, effect: Effect) -> Rule:
+        # Imported late: most sessions have no rules.
+        from harness.approval.rules import check_examples, parse_rule
+
         line = file.lines.get(text)
         place = f"{file.source.place}, line {line}" if line else file.source.place
         rule = parse_rule(text, effect, replace(file.source, place=place))
@@ -211,12 +221,24 @@ class RuleStore:
     def _change(self, change: Callable[[tuple[Rule, ...]], tuple[Rule, ...]]) -> str:
         if self._path is None:
             return ""
+        from harness.approval.rules_file import change_rules
+
         unsaved, self._unsaved = self._unsaved, {}
         return change_rules(self._path, change, {key: (count, self._usage[key]) for key, count in unsaved.items()})
 
 
 Grants = RuleStore
 """Former name of `RuleStore`."""
+
+
+def _is_missing(path: Path) -> bool:
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _added(rules: tuple[Rule, ...], rule: Rule) -> tuple[Rule, ...]:

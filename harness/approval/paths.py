@@ -109,8 +109,9 @@ class PathFacts:
             yield _Concern(f"it reads a secret: {secret}")
         elif not self._workspace.covers(place.real):
             yield _Concern(f"it reads outside the workspace: {place.real}")
-        elif access.kind == "search" and not access.skips_secrets and (problem := _index(place.real).problem()):
-            yield _Concern(problem)
+        elif access.kind == "search" and not access.skips_secrets:
+            problem = _index(place.real).problem(is_listed=access.is_listed)
+            yield from (_Concern(problem),) if problem else ()
 
     def _about_write(self, place: _Place) -> Iterator[_Concern]:
         for path in (place.shown, place.written):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 
 from harness.approval.path_lists import is_published, is_secret
+
+_SEPARATORS = re.compile(r"[\s'\"\\]+")
 
 MOST_FOLDERS = 20_000
 """Maximum number of folders in an index."""
@@ -20,11 +23,16 @@ class SecretIndex:
         self._folder = folder
         self._times: dict[str, int] = {}
         self._secret = ""
+        self._escape = ""
         self._is_complete = False
         self._worker: threading.Thread | None = None
 
-    def problem(self) -> str:
-        """Return the reason why a search of the folder needs approval; empty if it contains no secret."""
+    def problem(self, *, is_listed: bool = False) -> str:
+        """Return the reason why a search of the folder needs approval; empty if it contains no secret.
+
+        Args:
+            is_listed: The names of its files are arguments of a program, which follows links.
+        """
         if self._worker is None:
             self._worker = threading.Thread(target=self._update, name="secret-index", daemon=True)
             self._worker.start()
@@ -34,6 +42,8 @@ class SecretIndex:
         self._worker = None
         if self._secret:
             return f"it searches a folder with a secret: {self._secret}"
+        if is_listed and self._escape:
+            return f"it reads the files of a folder, and a name in it leads elsewhere: {self._escape}"
         return "" if self._is_complete else "it searches a folder that is too large to check for secrets"
 
     def _update(self) -> None:
@@ -47,7 +57,7 @@ class SecretIndex:
             return True
 
     def _build(self) -> None:
-        self._times, self._secret, self._is_complete = {}, "", False
+        self._times, self._secret, self._escape, self._is_complete = {}, "", "", False
         waiting = [self._folder]
         while waiting and len(self._times) < MOST_FOLDERS:
             waiting += self._read(waiting.pop())
@@ -65,6 +75,23 @@ class SecretIndex:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 folders += [] if is_published(entry.name) else [entry.path]
-            elif not self._secret and is_secret(path := os.path.relpath(entry.path, self._folder)):
-                self._secret = path
+            else:
+                self._check(entry)
         return folders
+
+    def _check(self, entry: os.DirEntry[str]) -> None:
+        path = os.path.relpath(entry.path, self._folder)
+        if not self._secret and is_secret(path):
+            self._secret = path
+        if not self._escape and (_names_another(path) or (entry.is_symlink() and self._leads_outside(entry.path))):
+            self._escape = path
+
+    def _leads_outside(self, link: str) -> bool:
+        real = os.path.realpath(link)
+        return not real.startswith(self._folder.rstrip("/") + "/") or is_secret(real)
+
+
+def _names_another(path: str) -> bool:
+    """Return True if a shell or xargs would find the path of another file in a name: `a /etc/passwd`."""
+    _, *parts = _SEPARATORS.split(path)
+    return any(part.startswith(("/", "~")) or ".." in part.split("/") or is_secret(part) for part in parts)

@@ -180,6 +180,24 @@ def test_a_search_is_a_concern_if_the_folder_contains_a_secret(facts: PathFacts,
     assert not facts.check(reading(".", "search", skips_secrets=True)).concern
 
 
+@pytest.mark.parametrize("name", ["a /etc/passwd", "a ../x", "a\n/x", "a'/x"])
+def test_a_listed_file_whose_name_is_split_into_another_path_is_a_concern(facts: PathFacts, root: Path, name: str):
+    put(root, "with space.txt", name)
+
+    assert "leads elsewhere" in facts.check(reading(".", "search", is_listed=True)).concern
+    assert not facts.check(reading(".", "search")).concern
+
+
+def test_a_listed_link_that_leads_outside_is_a_concern(facts: PathFacts, root: Path, tmp_path: Path):
+    (root / "inside").symlink_to(root / "src")
+    before = facts.check(reading(".", "search", is_listed=True)).concern
+    (root / "src" / "link").symlink_to(tmp_path / "other")
+
+    assert not before
+    assert "leads elsewhere: src/link" in facts.check(reading(".", "search", is_listed=True)).concern
+    assert not facts.check(reading(".", "search")).concern
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -11,8 +11,15 @@ from tools.shell.wrappers import Judged
 
 _SHORT_NAMES = re.compile(r"-[A-Za-z]*[lL][A-Za-z]*")
 _LONG_NAMES = frozenset({"--files-with-matches", "--files-without-match", "--files"})
-# Programs that pass lines on, without changing them, if they read no file themselves.
-_FILTERS = frozenset({"grep", "head", "tail", "sort", "uniq", "cat"})
+# Programs, and their options, that pass on whole lines if they read no file themselves.
+_FILTERS = {
+    "grep": re.compile(r"-[aEFGiPvwxz]+|-e|-v|--invert-match|--ignore-case"),
+    "head": re.compile(r"-\d+|-n\d*|-z"),
+    "tail": re.compile(r"-\d+|-n\d*|-z"),
+    "sort": re.compile(r"-[bdfnruVz]+"),
+    "uniq": re.compile(r"-[diuz]+"),
+    "cat": re.compile("-"),
+}
 
 
 def listed_folder(judged: Judged) -> str | None:
@@ -44,9 +51,12 @@ _LS_FILES = frozenset({"-z", "-c", "--cached", "-m", "--modified", "-o", "--othe
 
 
 def is_filter(judged: Judged) -> bool:
-    """Return True if a command passes on some of the lines that it gets."""
-    name = posixpath.basename(judged.words[0].text or "")
-    return judged.verdict == "read" and name in _FILTERS and not judged.accesses
+    """Return True if a command passes on some of the lines that it gets, as they are."""
+    allowed = _FILTERS.get(posixpath.basename(judged.words[0].text or ""))
+    if allowed is None or judged.verdict != "read" or judged.accesses:
+        return False
+    texts = [word.text if word.is_literal else None for word in judged.words[1:]]
+    return all(text is not None and (not text.startswith("-") or allowed.fullmatch(text)) for text in texts)
 
 
 def _common_folder(accesses: Sequence[PathAccess]) -> str | None:

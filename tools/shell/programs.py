@@ -230,7 +230,7 @@ def _paths(words: Sequence[Word], kind: PathKind) -> Iterator[PathAccess]:
         if word.text is not None and word.text != "-":
             yield PathAccess(word.text, kind, is_pattern=word.is_glob)
         elif word.folder is not None:
-            yield PathAccess(word.folder or ".", "search" if kind == "read" else kind)
+            yield PathAccess(word.folder or ".", "search" if kind == "read" else kind, is_listed=True)
 
 
 def _file_of_revision(word: Word) -> Word:

@@ -7,6 +7,8 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta
@@ -18,11 +20,10 @@ from harness.messages import JsonObject, new_id
 from harness.ports.tool import Revisable, ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import TerminalView, View
-from tools.environment import command_environment, git_environment
+from tools.environment import command_environment, git_environment, read_only_environment
 from tools.output import LARGEST_FILE, CapturedOutput, for_model
+from tools.shell.analysis import analyze
 from tools.shell_command import CommandResult, ShellCommand, run_command
-from tools.shell_git import folders_of_git, use_of_git
-from tools.shell_risk import assess, only_reads
 from tools.typed import Parameters, TypedTool
 
 LIMIT = 30_000
@@ -74,7 +75,7 @@ class BashTool(TypedTool[BashArguments], Revisable):
 
     name = "bash"
     label = "Run command"
-    mutates = True
+    mutates = "by_call"
     Arguments = BashArguments
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -87,12 +88,13 @@ class BashTool(TypedTool[BashArguments], Revisable):
         return f"{title}  (in the background)" if apart and title else title
 
     def risk_of(self, arguments: BashArguments) -> Risk:
-        risk = assess(arguments.command)
-        if risk.level == "execute" and only_reads(arguments.command):
-            risk = replace(risk, access="read")
+        risk = analyze(arguments.command).risk
         if not arguments.background:
             return risk
-        return replace(risk, reason=", ".join(filter(None, (risk.reason, "runs in the background"))))
+        # What only reads may read forever.
+        level = "execute" if risk.level == "read" else risk.level
+        reason = ", ".join(filter(None, (risk.reason, "runs in the background")))
+        return replace(risk, level=level, reason=reason, access="by_level")
 
     async def preview_of(self, arguments: BashArguments, context: ToolContext) -> View | ToolOutput | None:
         return TerminalView(arguments.command, "")
@@ -116,12 +118,21 @@ class BashTool(TypedTool[BashArguments], Revisable):
             execution.live.stop()
 
     async def _command(self, arguments: BashArguments, context: ToolContext) -> ShellCommand:
+        analysis, root = analyze(arguments.command), context.workspace.root
         environment = command_environment(os.environ, self._secrets)
-        folder, use = context.workspace.root, use_of_git(arguments.command)
-        folders = folders_of_git(arguments.command, folder)
+        if analysis.risk.level == "read":
+            environment = read_only_environment(environment, root)
+        folders = [root / _without_tilde(each) for each in analysis.git_folders if "\0" not in each]
         # Looking for drivers may run git itself.
-        environment = await asyncio.to_thread(git_environment, environment, folders, use)
-        return ShellCommand(arguments.command, folder, environment, is_users=context.by_user)
+        environment = await asyncio.to_thread(git_environment, environment, folders, analysis.git_use)
+        return ShellCommand(arguments.command, root, environment, is_users=context.by_user)
+
+
+def _without_tilde(folder: str) -> Path:
+    with suppress(RuntimeError):
+        return Path(folder).expanduser()
+    # There is no such user.
+    return Path(folder)
 
 
 class _Execution:

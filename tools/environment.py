@@ -17,6 +17,7 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from harness.approval.paths import safe_path
 from harness.errors import NotAFile
 from harness.workspace.disk import is_folder, is_there, read_beginning
 
@@ -35,6 +36,15 @@ _KEY = re.compile(
     rf"({_SERVICES})_(API_?KEYS?|API_TOKEN|AUTH_TOKEN|OAUTH_TOKEN|ACCESS_TOKEN|ADMIN_KEY|KEY)(_\w+)?"
     "|AWS_BEARER_TOKEN_BEDROCK",
     re.IGNORECASE,
+)
+
+# Variables that name programs or files to load, or options that programs add to those of the command.
+_STEERING = re.compile(
+    "LESSOPEN|LESSCLOSE|LESS|MANPAGER|MANOPT|BASH_ENV|ENV|BASHOPTS|SHELLOPTS|CDPATH|GLOBIGNORE|EXECIGNORE|IFS|PS4"
+    "|RIPGREP_CONFIG_PATH|GREP_OPTIONS|TAR_OPTIONS|GZIP|XZ_OPT|XZ_DEFAULTS|ZSTD_CLEVEL|AWKPATH|AWKLIBPATH|LOCPATH|NLSPATH"
+    "|NODE_OPTIONS|NODE_PATH|RUBYOPT|RUBYLIB|EDITOR|VISUAL|SSH_ASKPASS|POSIXLY_CORRECT|_JAVA_OPTIONS|JAVA_TOOL_OPTIONS"
+    r"|(XARGS|LD_|DYLD_|PYTHON|PERL|JQ_|BASH_FUNC_|GCONV_|MALLOC_|TREE_).*"
+    r"|GIT_(EXTERNAL_DIFF|SSH.*|ASKPASS|EDITOR|SEQUENCE_EDITOR|PROXY_COMMAND|EXEC_PATH|TEMPLATE_DIR|TRACE.*|REDIRECT_.*)"
 )
 
 _ALWAYS = {"core.fsmonitor": "false"}
@@ -84,6 +94,17 @@ def command_environment(base: Mapping[str, str], secrets: Iterable[str] = ()) ->
     hidden = set(secrets)
     kept = {name: value for name, value in base.items() if name not in hidden and _KEY.fullmatch(name) is None}
     return {**kept, "TERM": "dumb", "PAGER": "cat"}
+
+
+def read_only_environment(base: Mapping[str, str], root: Path) -> dict[str, str]:
+    """Return `base` for a command that was judged to only read: nothing in it names other programs or options.
+
+    Args:
+        base: Environment of commands.
+        root: Workspace root. Programs in it are not found through PATH.
+    """
+    kept = {name: value for name, value in base.items() if _STEERING.fullmatch(name) is None}
+    return {**kept, "PATH": os.pathsep.join(safe_path(base.get("PATH", os.defpath), str(root.resolve())))}
 
 
 def git_environment(base: Mapping[str, str], folders: Sequence[Path], use: GitUse) -> dict[str, str]:

@@ -175,7 +175,7 @@ class _ChildProcess:
         # Not with asyncio, which may run other tasks before it starts the process: they must not get the tag.
         with tagged(tag):
             process = subprocess.Popen(
-                (shutil.which("bash") or "/bin/sh", "-c", command.text),
+                (shutil.which("bash", path=command.environment.get("PATH")) or "/bin/sh", "-c", command.text),
                 cwd=command.cwd,
                 env=command.environment,
                 stdin=subprocess.DEVNULL,

@@ -68,7 +68,16 @@ def _load_reply(tools: Sequence[Tool]) -> None:
 
     importlib.import_module("cinch_tui.screens.approval")
     load(tools)
+    if any(tool.name == "bash" for tool in tools):
+        _read_a_command()
     draw_samples()
+
+
+def _read_a_command() -> None:
+    """Load the grammar and the tables that decide about commands."""
+    from tools.shell.analysis import analyze
+
+    analyze("ls | head")
 
 
 def draw_samples() -> None:

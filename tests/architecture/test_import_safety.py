@@ -46,7 +46,7 @@ SCRIPT = [str(Path(sys.executable).with_name("cinch"))]
 def test_modules_in_the_working_directory_are_never_imported(
     trapped: Path, command: list[str], arguments: list[str], python_path: str
 ) -> None:
-    look = Reply("Let me look.", calls=[("grep", {"pattern": "trace"}), ("bash", {"command": "ls"})])
+    look = Reply("Let me look.", calls=[("grep", {"pattern": "trace"}), ("bash", {"command": "make"})])
     with ModelServer([look, Reply("Done.")]) as server:
         service = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "none"}
         done = start(trapped, [*command, *arguments], PYTHONPATH=python_path, **service)

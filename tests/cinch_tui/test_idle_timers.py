@@ -16,7 +16,7 @@ FRAMES_A_SECOND = 4
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    calls = [("read_file", {"path": "a.txt"}), ("bash", {"command": "echo done"})]
+    calls = [("read_file", {"path": "a.txt"}), ("bash", {"command": "touch done"})]
     with ModelServer([Reply("I look.", calls=calls), Reply("It is *well*."), Hang()]) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")

@@ -96,7 +96,7 @@ def test_errors_are_one_message_each_and_the_conversation_continues(cinch):
 
 
 def test_markup_and_escapes_from_any_source_are_shown_and_never_interpreted(cinch, project):
-    calls = [("bash", {"command": r"printf '[red]out[/] \033[31mred\000nul\033]0;title\007'"})]
+    calls = [("bash", {"command": r"printf '[red]out[/] \033[31mred\000nul\033]0;title\007'; touch made"})]
     writes = [("write_file", {"path": "a[red]\x1b[31mb\x07.txt", "content": EVIL})]
     app = cinch([Reply(EVIL), Reply(calls=calls), Reply(calls=writes), Reply("all done")])
 

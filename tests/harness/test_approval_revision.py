@@ -200,21 +200,21 @@ async def test_rejecting_the_only_hunk_of_a_new_file_creates_no_file(tmp_path: P
 
 
 async def test_revised_command_is_assessed_again(tmp_path: Path):
-    call = Call("bash", {"command": "echo one"})
-    reader = Reader(tmp_path, call, ProposeRevision("sudo ls"), ProposeRevision("echo two"), AllowOnce())
+    call = Call("bash", {"command": "eval echo one"})
+    reader = Reader(tmp_path, call, ProposeRevision("sudo ls"), ProposeRevision("eval echo two"), AllowOnce())
 
     reported = await reader.go()
 
     first, second, third = reader.user.asked
     assert (first.is_revised, first.risk.level) == (False, "execute")
     assert (second.view, second.risk.level, second.session) == (TerminalView("sudo ls", ""), "dangerous", ())
-    assert third.call.arguments["command"] == "echo two"
-    assert "what ran is:\necho two\n" in reported
+    assert third.call.arguments["command"] == "eval echo two"
+    assert "what ran is:\neval echo two\n" in reported
     assert reported.endswith("Exit code: 0\ntwo")
 
 
 async def test_command_revised_into_a_forbidden_one_never_runs(tmp_path: Path):
-    reader = Reader(tmp_path, Call("bash", {"command": "echo one"}), ProposeRevision("rm -rf /"))
+    reader = Reader(tmp_path, Call("bash", {"command": "eval echo one"}), ProposeRevision("rm -rf /"))
 
     assert (await reader.go()).startswith("Forbidden")
 

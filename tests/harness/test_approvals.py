@@ -20,7 +20,7 @@ from harness.ports.tool import ToolOutput
 from harness.user_requests import AllowAlways, AllowForSession, AllowOnce, AllowWithArguments, Denied, PlanDecision
 from providers.demo import Reply
 from tools.delegate import DelegateTool
-from tools.shell_risk import assess
+from tools.shell.analysis import analyze
 
 
 async def test_reading_is_allowed_and_writing_needs_approval(make_agent, user):
@@ -71,7 +71,7 @@ class Shell(SimpleTool):
     """Tool that assesses commands like bash without running any."""
 
     def risk(self, arguments):
-        return assess(arguments["command"])
+        return analyze(arguments["command"]).risk
 
 
 def shell_script(*commands: str) -> list[Reply]:
@@ -79,26 +79,46 @@ def shell_script(*commands: str) -> list[Reply]:
 
 
 async def test_session_grant_of_a_command_covers_its_prefix_and_no_other_command(make_agent, user):
-    asked = ("echo harmless", "git push origin master", "cd src && echo x", "python -c 'print(1)'", "sudo echo")
-    spared = ("echo again", "cd src && echo y | echo", "python -c 'print(1)'")
+    asked = ("make test", "git push origin master", "npm run x && make test", "python -c 'print(1)'", "sudo make")
+    spared = ("make test -j4", "cd src && make test | head; npm run x", "python -c 'print(1)'", "ls")
     agent = make_agent(*shell_script(*asked, *spared), "done", tools=[Shell("bash")])
     user.approvals = [AllowForSession(), AllowOnce(), AllowForSession(), AllowForSession(), AllowForSession()]
 
     await agent.prompt("go")
 
     assert [request.call.arguments["command"] for request in user.asked] == list(asked)
-    assert session_rules(agent) == ["bash(echo:*)", "bash(cd src:*)", "bash(=python -c 'print(1)')"]
+    assert session_rules(agent) == ["bash(make test:*)", "bash(npm run x:*)", "bash(=python -c 'print(1)')"]
 
 
 async def test_session_grant_covers_subagents_by_the_same_prefix(make_agent, user):
     user.approvals = [AllowForSession(), Denied()]
-    script = {"go": [delegates("dig"), "ok"], "dig": [*shell_script("echo a", "echo b", "git push"), "done"]}
+    script = {"go": [delegates("dig"), "ok"], "dig": [*shell_script("make a", "make a b", "git push"), "done"]}
     agent = make_agent(model=cast(script), tools=[DelegateTool(), Shell("bash")])
 
     await agent.prompt("go")
 
-    assert [request.call.arguments["command"] for request in user.asked] == ["echo a", "git push"]
-    assert session_rules(agent) == ["bash(echo:*)"]
+    assert [request.call.arguments["command"] for request in user.asked] == ["make a", "git push"]
+    assert session_rules(agent) == ["bash(make a:*)"]
+
+
+async def test_plan_mode_runs_commands_that_only_read_and_no_others(make_agent, user):
+    shell = Shell("bash")
+    shell.mutates = "by_call"
+    agent = make_agent(*shell_script("ls | wc -l", "make test"), "done", tools=[shell], mode=PLAN)
+
+    await agent.prompt("go")
+
+    assert user.asked == []
+    assert [result.is_error for result in results_of(agent)] == [False, True]
+
+
+async def test_smart_mode_asks_for_commands_unless_they_only_read(make_agent, user):
+    commands = ("ls | wc -l", "git diff", "make test", "cat /etc/passwd", "cat .env")
+    agent = make_agent(*shell_script(*commands), "done", tools=[Shell("bash")])
+
+    await agent.prompt("go")
+
+    assert [request.call.arguments["command"] for request in user.asked] == list(commands[2:])
 
 
 async def test_accepting_a_plan_with_its_edits_allows_edits_and_still_asks_for_commands(make_agent, user):

@@ -161,6 +161,17 @@ async def test_unchanged_file_is_not_read_again_and_can_be_edited(make_agent, re
     assert "1\t1\n" in last.text
 
 
+@pytest.mark.parametrize(("command", "last"), [("test -f a.txt; true", HIT), ("touch b.txt", MISS)])
+@pytest.mark.usefixtures("file")
+async def test_command_clears_the_cache_unless_it_only_reads(make_agent, record, command: str, last: list[str]):
+    agent = make_agent(READ, calls("bash", command=command), READ, "done", tools=builtin_tools(), approval="off")
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == [*MISS, "start bash", "end bash", *last]
+
+
 def rewrite(file: Path) -> None:
     file.write_text("two\n")
 

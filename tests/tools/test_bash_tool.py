@@ -10,7 +10,6 @@ from fakes.contexts import tool_context
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject
 from harness.ports.tool import ToolOutput
-from harness.risk import Risk, SimpleCommand
 from harness.views import TerminalView, View
 from tools.bash import LIMIT, BashTool
 
@@ -201,10 +200,17 @@ async def test_the_user_sees_the_command_before_it_runs(tmp_path: Path) -> None:
 
     assert preview == TerminalView("make\nls", "")
     assert BashTool().summary({"command": "make\nls"}) == "make …"
-    assert BashTool().risk({"command": "git status -s"}) == Risk(
-        "execute",
-        access="read",
-        subject="git status -s",
-        commands=(SimpleCommand(("git", "status", "-s"), prefix=("git", "status")),),
+    assert BashTool().risk({"command": "git status -s"}).level == "read"
+    assert BashTool.mutates == "by_call"
+
+
+def test_command_in_the_background_is_more_than_reading() -> None:
+    tool = BashTool()
+
+    foreground, background = (
+        tool.risk(tool.validate({"command": "tail -n 3 x", "background": each})) for each in (False, True)
     )
-    assert BashTool.mutates
+
+    assert (foreground.level, foreground.access) == ("read", "read")
+    assert (background.level, background.access) == ("execute", "by_level")
+    assert background.reason == "runs in the background"

@@ -50,7 +50,7 @@ def test_a_summary_never_fails_on_half_streamed_arguments() -> None:
             assert isinstance(tool.summary(arguments), str)
 
 
-def test_plan_mode_can_read_ask_and_submit_only() -> None:
+def test_plan_mode_can_read_run_commands_ask_and_submit_only() -> None:
     shown = [tool.name for tool in tools_of(PLAN, builtin_tools())]
 
     assert shown == [
@@ -58,6 +58,7 @@ def test_plan_mode_can_read_ask_and_submit_only() -> None:
         "list_files",
         "find_files",
         "grep",
+        "bash",
         "job_output",
         "todo",
         "ask_user",

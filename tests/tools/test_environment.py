@@ -13,8 +13,7 @@ from harness.ports.tool import Tool
 from harness.workspace.workspace import Workspace
 from tools.bash import BashTool
 from tools.edit import EditTool
-from tools.environment import GitUse, git_environment
-from tools.shell_git import use_of_git
+from tools.environment import git_environment, read_only_environment
 from tools.write import WriteTool
 
 
@@ -184,28 +183,6 @@ async def test_code_of_the_project_may_work_in_bare_repositories(attack: Hostile
     assert (await bash(attack, "sh test.sh")).endswith("\ntrue")
 
 
-@pytest.mark.parametrize(
-    ("command", "use"),
-    [
-        ("git status", "read"),
-        ("git --no-pager log --oneline -5", "read"),
-        ("git diff && git show HEAD", "read"),
-        ("cd src && git log -p | head -50", "read"),
-        ("git commit -m x", "any"),
-        ("git status; ./build.sh", "any"),
-        ("git -c core.pager=x log", "any"),
-        ("git -C sub status", "any"),
-        ("git stash", "any"),
-        ("echo git", "any"),
-        ("make", "none"),
-        ("gitk", "none"),
-        ("", "none"),
-    ],
-)
-def test_use_of_git_is_read_from_the_command(command: str, use: GitUse):
-    assert use_of_git(command) == use
-
-
 @pytest.mark.parametrize("tool", [WriteTool(), EditTool()], ids=["write", "edit"])
 @pytest.mark.parametrize("path", ["HEAD", "sub/HEAD", "vendor/../HEAD"])
 def test_file_that_makes_a_folder_a_repository_needs_approval(tool: Tool, path: str):
@@ -238,3 +215,30 @@ async def test_work_trees_inside_a_bare_repository_are_changed_as_usual(tmp_path
     await tool.run(tool.validate({"path": "main/hooks/use.ts", "content": "x"}), tool_context(tmp_path))
 
     assert Workspace(tmp_path).resolve("main/hooks/use.ts").read_text() == "x"
+
+
+def test_command_that_only_reads_gets_no_variable_that_names_a_program(tmp_path: Path):
+    outside = tmp_path / "outside"
+    root = tmp_path / "root"
+    for folder in (outside, root / "bin"):
+        folder.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(root / "bin")
+    path = os.pathsep.join([str(root / "bin"), "bin", "", str(tmp_path / "link"), str(outside)])
+    steering = ("LESSOPEN", "BASH_ENV", "LD_PRELOAD", "GIT_SSH_COMMAND", "GIT_TRACE", "RIPGREP_CONFIG_PATH", "CDPATH")
+    base = dict.fromkeys(steering, "evil") | {"PATH": path, "HOME": "/home/me", "GIT_CONFIG_COUNT": "0"}
+
+    environment = read_only_environment(base, root)
+
+    assert environment == {"PATH": str(outside), "HOME": "/home/me", "GIT_CONFIG_COUNT": "0"}
+
+
+async def test_program_in_the_workspace_is_not_run_in_place_of_one_that_reads(
+    attack: HostileRepository, monkeypatch: pytest.MonkeyPatch
+):
+    program = attack.root / "ls"
+    program.write_text("#!/bin/sh\necho hijacked\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{attack.root}{os.pathsep}{os.environ['PATH']}")
+
+    assert "hijacked" not in await bash(attack, "ls")
+    assert "hijacked" in await bash(attack, "ls > out; cat out")

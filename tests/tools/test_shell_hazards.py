@@ -64,6 +64,8 @@ FORBIDDEN = [
     "mv ~ /tmp/x",
     "rsync -a --delete x/ ~/",
     "flock x rm -rf /",
+    "sudo -u git rm -rf /",
+    "find . -exec env rm -rf / +",
     "ssh host 'rm -rf /'",
     "trap 'rm -rf /' EXIT",
     "bash -o pipefail -c 'rm -rf ~'",
@@ -172,6 +174,10 @@ ORDINARY = [
     "docker run -v /tmp:/t x",
     "npm run publish",
     "find . -exec rm {} +",
+    "find . -name sudo",
+    "timeout 5 grep sudo notes.txt",
+    "env LC_ALL=C grep reboot x",
+    "xargs grep shutdown",
 ]
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from harness.risk import PathAccess, Risk, SimpleCommand
 from tools.environment import GitUse
-from tools.shell.builtins import BUILTINS, judge_builtin, judge_redirect
+from tools.shell.builtins import judge_builtin, judge_redirect
 from tools.shell.hazards import Hazard, hazard_of_write, worst_hazard
 from tools.shell.listings import is_filter, listed_folder
 from tools.shell.prefixes import is_escape, prefix_of
@@ -26,9 +26,18 @@ from tools.shell.variables import is_harmless_assignment, is_shell_variable
 from tools.shell.words import Word
 from tools.shell.wrappers import Judged, judge_through
 
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
+_SHELLS = frozenset({"sh", "bash", "dash"})
+# What a POSIX shell reads in another way than bash.
+_BASH_ONLY = re.compile(
+    r"\[\[|\$['\"]|[<>]\(|&>|\|&|;;?&|<<<|\{[^}\s]*(,|\.\.)|\b(function|time|select|coproc)\b|~[+-]|[A-Za-z0-9_]\+=|=\("
+)
 _INLINE = re.compile(r"-[eux]*c[eux]*")
 _DEEPEST = 4
+_GIT_READERS = re.compile(
+    r"status|diff|log|show|blame|annotate|grep|ls-files|ls-tree|cat-file|rev-parse|rev-list|describe|shortlog|name-rev"
+    r"|for-each-ref|show-ref|merge-base|count-objects|whatchanged|cherry|range-diff|diff-tree|diff-index|diff-files"
+)
+_GIT_SWITCHES = frozenset({"--no-pager", "-P", "--no-optional-locks"})
 _NAMES_GIT = re.compile(r"\bgit\b")
 
 
@@ -58,11 +67,20 @@ def analyze(text: str) -> Analysis:
         access="read" if is_read else "by_level",
         accesses=accesses if is_known else tuple(each for each in accesses if each.kind == "write"),
         commands=tuple(effect.commands) if is_known else (),
-        programs=tuple(dict.fromkeys(effect.programs)) if is_read else (),
-        subject=text,
+        # Without bash, another shell would run the text and read it in another way.
+        programs=tuple(dict.fromkeys(("bash", *effect.programs))) if is_read else (),
+        subject=text.strip(),
     )
-    use: GitUse = "none" if not _NAMES_GIT.search(text) else "read" if is_read else "any"
+    reads_with_git = not effect.is_opaque and all(map(_reads_with_git, effect.commands))
+    use: GitUse = "none" if not _NAMES_GIT.search(text) else "read" if reads_with_git else "any"
     return Analysis(risk, use, tuple(dict.fromkeys(("", *effect.git_folders))))
+
+
+def _reads_with_git(command: SimpleCommand) -> bool:
+    """Return True for a command that reads, and for one of git that reads unless an option makes it do more."""
+    names = [word for word in command.words[:3] if word not in _GIT_SWITCHES]
+    is_reader = names[:1] == ["git"] and len(names) > 1 and _GIT_READERS.fullmatch(names[1])
+    return not command.redirects and (command.verdict == "read" or bool(is_reader))
 
 
 def _hazard_of(access: PathAccess) -> Hazard | None:
@@ -100,8 +118,6 @@ class _Analyzer:
         self._script = script
         self._depth = depth
         self._judged: list[Judged] = []
-        if "cd" in script.functions:
-            self.effect = _Effect("it redefines cd", is_opaque=True)
         for command in script.commands:
             self._add(command)
 
@@ -114,7 +130,7 @@ class _Analyzer:
         refused = [each.why for each in redirects if each.why and not each.accesses]
         problems = [*variables, *refused, *_circumstances(command, accesses)]
         self.effect.accesses += _placed(accesses, command.folders)
-        self.effect.programs += (name for name in judged.programs if name not in BUILTINS)
+        self.effect.programs += judged.programs
         is_inline = self._add_inline(command, judged)
         why = next(iter(problems), "") or ("" if is_inline else judged.why)
         writes = [(each.why, access.path) for each in redirects if each.why for access in each.accesses]
@@ -130,7 +146,7 @@ class _Analyzer:
         words = tuple(self._with_listings(command))
         if not words:
             return Judged((), verdict="read")
-        if words[0].is_literal and words[0].text in self._script.functions:
+        if command.is_call:
             return Judged(words, verdict="read")
         if found := judge_builtin(words):
             return Judged(words, (), found.verdict, found.why, found.accesses)
@@ -145,7 +161,8 @@ class _Analyzer:
             yield replace(word, folder=folder) if folder is not None else word
 
     def _input_listing(self, command: Command) -> str | None:
-        takes_input = any(word.text == "xargs" for word in command.words) and not command.redirects
+        has_input = any(redirect.operator.startswith("<") for redirect in command.redirects)
+        takes_input = any(word.text == "xargs" for word in command.words) and not has_input
         return self._listing_of(command.sources) if takes_input else None
 
     def _listing_of(self, numbers: Sequence[int]) -> str | None:
@@ -164,7 +181,7 @@ class _Analyzer:
         """Add the commands of `bash -c 'text'`; return True if the command is one."""
         shell, option, text, *_ = (*(word.text if word.is_literal else None for word in judged.words), None, None, None)
         is_inline = shell in _SHELLS and _INLINE.fullmatch(option or "") and self._depth < _DEEPEST
-        if not is_inline or shell is None or text is None:
+        if not is_inline or shell is None or text is None or (shell != "bash" and _BASH_ONLY.search(text)):
             return False
         inner = _Analyzer(read_script(text), self._depth + 1).effect
         wrappers = (*judged.wrappers, shell)

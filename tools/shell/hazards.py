@@ -18,12 +18,14 @@ import msgspec
 from msgspec import Struct, field
 
 from tools.shell.syntax import Command, Script, read_script
+from tools.shell.tables import load_table
 from tools.shell.words import Word
 
 Level: TypeAlias = Literal["forbidden", "dangerous"]
 
 _DATA = Path(__file__).parent / "hazards.toml"
 _DEEPEST = 4
+_FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _OUTPUT = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
 _DOWNLOADED = "it runs downloaded code"
 _MAY_BE_EMPTY = ", since a variable in the path may be empty: write the path itself"
@@ -95,6 +97,11 @@ class _Tables:
                 words = command.split()
                 self.rules.setdefault(words[0], []).append((words[1:], rule))
 
+    def is_program(self, name: str) -> bool:
+        """Return True for a program that is known here or has a table."""
+        is_known = name in self.rules or name in self.shells or name in self.fetchers
+        return is_known or self.interpreters.fullmatch(name) is not None or load_table(name) is not None
+
 
 @cache
 def _tables() -> _Tables:
@@ -137,11 +144,30 @@ class _Search:
         for start in self._starts(command.words):
             yield from self._of_words(command, start, script, depth)
 
-    def _starts(self, words: Sequence[Word]) -> list[int]:
-        """Return the places in a command where a program may stand: its beginning, and any after a runner."""
-        if not words or _name(words[0]) not in self._tables.runners:
-            return [0] if words else []
-        return [index for index, word in enumerate(words) if word.text]
+    def _starts(self, words: Sequence[Word], start: int = 0) -> Iterator[int]:
+        """Yield the places where a program may stand: `start`, and where a runner there may find its command."""
+        if not words:
+            return
+        yield start
+        name = _name(words[start])
+        if name == "find":
+            for index in range(start + 1, len(words)):
+                if words[index - 1].text in _FIND_RUNS:
+                    yield from self._starts(words, index)
+        elif name in self._tables.runners:
+            yield from self._after_runner(words, start)
+
+    def _after_runner(self, words: Sequence[Word], runner: int) -> Iterator[int]:
+        """Yield the places after a runner up to the first program; which words its own options take is not known."""
+        for index in range(runner + 1, len(words)):
+            name = _name(words[index])
+            if name in self._tables.runners:
+                yield from self._starts(words, index)
+                return
+            if name and not name.startswith("-"):
+                yield index
+                if self._tables.is_program(name) and not (words[index - 1].text or "").startswith("-"):
+                    return
 
     def _of_words(self, command: Command, start: int, script: Script, depth: int) -> Iterator[Hazard]:
         name, arguments = _name(command.words[start]), command.words[start + 1 :]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from tools.shell.words import Part, Word, ansi_c
+from tools.shell.words import Part, ansi_c
 
 DELIMITERS = frozenset(" \t\n;&|<>()")
 
@@ -131,6 +131,9 @@ class Lexer:
         else:
             self.note("a here-document does not end")
         body = "".join(lines)
+        if not document.is_literal and any(line.endswith("\\\n") for line in lines):
+            # Bash joins such a line with the next one, which may be the delimiter.
+            self.note("a line of a here-document continues on the next one")
         if document.is_literal:
             document.parts.append(Part(body, is_quoted=True))
         else:
@@ -304,7 +307,3 @@ class Lexer:
                 case _:
                     self.position += 1
         self.position += 1
-
-
-HOME_AND_FOLDER = {"HOME": Word("~"), "PWD": Word(".")}
-"""Variables whose value is known as a path."""

@@ -8,17 +8,22 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import TypeAlias
 
-from tools.shell.lexer import HOME_AND_FOLDER, Unreadable
+from tools.shell.lexer import Unreadable
 from tools.shell.simple_commands import SimpleCommandParser, either
-from tools.shell.words import MOST_WORDS, Part, Word, expand
+from tools.shell.words import MOST_WORDS, Part, Word, begins_with_folder, expand
 
 _MOST_COMMANDS = 500
 
 _RESERVED = re.compile(r"([a-z]+|[{}!]|\[\[)(?=[ \t\n;&|<>()]|\\\n|$)")
 _FUNCTION = re.compile(r"([\w:.@+-]+)[ \t]*\([ \t]*\)", re.ASCII)
+_FOLLOWED = frozenset({"cd", "pushd", "popd", "command", "builtin"})
 _CLOSING = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}", "in"})
 _OPENING = frozenset({"{", "if", "while", "until", "for", "case", "function", "[[", "select", "coproc"})
+
+
+_Surroundings: TypeAlias = "tuple[frozenset[str] | None, dict[str, tuple[Word, ...]], frozenset[str]]"
 
 
 class Parser(SimpleCommandParser):
@@ -53,17 +58,25 @@ class Parser(SimpleCommandParser):
             self.newlines()
             if not self.peek() or self.peek() == ")" or self.peek(2) in (";;", ";&") or self._reserved() in ends:
                 return
-            start, before, values = len(self.state.drafts), self.state.folders, self.state.values
+            start, before = len(self.state.drafts), self._surroundings
             self._and_or()
             self.blanks()
             is_background = self.peek(2) not in ("&&", "&>") and bool(self.accept("&"))
             if is_background:
                 for draft in self.state.drafts[start:]:
                     draft.is_background = True
-                self.state.folders, self.state.values = before, values
+                self._surroundings = before
             else:
                 self._separator(*ends)
-            self.state.folders = either(self.state.folders, before)
+
+    @property
+    def _surroundings(self) -> _Surroundings:
+        """Part of the state that what runs in another process does not change."""
+        return self.state.folders, self.state.values, self.state.functions
+
+    @_surroundings.setter
+    def _surroundings(self, surroundings: _Surroundings) -> None:
+        self.state.folders, self.state.values, self.state.functions = surroundings
 
     def _separator(self, *ends: str) -> None:
         is_last = self.peek() in ("\n", ")", "") or self.peek(2) in (";;", ";&") or self._reserved() in ends
@@ -73,6 +86,7 @@ class Parser(SimpleCommandParser):
     def _and_or(self) -> None:
         before = self.state.folders
         self._pipeline()
+        possible = either(before, self.state.folders)
         self.state.nesting += 1
         while True:
             self.blanks()
@@ -80,26 +94,30 @@ class Parser(SimpleCommandParser):
             if not operator:
                 break
             self.newlines()
+            after_success = self.state.folders
             if operator == "||":
-                self.state.folders = either(self.state.folders, before)
+                self.state.folders = possible
             self._pipeline()
+            possible = either(possible, self.state.folders)
+            if operator == "||":
+                self.state.folders = either(self.state.folders, after_success)
         self.state.nesting -= 1
+        self.state.folders = possible
 
     def _pipeline(self) -> None:
-        before, is_negated = self.state.folders, False
+        before, is_negated = self._surroundings, False
         while self._reserved() == "!":
             self.position, is_negated = self.position + 1, True
             self.blanks()
         start = len(self.state.drafts)
-        values = self.state.values
         self._command(start)
         while self._accept_pipe():
-            self.state.folders, self.state.values = before, values
+            self._surroundings = before
             self.newlines()
             with self.inside():
                 self._command(start)
         if is_negated:
-            self.state.folders = either(self.state.folders, before)
+            self.state.folders = either(self.state.folders, before[0])
 
     def _accept_pipe(self) -> bool:
         self.blanks()
@@ -116,7 +134,7 @@ class Parser(SimpleCommandParser):
             raise Unreadable("it has too many commands")
 
     def _one_command(self) -> None:
-        reserved = self._reserved()
+        reserved, draft = self._reserved(), self.draft()
         if self.peek(2) == "((":
             self.position += 2
             self.arithmetic_command()
@@ -134,7 +152,6 @@ class Parser(SimpleCommandParser):
         else:
             self.simple()
             return
-        draft = self.draft()
         self.blanks()
         while self.redirect(draft):
             self.blanks()
@@ -207,9 +224,8 @@ class Parser(SimpleCommandParser):
             while parts := self.word():
                 words.append(parts)
                 self.blanks()
-        if words:
-            # The substitutions of its words belong to a command without a program.
-            self.state.drafts.append(self.draft(assignments=[("", parts) for parts in words]))
+        # The substitutions of its words belong to a command without a program.
+        self.state.drafts.append(self.draft(assignments=[(name, parts) for parts in words or [[]]]))
         self.accept(";")
         self.set_values(name, self._values_of(words))
         with self._repeated():
@@ -218,7 +234,9 @@ class Parser(SimpleCommandParser):
 
     def _values_of(self, words: list[list[Part]]) -> tuple[Word, ...]:
         """Return the values of a loop variable; empty if they are not known."""
-        found = tuple(word for parts in words for word in expand(parts, HOME_AND_FOLDER | self.constants()))
+        if any(map(begins_with_folder, words)):
+            return ()
+        found = tuple(word for parts in words for word in expand(parts, self.constants()))
         return found if len(found) <= MOST_WORDS and all(word.text is not None for word in found) else ()
 
     def _case(self) -> None:
@@ -290,7 +308,10 @@ class Parser(SimpleCommandParser):
     def _function(self, name: str) -> None:
         self.newlines()
         start = len(self.state.drafts)
-        self.state.functions.add(name)
+        if name in _FOLLOWED:
+            self.note(f"it redefines {name}")
+        if not self.state.nesting:
+            self.state.functions |= {name}
         values, self.state.values = self.state.values, {}
         with self.inside(), self._repeated():
             self._one_command()

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 from msgspec import Struct, field
 
-from tools.shell.lexer import HOME_AND_FOLDER, Lexer, Unreadable
-from tools.shell.words import Part, Word, as_text, expand
+from tools.shell.lexer import Lexer, Unreadable
+from tools.shell.words import Part, Word, as_text, begins_with_folder, expand
 
 _DEEPEST = 20
 _MOST_FOLDERS = 16
@@ -21,6 +21,7 @@ _MOST_FOLDERS = 16
 _REDIRECT = re.compile(r"(\d*)(<<<|<<-?|<&|<>|<(?!\()|>>|>&|>\||>(?!\())|(&>>?)")
 _NAMED_DESCRIPTOR = re.compile(r"\{\w+\}[<>]")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=", re.ASCII)
+_MAY_ENTER = frozenset({"command", "builtin", "time", "eval", "pushd", "popd"})
 _CHANGED_BY_BASH = frozenset(
     {"RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID", "IFS", "_", "PWD", "HOME"}
 )
@@ -36,6 +37,8 @@ class Draft(Struct):
     folders: frozenset[str] | None = frozenset({""})
     sources: range = range(0)
     is_background: bool = False
+    is_call: bool = False
+    """True if it calls a function of the script."""
     is_test: bool = False
     """True for `[[ … ]]`, whose words bash does not split."""
 
@@ -51,7 +54,8 @@ class State(Struct):
 
     drafts: list[Draft] = field(default_factory=list[Draft])
     problems: list[str] = field(default_factory=list[str])
-    functions: set[str] = field(default_factory=set[str])
+    functions: frozenset[str] = frozenset()
+    """Functions that are certainly defined."""
     values: dict[str, tuple[Word, ...]] = field(default_factory=dict[str, tuple[Word, ...]])
     folders: frozenset[str] | None = frozenset({""})
     depth: int = 0
@@ -112,8 +116,10 @@ class SimpleCommandParser(Lexer):
 
     def set_values(self, name: str, values: tuple[Word, ...]) -> None:
         """Note the values of a variable if nothing else in the text can change it."""
-        mentions = re.findall(rf"(?<![\w$/.-])(?<!\$\{{){name}\b", self.text)
-        if values and len(mentions) == 1 and name not in _CHANGED_BY_BASH and not self.state.depth:
+        mentions = re.findall(rf"(?<![\w$/.-])(?<!\$\{{){re.escape(name)}\b", self.text)
+        # The home folder is known as a path only: in the middle of a word its name would matter.
+        is_known = all(word.text is not None and not word.text.startswith("~") for word in values)
+        if values and is_known and len(mentions) == 1 and name not in _CHANGED_BY_BASH and not self.state.depth:
             self.state.values = {**self.state.values, name: values}
 
     def simple(self) -> None:
@@ -134,11 +140,11 @@ class SimpleCommandParser(Lexer):
             self.spans.add((start, self.position))
         if not (draft.words or draft.assignments or draft.redirects):
             raise Unreadable(f"unexpected {self.peek()!r}" if self.peek() else "a command is missing")
+        draft.is_call = draft.name in self.state.functions
         self.state.drafts.append(draft)
         if not draft.words and not self.state.nesting:
             for name, parts in draft.assignments:
-                value = as_text(parts, HOME_AND_FOLDER)
-                self.set_values(name, (value,) if value.text is not None else ())
+                self.set_values(name, () if begins_with_folder(parts) else (as_text(parts, {}),))
         self._enter(draft)
 
     def _value(self) -> list[Part]:
@@ -175,13 +181,13 @@ class SimpleCommandParser(Lexer):
 
     def _enter(self, draft: Draft) -> None:
         """Follow `cd`."""
-        names = {draft.name, *("".join(part.text or "" for part in parts) for parts in draft.words[1:2])}
+        names = {"".join(part.text or "" for part in parts) for parts in draft.words}
         if draft.name == "cd":
-            words = [word for parts in draft.words[1:] for word in expand(parts, HOME_AND_FOLDER | self.constants())]
+            words = [word for parts in draft.words[1:] for word in expand(parts, self.constants())]
             words = words[1:] if words and words[0].text == "--" else words
             target = words[0].text if len(words) == 1 and words[0].is_literal else None
             self.state.folders = _entered(self.state.folders, target)
-        elif names & {"pushd", "popd"} or (draft.name in ("command", "builtin") and "cd" in names):
+        elif draft.name in _MAY_ENTER and names & {"cd", "pushd", "popd"}:
             self.state.folders = None
 
     def constants(self) -> dict[str, Word]:

@@ -15,7 +15,7 @@ from math import prod
 
 from msgspec import Struct
 
-from tools.shell.lexer import HOME_AND_FOLDER, Unreadable
+from tools.shell.lexer import Unreadable
 from tools.shell.parser import Parser
 from tools.shell.simple_commands import Draft, State
 from tools.shell.syntax_tree import disagreement
@@ -53,6 +53,8 @@ class Command(Struct, frozen=True):
     """Indices of a word (-1: of input or an assignment) and of a command inside a substitution in it."""
     is_background: bool = False
     """True if the script does not wait for it."""
+    is_call: bool = False
+    """True if it calls a function of the script, whose commands stand for themselves."""
 
 
 class Script(Struct, frozen=True):
@@ -63,8 +65,6 @@ class Script(Struct, frozen=True):
     """True if it may do more than `commands` shows."""
     why: str = ""
     """Reason of `is_opaque`."""
-    functions: frozenset[str] = frozenset()
-    """Functions that it defines."""
     is_bomb: bool = False
     """True if a function starts more copies of itself."""
 
@@ -100,7 +100,7 @@ def _script(state: State) -> Script:
         for values in variants
     ]
     why = next(iter(state.problems), "")
-    return Script(tuple(commands), bool(why), why, frozenset(state.functions), state.is_bomb)
+    return Script(tuple(commands), bool(why), why, state.is_bomb)
 
 
 def _variants(draft: Draft) -> Iterator[dict[str, Word]]:
@@ -111,7 +111,7 @@ def _variants(draft: Draft) -> Iterator[dict[str, Word]]:
     if prod(map(len, known.values())) > MOST_WORDS:
         known = {}
     for values in product(*known.values()):
-        yield HOME_AND_FOLDER | dict(zip(known, values, strict=True))
+        yield dict(zip(known, values, strict=True))
 
 
 def _command(draft: Draft, values: dict[str, Word], starts: Sequence[int]) -> Command:
@@ -139,6 +139,7 @@ def _command(draft: Draft, values: dict[str, Word], starts: Sequence[int]) -> Co
         tuple(range(starts[draft.sources.start], starts[draft.sources.stop])),
         (*inner, *((-1, index) for parts in others for index in _inside(parts, starts))),
         draft.is_background,
+        draft.is_call,
     )
 
 

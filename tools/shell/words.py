@@ -13,6 +13,9 @@ from msgspec.structs import replace
 
 MOST_WORDS = 64
 """Most words of one brace expansion, and most values of one variable."""
+FOLDERS = {"HOME": "~", "PWD": "."}
+"""Variables that are known at the beginning of a path."""
+
 _MOST_BRACES = 16
 
 _GLOB = re.compile(r"[*?]|\[.+\]", re.DOTALL)
@@ -77,7 +80,7 @@ def expand(parts: Sequence[Part], values: Mapping[str, Word]) -> tuple[Word, ...
     """
     if len(parts) == 1 and parts[0].name in values and (value := values[parts[0].name]).is_glob:
         return (value if parts[0].is_quoted else Word(None, is_single=False),)
-    known = [_substituted(part, values) for part in parts]
+    known = _known(parts, values)
     if not any(part.text and not part.is_quoted and "{" in part.text for part in known):
         return (_joined(known),)
     tokens: list[_Token] = []
@@ -91,7 +94,25 @@ def expand(parts: Sequence[Part], values: Mapping[str, Word]) -> tuple[Word, ...
 
 def as_text(parts: Sequence[Part], values: Mapping[str, Word]) -> Word:
     """Return the word where bash neither splits nor expands file names: an assigned value, text of a here-document."""
-    return _joined([replace(_substituted(part, values), is_quoted=True, is_list=False) for part in parts])
+    return _joined([replace(part, is_quoted=True, is_list=False) for part in _known(parts, values)])
+
+
+def begins_with_folder(parts: Sequence[Part]) -> bool:
+    """Return True if a word begins with `$HOME` or `$PWD`, which are known as paths but not as text."""
+    return bool(parts) and parts[0].name in FOLDERS
+
+
+def _known(parts: Sequence[Part], values: Mapping[str, Word]) -> list[Part]:
+    """Return the parts with variables replaced by their values, as far as they are known.
+
+    A quoted `~` at the beginning becomes `./~`: it is not the home folder.
+    """
+    known = [_substituted(part, values) for part in parts]
+    if parts and parts[0].is_quoted and (parts[0].text or "").startswith("~"):
+        known[0] = replace(parts[0], text=f"./{parts[0].text}")
+    elif parts and parts[0].name in FOLDERS and (len(parts) == 1 or (parts[1].text or "").startswith("/")):
+        known[0] = Part(FOLDERS[parts[0].name], is_quoted=True)
+    return known
 
 
 def _substituted(part: Part, values: Mapping[str, Word]) -> Part:

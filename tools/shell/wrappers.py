@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from harness.risk import PathAccess
+from tools.shell.builtins import BUILTINS
 from tools.shell.programs import judge, program_name
 from tools.shell.variables import is_harmless_assignment
 from tools.shell.words import Word
@@ -51,7 +52,8 @@ def judge_through(words: Sequence[Word], listing: str | None) -> Judged:
         name = program_name(words[0])
         found = judge(words)
         accesses += found.accesses
-        programs += [words[0].text or ""] if name else []
+        # A wrapper runs a program even where the shell has a builtin of that name.
+        programs += [words[0].text or ""] if name and (wrappers or name not in BUILTINS) else []
         inner, why = _inner(name, words, found.inner, listing) if found.inner else ((), "")
         why = found.why or why
         if why or not inner or len(wrappers) >= _MOST_WRAPPERS:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from harness.session.resume import LoadedSession
 
 TOUR = "demo/tour"
+_CLOSING_TIMEOUT_S = 10.0
+"""Seconds to wait for the session before, if the disk does not respond."""
 
 
 class Folder(Struct, frozen=True):
@@ -94,6 +97,9 @@ class Assembly(Struct):
     """Id of the message that the session was resumed at; empty for its end."""
 
     _recording: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+    _closer: ThreadPoolExecutor | None = None
+    _closing: Future[None] | None = None
+    """Closing of the sessions before."""
 
     def connect(self, name: str, thinking: ThinkingLevel) -> Model:
         """Connect another model for the agent.
@@ -142,6 +148,9 @@ class Assembly(Struct):
         """
         from harness.session.repaired import repaired_messages
 
+        if self._closing is not None:
+            # The session may be one of those that are being closed.
+            await asyncio.wait([asyncio.wrap_future(self._closing)], timeout=_CLOSING_TIMEOUT_S)
         writes = self.options.keep_session and not read_only
         if writes and await asyncio.to_thread(self._is_open_elsewhere, loaded.path):
             loaded = await asyncio.to_thread(_copy_of, loaded)
@@ -212,14 +221,25 @@ class Assembly(Struct):
 
     def close(self) -> None:
         """Write pending records and release the session file."""
+        if self._closer is not None:
+            self._closer.shutdown()
         if self.store is not None:
             self.store.close()
+
+    def _close_store(self, next_path: Path | None) -> None:
+        """Close the session file in a thread, since that flushes it to the disk; wait if it is opened again."""
+        if self.store is None:
+            return
+        self._closer = self._closer or ThreadPoolExecutor(1, "session-close")
+        self._closing = self._closer.submit(self.store.close)
+        if self.store.path == next_path:
+            self._closing.result()
+        self.store = None
 
     def _follow(self, loaded: LoadedSession | None, *, read_only: bool = False) -> None:
         """Record events in the session file from now on."""
         self._recording.close()
-        self.close()
-        self.store = None
+        self._close_store(loaded.path if loaded else None)
         self.loaded = loaded
         store = None if read_only or not self.options.keep_session else self._store(loaded)
         if store is not None and loaded is not None:
@@ -239,8 +259,13 @@ class Assembly(Struct):
         self._recording.callback(self.agent.add_drain(self.store.drain))
 
     def _store(self, loaded: LoadedSession | None) -> SessionRecorder:
-        agent, data = self.agent, self.options.paths.data
-        warn = partial(agent.notify, level="warning")
+        agent, data, loop = self.agent, self.options.paths.data, asyncio.get_running_loop()
+
+        def warn(text: str) -> None:
+            # A session is closed in a thread.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(partial(agent.notify, text, level="warning"))
+
         store = SessionRecorder(data, self.workspace.root, agent.session_id, resumed=loaded, on_problem=warn)
         store.system = lambda: agent.state.system_prompt
         return store

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from cinch_tui.app.app import CinchApp
 from cinch_tui.transcript.blocks import transcript_text
 from harness.errors import CinchError
 from harness.messages import new_id, user
-from harness.session.journal import Journal
+from harness.session.journal import Journal, is_locked
 from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session
 
@@ -75,6 +77,28 @@ async def test_rename_and_tag_commands_change_the_open_session(app: CinchApp):
         await until(pilot, lambda: load_session(path).tags == ("bug", "later"))
         await pilot.press(*"/tag -bug", "enter")
         await until(pilot, lambda: load_session(path).tags == ("later",))
+
+
+async def test_new_session_does_not_wait_until_the_one_before_is_on_disk(
+    app: CinchApp, monkeypatch: pytest.MonkeyPatch
+):
+    path, released = saved(app), threading.Event()
+    monkeypatch.setattr(os, "fsync", lambda _: released.wait(10))
+
+    async with app.run_test() as pilot:
+        await ready(pilot, app)
+        await pilot.press(*"/rename Later", "enter")
+        await until(pilot, lambda: load_session(path).title == "Later")
+        await pilot.press(*"/new", "enter")
+        await until(pilot, lambda: app.controller.agent.session_id != path.stem)
+        was_locked = is_locked(path)
+        released.set()
+        await until(pilot, lambda: not is_locked(path))
+        await pilot.press(*f"/resume {path.stem} ", "enter")
+        await until(pilot, lambda: app.controller.agent.session_id == path.stem)
+
+        assert was_locked
+        assert not app.controller.assembly.is_read_only
 
 
 async def test_session_opened_read_only_stays_unchanged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +20,7 @@ from cinch_tui.config.settings import Settings
 from cinch_tui.models.connecting import choose_model, connect, connect_spec, full_name
 from cinch_tui.permissions import ineffective_rules, is_enabled, load_rules
 from cinch_tui.reports.notices import lost_jobs_notice
+from cinch_tui.session_recording import SessionRecording
 from cinch_tui.trust.prompt import folder_state, skipped_notices
 from cinch_tui.trust.store import FolderTrust
 from harness.agent.agent import Agent
@@ -53,8 +52,6 @@ if TYPE_CHECKING:
     from harness.session.resume import LoadedSession
 
 TOUR = "demo/tour"
-_CLOSING_TIMEOUT_S = 10.0
-"""Seconds to wait for the session before, if the disk does not respond."""
 
 
 class Folder(Struct, frozen=True):
@@ -86,7 +83,6 @@ class Assembly(Struct):
     keys: KeyStore
     originals: Snapshots
     folder: Folder
-    store: SessionRecorder | None = None
     loaded: LoadedSession | None = None
     warnings: list[str] = []
 
@@ -96,10 +92,7 @@ class Assembly(Struct):
     target: str = ""
     """Id of the message that the session was resumed at; empty for its end."""
 
-    _recording: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
-    _closer: ThreadPoolExecutor | None = None
-    _closing: Future[None] | None = None
-    """Closing of the sessions before."""
+    _recording: SessionRecording = field(default_factory=SessionRecording)
 
     def connect(self, name: str, thinking: ThinkingLevel) -> Model:
         """Connect another model for the agent.
@@ -121,6 +114,11 @@ class Assembly(Struct):
         if self.agent.state.mode is PLAN:
             # Recorded in the session.
             self.agent.set_mode(PLAN)
+
+    @property
+    def store(self) -> SessionRecorder | None:
+        """Recorder of the session; None if it is not saved."""
+        return self._recording.store
 
     @property
     def session_file(self) -> Path | None:
@@ -148,9 +146,8 @@ class Assembly(Struct):
         """
         from harness.session.repaired import repaired_messages
 
-        if self._closing is not None:
-            # The session may be one of those that are being closed.
-            await asyncio.wait([asyncio.wrap_future(self._closing)], timeout=_CLOSING_TIMEOUT_S)
+        # The session may be one of those that are being closed.
+        await self._recording.released()
         writes = self.options.keep_session and not read_only
         if writes and await asyncio.to_thread(self._is_open_elsewhere, loaded.path):
             loaded = await asyncio.to_thread(_copy_of, loaded)
@@ -189,7 +186,7 @@ class Assembly(Struct):
         """Replace the conversation of the agent, and stop recording that of the session before."""
         lost = lost_jobs_notice(messages, self.agent.jobs)
         self.agent.restore_session(loaded, messages)
-        self._recording.close()
+        self._recording.stop()
         self.target = loaded.target
         if loaded.system and not self.options.system and self._has_same_instructions(loaded.system):
             # Unchanged since the last request, so that the provider's cache still fits.
@@ -221,27 +218,16 @@ class Assembly(Struct):
 
     def close(self) -> None:
         """Write pending records and release the session file."""
-        if self._closer is not None:
-            self._closer.shutdown()
-        if self.store is not None:
-            self.store.close()
-
-    def _close_store(self, next_path: Path | None) -> None:
-        """Close the session file in a thread, since that flushes it to the disk; wait if it is opened again."""
-        if self.store is None:
-            return
-        self._closer = self._closer or ThreadPoolExecutor(1, "session-close")
-        self._closing = self._closer.submit(self.store.close)
-        if self.store.path == next_path:
-            self._closing.result()
-        self.store = None
+        self._recording.close()
 
     def _follow(self, loaded: LoadedSession | None, *, read_only: bool = False) -> None:
         """Record events in the session file from now on."""
-        self._recording.close()
-        self._close_store(loaded.path if loaded else None)
+        recording = self._recording
+        recording.release(loaded.path if loaded else None)
         self.loaded = loaded
-        store = None if read_only or not self.options.keep_session else self._store(loaded)
+        store = None
+        if self.options.keep_session and not read_only:
+            store = recording.recorder(self.agent, self.options.paths.data, self.workspace.root, loaded)
         if store is not None and loaded is not None:
             try:
                 store.acquire()
@@ -251,24 +237,8 @@ class Assembly(Struct):
         self.is_read_only = read_only
         if read_only:
             self.warnings.append("This session is open read-only. /fork continues in a copy.")
-        if store is None:
-            return
-        self.store = store
-        self.store.choose(self.agent.state.model.spec)
-        self._recording.callback(self.agent.subscribe(self.store.store))
-        self._recording.callback(self.agent.add_drain(self.store.drain))
-
-    def _store(self, loaded: LoadedSession | None) -> SessionRecorder:
-        agent, data, loop = self.agent, self.options.paths.data, asyncio.get_running_loop()
-
-        def warn(text: str) -> None:
-            # A session is closed in a thread.
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(partial(agent.notify, text, level="warning"))
-
-        store = SessionRecorder(data, self.workspace.root, agent.session_id, resumed=loaded, on_problem=warn)
-        store.system = lambda: agent.state.system_prompt
-        return store
+        if store is not None:
+            recording.start(self.agent, store)
 
 
 async def assemble(

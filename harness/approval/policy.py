@@ -9,11 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from harness.approval.matching import Coverage, RiskCheck, Target, affects
 from harness.approval.modes import APPROVAL_MODES, ApprovalMode, Mode
-from harness.approval.offers import exact_offer_for, offers_for
-from harness.approval.paths import PathFacts
 from harness.approval.store import RuleStore
 from harness.errors import ConfigError
 from harness.permissions import Decision, Rule
@@ -59,7 +57,7 @@ class Permissions(Struct):
 
     def decide(self, call: CallFacts) -> Decision:
         """Decide on a call, by the policy of the program or by the built-in one."""
-        built_in = RulePolicy(self.store, self, PathFacts(call.workspace).check)
+        built_in = RulePolicy(self.store, self)
         if self.policy is None:
             return built_in.decide(call, call.risk)
         fixed = built_in.forbidden(call, call.risk) or built_in.excluded(call, call.risk)
@@ -72,13 +70,11 @@ class RulePolicy:
     Args:
         store: Permission rules.
         permissions: Modes.
-        check: Finds out what paths imply, see `Coverage.check`.
     """
 
-    def __init__(self, store: RuleStore, permissions: Permissions, check: RiskCheck = lambda risk: risk) -> None:
+    def __init__(self, store: RuleStore, permissions: Permissions) -> None:
         self._store = store
         self._permissions = permissions
-        self._check = check
 
     def decide(self, call: CallFacts, risk: Risk) -> Decision:
         """Decide on a call. Pure: it neither asks nor counts.
@@ -145,25 +141,29 @@ class RulePolicy:
             source = BUILT_IN if risk.level == "none" else f"mode {mode}"
             return Decision("allow", _REASONS[risk.level], risk, source=source)
         why = risk.concern or risk.reason or _default_reason(risk, mode)
-        target = _target(call, risk)
-        offers, exact = (), None
-        if not self._store.managed_only:
-            offers, exact = offers_for(target), exact_offer_for(target)
-        return Decision("ask", why, risk, source=f"mode {mode}", offers=offers, exact_offer=exact)
+        decision = Decision("ask", why, risk, source=f"mode {mode}")
+        return decision if self._store.managed_only else _with_offers(decision, call)
 
     def _first(self, effect: Literal["ask", "deny"], call: CallFacts, risk: Risk) -> Rule | None:
         rules = self._store.of(effect)
         if not rules:
             return None
-        target = _target(call, risk)
+        # Imported late, as below: most sessions have no rules.
+        from harness.approval.matching import Target, affects
+
+        target = Target(call.tool.name, risk, call.workspace.root)
         return next((rule for rule in rules if affects(rule, target)), None)
 
     def _covering(self, call: CallFacts, risk: Risk) -> tuple[Rule, ...]:
         rules = self._store.of("allow")
         if not rules:
             return ()
+        from harness.approval.matching import Coverage, Target
+        from harness.approval.paths import PathFacts
+
+        target = Target(call.tool.name, risk, call.workspace.root)
         allows_edits = self._permissions.approval == "edits"
-        return Coverage(_target(call, risk), rules, self._check, allows_edits).find()
+        return Coverage(target, rules, PathFacts(call.workspace).check, allows_edits).find()
 
 
 class FunctionPolicy:
@@ -201,8 +201,12 @@ def _checked_by_hook(decision: Decision, call: CallFacts) -> Decision:
     return decision
 
 
-def _target(call: CallFacts, risk: Risk) -> Target:
-    return Target(call.tool.name, risk, call.workspace.root)
+def _with_offers(decision: Decision, call: CallFacts) -> Decision:
+    from harness.approval.matching import Target
+    from harness.approval.offers import exact_offer_for, offers_for
+
+    target = Target(call.tool.name, decision.risk, call.workspace.root)
+    return replace(decision, offers=offers_for(target), exact_offer=exact_offer_for(target))
 
 
 def _default_reason(risk: Risk, mode: ApprovalMode) -> str:

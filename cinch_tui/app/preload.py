@@ -67,6 +67,7 @@ def _load_reply(tools: Sequence[Tool]) -> None:
     from tools import load
 
     importlib.import_module("cinch_tui.screens.approval")
+    importlib.import_module("harness.approval.offers")
     load(tools)
     if any(tool.name == "bash" for tool in tools):
         _read_a_command()

@@ -11,6 +11,7 @@ from cinch_tui.config.names import keys
 from cinch_tui.config.settings import NEXT_PROMPT, PromptCacheSettings, Settings
 from harness.agent.limits import Limits
 from harness.agent.options import AgentOptions, Subagents
+from harness.agent.policies import LoopDetection
 from harness.agent.retry import RetryPolicy
 from harness.approval.modes import EXECUTE, PLAN, Planning
 from harness.execution.context import Execution
@@ -53,6 +54,7 @@ def agent_options(settings: Settings, *, headless: bool) -> AgentOptions:
             token_budget=subagents.max_tokens,
             result_chars=subagents.result_chars,
         ),
+        hooks=(LoopDetection(),) if limits.loop_detection else (),
         max_tokens=settings.model.max_tokens or None,
     )
 
@@ -87,6 +89,7 @@ def _configure_runs(agent: Agent, settings: Settings) -> None:
         steering_mode=wanted.steering_mode,
         execution=wanted.execution,
         subagents=wanted.subagents,
+        hooks=wanted.hooks,
     )
     agent.state.max_tokens = wanted.max_tokens
     agent.inbox.steering.mode = wanted.steering

@@ -91,6 +91,9 @@ class LimitSettings(Struct, frozen=True):
     max_cost_usd: Annotated[
         float, _tighten("cost of one run in US dollars, for models with known prices; 0: unlimited", 0)
     ] = 10.0
+    loop_detection: Annotated[
+        bool, _tighten("warn the model about calls that it repeats in vain, then block them, then stop")
+    ] = True
 
 
 class RetrySettings(Struct, frozen=True):

@@ -14,6 +14,7 @@ from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
 from cinch_tui.config.settings import Value
 from harness.agent.options import Subagents
+from harness.agent.policies import LoopDetection
 from harness.events import AgentEnd, Event, ModelFallback
 from harness.execution.context import Execution
 from harness.ports.interaction import NonInteractive
@@ -38,6 +39,7 @@ def test_unset_options_use_the_defaults_of_the_harness(tmp_path: Path) -> None:
 
     assert options.execution == Execution()
     assert options.subagents == Subagents()
+    assert [type(hook) for hook in options.hooks] == [LoopDetection]
     assert (options.steering_mode, options.steering, options.follow_up) == ("after_batch", "one", "one")
 
 

@@ -54,6 +54,7 @@ _NAMED = {"safe.bareRepository": "explicit"}
 _READ_ONLY = {
     # `git diff` would write the index, even without optional locks.
     "diff.autoRefreshIndex": "false",
+    "log.showSignature": "false",
     "core.hooksPath": os.devnull,
     "core.editor": "false",
     "core.askPass": "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from itertools import pairwise
 
 from harness.risk import PathAccess
 from tools.shell.options import may_be_option
@@ -23,9 +24,19 @@ def judge_find(words: Sequence[Word]) -> Judgement:
     finder = _Find(words[1:])
     why = finder.read()
     kind: PathKind = "search" if finder.inner else "list"
-    accesses = [_access(folder, kind) for folder in finder.folders or [Word(text=".")]]
+    follows = finder.inner is not None and not _finds_only_files([word.text for word in words])
+    accesses = [
+        PathAccess(folder.text or "", kind, is_pattern=folder.is_glob, is_listed=follows)
+        for folder in finder.folders or [Word(text=".")]
+    ]
     accesses += finder.accesses
     return Judgement("other" if why else "read", why, tuple(accesses), finder.inner, is_refused=bool(why))
+
+
+def _finds_only_files(texts: Sequence[str | None]) -> bool:
+    """Return True if an expression is known to find neither links nor folders."""
+    is_simple = {"-L", "-follow", "-o", "-or", "!", "-not", ",", "("}.isdisjoint(texts)
+    return is_simple and ("-type", "f") in pairwise(texts)
 
 
 class _Find:

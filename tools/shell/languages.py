@@ -12,9 +12,7 @@ from tools.shell.awk import check_awk
 from tools.shell.sed import check_sed
 
 # `env` and `$ENV` show keys; modules are read from files.
-_JQ_REFUSED = re.compile(
-    r"\$ENV|\$__prog|(?<![.\w$])(?:env|import|include|modulemeta|get_search_list|input_filename)\b"
-)
+_JQ_REFUSED = re.compile(r"\$ENV|\$__prog|(?<![.\w$])(?:env|import|include|modulemeta|get_search_list)\b")
 
 
 def check_script(language: str, text: str) -> str:

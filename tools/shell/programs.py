@@ -153,8 +153,14 @@ def _unknown_word(name: str, table: ProgramTable, found: Resolved, operands: Seq
 def _is_harmless_option(table: ProgramTable, word: Word) -> bool:
     if table.operands == "command":
         return True
-    is_text = table.operands == "text" and not table.paths
-    return table.any_operand and (is_text or word.is_glob or word.folder is not None)
+    if not table.any_operand:
+        return False
+    if word.is_glob:
+        # A file may have the name of an option with a path, unless the end of the glob rules that out.
+        return not table.paths or (word.text or "")[-1:] not in ("*", "?", "]")
+    if word.folder is not None:
+        return True
+    return table.operands == "text" and not table.paths
 
 
 def _script_problem(name: str, table: ProgramTable, scripts: Sequence[Word]) -> str:
@@ -193,6 +199,8 @@ def _accesses(table: ProgramTable, found: Resolved, operands: Sequence[Word]) ->
     is_recursive = found.has(table.recursive)
     if not operands and (table.default or is_recursive):
         operands = [Word(text=table.default or ".")]
+    if table.expands:
+        operands = [msgspec.structs.replace(word, is_glob=_has_wildcard(word)) for word in operands]
     if found.has(table.lists):
         kind = "list"
     elif found.has(table.changes):
@@ -200,6 +208,8 @@ def _accesses(table: ProgramTable, found: Resolved, operands: Sequence[Word]) ->
     match kind:
         case "text" | "none" | "command":
             yield from _prefixed(table, operands)
+            # A glob shows the names of files to any program.
+            yield from _paths([word for word in operands if word.is_glob], "list")
         case "copy":
             is_into = any(kind == "write" and found.has((name,)) for name, kind in table.paths.items())
             sources = operands if is_into else operands[:-1]
@@ -208,7 +218,13 @@ def _accesses(table: ProgramTable, found: Resolved, operands: Sequence[Word]) ->
         case "revision":
             yield from _paths([_file_of_revision(word) for word in operands], "read")
         case _:
-            yield from _paths(operands, "search" if is_recursive and kind == "read" else kind)
+            kind = "search" if is_recursive and kind == "read" else kind
+            follows = found.has(table.follows) and not found.has(table.keeps_links)
+            yield from _paths(operands, kind, is_listed=follows)
+
+
+def _has_wildcard(word: Word) -> bool:
+    return word.is_glob or not {"*", "?", "["}.isdisjoint(word.text or "")
 
 
 def _prefixed(table: ProgramTable, operands: Sequence[Word]) -> Iterator[PathAccess]:
@@ -225,14 +241,20 @@ def _option_accesses(table: ProgramTable, found: Resolved) -> Iterator[PathAcces
             yield from _paths([option.value], kind)
 
 
-def _paths(words: Sequence[Word], kind: PathKind) -> Iterator[PathAccess]:
+def _paths(words: Sequence[Word], kind: PathKind, *, is_listed: bool = False) -> Iterator[PathAccess]:
     for word in words:
         if word.text is not None and word.text != "-":
-            yield PathAccess(word.text, kind, is_pattern=word.is_glob)
-        elif word.folder is not None:
-            yield PathAccess(word.folder or ".", "search" if kind == "read" else kind, is_listed=True)
+            yield PathAccess(word.text, kind, is_pattern=word.is_glob, is_listed=is_listed)
+        elif word.folder is not None and (kind == "write" or not word.is_single):
+            # A single word is a file that `find` gives to its command: find itself searches the folder.
+            folder = word.folder or "."
+            is_read = kind == "read"
+            yield PathAccess(folder, "search" if is_read else kind, is_listed=is_read)
 
 
 def _file_of_revision(word: Word) -> Word:
-    _, separator, path = (word.text or "").partition(":")
+    revision, separator, path = (word.text or "").partition(":")
+    if not revision:
+        # `:/x` is a message to look for, or a path from the root of the repository.
+        path = path.lstrip("/")
     return Word(text=path, is_glob=word.is_glob) if separator and path else word

@@ -65,6 +65,8 @@ class ProgramTable(Struct, frozen=True):
     """Reason for the verdict `other`."""
     operands: OperandKind = "none"
     """Kind of the operands."""
+    expands: bool = False
+    """True if the program itself expands wildcards in operands."""
     default: str = ""
     """Path that is used if there is no operand."""
     most: int = -1
@@ -83,6 +85,10 @@ class ProgramTable(Struct, frozen=True):
     """Options of which one must be given if there are operands."""
     recursive: frozenset[str] = frozenset()
     """Options that make `read` operands folders to search."""
+    follows: frozenset[str] = frozenset()
+    """Options with which a search reads the targets of links."""
+    keeps_links: frozenset[str] = frozenset()
+    """Options with which it does not, whatever else is given."""
     lists: frozenset[str] = frozenset()
     """Options with which operands are only listed, or a command only named."""
     changes: frozenset[str] = frozenset()
@@ -120,6 +126,7 @@ class _Source(Struct, forbid_unknown_fields=True):
     verdict: Verdict = "read"
     why: str = ""
     operands: OperandKind = "none"
+    expands: bool = False
     default: str = ""
     most: int = -1
     too_many: str = "has too many operands"
@@ -129,6 +136,8 @@ class _Source(Struct, forbid_unknown_fields=True):
     requires: str = ""
     operand_options: str = ""
     recursive: str = ""
+    follows: str = ""
+    keeps_links: str = ""
     lists: str = ""
     changes: str = ""
     paths: dict[str, PathKind] = field(default_factory=dict[str, PathKind])
@@ -192,6 +201,7 @@ def _table(source: _Source, groups: Mapping[str, _Group]) -> ProgramTable:
         verdict=source.verdict,
         why=source.why,
         operands=source.operands,
+        expands=source.expands,
         default=source.default,
         most=source.most,
         too_many=source.too_many,
@@ -204,6 +214,8 @@ def _table(source: _Source, groups: Mapping[str, _Group]) -> ProgramTable:
         requires=_names(source.requires),
         operand_options=_names(source.operand_options),
         recursive=_names(source.recursive),
+        follows=_names(source.follows),
+        keeps_links=_names(source.keeps_links),
         lists=_names(source.lists),
         changes=_names(source.changes),
         prefixes=source.prefixes,

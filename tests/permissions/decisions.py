@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
+from harness.approval.modes import EXECUTE, ApprovalMode
 from harness.approval.paths import PathFacts
+from harness.approval.policy import Permissions, RulePolicy
+from harness.approval.store import RuleStore
+from harness.messages import ToolCall
+from harness.permissions import Decision, Rule
+from harness.ports.permission_policy import CallFacts
 from harness.workspace.workspace import Workspace
-from tools.shell.analysis import analyze
+from tools.bash import BashTool
 
 CORPORA = Path(__file__).parent / "corpus"
 
@@ -22,10 +29,17 @@ def _command(line: str) -> str:
     return json.loads(line) if line.startswith('"') and line.endswith('"') else line
 
 
+def decision(command: str, root: Path, mode: ApprovalMode = "smart", rules: Iterable[Rule] = ()) -> Decision:
+    """Return what cinch decides about a shell command in a workspace."""
+    tool, arguments = BashTool(), {"command": command}
+    workspace, store = Workspace(root), RuleStore(rules=rules)
+    check = PathFacts(workspace).check
+    risk = check(tool.risk(arguments))
+    call = CallFacts(tool, ToolCall("1", tool.name, arguments), arguments, risk, workspace)
+    return RulePolicy(store, Permissions(EXECUTE, mode, store), check).decide(call, risk)
+
+
 def objection(command: str, root: Path) -> str:
-    """Return the reason why a command needs approval in smart mode without any rule, or an empty string."""
-    risk = PathFacts(Workspace(root)).check(analyze(command).risk)
-    if risk.level == "read":
-        return risk.concern
-    reasons = (risk.reason, risk.concern, *(each.why for each in risk.commands), risk.level)
-    return next(filter(None, reasons))
+    """Return the reason why a command is not allowed in smart mode without any rule, or an empty string."""
+    decided = decision(command, root)
+    return "" if decided.kind == "allow" else decided.why

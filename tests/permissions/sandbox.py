@@ -1,6 +1,6 @@
 """Sandbox in which tests run commands that were judged to be read-only.
 
-A seccomp filter stops and records every attempt to change a file or open a socket, whatever the file; where bubblewrap
+A seccomp filter stops and records every attempt to change a file, read a secret or open a socket; where bubblewrap
 is installed and namespaces are permitted, commands also have no network, their own processes and a read-only file
 system. Neither needs privileges.
 """
@@ -22,7 +22,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +35,13 @@ _CONTINUE = 1
 _HARMLESS = ("/dev/null", "/dev/zero", "/dev/tty", "/dev/stdout", "/dev/stderr", "/dev/fd/1", "/dev/fd/2")
 # The C library asks this service for names of users and does without it.
 _NAME_SERVICE = "/nscd/socket"
+
+
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+# The folder that stands for the working directory.
+_HERE = -100
+_SYSTEM = ("/usr/", "/lib", "/etc/", "/proc/", "/dev/", "/sys/", "/bin/")
+_OF_DESCRIPTORS = ("fchmod", "fchown", "fsetxattr", "fremovexattr")
 
 
 class Result(NamedTuple):
@@ -77,12 +84,22 @@ class Sandbox:
         folder: Folder in which they run.
         environment: Their environment.
         temporary: Empty folder for temporary files, the only one that may change.
+        secrets: Files that may not be read.
         seconds: Longest time of a command.
     """
 
-    def __init__(self, folder: Path, environment: Mapping[str, str], temporary: Path, *, seconds: float = 5.0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        environment: Mapping[str, str],
+        temporary: Path,
+        *,
+        secrets: Iterable[Path] = (),
+        seconds: float = 5.0,
+    ) -> None:
         self._attempts: list[str] = []
         self._temporary = temporary
+        self._secrets = frozenset(os.path.realpath(path) for path in secrets)
         ours, theirs = socket.socketpair()
         with ours, theirs:
             folders = ("--bind", str(temporary), str(temporary), "--chdir", str(folder)) if namespaces() else ()
@@ -150,15 +167,33 @@ class Sandbox:
     def _attempt(self, process: int, number: int, arguments: Sequence[int]) -> str | None:
         """Return a description of a system call, or None if it is harmless."""
         name = _names()[number]
+        if name in ("open", "openat"):
+            folder, path, flags = arguments[:3] if name == "openat" else (_HERE, *arguments[:2])
+            if not flags & _WRITES:
+                return self._reading(process, folder, _text(process, path), flags)
         if name == "socket":
             return None if arguments[0] == socket.AF_UNIX else f"socket of family {arguments[0]}"
+        if name == "kill":
+            target = ctypes.c_int32(arguments[0]).value
+            return f"kill({target})" if target in (-1, 1) else None
         if name == "connect":
             path = _text(process, arguments[1] + 2)
             return None if path.endswith(_NAME_SERVICE) else f"connect: {path}"
         paths = [path for each in arguments[:4] if (path := _path(process, each)).startswith("/")]
+        if name in _OF_DESCRIPTORS:
+            paths = [_target(f"/proc/{process}/fd/{arguments[0]}")]
         if paths and all(path in _HARMLESS or self._is_temporary(path) for path in paths):
             return None
         return f"{name}({', '.join(paths) or _path(process, arguments[0]) or _path(process, arguments[1])})"
+
+    def _reading(self, process: int, folder: int, path: str, flags: int) -> str | None:
+        if path.startswith(_SYSTEM):
+            return None
+        base = "cwd" if ctypes.c_int32(folder).value == _HERE else f"fd/{folder}"
+        file = Path(_target(f"/proc/{process}/{base}"), path)
+        is_refused_link = flags & os.O_NOFOLLOW and file.is_symlink()
+        is_secret = not is_refused_link and os.path.realpath(file) in self._secrets
+        return f"reads a secret: {path}" if is_secret else None
 
     def _is_temporary(self, path: str) -> bool:
         return path.startswith(f"{self._temporary}/") and ".." not in path
@@ -167,13 +202,19 @@ class Sandbox:
 @functools.cache
 def _names() -> dict[int, str]:
     column = sandbox_child.ARCHITECTURES[platform.machine()][1]
-    opens = {name: numbers for name, (numbers, _) in sandbox_child.OPENS.items()}
-    return {numbers[column]: name for name, numbers in (opens | sandbox_child.REFUSED).items()}
+    return {numbers[column]: name for name, numbers in sandbox_child.STOPPED.items()}
 
 
 def _path(process: int, address: int) -> str:
     """Return a string argument; empty for numbers."""
     return _text(process, address) if 4096 < address < 1 << 48 else ""
+
+
+def _target(link: str) -> str:
+    """Return the target of a link in /proc; empty if the process is gone."""
+    with contextlib.suppress(OSError):
+        return str(Path(link).readlink())
+    return ""
 
 
 def _text(process: int, address: int) -> str:

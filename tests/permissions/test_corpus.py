@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 from permissions import sandbox
-from permissions.decisions import corpus, objection
+from permissions.decisions import corpus, decision, objection
 
-from harness.approval.paths import PathFacts
-from harness.workspace.workspace import Workspace
-from tools.shell.analysis import analyze
+from harness.approval.rules import parse_rule
+from harness.permissions import RuleSource
 
 OTHERS = ("ask", "bypass", "dangerous", "forbidden")
 
@@ -28,12 +27,15 @@ def test_no_other_command_runs_without_approval(name: str, trapped: Path) -> Non
     assert [command for command in corpus(name) if not objection(command, trapped)] == []
 
 
-@pytest.mark.parametrize("name", ["dangerous", "forbidden"])
-def test_dangerous_command_is_known_to_be_so(name: str, trapped: Path) -> None:
-    """A protected path is as good: no rule covers it either."""
-    facts = PathFacts(Workspace(trapped))
-    risks = {command: facts.check(analyze(command).risk) for command in corpus(name)}
-    assert [command for command, risk in risks.items() if risk.level != name and not risk.is_protected] == []
+def test_dangerous_command_asks_whatever_is_allowed(trapped: Path) -> None:
+    rules = [parse_rule("bash", "allow", RuleSource("user"))]
+    decided = {command: decision(command, trapped, rules=rules).kind for command in corpus("dangerous")}
+    assert [command for command, kind in decided.items() if kind == "allow"] == []
+
+
+def test_catastrophic_command_is_denied_although_approval_is_off(trapped: Path) -> None:
+    decided = {command: decision(command, trapped, "off").kind for command in corpus("forbidden")}
+    assert [command for command, kind in decided.items() if kind != "deny"] == []
 
 
 @pytest.mark.usefixtures("rg_on_path")
@@ -43,13 +45,9 @@ def test_command_that_only_reads_is_not_asked_about(trapped: Path) -> None:
     assert len(asked) <= 0.05 * len(commands), asked
 
 
-@pytest.mark.skipif(bool(sandbox.missing_support()), reason=sandbox.missing_support())
 @pytest.mark.usefixtures("rg_on_path")
-def test_allowed_commands_change_no_file_and_open_no_socket(
-    trapped: Path, child_environment: dict[str, str], tmp_path: Path
-) -> None:
-    with sandbox.Sandbox(trapped, child_environment, tmp_path) as box:
-        results = [box.run(command) for command in corpus("read") if not objection(command, trapped)]
+def test_allowed_commands_change_no_file_read_no_secret_and_open_no_socket(trapped: Path, box: sandbox.Sandbox) -> None:
+    results = [box.run(command) for command in corpus("read") if not objection(command, trapped)]
     assert [result for result in results if result.attempts or result.status is None] == []
     assert [result for result in results if result.status == 127] == []
     assert not (trapped / "TRAPPED").exists()

@@ -102,6 +102,7 @@ def test_words_with_a_known_beginning_are_operands() -> None:
 READ = [
     "ls -la src",
     "ls *.md",
+    "wc -l *.py",
     "sort -k2,2 -t, data.csv",
     "grep -rn --include=*.py x src",
     "grep -e ? README.md",
@@ -142,6 +143,9 @@ OTHER = {
     "sort --zzz f": "unknown option --zzz of sort",
     "sort *": "an argument of sort may be an option when the command runs",
     "sort ? f": "an argument of sort may be an option when the command runs",
+    "wc *": "an argument of wc may be an option when the command runs",
+    "env -u X ls": "option -u removes settings",
+    "sed -l 's/a/b/' f": "option -l means different things",
     "cat ?src/": "a file of cat is only known when the command runs",
     "printf ? x": "an argument of printf may be an option when the command runs",
     "uniq a b": "uniq writes its second operand",
@@ -199,7 +203,10 @@ ACCESSES = {
     "rg --files src": [("src", "list")],
     "find src -name x": [("src", "list")],
     "find -exec wc {} +": [(".", "search")],
+    "diff -r a b": [("a", "search"), ("b", "search")],
     "git show HEAD:.env": [(".env", "read")],
+    "git log :/fix": [("fix", "read")],
+    "echo ../*": [("../*", "list")],
     "sort -o x f": [("x", "write"), ("f", "read")],
     "cp -t .git/hooks x": [(".git/hooks", "write"), ("x", "read")],
     "cp a b .git": [("a", "read"), ("b", "read"), (".git", "write")],
@@ -227,7 +234,7 @@ def test_git_in_another_folder_names_paths_relative_to_it() -> None:
     [
         ("timeout -k 5 10 ls -l", "ls -l"),
         ("nice -n 5 ls -l", "ls -l"),
-        ("env -u X ls -l", "ls -l"),
+        ("env -v ls -l", "ls -l"),
         ("xargs -0 -n1 wc -l", "wc -l"),
         ("find . -exec grep x y ;", "grep x y"),
     ],
@@ -243,6 +250,22 @@ def test_file_given_to_the_command_of_find_lies_below_its_folder() -> None:
     inner = judge_find(words("find src -exec wc {} +")).inner
     assert inner is not None
     assert inner[1] == Word(text=None, prefix="src", folder="src")
+
+
+@pytest.mark.parametrize(
+    ("line", "follows"),
+    [
+        ("grep -r x src", False),
+        ("grep -R x src", True),
+        ("diff -r a b", True),
+        ("diff -r --no-dereference a b", False),
+        ("find src -exec wc {} +", True),
+        ("find src -type f -exec wc {} +", False),
+        ("find -L src -type f -exec wc {} +", True),
+    ],
+)
+def test_search_that_follows_links_says_so(line: str, follows: bool) -> None:
+    assert {access.is_listed for access in judged(line).accesses} == {follows}
 
 
 def test_every_table_can_be_loaded() -> None:

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from permissions import sandbox
-
-pytestmark = pytest.mark.skipif(bool(sandbox.missing_support()), reason=sandbox.missing_support())
-
-
-@pytest.fixture(scope="module")
-def box(
-    trapped: Path, child_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[sandbox.Sandbox]:
-    with sandbox.Sandbox(trapped, child_environment, tmp_path_factory.mktemp("temporary")) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize(
@@ -37,6 +26,12 @@ def box(
         ("echo x >/dev/tcp/127.0.0.1/9", "socket of family 2"),
         ("perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Peer => q(/run/x.sock))'", "connect: /run/x.sock"),
         ('echo x > "$TMPDIR/kept"', "left a temporary file: kept"),
+        ("cat .env", "reads a secret: .env"),
+        ("cat src/../server.pem", "reads a secret: src/../server.pem"),
+        ("cat linked/out.txt", "reads a secret: linked/out.txt"),
+        ("grep -r secret .", "reads a secret: "),
+        ("grep -R secret linked", "reads a secret: "),
+        ("rg --hidden secret", "reads a secret: "),
     ],
 )
 def test_change_or_socket_is_stopped_and_recorded(
@@ -55,8 +50,9 @@ def test_reading_is_not_recorded(box: sandbox.Sandbox, command: str) -> None:
     assert box.run(command).attempts == []
 
 
+@pytest.mark.usefixtures("box")
 def test_command_that_does_not_end_is_killed(trapped: Path, child_environment: dict[str, str], tmp_path: Path) -> None:
-    with sandbox.Sandbox(trapped, child_environment, tmp_path, seconds=0.2) as box:
-        assert box.run("sleep 100").status is None
-        assert box.run("while :; do :; done").status is None
-        assert box.run("echo x").output == "x\n"
+    with sandbox.Sandbox(trapped, child_environment, tmp_path, seconds=0.2) as impatient:
+        assert impatient.run("sleep 100").status is None
+        assert impatient.run("while :; do :; done").status is None
+        assert impatient.run("echo x").output == "x\n"

@@ -14,7 +14,7 @@ QUICK_LLAMA := SKBUILD_BUILD_TARGETS=llama CMAKE_ARGS="-DLLAVA_BUILD=OFF -DGGML_
 # The wheels of this package contain a program of 360 MB that the tests do not need.
 SOURCES := --no-binary claude-agent-sdk
 
-.PHONY: run test check lint snapshots bench soak clean venv-module
+.PHONY: run test check lint snapshots bench soak fuzz clean venv-module
 
 run: $(VENV)/.installed
 	@$(BIN)/cinch $(ARGS)
@@ -45,6 +45,10 @@ bench: $(VENV)/.installed-test
 # Five minutes of random input in a real terminal; a failure prints its seed: `make soak ARGS="--seed 7"`.
 soak: $(VENV)/.installed-test
 	PYTHONPATH=.:tests $(BIN)/python -m soak.in_terminal $(ARGS)
+
+# Thousands of generated shell commands; those that permissions allow run in a sandbox and must change nothing.
+fuzz: $(VENV)/.installed-test
+	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-5000} $(BIN)/python -m pytest -q tests/permissions/test_fuzz.py $(ARGS)
 
 clean:
 	rm -rf $(VENV)

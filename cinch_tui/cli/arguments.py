@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 
 from cinch_tui import __version__
 
-COMMANDS = ("sessions", "config", "models", "doctor", "keys", "reset-terminal")
+COMMANDS = ("sessions", "config", "models", "doctor", "keys", "permissions", "reset-terminal")
 _VERBS = {
     "sessions": (
         "list",
@@ -26,6 +26,7 @@ _VERBS = {
         "doctor",
     ),
     "config": ("show", "path", "edit", "trust"),
+    "permissions": ("explain", "list", "suggest", "import"),
 }
 IMAGE_FLAGS = ("-i", "--image")
 FOR_COMMANDS = ("--cwd", "--verbose", "-h", "--help")
@@ -101,6 +102,7 @@ commands:
   cinch config show|path|edit|trust
   cinch models [PROVIDER]    list available models, or those of one provider
   cinch doctor [PROVIDER]    check configuration, connections and keys
+  cinch permissions COMMAND  explain decisions on calls; list rules
   cinch keys [--list]        inspect key presses, or list all key bindings
   cinch reset-terminal       reset the terminal after a program has crashed
   cinch demo                 tour with a scripted model; no API key needed

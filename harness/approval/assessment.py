@@ -38,21 +38,13 @@ class ApprovalOptions(Protocol):
         ...
 
 
-class ApprovalContext(Protocol):
-    """The part of a run that approval needs."""
+class CallContext(Protocol):
+    """The part of a run that decides about calls without the user."""
 
-    @property
-    def options(self) -> ApprovalOptions: ...
     @property
     def permissions(self) -> Permissions: ...
     @property
-    def user(self) -> UserInteraction: ...
-    @property
     def workspace(self) -> Workspace: ...
-    @property
-    def bus(self) -> Bus: ...
-    @property
-    def hooks(self) -> HookChain: ...
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools that the model is offered."""
@@ -61,6 +53,19 @@ class ApprovalContext(Protocol):
     def tool(self, name: str) -> Tool | None:
         """Return a tool by its name, whether it is offered or not."""
         ...
+
+
+class ApprovalContext(CallContext, Protocol):
+    """The part of a run that approval needs."""
+
+    @property
+    def options(self) -> ApprovalOptions: ...
+    @property
+    def user(self) -> UserInteraction: ...
+    @property
+    def bus(self) -> Bus: ...
+    @property
+    def hooks(self) -> HookChain: ...
 
 
 class Allowed(Struct, frozen=True):
@@ -95,7 +100,7 @@ class PendingApproval(Struct, frozen=True):
     is_revised: bool = False
 
 
-def checked(run: ApprovalContext, call: ToolCall, stop_reason: StopReason) -> Outcome:
+def checked(run: CallContext, call: ToolCall, stop_reason: StopReason) -> Outcome:
     """Return the call with validated arguments, or the output if it is rejected; the policy is evaluated later."""
     tool = run.tool(call.name)
     if tool is None:
@@ -113,7 +118,7 @@ def checked(run: ApprovalContext, call: ToolCall, stop_reason: StopReason) -> Ou
     return Allowed(call, tool, arguments, tool.risk(arguments))
 
 
-def evaluate_policy(run: ApprovalContext, wanted: Allowed) -> Decision:
+def evaluate_policy(run: CallContext, wanted: Allowed) -> Decision:
     """Return the decision of the user's settings at this moment, with the paths of the call checked."""
     tool, arguments = wanted.tool, wanted.arguments
     risk = PathFacts(run.workspace).check(wanted.risk)
@@ -180,7 +185,7 @@ def request_for(run: ApprovalContext, asked: PendingApproval) -> ApprovalRequest
     )
 
 
-def _unknown(run: ApprovalContext, name: str) -> str:
+def _unknown(run: CallContext, name: str) -> str:
     known = [tool.name for tool in run.tools]
     near = difflib.get_close_matches(name, known, n=2)
     hint = f"did you mean {' or '.join(near)}?" if near else f"available tools: {', '.join(known) or 'none'}"

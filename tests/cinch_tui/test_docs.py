@@ -37,7 +37,7 @@ def flags_of_sessions(capsys: pytest.CaptureFixture[str]) -> set[str]:
 def test_every_named_flag_exists(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse_arguments(["--help"])
-    of_subcommands = {"--all", "--json", "--providers", "--offline"}
+    of_subcommands = {"--all", "--json", "--providers", "--offline", "--mode"}
     of_examples = {"--demo", "--jinja", "--config", "--enable-auto-tool-choice", "--tool-call-parser", "--with"}
     of_the_scripted_model = {"--port", "--repeat"}
     of_benchmarks = {"--jobs", "--seed"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -26,6 +27,12 @@ RiskCheck: TypeAlias = Callable[[Risk], Risk]
 
 _MOST_EXPANDED = 1_000
 _UNKNOWN = frozenset("$`")
+_RUNNERS = re.compile(
+    r"command|builtin|exec|env|xargs|find|timeout|nice|ionice|nohup|stdbuf|time|setsid|sudo|doas|su|pkexec|run0|flock"
+    r"|setarch|taskset|unshare|chroot|nsenter|chrt|numactl|setpriv|runuser|parallel|watch|script|screen|tmux|ssh|strace"
+    r"|gdb|ltrace|systemd-run|busybox|docker|podman|kubectl"
+)
+"""Programs that run their arguments as a command, or may do so."""
 
 
 def _unchanged(risk: Risk) -> Risk:
@@ -100,11 +107,12 @@ class Coverage(Struct, frozen=True):
     def _for_command(self, command: SimpleCommand) -> tuple[Rule, ...] | None:
         """Return the rules that cover one command, none for a command that only reads; None if they do not."""
         found: tuple[Rule, ...] = ()
-        if command.verdict != "read" and command.words:
+        needs_rule = command.verdict != "read" and bool(command.words)
+        if needs_rule or command.redirects:
             rule = next((rule for rule in self._named if _covers_command(rule, command)), None)
-            if rule is None:
+            if rule is None and needs_rule:
                 return None
-            found = (rule,)
+            found = (rule,) if rule else ()
         for path in command.redirects:
             access = PathAccess(path, "write")
             rule = next((rule for rule in self.rules if self._covers_access(rule, access)), None)
@@ -200,7 +208,7 @@ def _affects_commands(rule: Rule, risk: Risk) -> bool:
 
 
 def _readings(command: SimpleCommand) -> Iterator[tuple[str, ...]]:
-    """Yield the words of a command, with wrappers, and what an unknown program may run."""
+    """Yield the words of a command, with wrappers, and what a program may run that is unknown or runs others."""
     words = command.words
     if not words:
         return
@@ -209,7 +217,7 @@ def _readings(command: SimpleCommand) -> Iterator[tuple[str, ...]]:
     yield named
     for start in range(len(command.wrappers)):
         yield (*command.wrappers[start:], *named)
-    if not command.is_known:
+    if not command.is_known or _RUNNERS.fullmatch(named[0]):
         for start in range(1, len(words)):
             yield words[start:]
 

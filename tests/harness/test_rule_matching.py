@@ -69,6 +69,7 @@ def test_redirection_needs_a_rule_for_the_file() -> None:
     assert covering(writes, "bash(make:*)") == []
     assert covering(writes, "bash(make:*)", "edit(out.txt)") == ["bash(make:*)", "edit(out.txt)"]
     assert covering(writes, "bash(make:*)", edits=True) == ["bash(make:*)"]
+    assert covering(shell(command("echo x", "read", redirects=("a",))), "bash(echo:*)", edits=True) == ["bash(echo:*)"]
 
 
 def test_path_of_concern_is_covered_only_by_a_rule_that_names_it() -> None:
@@ -113,6 +114,7 @@ def test_every_file_of_a_shell_glob_must_be_covered(tmp_path: Path) -> None:
         ("bash(git push:*)", "bash", shell("/usr/bin/git push"), True),
         ("bash(sudo:*)", "bash", shell(command("ls", wrappers=("env", "sudo"))), True),
         ("bash(git push:*)", "bash", shell(command("flock x git push", is_known=False)), True),
+        ("bash(git push:*)", "bash", shell("env A=1 git push"), True),
         ("bash(rm:*)", "bash", shell("git rm x"), False),
         ("bash(git push:*)", "bash", Risk("execute", subject="x=$(git push"), True),
         ("bash(=make)", "bash", shell("make"), True),

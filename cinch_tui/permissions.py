@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Set
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cinch_tui.config.layers import Layer, RuleText
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
+from cinch_tui.trust.prompt import folder_state
 from harness.approval.store import RuleFile, RuleStore
 from harness.permissions import READ, SHELL, WRITE, Level, Rule, RuleSource
 from harness.ports.interaction import NonInteractive
 from harness.ports.tool import Tool
 from harness.session.paths import project_dir
 from harness.user_requests import AllowOnce, Approval, ApprovalRequest
+
+if TYPE_CHECKING:
+    from harness.approval.claude_settings import ImportedSettings
 
 LEVELS: dict[Layer, Level] = {
     "managed": "managed",
@@ -51,7 +56,30 @@ def load_rules(options: Options, settings: Settings, root: Path) -> tuple[RuleSt
     store = RuleStore(project_dir(options.paths.data, root) / "rules.json")
     store.managed_only = settings.permissions.managed_only
     files = [_rule_file(each, dict(options.rule_examples)) for each in options.rules]
-    return store, store.load(files)
+    notices: list[str] = []
+    if settings.permissions.import_claude:
+        for imported in _claude_settings(options, root):
+            notices += imported.notices
+            for rule in imported.rules:
+                store.add(rule)
+    return store, [*notices, *store.load(files)]
+
+
+def _claude_settings(options: Options, root: Path) -> Iterator[ImportedSettings]:
+    """Yield the permissions in the settings of Claude Code; of an untrusted project, only those that tighten."""
+    # Imported here because few users turn it on.
+    from harness.approval.claude_settings import import_claude_settings
+
+    yield import_claude_settings(Path("/etc/claude-code/managed-settings.json"), "managed")
+    yield import_claude_settings(Path("~/.claude/settings.json").expanduser(), "user")
+    files, trust = folder_state(options, root)
+    for found in files.found:
+        if found.kind == "Claude Code settings":
+            is_local = found.path.name == "settings.local.json"
+            imported = import_claude_settings(found.path, "local" if is_local else "project")
+            if found.path in trust.inert:
+                imported.rules = [rule for rule in imported.rules if rule.effect != "allow"]
+            yield imported
 
 
 def _rule_file(rule: RuleText, examples: dict[str, tuple[str, ...]]) -> RuleFile:

@@ -43,7 +43,7 @@ Kind: TypeAlias = Literal[
     "command",
     "subagent",
 ]
-LOADED: frozenset[Kind] = frozenset({"instructions", "configuration"})
+LOADED: frozenset[Kind] = frozenset({"instructions", "configuration", "Claude Code settings"})
 """Kinds that this version of cinch uses; the others are shown and trusted along with them."""
 
 

@@ -101,6 +101,34 @@ def test_a_deny_rule_of_an_untrusted_project_counts_and_its_allow_rule_does_not(
     assert trusted.status == 0
 
 
+CLAUDE = {"permissions": {"allow": ["Bash(touch:*)"], "deny": ["Bash(touch secret)"]}}
+
+
+@pytest.mark.parametrize("imports", [True, False])
+def test_rules_of_claude_code_are_used_if_wanted(folder: Path, own_home: Path, imports: bool) -> None:
+    settings(folder, f"permissions.import_claude = {str(imports).lower()}\n", own_home=own_home)
+    (own_home / ".claude").mkdir()
+    (own_home / ".claude" / "settings.json").write_text(json.dumps(CLAUDE))
+
+    allowed = Done(folder, touch("made"))
+    Done(folder, touch("secret"), "--approve", "off" if imports else "smart")
+
+    assert ((folder / "made").exists(), (folder / "secret").exists()) == (imports, False)
+    assert allowed.status == (0 if imports else 4)
+
+
+def test_rules_of_claude_code_in_a_project_allow_only_with_trust(folder: Path, own_home: Path) -> None:
+    settings(folder, "permissions.import_claude = true\n", own_home=own_home)
+    (folder / ".claude").mkdir()
+    (folder / ".claude" / "settings.json").write_text(json.dumps(CLAUDE))
+
+    Done(folder, touch("untrusted"))
+    Done(folder, touch("secret"), "--approve", "off")
+    Done(folder, touch("trusted"), "--trust")
+
+    assert [(folder / name).exists() for name in ("untrusted", "secret", "trusted")] == [False, False, True]
+
+
 def test_a_disabled_tool_is_neither_offered_nor_run(folder: Path, own_home: Path) -> None:
     settings(folder, '[tools]\ndisabled = ["ba*"]\n', own_home=own_home)
 

@@ -175,7 +175,7 @@ async def test_a_reset_takes_the_line_out(bench: Bench):
             "project.toml, line 2; your file sets 9",
             "3 (project)",
         ),
-        ("approval.mode", "down right", "overridden by the command line", '"off" (flag)'),
+        ("approval.mode", "down up right", "overridden by the command line", '"off" (flag)'),
     ],
 )
 async def test_an_overridden_value_is_kept_and_reported(bench: Bench, name: str, keys: str, place: str, reported: str):

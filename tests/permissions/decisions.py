@@ -33,10 +33,9 @@ def decision(command: str, root: Path, mode: ApprovalMode = "smart", rules: Iter
     """Return what cinch decides about a shell command in a workspace."""
     tool, arguments = BashTool(), {"command": command}
     workspace, store = Workspace(root), RuleStore(rules=rules)
-    check = PathFacts(workspace).check
-    risk = check(tool.risk(arguments))
+    risk = PathFacts(workspace).check(tool.risk(arguments))
     call = CallFacts(tool, ToolCall("1", tool.name, arguments), arguments, risk, workspace)
-    return RulePolicy(store, Permissions(EXECUTE, mode, store), check).decide(call, risk)
+    return RulePolicy(store, Permissions(EXECUTE, mode, store)).decide(call, risk)
 
 
 def objection(command: str, root: Path) -> str:

@@ -156,3 +156,27 @@ async def test_a_subagent_needs_the_same_approvals(make_agent, user, root: Path)
 
     assert [request.call.name for request in user.asked] == ["read_file", "write_file"]
     assert not (root / ".envrc").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("cat a.txt", ""),
+        ("ls -la . && wc -l *.txt", ""),
+        ("cat .env", "it reads a secret: .env"),
+        ("cd .. && cat outside.txt", "it reads outside the workspace: /"),
+        ("head -n 1 ~/.ssh/id_rsa", "it reads a secret: /"),
+        ("grep -r TOKEN .", "it searches a folder with a secret: .env"),
+        ("cat .e*", "it reads a secret: .env"),
+        ("echo x > .envrc", "it changes .envrc: "),
+    ],
+)
+async def test_commands_need_the_same_approvals(make_agent, user, root: Path, command: str, reason: str):
+    agent = make_agent(calls("bash", command=command), "done", tools=builtin_tools(), workspace=Workspace(root))
+    user.deny()
+
+    await agent.prompt("go")
+
+    reasons = [request.decision.why for request in user.asked]
+    assert len(reasons) == (1 if reason else 0)
+    assert all(each.startswith(reason) for each in reasons)

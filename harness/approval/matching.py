@@ -113,13 +113,18 @@ class Coverage(Struct, frozen=True):
             if rule is None and needs_rule:
                 return None
             found = (rule,) if rule else ()
-        for path in command.redirects:
-            access = PathAccess(path, "write")
-            rule = next((rule for rule in self.rules if self._covers_access(rule, access)), None)
+        for access in self._written(command):
+            rule = self._for_access(access)
             if rule is None and not self.allows_edits:
                 return None
             found += (rule,) if rule else ()
         return found
+
+    def _written(self, command: SimpleCommand) -> Iterator[PathAccess]:
+        """Yield the files that the redirections of a command write, in every folder it may run in."""
+        for path in command.redirects:
+            placed = [each for each in self.call.risk.accesses if each.kind == "write" and each.path == path]
+            yield from placed or [PathAccess(path, "write")]
 
     def _for_paths(self, accesses: Sequence[PathAccess], general: Rule | None) -> tuple[Rule, ...]:
         if general is not None:
@@ -133,7 +138,7 @@ class Coverage(Struct, frozen=True):
         found = {access: self._for_access(access) for access in accesses}
         open_accesses = tuple(access for access, rule in found.items() if rule is None)
         rest = replace(self.call.risk, paths=(), accesses=open_accesses, concern="")
-        if open_accesses and (self.check(rest).concern or not any(found.values())):
+        if self.check(rest).concern:
             return ()
         return tuple(dict.fromkeys(rule for rule in found.values() if rule is not None))
 

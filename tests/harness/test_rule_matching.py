@@ -29,7 +29,8 @@ def covering(risk: Risk, *rules: str, tool: str = "bash", root: Path = Path("/wo
 
 def secrets_only(risk: Risk) -> Risk:
     secret = next((each.path for each in risk.accesses if each.path.endswith(".env")), "")
-    return Risk("read", concern=f"reads a secret: {secret}" if secret else "")
+    program = f"{risk.programs[0]} is a program of the workspace" if risk.programs else ""
+    return Risk("read", concern=f"reads a secret: {secret}" if secret else program)
 
 
 def is_affected(risk: Risk, rule: str, tool: str = "bash", root: Path = Path("/work")) -> bool:
@@ -82,6 +83,25 @@ def test_path_of_concern_is_covered_only_by_a_rule_that_names_it() -> None:
     assert covering(secret, "read(b)") == []
     assert covering(tool, "read_file", "read", tool="read_file") == []
     assert covering(tool, "read_file(.env)", tool="read_file") == ["read_file(.env)"]
+
+
+def test_redirection_counts_in_the_folder_that_the_command_entered() -> None:
+    writes = shell(command("make", redirects=("a",)), paths=[PathAccess("a", "write", cwd="sub")])
+
+    assert covering(writes, "bash(make:*)", "edit(/a)") == []
+    assert covering(writes, "bash(make:*)", "edit(/sub/a)") == ["bash(make:*)", "edit(/sub/a)"]
+
+
+def test_path_rule_does_not_cover_a_concern_about_a_program() -> None:
+    reads = Risk(
+        "read",
+        commands=(command("ls src", "read"),),
+        accesses=(PathAccess("src"),),
+        programs=("ls",),
+        concern="ls is a program of the workspace",
+    )
+
+    assert covering(reads, "read(src/**)", "bash") == []
 
 
 def test_allow_rule_must_match_the_written_and_the_resolved_path(tmp_path: Path) -> None:

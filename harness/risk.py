@@ -40,6 +40,8 @@ class PathAccess(Struct, frozen=True):
     """True for a shell glob, which is expanded when the access is checked."""
     skips_secrets: bool = False
     """True for a search that leaves out the secrets in its folder."""
+    names: tuple[str, ...] = ()
+    """Patterns of the names of the files that a search reads, such as `*.py`; empty for all files."""
     is_listed: bool = False
     """True if a program gets the names of files in a folder from a listing: it follows links, and blanks may split a
     name."""

@@ -110,7 +110,7 @@ class PathFacts:
         elif not self._workspace.covers(place.real):
             yield _Concern(f"it reads outside the workspace: {place.real}")
         elif access.kind == "search" and not access.skips_secrets:
-            problem = _index(place.real).problem(is_listed=access.is_listed)
+            problem = _index(place.real).problem(access.names, is_listed=access.is_listed)
             yield from (_Concern(problem),) if problem else ()
 
     def _about_write(self, place: _Place) -> Iterator[_Concern]:

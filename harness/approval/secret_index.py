@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import re
 import threading
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 
 from harness.approval.path_lists import is_published, is_secret
 
 _SEPARATORS = re.compile(r"[\s'\"\\]+")
 
+MOST_SECRETS = 200
+"""Maximum number of secrets whose names are compared with those that are read."""
 MOST_FOLDERS = 20_000
 """Maximum number of folders in an index."""
 TIME_LIMIT_S = 0.05
@@ -22,15 +26,16 @@ class SecretIndex:
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._times: dict[str, int] = {}
-        self._secret = ""
+        self._secrets: list[str] = []
         self._escape = ""
         self._is_complete = False
         self._worker: threading.Thread | None = None
 
-    def problem(self, *, is_listed: bool = False) -> str:
+    def problem(self, names: Sequence[str] = (), *, is_listed: bool = False) -> str:
         """Return the reason why a search of the folder needs approval; empty if it contains no secret.
 
         Args:
+            names: Patterns of the names of the files that are read; empty for all files.
             is_listed: The names of its files are arguments of a program, which follows links.
         """
         if self._worker is None:
@@ -40,11 +45,17 @@ class SecretIndex:
         if self._worker.is_alive():
             return "it searches a folder that is too large to check for secrets in time"
         self._worker = None
-        if self._secret:
-            return f"it searches a folder with a secret: {self._secret}"
+        if secret := self._read_secret(names):
+            return f"it searches a folder with a secret: {secret}"
         if is_listed and self._escape:
             return f"it reads the files of a folder, and a name in it leads elsewhere: {self._escape}"
         return "" if self._is_complete else "it searches a folder that is too large to check for secrets"
+
+    def _read_secret(self, names: Sequence[str]) -> str:
+        if names and len(self._secrets) < MOST_SECRETS:
+            read = (each for each in self._secrets if any(fnmatchcase(os.path.basename(each), name) for name in names))  # noqa: PTH119  fast
+            return next(read, "")
+        return next(iter(self._secrets), "")
 
     def _update(self) -> None:
         if not self._is_complete or self._is_outdated():
@@ -57,7 +68,7 @@ class SecretIndex:
             return True
 
     def _build(self) -> None:
-        self._times, self._secret, self._escape, self._is_complete = {}, "", "", False
+        self._times, self._secrets, self._escape, self._is_complete = {}, [], "", False
         waiting = [self._folder]
         while waiting and len(self._times) < MOST_FOLDERS:
             waiting += self._read(waiting.pop())
@@ -81,8 +92,8 @@ class SecretIndex:
 
     def _check(self, entry: os.DirEntry[str]) -> None:
         path = os.path.relpath(entry.path, self._folder)
-        if not self._secret and is_secret(path):
-            self._secret = path
+        if len(self._secrets) < MOST_SECRETS and is_secret(path):
+            self._secrets.append(path)
         if not self._escape and (_names_another(path) or (entry.is_symlink() and self._leads_outside(entry.path))):
             self._escape = path
 

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from harness.risk import PathAccess
 from tools.shell.analysis import analyze
+
+LISTED = PathAccess("src", "list")
+FILES = PathAccess("src", "search", is_listed=True)
 
 
 def level(command: str) -> str:
@@ -178,6 +182,11 @@ def test_command_line_with_anything_else_is_more_than_reading(command: str) -> N
         ("sed -i s/a/b/ .git/config", [PathAccess(".git/config", "write")]),
         ("cd .git && echo x > config", [PathAccess(".git", "list"), PathAccess("config", "write", ".git")]),
         ("git ls-files | xargs cat", [PathAccess(".", "search", is_listed=True)]),
+        ("find src -name '*.py' | xargs cat", [LISTED, replace(FILES, names=("*.py",))]),
+        ("find src -name '*.py' -o -name x | xargs cat", [LISTED, FILES]),
+        ("cat $(git ls-files '*.py')", [PathAccess("*.py", "list"), replace(FILES, path=".", names=("*.py",))]),
+        ("grep -r x --include='*.py' .", [PathAccess(".", "search", names=("*.py",))]),
+        ("grep -r x --exclude=y --include='*.py' .", [PathAccess(".", "search")]),
         ("cat ~/.ssh/id_rsa $HOME/x", [PathAccess("~/.ssh/id_rsa"), PathAccess("~/x")]),
         ("cat '~/x' \"~\"/y", [PathAccess("./~/x"), PathAccess("./~/y")]),
         ("x='~/y'; cat $x", [PathAccess("./~/y")]),

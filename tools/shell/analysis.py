@@ -18,7 +18,7 @@ from harness.risk import PathAccess, Risk, SimpleCommand
 from tools.environment import GitUse
 from tools.shell.builtins import judge_builtin, judge_redirect
 from tools.shell.hazards import Hazard, hazard_of_write, worst_hazard
-from tools.shell.listings import is_filter, listed_folder
+from tools.shell.listings import is_filter, listed_files
 from tools.shell.prefixes import is_escape, prefix_of
 from tools.shell.syntax import Command, Script, read_script
 from tools.shell.tables import load_table
@@ -157,25 +157,25 @@ class _Analyzer:
         for index, word in enumerate(command.words):
             inner = [number for place, number in command.substitutions if place == index]
             is_alone = word.text is None and not word.rest and word.folder is None and len(inner) > 0
-            folder = self._listing_of(inner) if is_alone else None
-            yield replace(word, folder=folder) if folder is not None else word
+            listed = self._listing_of(inner) if is_alone else None
+            yield replace(word, folder=listed.folder, names=listed.names) if listed is not None else word
 
-    def _input_listing(self, command: Command) -> str | None:
+    def _input_listing(self, command: Command) -> Word | None:
         has_input = any(redirect.operator.startswith("<") for redirect in command.redirects)
         takes_input = any(word.text == "xargs" for word in command.words) and not has_input
         return self._listing_of(command.sources) if takes_input else None
 
-    def _listing_of(self, numbers: Sequence[int]) -> str | None:
-        """Return the folder that a pipeline lists; None if it does anything else."""
+    def _listing_of(self, numbers: Sequence[int]) -> Word | None:
+        """Return the files that a pipeline lists; None if it does anything else."""
         commands = [self._script.commands[number] for number in numbers]
         if not numbers or any(each.folders != commands[0].folders for each in commands):
             return None
         first, *others = (self._judged[number] for number in numbers)
-        folder = listed_folder(first) if first.words else None
+        files = listed_files(first) if first.words else None
         for judged in others:
             if not judged.words or not is_filter(judged):
-                folder = listed_folder(judged) if judged.words else None
-        return folder
+                files = listed_files(judged) if judged.words else None
+        return files
 
     def _add_inline(self, command: Command, judged: Judged) -> bool:
         """Add the commands of `bash -c 'text'`; return True if the command is one."""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from harness.risk import PathAccess
+from tools.shell.words import Word
 from tools.shell.wrappers import Judged
 
 _SHORT_NAMES = re.compile(r"-[A-Za-z]*[lL][A-Za-z]*")
@@ -22,8 +23,9 @@ _FILTERS = {
 }
 
 
-def listed_folder(judged: Judged) -> str | None:
-    """Return the folder below which a command lists files, one path each line; None if it prints anything else."""
+def listed_files(judged: Judged) -> Word | None:
+    """Return the files that a command lists, one path each line, as words of unknown number; None if it prints
+    anything else."""
     if judged.verdict != "read":
         return None
     texts = [word.text or "" for word in judged.words]
@@ -43,11 +45,25 @@ def listed_folder(judged: Judged) -> str | None:
         case _:
             is_plain = False
     # `git ls-files` takes patterns, not folders.
-    return _common_folder(() if name == "git" else judged.accesses) if is_plain else None
+    folder = _common_folder(() if name == "git" else judged.accesses) if is_plain else None
+    return None if folder is None else Word(None, is_single=False, folder=folder, names=_names(name, texts))
 
 
+_SIMPLE_PATTERN = re.compile(r"\*[\w.-]+")
+_OPERATORS = frozenset({"-o", "-or", "!", "-not", ",", "(", ")"})
 _PRINTS = frozenset({"-print", "-print0"})
 _LS_FILES = frozenset({"-z", "-c", "--cached", "-m", "--modified", "-o", "--others", "--exclude-standard", "--"})
+
+
+def _names(name: str, texts: Sequence[str]) -> tuple[str, ...]:
+    """Return patterns that the names of all listed files match; empty if they may have any name."""
+    if name == "find" and texts.count("-name") == 1 and not _OPERATORS & set(texts):
+        patterns = texts[texts.index("-name") + 1 :][:1]
+    elif name == "git":
+        patterns = [text for text in texts[2:] if not text.startswith("-")]
+    else:
+        return ()
+    return tuple(patterns) if all(map(_SIMPLE_PATTERN.fullmatch, patterns)) else ()
 
 
 def is_filter(judged: Judged) -> bool:

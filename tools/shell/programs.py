@@ -16,6 +16,7 @@ from tools.shell.tables import Judgement, PathKind, ProgramTable, load_table
 from tools.shell.words import Word
 
 _ALIASES = {":": "true"}
+_SIMPLE_PATTERN = re.compile(r"[\w.*?-]+")
 _SYSTEM_FOLDERS = ("/bin", "/usr/bin")
 
 
@@ -219,12 +220,27 @@ def _accesses(table: ProgramTable, found: Resolved, operands: Sequence[Word]) ->
             yield from _paths([_file_of_revision(word) for word in operands], "read")
         case _:
             kind = "search" if is_recursive and kind == "read" else kind
-            follows = found.has(table.follows) and not found.has(table.keeps_links)
-            yield from _paths(operands, kind, is_listed=follows)
+            yield from _operand_accesses(table, found, operands, kind)
+
+
+def _operand_accesses(
+    table: ProgramTable, found: Resolved, operands: Sequence[Word], kind: PathKind
+) -> Iterator[PathAccess]:
+    follows = found.has(table.follows) and not found.has(table.keeps_links)
+    names = _included(found) if kind == "search" else ()
+    for access in _paths(operands, kind, is_listed=follows):
+        yield msgspec.structs.replace(access, names=names) if names else access
 
 
 def _has_wildcard(word: Word) -> bool:
     return word.is_glob or not {"*", "?", "["}.isdisjoint(word.text or "")
+
+
+def _included(found: Resolved) -> tuple[str, ...]:
+    """Return the patterns of `grep --include`; empty if files with other names may be read."""
+    patterns = [word.text or "" for word in found.values(("--include",))]
+    is_exact = not found.has(("--exclude", "--exclude-from"))
+    return tuple(patterns) if is_exact and all(map(_SIMPLE_PATTERN.fullmatch, patterns)) else ()
 
 
 def _prefixed(table: ProgramTable, operands: Sequence[Word]) -> Iterator[PathAccess]:
@@ -249,7 +265,7 @@ def _paths(words: Sequence[Word], kind: PathKind, *, is_listed: bool = False) ->
             # A single word is a file that `find` gives to its command: find itself searches the folder.
             folder = word.folder or "."
             is_read = kind == "read"
-            yield PathAccess(folder, "search" if is_read else kind, is_listed=is_read)
+            yield PathAccess(folder, "search" if is_read else kind, names=word.names, is_listed=is_read)
 
 
 def _file_of_revision(word: Word) -> Word:

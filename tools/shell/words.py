@@ -44,6 +44,8 @@ class Word(Struct, frozen=True):
     """Folder whose listing the word comes from, as in `find src | xargs wc`: it names files below that folder. None if
     it comes from elsewhere."""
 
+    names: tuple[str, ...] = ()
+    """Patterns of the names of those files; empty if they may have any name."""
     rest: str = ""
     """Value of a word without `text` if its expansions turn out to be empty: `/` of `$x/`."""
 

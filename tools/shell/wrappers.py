@@ -38,12 +38,12 @@ class Judged(Struct, frozen=True):
     """True if an option makes one of them do more than its first words tell."""
 
 
-def judge_through(words: Sequence[Word], listing: str | None) -> Judged:
+def judge_through(words: Sequence[Word], listing: Word | None) -> Judged:
     """Judge a command and what its wrappers run.
 
     Args:
         words: A command with at least one word.
-        listing: Folder whose files are listed on standard input; None if the input is something else.
+        listing: Files that are listed on standard input; None if the input is something else.
     """
     wrappers: list[str] = []
     accesses: list[PathAccess] = []
@@ -65,7 +65,7 @@ def judge_through(words: Sequence[Word], listing: str | None) -> Judged:
         words = inner
 
 
-def _inner(name: str, words: Sequence[Word], inner: Sequence[Word], listing: str | None) -> tuple[Sequence[Word], str]:
+def _inner(name: str, words: Sequence[Word], inner: Sequence[Word], listing: Word | None) -> tuple[Sequence[Word], str]:
     """Return the command that a wrapper runs, and the reason why it is not known to be harmless."""
     if name == "env":
         return _without_assignments(inner)
@@ -84,9 +84,9 @@ def _without_assignments(inner: Sequence[Word]) -> tuple[Sequence[Word], str]:
     return inner, "it shows the environment, which may hold keys"
 
 
-def _with_input(options: Sequence[Word], inner: Sequence[Word], listing: str | None) -> Sequence[Word]:
+def _with_input(options: Sequence[Word], inner: Sequence[Word], listing: Word | None) -> Sequence[Word]:
     """Return the command with the words that xargs adds or replaces, which come from its standard input."""
-    fed = Word(None, is_single=False, folder=listing)
+    fed = listing or Word(None, is_single=False)
     for index, option in enumerate(options):
         if found := _REPLACEMENT.fullmatch(option.text or ""):
             following = options[index + 1 : index + 2]

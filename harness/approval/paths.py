@@ -99,7 +99,8 @@ class PathFacts:
             yield _Concern(str(error))
             return
         for place in places:
-            if place.real in _HARMLESS or place.real.startswith("/dev/fd/"):
+            # The standard streams are links to whatever this process reads and writes.
+            if place.real in _HARMLESS or access.path in _HARMLESS or place.real.startswith("/dev/fd/"):
                 continue
             yield from self._about_write(place) if access.kind == "write" else self._about_read(place, access)
 

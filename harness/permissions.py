@@ -116,5 +116,4 @@ def describe(rule: Rule) -> str:
         return f"exactly `{rule.pattern}` with {rule.tool}"
     if not rule.pattern:
         return "all edits" if rule.tool == WRITE else f"all {rule.tool} calls"
-    words = rule.pattern.removesuffix(":*")
-    return f"`{words} …`" if words != rule.pattern else f"`{rule}`"
+    return f"`{rule}`"

@@ -6,59 +6,42 @@ from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.registry import Choice, CommandGroup
 from cinch_tui.commands.session import is_planning, toggle_plan
 from cinch_tui.reports.formatting import APPROVAL_MEANINGS
+from harness.approval.modes import ApprovalMode
 from harness.errors import ConfigError
 from harness.permissions import Rule
 
 APPROVAL = CommandGroup("Approval")
 
 _MODES = tuple(Choice(mode, meaning) for mode, meaning in APPROVAL_MEANINGS.items())
+_FOLLOWING: dict[ApprovalMode, ApprovalMode] = {"smart": "edits", "edits": "on", "on": "off", "off": "smart"}
 _PLANNING = (Choice("plan", "read-only until you accept a plan"), Choice("execute", "no plan mode"))
 
 
-def _grants(host: CommandHost) -> tuple[str, ...]:
+def session_rules(host: CommandHost) -> tuple[str, ...]:
+    """Return the texts of the session's permission rules."""
     return tuple(map(str, host.session.agent.state.permissions.store.session_rules))
 
 
 def _approve_choices(host: CommandHost) -> tuple[Choice, ...]:
-    granted = tuple(Choice(f"untrust {grant}", "ask again") for grant in _grants(host))
+    granted = tuple(Choice(f"untrust {grant}", "ask again") for grant in session_rules(host))
     return (*_MODES, Choice("untrust", "revoke all session grants"), *granted)
 
 
-@APPROVAL.command("#approve [on|smart|off|untrust [tool]]", "show or set the approval mode", arguments=_approve_choices)
+@APPROVAL.command(
+    "#approve [on|smart|edits|off|untrust [tool]]", "show or set the approval mode", arguments=_approve_choices
+)
 async def approve(host: CommandHost, argument: str) -> None:
     verb, _, grant = argument.partition(" ")
     if not verb:
-        _show_permissions(host, "Approval")
+        show_permissions(host, "Approval")
     elif verb == "untrust":
-        _revoke(host, grant.strip())
+        revoke(host, grant.strip())
     elif not _set_approval(host, argument.lower()):
-        host.notice(f"#approve takes on, smart, off or untrust, not {argument!r}", "warning")
-
-
-def _permission_choices(host: CommandHost) -> tuple[Choice, ...]:
-    granted = tuple(Choice(f"revoke {grant}", "ask again") for grant in _grants(host))
-    allow = Choice("allow bash", "allow all commands this session, except dangerous ones")
-    return (Choice("revoke", "revoke all session grants"), *granted, allow)
+        host.notice(f"#approve takes on, smart, edits, off or untrust, not {argument!r}", "warning")
 
 
 @APPROVAL.command(
-    "/permissions [allow TOOL|revoke [GRANT]]", "show and change permissions", arguments=_permission_choices
-)
-async def permissions(host: CommandHost, argument: str) -> None:
-    verb, _, name = argument.partition(" ")
-    name = name.strip()
-    if not verb:
-        _show_permissions(host, "Permissions")
-    elif verb == "revoke":
-        _revoke(host, name)
-    elif verb == "allow" and name:
-        _allow(host, name)
-    else:
-        host.notice(f"/permissions takes allow TOOL or revoke [GRANT], not {argument!r}", "warning")
-
-
-@APPROVAL.command(
-    "/mode [on|smart|off|plan|execute]",
+    "/mode [on|smart|edits|off|plan|execute]",
     "set the approval mode; plan mode on or off",
     arguments=lambda _: (*_MODES, *_PLANNING),
 )
@@ -77,9 +60,17 @@ async def mode(host: CommandHost, argument: str) -> None:
 
 
 def next_approval(host: CommandHost) -> None:
-    """Step from the default mode to the strictest, and only from there to none."""
-    following = {"smart": "on", "edits": "on", "on": "off", "off": "smart"}
-    _set_approval(host, following[host.session.agent.state.approval])
+    """Step from the default mode to edits, then to the strictest mode, and only from there to none.
+
+    Modes that an administrator excludes are skipped.
+    """
+    permissions = host.session.agent.state.permissions
+    mode = permissions.approval
+    for _ in _FOLLOWING:
+        mode = _FOLLOWING[mode]
+        if permissions.allows_mode(mode):
+            break
+    _set_approval(host, mode)
 
 
 def _set_approval(host: CommandHost, name: str) -> bool:
@@ -97,24 +88,15 @@ def _set_approval(host: CommandHost, name: str) -> bool:
     return False
 
 
-def _show_permissions(host: CommandHost, title: str) -> None:
-    from cinch_tui.reports.summaries import approval_summary
+def show_permissions(host: CommandHost, title: str) -> None:
+    """Show the approval mode and all permission rules."""
+    from cinch_tui.reports.permissions import permissions_text
 
-    host.show(title, approval_summary(host.session.agent))
-
-
-def _allow(host: CommandHost, tool: str) -> None:
-    state = host.session.agent.state
-    if tool not in (each.name for each in state.tools):
-        host.notice(f"There is no tool named {tool}", "warning")
-        return
-    state.permissions.store.add(Rule(tool))
-    host.show_permissions()
-    every = "all commands except dangerous ones" if tool == "bash" else f"all {tool} calls"
-    host.notice(f"Allowed this session: {every}", "warning")
+    host.show(title, permissions_text(host.session.agent))
 
 
-def _revoke(host: CommandHost, grant: str) -> None:
+def revoke(host: CommandHost, grant: str) -> None:
+    """Remove the session's rules of this name; all without a name."""
     store = host.session.agent.state.permissions.store
     revoked = [rule for rule in store.session_rules if not grant or grant in _names_of(rule)]
     for rule in revoked:

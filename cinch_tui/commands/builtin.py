@@ -8,10 +8,10 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from cinch_tui.commands.approval import APPROVAL
 from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.keys import KEYS
 from cinch_tui.commands.model import MODEL, PARALLEL, SIDE_QUESTIONS
+from cinch_tui.commands.permissions import APPROVAL
 from cinch_tui.commands.registry import Choice, Command, CommandGroup, Registry
 from cinch_tui.commands.session import SESSION
 from cinch_tui.commands.view import PANELS, VIEW

@@ -98,11 +98,11 @@ class ChatSession(AgentSession):
         self.view.widgets.show_usage(agent.state.usage, agent.history.context, agent.state.model_info.context_window)
 
     def show_permissions(self) -> None:
-        """Show the approval mode, what this session allows, and if it takes no prompts."""
+        """Show the approval mode, what this session allows, skipped files, and if the session takes no prompts."""
         self.view.prompt.is_read_only = self.assembly.is_read_only
         state = self.agent.state
         allowed = tuple(map(str, state.permissions.store.session_rules))
-        self.view.widgets.set_status(approval=state.approval, allowed=allowed)
+        self.view.widgets.set_status(approval=state.approval, allowed=allowed, skipped=self.assembly.folder.ignored)
 
     @property
     def banner(self) -> StartBanner:

@@ -41,7 +41,7 @@ class RuleRow(Struct, frozen=True):
 
     @property
     def usage(self) -> str:
-        """The uses in words; empty for a rule that allows nothing."""
+        """The uses as text; empty for a rule that allows nothing."""
         if self.effect != "allow":
             return ""
         if not self.uses:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.assembly import Assembly
-from cinch_tui.reports.formatting import APPROVAL_MEANINGS, format_cost
+from cinch_tui.reports.formatting import format_cost
 from harness.agent.agent import Agent
 from harness.context.citations import text_with_sources
 from harness.context.history import is_prompt
@@ -96,27 +96,6 @@ def session_summary(assembly: Assembly) -> str:
     if messages:
         rows.append(("began", time.strftime("%Y-%m-%d %H:%M", time.localtime(messages[0].time))))
     return "\n".join(f"- {name}: `{value}`" for name, value in rows)
-
-
-def approval_summary(agent: Agent) -> str:
-    store = agent.state.permissions.store
-    return "\n".join(
-        (
-            f"Approval {agent.state.approval}: {APPROVAL_MEANINGS[agent.state.approval]}.",
-            "",
-            _granted("Allowed this session", list(map(str, store.session_rules))),
-            _granted("Always allowed in this project", [str(rule) for rule in store.rules if rule.effect == "allow"]),
-            "",
-            "Dangerous commands always need approval. `/permissions revoke NAME` revokes a session grant, "
-            "`/permissions allow bash` allows all commands this session.",
-        )
-    )
-
-
-def _granted(title: str, names: Sequence[str]) -> str:
-    if not names:
-        return f"- {title}: nothing"
-    return "\n".join((f"- {title}:", *(f"  - `{name}`" for name in names)))
 
 
 def provider_names() -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from msgspec import Struct
 from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.safe_text import one_line
 from harness.permissions import describe
-from harness.risk import RiskLevel
 from harness.terminal_text import escape_controls
 from harness.user_requests import (
     AllowHunks,
@@ -26,23 +25,19 @@ from harness.user_requests import (
 from harness.views import DiffView, TerminalView
 from harness.workspace.hunks import hunks_of
 
-RISKS: dict[RiskLevel, str] = {
-    "none": "no side effects",
-    "read": "reads",
-    "edit": "changes files",
-    "execute": "runs a program",
-    "dangerous": "dangerous",
-    "forbidden": "forbidden",
-}
 MOST_FILES = 4
 LONGEST_RULE = 60
 
 
 def reason_text(request: ApprovalRequest, separator: str) -> str:
-    """Return risk, reason, affected files and working directory."""
-    risk = request.risk
-    reason = f": {one_line(risk.reason)}" if risk.reason else ""
-    return separator.join((f"{RISKS[risk.level]}{reason}", *_touched(request), f"in {one_line(str(request.cwd))}"))
+    """Return why the call needs approval, the origin of that decision, affected files and working directory."""
+    risk, decision = request.risk, request.decision
+    why = one_line(decision.why)
+    if risk.reason and risk.reason not in decision.why:
+        why = f"{why}: {one_line(risk.reason)}"
+    danger = f"{risk.level}: " if risk.level in ("dangerous", "forbidden") else ""
+    source = f" ({one_line(decision.source)})" if decision.source else ""
+    return separator.join((f"{danger}{why}{source}", *_touched(request), f"in {one_line(str(request.cwd))}"))
 
 
 def call_title(request: ApprovalRequest) -> str:

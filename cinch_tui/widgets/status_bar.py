@@ -75,7 +75,9 @@ class Status(Struct, frozen=True):
     """Thinking is hidden."""
     approval: str = "smart"
     allowed: tuple[str, ...] = ()
-    """Session approvals in short form."""
+    """Permission rules of the session."""
+    skipped: tuple[str, ...] = ()
+    """Files of the folder that have no effect, because it is not trusted."""
     model: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
@@ -184,6 +186,8 @@ def parts_of(status: Status, elapsed: float | None) -> list[StatusPart]:
     """Return all parts. Without elapsed time, a word indicates a run."""
     count = len(status.allowed)
     allowed = f"allowed: {one_line(status.allowed[0])}{f' +{count - 1}' if count > 1 else ''}" if count else ""
+    more = f" +{len(status.skipped) - 1}" if len(status.skipped) > 1 else ""
+    skipped = f"{one_line(status.skipped[0])}{more} skipped" if status.skipped else ""
     model = escape_controls(status.model)
     has_usage = status.tokens_in or status.tokens_out
     counts = f"↓{format_count(status.tokens_in)} ↑{format_count(status.tokens_out)}"
@@ -193,6 +197,7 @@ def parts_of(status: Status, elapsed: float | None) -> list[StatusPart]:
         StatusPart("PLAN" if status.plan else "", "plan", 90, "plan"),
         StatusPart(f"approve:{status.approval}" if status.approval != "smart" else "", "approval", 80, "approval"),
         StatusPart(allowed, "approval", 72, "approval", short=f"allowed: {count}"),
+        StatusPart(skipped, "note", 71, "approval", short="not trusted"),
         StatusPart("thinking hidden" if status.thinking_hidden else "", "note", 60, "note"),
         StatusPart(f"{status.queued} queued" if status.queued else "", "note", 70, "queue"),
         StatusPart(escape_controls(status.note), "note", 65, "note"),

@@ -51,9 +51,13 @@ class Permissions(Struct):
         Raises:
             ConfigError: It is less strict than `loosest`.
         """
-        if APPROVAL_MODES.index(approval) > APPROVAL_MODES.index(self.loosest):
+        if not self.allows_mode(approval):
             raise ConfigError(f"approval mode {approval} is not allowed here; {self.loosest} is the least strict one")
         self.approval = approval
+
+    def allows_mode(self, approval: ApprovalMode) -> bool:
+        """Return True if an approval mode is not less strict than `loosest`."""
+        return APPROVAL_MODES.index(approval) <= APPROVAL_MODES.index(self.loosest)
 
     def decide(self, call: CallFacts) -> Decision:
         """Decide on a call, by the policy of the program or by the built-in one."""

@@ -272,7 +272,7 @@ async def test_hostile_names_and_reasons_are_shown_as_they_are():
 
     assert heading.startswith("[red]X[/]  a b")
     assert "\x1b" not in heading
-    assert "runs a program: [/nope] · in /home/ada/shop" in why
+    assert "it needs approval: [/nope] · in /home/ada/shop" in why
 
 
 async def test_enter_alone_does_not_allow_what_is_dangerous():

@@ -190,7 +190,7 @@ async def test_another_of_the_calls_is_shown_with_all_that_belongs_to_it():
     ]
     assert others.splitlines()[:2] == ["2 of 4 calls of this reply · ← → shows the others", "  1  Run command  make"]
     assert heading == "Edit file  a.py  +2 −2"
-    assert why == "changes files · in /work"
+    assert why == "it needs approval · in /work"
     assert "+ three" in lines
     assert dangerous
 
@@ -242,7 +242,7 @@ async def test_the_files_that_a_command_writes_are_reported():
     async with app.run_test(size=(120, 24)):
         why = str(app.screen.query_one("#why", Static).render())
 
-    assert why == "runs a program · changes out0.txt, out1.txt, out2.txt, out3.txt and 2 more · in /work"
+    assert why == "it needs approval · changes out0.txt, out1.txt, out2.txt, out3.txt and 2 more · in /work"
 
 
 async def test_another_call_can_be_changed_before_its_turn(tmp_path: Path):

@@ -198,12 +198,22 @@ async def test_mode_sets_how_freely_the_agent_works(
 
 async def test_one_key_steps_through_the_ways_to_approve_by_the_strictest(host: RecordingHost):
     gone_through = [host.agent.state.approval]
-    for _ in range(3):
+    for _ in range(4):
         next_approval(host)
         gone_through.append(host.agent.state.approval)
 
-    assert gone_through == ["smart", "on", "off", "smart"]
-    assert [level for level, _ in host.notices] == ["info", "warning", "info"]
+    assert gone_through == ["smart", "edits", "on", "off", "smart"]
+    assert [level for level, _ in host.notices] == ["info", "info", "warning", "info"]
+
+
+async def test_modes_that_are_excluded_are_skipped_by_the_key(host: RecordingHost):
+    host.agent.state.permissions.loosest = "smart"
+    gone_through: list[str] = []
+    for _ in range(2):
+        next_approval(host)
+        gone_through.append(host.agent.state.approval)
+
+    assert gone_through == ["on", "smart"]
 
 
 async def test_clear_starts_a_new_session(host: RecordingHost):
@@ -232,25 +242,6 @@ async def test_trust_is_dropped_for_one_tool_or_all(host: RecordingHost):
         "No longer allowed: bash",
         "No longer allowed: write_file, edit_file",
         "bash was not allowed",
-    ]
-
-
-async def test_permissions_are_listed_given_and_revoked(host: RecordingHost):
-    await run("/permissions", host)
-    await run("/permissions allow bash", host)
-    await run("/permissions allow nothing", host)
-    granted = list(map(str, host.agent.state.permissions.store.session_rules))
-    await run("/permissions revoke bash", host)
-    await run("/permissions bash", host)
-
-    assert [call[:2] for call in host.calls] == [("show", "Permissions")]
-    assert granted == ["bash"]
-    assert host.agent.state.permissions.store.session_rules == ()
-    assert [text for _, text in host.notices] == [
-        "Allowed this session: all commands except dangerous ones",
-        "There is no tool named nothing",
-        "No longer allowed: bash",
-        "/permissions takes allow TOOL or revoke [GRANT], not 'bash'",
     ]
 
 

@@ -1,0 +1,81 @@
+"""The command `/permissions`."""
+
+from __future__ import annotations
+
+import pytest
+from fakes.recording_host import RecordingHost
+
+from cinch_tui.commands.builtin import builtin_commands
+from cinch_tui.commands.registry import Invocation
+
+REGISTRY = builtin_commands()
+
+
+@pytest.fixture
+def host() -> RecordingHost:
+    return RecordingHost()
+
+
+async def run(text: str, host: RecordingHost) -> None:
+    parsed = REGISTRY.parse(text)
+    assert isinstance(parsed, Invocation), parsed
+    await REGISTRY.run(parsed, host)
+
+
+async def test_permissions_are_listed_given_and_revoked(host: RecordingHost):
+    await run("/permissions", host)
+    await run("/permissions allow bash", host)
+    await run("/permissions allow nothing", host)
+    granted = list(map(str, host.agent.state.permissions.store.session_rules))
+    await run("/permissions revoke bash", host)
+    await run("/permissions bash", host)
+
+    assert [call[:2] for call in host.calls] == [("show", "Permissions")]
+    assert granted == ["bash"]
+    assert host.agent.state.permissions.store.session_rules == ()
+    assert [text for _, text in host.notices] == [
+        "Allowed this session: all commands except dangerous ones",
+        "There is no tool named nothing",
+        "No longer allowed: bash",
+        "/permissions takes why CALL, allow|ask|deny RULE [session|project|user], or rm RULE, not 'bash'",
+    ]
+
+
+async def test_rules_are_added_and_removed_by_their_text(host: RecordingHost):
+    store = host.agent.state.permissions.store
+    await run("/permissions add deny bash(git push *)", host)
+    await run("/permissions ask edit(docs/**) project", host)
+    rules = [(rule.effect, str(rule), rule.source.level) for rule in (*store.rules, *store.session_rules)]
+    await run("/permissions", host)
+    await run("/permissions rm bash(git push *)", host)
+    await run("/permissions rm bash(git push *)", host)
+    await run("/permissions deny bash(", host)
+
+    assert rules == [("ask", "edit(docs/**)", "local"), ("deny", "bash(git push:*)", "session")]
+    shown = host.calls[0][2]
+    assert "| deny | `bash(git push:*)` |" in shown
+    assert [str(rule) for rule in (*store.rules, *store.session_rules)] == ["edit(docs/**)"]
+    texts = [text for _, text in host.notices]
+    assert texts[:4] == [
+        "Denied this session: bash(git push:*)",
+        "Needs approval in this project: edit(docs/**)",
+        "Removed: deny bash(git push:*)",
+        "There is no rule bash(git push *); /permissions lists all",
+    ]
+    assert "is not a permission rule" in texts[4]
+
+
+async def test_decision_on_a_call_is_explained(host: RecordingHost):
+    await run("/permissions why last", host)
+    await run("/permissions allow bash(make test:*)", host)
+    for call in ("make test -k x", "bash rm -rf /", 'write_file {"path": "a|b", "content": "x"}', "read_file .env"):
+        await run(f"/permissions why {call}", host)
+    texts = [call[2] for call in host.calls]
+
+    assert host.notices[0][1].startswith("No call yet")
+    assert [call[:2] for call in host.calls] == [("show", "Why")] * 4
+    assert "`bash make test -k x` runs without asking" in texts[0]
+    assert "rule `bash(make test:*)`" in texts[0]
+    assert "`bash rm -rf /` never runs: forbidden" in texts[1]
+    assert "`write_file a|b` needs approval: it changes files" in texts[2]
+    assert "secret" in texts[3]

@@ -101,7 +101,7 @@ class ChatSession(AgentSession):
         """Show the approval mode, what this session allows, skipped files, and if the session takes no prompts."""
         self.view.prompt.is_read_only = self.assembly.is_read_only
         state = self.agent.state
-        allowed = tuple(map(str, state.permissions.store.session_rules))
+        allowed = tuple(str(rule) for rule in state.permissions.store.session_rules if rule.effect == "allow")
         self.view.widgets.set_status(approval=state.approval, allowed=allowed, skipped=self.assembly.folder.ignored)
 
     @property

@@ -186,7 +186,7 @@ def test_list_is_closed_by_an_empty_line_and_not_repeated_without_a_match(cinch)
     lines = cinch([])
     lines.enter("/mode")
     lines.answer("Mode", "zzz")
-    shown = lines.see(r"Notice: 0 of 5 match\.\s+Number[^\r\n]*: ")
+    shown = lines.see(r"Notice: 0 of 6 match\.\s+Number[^\r\n]*: ")
     lines.enter("")
     lines.see("You: ")
 

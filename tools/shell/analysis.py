@@ -39,6 +39,10 @@ _GIT_READERS = re.compile(
 )
 _GIT_SWITCHES = frozenset({"--no-pager", "-P", "--no-optional-locks"})
 _NAMES_GIT = re.compile(r"\bgit\b")
+# Quotes do not matter: a name in single quotes asks without need, which is rare.
+_SECRET_VARIABLE = re.compile(
+    r"\$\{?#?(\w*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIAL)\w*)", re.IGNORECASE
+)
 
 
 class Analysis(Struct, frozen=True):
@@ -59,11 +63,13 @@ def analyze(text: str) -> Analysis:
     effect = _Analyzer(script).effect
     accesses = tuple(dict.fromkeys(effect.accesses))
     hazard = _worst([worst_hazard(script), *map(_hazard_of, accesses)])
-    is_read = not effect.why and hazard is None and bool(effect.commands)
+    secret = _SECRET_VARIABLE.search(text)
+    is_read = not effect.why and hazard is None and secret is None and bool(effect.commands)
     is_known = not effect.is_opaque
+    reason = f"it uses {secret[1]}, which may be a secret" if secret else ""
     risk = Risk(
         hazard.level if hazard else "read" if is_read else "execute",
-        hazard.why if hazard else "" if is_known else f"it cannot be analyzed: {effect.why}",
+        hazard.why if hazard else reason if is_known else f"it cannot be analyzed: {effect.why}",
         access="read" if is_read else "by_level",
         accesses=accesses if is_known else tuple(each for each in accesses if each.kind == "write"),
         commands=tuple(effect.commands) if is_known else (),

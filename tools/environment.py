@@ -17,7 +17,6 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from harness.approval.paths import safe_path
 from harness.errors import NotAFile
 from harness.workspace.disk import is_folder, is_there, read_beginning
 
@@ -104,6 +103,9 @@ def read_only_environment(base: Mapping[str, str], root: Path) -> dict[str, str]
         base: Environment of commands.
         root: Workspace root. Programs in it are not found through PATH.
     """
+    # Not before the first command: every start imports this module.
+    from harness.approval.paths import safe_path
+
     kept = {name: value for name, value in base.items() if _STEERING.fullmatch(name) is None}
     return {**kept, "PATH": os.pathsep.join(safe_path(base.get("PATH", os.defpath), str(root.resolve())))}
 

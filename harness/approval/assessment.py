@@ -6,12 +6,11 @@ import difflib
 import json
 from copy import deepcopy
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.approval.paths import PathFacts
 from harness.approval.policy import Permissions
 from harness.approval.revision import is_revisable
 from harness.codec import parsed_arguments
@@ -27,6 +26,9 @@ from harness.risk import Risk
 from harness.user_requests import ApprovalRequest
 from harness.views import View
 from harness.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from harness.approval.paths import PathFacts
 
 
 class ApprovalOptions(Protocol):
@@ -121,7 +123,7 @@ def checked(run: CallContext, call: ToolCall, stop_reason: StopReason) -> Outcom
 def evaluate_policy(run: CallContext, wanted: Allowed) -> Decision:
     """Return the decision of the user's settings at this moment, with the paths of the call checked."""
     tool, arguments = wanted.tool, wanted.arguments
-    risk = PathFacts(run.workspace).check(wanted.risk)
+    risk = _path_facts(run.workspace).check(wanted.risk)
     return run.permissions.decide(CallFacts(tool, wanted.call, arguments, risk, run.workspace, wanted.verdict))
 
 
@@ -129,7 +131,14 @@ def with_approved_reads(run: ApprovalContext, outcome: Outcome) -> Outcome:
     """Return an approved call with the paths outside the workspace that it may read."""
     if isinstance(outcome, ToolOutput):
         return outcome
-    return replace(outcome, approved_reads=PathFacts(run.workspace).places_outside(outcome.risk))
+    return replace(outcome, approved_reads=_path_facts(run.workspace).places_outside(outcome.risk))
+
+
+def _path_facts(workspace: Workspace) -> PathFacts:
+    # Not before the first call: creating an agent imports this module.
+    from harness.approval.paths import PathFacts
+
+    return PathFacts(workspace)
 
 
 def denial_of(decision: Decision) -> ToolOutput:

@@ -46,7 +46,7 @@ def app_hints(text: str) -> str:
 APPROVAL_MEANINGS: Mapping[ApprovalMode, str] = {
     "on": "every call needs approval, reads included",
     "smart": "calls that change files or run programs need approval",
-    "edits": "edits in the workspace need no approval, other changes and programs do",
+    "edits": "programs and changes outside the workspace need approval",
     "off": "no call needs approval",
 }
 DAY = 86_400

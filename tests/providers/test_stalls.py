@@ -108,7 +108,7 @@ async def test_an_endless_slow_document_is_given_up() -> None:
     async with trickling(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n", b" ") as url:
         asked = transport.Transport(Endpoint(presets()["llamacpp"], url), {})
         with pytest.raises(NetworkError, match="did not finish its response in time"):
-            await asked.get("/models", seconds=0.05)
+            await asked.get("/models", seconds=0.5)
         await asked.close()
 
 

@@ -102,7 +102,7 @@ class AutomaticTitles:
 
 
 def _first_exchange(history: History) -> tuple[str, str]:
-    """Return the first prompt and the first reply with a text; empty if there is none."""
+    """Return the first prompt and the first reply with a text, or empty strings."""
     from harness.context.history import is_prompt
     from harness.messages import AssistantMessage
 

@@ -60,7 +60,7 @@ def folder_state(options: Options, root: Path | None = None) -> tuple[Inventory,
 
 
 def pending_question(options: Options) -> TrustQuestion | None:
-    """Return the question that has to be asked before the agent is created; None if there is none. Reads files."""
+    """Return the question that has to be asked before the agent is created, or None. Reads files."""
     files, trust = folder_state(options)
     return question(options, files, trust) if trust.must_ask else None
 

@@ -45,7 +45,7 @@ def is_secret(path: str) -> bool:
 
 
 def protection_of(path: str) -> str:
-    """Return the reason why each change of a file needs approval; empty if there is none."""
+    """Return the reason why each change of a file needs approval, or an empty string."""
     lists, lowered = _lists(), path.lower()
     if lowered not in lists.any_protected or lowered in lists.public:
         return ""

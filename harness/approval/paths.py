@@ -201,7 +201,7 @@ def git_folder(root: str, real: str) -> str:
 
 
 def _program(name: str, folders: Sequence[str]) -> str | None:
-    """Return the resolved path of a program; None if there is none."""
+    """Return the resolved path of a program, or None."""
     for folder in folders:
         path = os.path.join(folder, name)  # noqa: PTH118  as above
         try:

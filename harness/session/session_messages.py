@@ -104,7 +104,7 @@ class SessionMessages(Sequence[Message]):
         return (self[index] for index, group in enumerate(self._groups) if group and group[0].id not in ids)
 
     def index_of(self, line_id: str) -> int:
-        """Return the index of the message with a line; the number of messages if there is none."""
+        """Return the index of the message with a line, or the number of messages."""
         return self.positions().get(line_id, len(self))
 
     @property

@@ -109,7 +109,7 @@ def _tables() -> _Tables:
 
 
 def worst_hazard(script: Script) -> Hazard | None:
-    """Return the first forbidden hazard of a script, else its first dangerous one; None if there is none."""
+    """Return the first forbidden hazard of a script, else its first dangerous one, or None."""
     found = list(_Search().of_script(script, 0))
     return next((each for each in found if each.level == "forbidden"), found[0] if found else None)
 

@@ -140,7 +140,7 @@ class Lexer:
             self.nested(body, lambda lexer: document.parts.extend(lexer.quoted_text("")))
 
     def word(self) -> list[Part]:
-        """Read a word; empty if there is none."""
+        """Read a word, which may be empty."""
         text, parts = self.text, list[Part]()
         while self.position < len(text):
             if found := _PLAIN.match(text, self.position):

@@ -100,7 +100,7 @@ class ProgramTable(Struct, frozen=True):
     refused_values: Mapping[str, str] = field(default_factory=dict[str, str])
     """Options whose value must not contain a text."""
     pattern: str = ""
-    """Regular expression that the words, joined by blanks, must match; empty if there is none."""
+    """Regular expression that the words, joined by blanks, must match; empty: anything."""
     language: str = ""
     """Language of a program text: `sed`, `awk`, `jq`, `date`, `git-key`; `pattern` if any text is harmless."""
     script_options: frozenset[str] = frozenset()
@@ -110,7 +110,7 @@ class ProgramTable(Struct, frozen=True):
     subcommands: Mapping[str, ProgramTable] = field(default_factory=dict[str, "ProgramTable"])
     """Tables of the subcommands; if there are any, the first operand names one."""
     bare: str = ""
-    """Subcommand that runs if none is given; empty if there is none."""
+    """Subcommand that runs if none is given; may be empty."""
 
 
 class _Source(Struct, forbid_unknown_fields=True):
@@ -163,7 +163,7 @@ class _Group(Struct, forbid_unknown_fields=True):
 
 @lru_cache(maxsize=512)
 def load_table(name: str) -> ProgramTable | None:
-    """Return the table of a program; None if there is none."""
+    """Return the table of a program, or None."""
     if not _NAME.fullmatch(name):
         return None
     try:

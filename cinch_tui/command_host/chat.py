@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cinch_tui.commands.side_questions import SideQuestions
@@ -119,7 +120,7 @@ class ChatCommandHost:
             self.session.show_usage()
 
     def copy(self, text: str) -> None:
-        self._app.run_worker(self._copy(text), group="copy")
+        self._app.run_worker(partial(self._copy, text), group="copy")
 
     async def _copy(self, text: str) -> None:
         from cinch_tui.terminal.clipboard import copy_text

@@ -79,7 +79,7 @@ class SessionController(ChatSession):
     def open(self, view: ChatView) -> None:
         """Assemble the agent in the background; the prompt accepts input meanwhile."""
         self._view = view
-        self.app.run_worker(self._open(), group="open", exclusive=True)
+        self.app.run_worker(self._open, group="open", exclusive=True)
 
     async def _open(self) -> None:
         try:
@@ -246,11 +246,11 @@ class SessionController(ChatSession):
         """Load what replies need, once."""
         if not self._has_preloaded_reply:
             self._has_preloaded_reply = True
-            self.app.run_worker(warm_reply(self.agent.state, self.presence), group="preload")
+            self.app.run_worker(partial(warm_reply, self.agent.state, self.presence), group="preload")
 
     def _index_sessions(self) -> None:
         """Update the search index after the run, unless another one follows."""
-        work = index_sessions(self.options.paths.data, lambda: self.is_running)
+        work = partial(index_sessions, self.options.paths.data, lambda: self.is_running)
         self.app.run_worker(work, group="session-index", exclusive=True)
 
     def _announce_tour(self) -> None:
@@ -333,4 +333,4 @@ class SessionController(ChatSession):
         elif isinstance(event, RequestStart):
             self._preload_reply()
         elif isinstance(event, ModelChanged):
-            self.app.run_worker(self._warm(), group="preload")
+            self.app.run_worker(self._warm, group="preload")

@@ -193,7 +193,7 @@ class PromptSender:
 
     def _queue(self, user_input: UserInput, send: Callable[[str | tuple[UserContent, ...]], None]) -> None:
         if "@" in user_input.text:
-            self._controller.app.run_worker(self._queue_with_files(user_input, send), group="attach")
+            self._controller.app.run_worker(partial(self._queue_with_files, user_input, send), group="attach")
         else:
             send(user_input.prompt)
             self.queue.show()

@@ -13,6 +13,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -92,7 +93,7 @@ def status_line_updater(controller: SessionController) -> Callable[[Event], None
         if ui.status_command and isinstance(event, TurnEnd | AgentEnd):
             wanted = (ui.status_command, ui.status_interval_s)
             command = commands.setdefault(wanted, StatusCommand(wanted[0], controller.options.cwd, wanted[1]))
-            controller.app.run_worker(show(command), group="status")
+            controller.app.run_worker(partial(show, command), group="status")
 
     return receive
 

@@ -35,6 +35,18 @@ def test_external_text_is_never_parsed_as_markup() -> None:
     assert careless == []
 
 
+def test_workers_get_functions_and_not_coroutines() -> None:
+    """A coroutine of a worker that is cancelled before it starts is never awaited, which Python reports."""
+    started = [(path.name, call) for path in SOURCES for name, call in calls(path) if name == "run_worker"]
+
+    assert [
+        f"{file}:{call.lineno}"
+        for file, call in started
+        if isinstance(call.args[0], ast.Call) and getattr(call.args[0].func, "id", "") != "partial"
+    ] == []
+    assert len(started) > 5
+
+
 def test_no_widget_uses_the_expensive_loading_indicator() -> None:
     users = [path.name for path in SOURCES for name, _ in calls(path) if name == "LoadingIndicator"]
 

@@ -54,11 +54,13 @@ class Judgement(Struct, frozen=True):
     """True if an option or a program text makes it do more than its first words tell."""
 
 
-class ProgramTable(Struct, frozen=True):
-    """A program, or one of its subcommands."""
+class Names(frozenset[str]):
+    """Names separated by blanks in a file."""
 
-    options: OptionTable
-    """Known options."""
+
+class _Behaviour(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Keys that mean the same in a file and in a table."""
+
     verdict: Verdict = "read"
     """`other` for programs that change something whatever their options are."""
     why: str = ""
@@ -79,41 +81,57 @@ class ProgramTable(Struct, frozen=True):
     """True if no option does more than read, so that an operand that turns out to be an option is harmless."""
     skip: int = 0
     """Number of operands before a command, such as the duration of `timeout`."""
-    requires: frozenset[str] = frozenset()
+    requires: Names = Names()
     """Options of which one must be given."""
-    operand_options: frozenset[str] = frozenset()
+    operand_options: Names = Names()
     """Options of which one must be given if there are operands."""
-    recursive: frozenset[str] = frozenset()
+    recursive: Names = Names()
     """Options that make `read` operands folders to search."""
-    follows: frozenset[str] = frozenset()
+    follows: Names = Names()
     """Options with which a search reads the targets of links."""
-    keeps_links: frozenset[str] = frozenset()
+    keeps_links: Names = Names()
     """Options with which it does not, whatever else is given."""
-    lists: frozenset[str] = frozenset()
+    lists: Names = Names()
     """Options with which operands are only listed, or a command only named."""
-    changes: frozenset[str] = frozenset()
+    changes: Names = Names()
     """Options with which operands are written."""
-    paths: Mapping[str, PathKind] = field(default_factory=dict[str, PathKind])
-    """Options whose value is a path, and how it is used."""
     prefixes: Mapping[str, PathKind] = field(default_factory=dict[str, PathKind])
     """Beginnings of operands that are followed by a path, such as `of=` of dd."""
-    refused_values: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Options whose value must not contain a text."""
     pattern: str = ""
     """Regular expression that the words, joined by blanks, must match; empty: anything."""
     language: str = ""
     """Language of a program text: `sed`, `awk`, `jq`, `date`, `git-key`; `pattern` if any text is harmless."""
-    script_options: frozenset[str] = frozenset()
+    script_options: Names = Names()
     """Options whose value is the program text; without one of them it is the first operand."""
-    replaces_script: frozenset[str] = frozenset()
+    replaces_script: Names = Names()
     """Other options without which the first operand is the program text."""
-    subcommands: Mapping[str, ProgramTable] = field(default_factory=dict[str, "ProgramTable"])
-    """Tables of the subcommands; if there are any, the first operand names one."""
     bare: str = ""
     """Subcommand that runs if none is given; may be empty."""
 
 
-class _Source(Struct, forbid_unknown_fields=True):
+class ProgramTable(_Behaviour, frozen=True, kw_only=True):
+    """A program, or one of its subcommands."""
+
+    options: OptionTable
+    """Known options."""
+    paths: Mapping[str, PathKind] = field(default_factory=dict[str, PathKind])
+    """Options whose value is a path, and how it is used."""
+    refused_values: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Options whose value must not contain a text."""
+    subcommands: Mapping[str, ProgramTable] = field(default_factory=dict[str, "ProgramTable"])
+    """Tables of the subcommands; if there are any, the first operand names one."""
+
+
+class _Group(Struct, frozen=True, forbid_unknown_fields=True):
+    """Options that several subcommands share."""
+
+    options: str = ""
+    refuse: dict[str, str] = field(default_factory=dict[str, str])
+    paths: dict[str, PathKind] = field(default_factory=dict[str, PathKind])
+    refused_values: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class _Source(_Behaviour, frozen=True, kw_only=True):
     """A table as it is written in a file."""
 
     same_as: str = ""
@@ -121,44 +139,12 @@ class _Source(Struct, forbid_unknown_fields=True):
     abbreviates: bool = True
     number: bool = False
     options: str = ""
-    uses: list[str] = field(default_factory=list[str])
+    uses: tuple[str, ...] = ()
     refuse: dict[str, str] = field(default_factory=dict[str, str])
-    verdict: Verdict = "read"
-    why: str = ""
-    operands: OperandKind = "none"
-    expands: bool = False
-    default: str = ""
-    most: int = -1
-    too_many: str = "has too many operands"
-    least: int = 0
-    any_operand: bool = False
-    skip: int = 0
-    requires: str = ""
-    operand_options: str = ""
-    recursive: str = ""
-    follows: str = ""
-    keeps_links: str = ""
-    lists: str = ""
-    changes: str = ""
     paths: dict[str, PathKind] = field(default_factory=dict[str, PathKind])
-    prefixes: dict[str, PathKind] = field(default_factory=dict[str, PathKind])
     refused_values: dict[str, str] = field(default_factory=dict[str, str])
-    pattern: str = ""
-    language: str = ""
-    script_options: str = ""
-    replaces_script: str = ""
-    bare: str = ""
     sub: dict[str, _Source] = field(default_factory=dict[str, "_Source"])
-    groups: dict[str, _Group] = field(default_factory=dict[str, "_Group"])
-
-
-class _Group(Struct, forbid_unknown_fields=True):
-    """Options that several subcommands share."""
-
-    options: str = ""
-    refuse: dict[str, str] = field(default_factory=dict[str, str])
-    paths: dict[str, PathKind] = field(default_factory=dict[str, PathKind])
-    refused_values: dict[str, str] = field(default_factory=dict[str, str])
+    groups: dict[str, _Group] = field(default_factory=dict[str, _Group])
 
 
 @lru_cache(maxsize=512)
@@ -170,7 +156,7 @@ def load_table(name: str) -> ProgramTable | None:
         text = (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
     except OSError:
         return None
-    source = msgspec.convert(tomllib.loads(text), _Source)
+    source = msgspec.convert(tomllib.loads(text), _Source, dec_hook=_names)
     return load_table(source.same_as) if source.same_as else _table(source, source.groups)
 
 
@@ -196,36 +182,19 @@ def _table(source: _Source, groups: Mapping[str, _Group]) -> ProgramTable:
             paths |= dict.fromkeys(names.split(), kind)
         for names, text in part.refused_values.items():
             refused_values |= dict.fromkeys(names.split(), text)
+    shared = {name: getattr(source, name) for name in _Behaviour.__struct_fields__}
     return ProgramTable(
-        OptionTable(arities, refused, "posix" if source.sub else source.style, source.abbreviates, source.number),
-        verdict=source.verdict,
-        why=source.why,
-        operands=source.operands,
-        expands=source.expands,
-        default=source.default,
-        most=source.most,
-        too_many=source.too_many,
-        least=source.least,
-        any_operand=source.any_operand,
-        skip=source.skip,
-        language=source.language,
-        bare=source.bare,
+        options=OptionTable(
+            arities, refused, "posix" if source.sub else source.style, source.abbreviates, source.number
+        ),
         paths=paths,
-        requires=_names(source.requires),
-        operand_options=_names(source.operand_options),
-        recursive=_names(source.recursive),
-        follows=_names(source.follows),
-        keeps_links=_names(source.keeps_links),
-        lists=_names(source.lists),
-        changes=_names(source.changes),
-        prefixes=source.prefixes,
         refused_values=refused_values,
-        pattern=source.pattern,
-        script_options=_names(source.script_options),
-        replaces_script=_names(source.replaces_script),
         subcommands={name: _table(each, groups) for name, each in source.sub.items()},
+        **shared,
     )
 
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+def _names(kind: type, value: object) -> Names:
+    if kind is not Names or not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text of names")
+    return Names(value.split())

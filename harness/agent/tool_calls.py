@@ -14,7 +14,8 @@ from harness.agent.planning import propose_plan
 from harness.agent.polling import poll_steering
 from harness.agent.run_state import Run
 from harness.approval.assessment import Allowed
-from harness.approval.decide import Batch, decide_call, preview_call
+from harness.approval.batch import Batch
+from harness.approval.decide import decide_call, preview_call
 from harness.concurrency import cancel_tasks, raise_if_cancelled
 from harness.execution.executor import ToolExecutor
 from harness.execution.results import Results

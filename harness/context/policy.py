@@ -15,8 +15,9 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from harness.context.grouping import count_groups, message_groups
 from harness.context.tokens import CHARS_PER_TOKEN, IMAGE_TOKENS, estimate_message, estimate_messages, estimate_text
-from harness.messages import AssistantMessage, CustomMessage, Image, Message, Text, ToolResult, UserContent, UserMessage
+from harness.messages import AssistantMessage, Image, Message, Text, ToolResult, UserContent, UserMessage
 from harness.truncation import cut_middle, fair_share, limit_lines
 
 MIN_BUDGET = 200
@@ -70,10 +71,10 @@ def fit(messages: Sequence[Message], budget: int, window: ContextPolicy = DEFAUL
     budget = max(budget, 0)
     if tokens <= budget:
         return FittedContext(tuple(messages), tokens)
-    groups = _groups(messages)
+    groups = message_groups(messages)
     weights = [estimate_messages(group) for group in groups]
-    first = _reaching(groups, window.keep_first)
-    recent = max(first, len(groups) - _reaching(groups[::-1], window.keep_recent))
+    first = count_groups(groups, window.keep_first)
+    recent = max(first, len(groups) - count_groups(groups[::-1], window.keep_recent))
     # Older groups are evicted with the middle, so there is no need to truncate them.
     oldest = _shorten(groups, range(first, recent), budget, window.tool_output_lines)
     if oldest == 0 and sum(map(estimate_messages, groups)) <= budget:
@@ -95,40 +96,6 @@ def last_reply_failed(messages: Sequence[Message]) -> bool:
     """Return True if the conversation ends with a failed reply without tool calls."""
     last = messages[-1] if messages else None
     return isinstance(last, AssistantMessage) and last.stop_reason in ("error", "aborted") and not last.tool_calls
-
-
-def _groups(messages: Sequence[Message]) -> list[list[Message]]:
-    """Group messages that must stay together: a reply with the results of its calls, all others alone.
-
-    Custom messages stay with their neighbors.
-    """
-    groups: list[list[Message]] = []
-    due: set[str] = set()
-    for message in messages:
-        if groups and (_belongs(message, due) or all(isinstance(each, CustomMessage) for each in groups[-1])):
-            groups[-1].append(message)
-        else:
-            groups.append([message])
-        if isinstance(message, AssistantMessage):
-            due = {call.id for call in message.tool_calls}
-        elif isinstance(message, ToolResult):
-            due.discard(message.call_id)
-    return groups
-
-
-def _belongs(message: Message, due: set[str]) -> bool:
-    """Return True if the message stays with the previous ones; `due` are the calls without a result so far."""
-    return isinstance(message, ToolResult | CustomMessage) or (bool(due) and isinstance(message, UserMessage))
-
-
-def _reaching(groups: Sequence[list[Message]], count: int) -> int:
-    """Return how many groups hold the first `count` messages."""
-    reached = 0
-    for at, group in enumerate(groups):
-        if reached >= count:
-            return at
-        reached += len(group)
-    return len(groups)
 
 
 def _shorten(groups: list[list[Message]], old: range, budget: int, lines: int) -> int:

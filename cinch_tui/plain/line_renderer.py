@@ -9,7 +9,7 @@ from cinch_tui.plain.line_writer import LineWriter, LiveOutput
 from cinch_tui.plain.view_lines import line_count, shorten, view_lines
 from cinch_tui.rendering.safe_text import error_line, one_line
 from cinch_tui.reports.formatting import app_hints
-from cinch_tui.reports.notices import NoticeLevel, compaction_text, end_notice, notice_of
+from cinch_tui.reports.notices import NoticeLevel, compaction_text, end_notice, notice_of, reminder_title
 from cinch_tui.shell_line import is_report, output_text
 from harness import events
 from harness.agent.agent import Agent
@@ -115,7 +115,7 @@ class LineRenderer:
         if message.synthetic:
             # The user has seen the output of their own commands.
             if not is_report(message):
-                self._writer.notice(message.text)
+                self._writer.notice(reminder_title(message.text))
         elif not self._is_first:
             self._writer.write("You, delivered now", message.text)
         self._is_first = self._is_first and message.synthetic

@@ -48,6 +48,12 @@ def end_notice(event: events.AgentEnd, *, is_planning: bool) -> tuple[str, Notic
     return None
 
 
+def reminder_title(text: str) -> str:
+    """Return what users see of a reminder to the model: its first paragraph if that is in brackets, else all of it."""
+    title = text.partition("\n\n")[0]
+    return title if title.startswith("[") and title.endswith("]") else text
+
+
 def retry_text(event: events.RetryScheduled) -> str:
     attempt = f"{event.attempt} of {event.max_retries}"
     return f"{sentence(event.error)} Trying again in {format_delay(event.delay)} ({attempt})."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.attached_files import attached_names, without_attached
 from cinch_tui.reports.formatting import app_hints
+from cinch_tui.reports.notices import reminder_title
 from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.blocks import NoticeBlock, SourcesBlock, UserBlock
@@ -184,7 +185,7 @@ def user_message_blocks(message: UserMessage, disk: DiskSource | None = None) ->
     if is_report(message):
         return [report_block(message)]
     typed = "".join(block.text for block in without_attached(message.content) if isinstance(block, Text))
-    prompt = NoticeBlock(message.text) if message.synthetic else UserBlock(typed)
+    prompt = NoticeBlock(reminder_title(message.text)) if message.synthetic else UserBlock(typed)
     prompt.channel = "reminder" if message.synthetic else ""
     attached = user_input_of(message).images
     images = [

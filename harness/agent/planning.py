@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.agent.reminders import MOVED_ON
 from harness.agent.run_state import Run
 from harness.approval.modes import EXECUTE, PLAN, SUBMIT_PLAN
 from harness.events import LimitReached, ModeChanged, PlanSubmitted
@@ -10,7 +11,6 @@ from harness.permissions import WRITE, Rule
 from harness.user_requests import PlanDecision
 
 LAST_TURN = "[This is the last turn of the planning phase. Submit the plan now with submit_plan, from what you know.]"
-MOVED_ON = "[The planning phase has reached its turn limit. All tools are available now: carry out the task.]"
 
 
 async def propose_plan(run: Run, plan: str) -> PlanDecision:
@@ -49,6 +49,7 @@ def planning_limit(run: Run) -> LimitReached | None:
         return None
     if turns >= limit and run.options.planning.on_limit == "execute":
         _execute(run)
+        run.progress.announced_mode = EXECUTE.name
         run.inbox.reminders.put(synthetic(MOVED_ON))
         return None
     if turns >= limit:

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from harness.agent.limits import Ledger, Meter
 from harness.agent.options import AgentOptions
 from harness.agent.reply import ReplyBuilder
-from harness.approval.modes import ApprovalMode, Mode, tools_of
+from harness.approval.modes import ApprovalMode, Mode
 from harness.approval.policy import Permissions
 from harness.concurrency import InterruptibleWait
 from harness.context.build import ContextProgress
@@ -38,7 +38,7 @@ class State(Struct):
     tools: Sequence[Tool]
     """All tools of the agent."""
     system_prompt: str
-    """System prompt, without the addendum of the mode."""
+    """System prompt, the same in every mode."""
     permissions: Permissions
     """The user's permissions."""
     max_tokens: int | None = None
@@ -83,11 +83,12 @@ class State(Struct):
 
     @property
     def available_tools(self) -> tuple[Tool, ...]:
-        return tools_of(self.mode, self.tools)
+        """Tools declared to the model, the same in every mode; calls that the mode excludes are refused."""
+        return tuple(self.tools)
 
     @property
     def system(self) -> str:
-        return f"{self.system_prompt}\n\n{self.mode.addendum}" if self.mode.addendum else self.system_prompt
+        return self.system_prompt
 
     @property
     def model_info(self) -> ModelInfo:
@@ -132,6 +133,8 @@ class Progress(Struct):
     """Error of the last failed model call."""
     rejection: str = ""
     """Reason a guardrail blocked a message."""
+    announced_mode: str = ""
+    """Name of the mode that the model knows of; empty before the first turn."""
     context: ContextProgress = field(default_factory=ContextProgress)
     """State of context building."""
 

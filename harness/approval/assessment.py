@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from harness.approval.modes import PLAN, Mode
 from harness.approval.policy import Permissions
 from harness.approval.revision import is_revisable
 from harness.codec import parsed_arguments
@@ -109,9 +110,9 @@ def checked(run: CallContext, call: ToolCall, stop_reason: StopReason) -> Outcom
         return ToolOutput.failure(_unknown(run, call.name))
     if call.partial_json:
         return ToolOutput.failure(_invalid_json(call, stop_reason))
-    # A model may call a tool that it was not offered.
+    # Every mode declares all tools, so that services can cache them.
     if not run.permissions.mode.allows(tool):
-        return ToolOutput.failure(f"{call.name} is not available in {run.permissions.mode.name} mode.")
+        return ToolOutput.failure(_excluded(call.name, run.permissions.mode))
     try:
         # A copy, so that a tool cannot change the arguments in the history.
         arguments = tool.validate(deepcopy(call.arguments))
@@ -192,6 +193,12 @@ def request_for(run: ApprovalContext, asked: PendingApproval) -> ApprovalRequest
         is_revisable=is_revisable(wanted.tool, view),
         is_revised=asked.is_revised,
     )
+
+
+def _excluded(name: str, mode: Mode) -> str:
+    if mode is PLAN:
+        return f"{name} is not available in plan mode, so it did not run. Only the user can end plan mode."
+    return f"{name} is only available in plan mode, and plan mode is off, so it did not run."
 
 
 def _unknown(run: CallContext, name: str) -> str:

@@ -1,6 +1,7 @@
 """Approval modes, and the modes of an agent: planning or executing.
 
-The mode of an agent determines the tools offered and an addendum to the prompt.
+The mode of an agent determines which calls are refused. System prompt and tool list are the same in every mode, because
+services cache a request by its beginning; `harness.agent.reminders` announces the mode to the model.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from harness.instructions.prompts import prompt_text
 from harness.ports.tool import Tool
 from harness.risk import Risk
 
@@ -39,13 +39,7 @@ class Mode(Struct, frozen=True):
     label: str
     """Name for users."""
     allows: Callable[[Tool], bool]
-    """Returns True for tools that may be used."""
-    prompt: str = ""
-    """File in `instructions/prompts` that is appended to the system prompt; empty for none."""
-
-    @property
-    def addendum(self) -> str:
-        return prompt_text(self.prompt) if self.prompt else ""
+    """Returns True for tools that may be used; a call of another one is refused without a question."""
 
     def allows_call(self, tool: Tool, risk: Risk) -> bool:
         """Return True if the mode allows a call of such risk; some tools change something only in some calls."""
@@ -66,10 +60,10 @@ class Planning(Struct, frozen=True):
 
 
 EXECUTE = Mode("execute", "Execute", allows=lambda tool: tool.name != SUBMIT_PLAN)
-PLAN = Mode("plan", "Plan", allows=lambda tool: tool.mutates is not True or tool.name == SUBMIT_PLAN, prompt="plan")
+PLAN = Mode("plan", "Plan", allows=lambda tool: tool.mutates is not True or tool.name == SUBMIT_PLAN)
 MODES: dict[ModeName, Mode] = {mode.name: mode for mode in (EXECUTE, PLAN)}
 
 
 def tools_of(mode: Mode, tools: Iterable[Tool]) -> tuple[Tool, ...]:
-    """Return the tools offered in this mode, in their original order."""
+    """Return the tools that this mode allows, in their original order."""
     return tuple(tool for tool in tools if mode.allows(tool))

@@ -85,9 +85,9 @@ def describe_environment(cwd: Path) -> Environment:
     )
 
 
-def build_system_prompt(environment: Environment, instructions: Sequence[Instruction], addendum: str = "") -> str:
-    """Return the system prompt. `addendum` is the text of a mode, unless the caller adds it."""
-    parts = [prompt_text("system"), _facts(environment), quoted(instructions), addendum]
+def build_system_prompt(environment: Environment, instructions: Sequence[Instruction]) -> str:
+    """Return the system prompt of a session, which stays the same until its end."""
+    parts = [prompt_text("system"), _facts(environment), quoted(instructions)]
     return "\n\n".join(part for part in parts if part)
 
 

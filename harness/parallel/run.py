@@ -20,7 +20,7 @@ from harness.agent.loop import admit_prompts, append_messages, continue_after, r
 from harness.agent.options import AgentOptions
 from harness.agent.run_state import AgentResult, Run, RunRequest
 from harness.approval.interactions import AttributedInteraction
-from harness.approval.modes import Planning
+from harness.approval.modes import SUBMIT_PLAN, Planning
 from harness.errors import AlreadyRunning, ConfigError, InvalidContinue, NoMessages
 from harness.events import (
     AgentEnd,
@@ -313,7 +313,8 @@ class _Runner:
 def _variant_agent(agent: Agent, branch: ParallelVariant, run: Run, base: tuple[Message, ...]) -> Agent:
     """Return an agent for one configuration, with a copy of the conversation."""
     state = agent.state
-    tools = [tool for tool in state.tools if not tool.mutates] if branch.tools is None else branch.tools
+    reading = [tool for tool in state.tools if not tool.mutates and tool.name != SUBMIT_PLAN]
+    tools = reading if branch.tools is None else branch.tools
     system_prompt = state.system_prompt if branch.system_prompt is None else branch.system_prompt
     options = branch.options or replace(
         agent.options,

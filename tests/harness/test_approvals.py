@@ -225,15 +225,16 @@ async def test_arguments_edited_by_the_user_are_used_and_reported_to_the_model(m
     assert "changed the arguments" in results_of(agent)[0].text
 
 
-async def test_plan_mode_hides_and_blocks_mutating_tools(make_agent, user, requests):
+async def test_plan_mode_declares_all_tools_and_refuses_mutating_ones(make_agent, user, requests):
     write, plan = SimpleTool("write", risk="edit"), SimpleTool("submit_plan", risk="none")
     agent = make_agent(calls("write"), "done", tools=[SimpleTool("read"), write, plan], mode=PLAN, approval="off")
 
     await agent.prompt("go")
 
-    assert [tool.name for tool in requests(agent)[0].tools] == ["read", "submit_plan"]
+    assert [tool.name for tool in requests(agent)[0].tools] == ["read", "write", "submit_plan"]
     assert write.ran == []
-    assert results_of(agent)[0].text == "write is not available in plan mode."
+    assert user.asked == []
+    assert results_of(agent)[0].text.startswith("write is not available in plan mode, so it did not run.")
 
 
 async def submit(arguments, context) -> ToolOutput:
@@ -241,7 +242,7 @@ async def submit(arguments, context) -> ToolOutput:
     return ToolOutput.text("accepted" if verdict.accepted else f"revise: {verdict.feedback}")
 
 
-async def test_accepted_plan_restores_the_tools(make_agent, user, record, requests):
+async def test_accepted_plan_allows_mutating_tools(make_agent, user, record, requests):
     tools = [SimpleTool("write", risk="edit"), SimpleTool("submit_plan", submit, risk="none")]
     agent = make_agent(calls("submit_plan"), calls("write"), "done", tools=tools, mode=PLAN)
     happened = record(agent)
@@ -250,7 +251,7 @@ async def test_accepted_plan_restores_the_tools(make_agent, user, record, reques
 
     assert [event.plan for event in happened.of(PlanSubmitted)] == ["1. do it"]
     assert [event.mode for event in happened.of(ModeChanged)] == ["execute"]
-    assert [tool.name for tool in requests(agent)[1].tools] == ["write"]
+    assert requests(agent)[1].tools == requests(agent)[0].tools
     assert tools[0].ran == [{}]
 
 

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from harness.agent.agent import Agent
 from harness.agent.limits import Limits
 from harness.agent.options import AgentOptions
-from harness.agent.planning import LAST_TURN, MOVED_ON
+from harness.agent.planning import LAST_TURN
 from harness.agent.presets import preset
+from harness.agent.reminders import MOVED_ON, mode_reminder
 from harness.approval.modes import EXECUTE, PLAN, Planning
 from harness.events import LimitReached, ModeChanged, PlanSubmitted
 from harness.ports.tool import Tool
@@ -21,6 +22,7 @@ from tools.delegate import DelegateTool
 from tools.plan import UNASKED, PlanTool
 
 LOOK = [calls("look", at=str(number)) for number in range(40)]
+PLAN_MODE_ON = mode_reminder(PLAN, ["submit_plan"])
 PLANNED = calls("submit_plan", plan="1. Do it.")
 
 
@@ -44,7 +46,7 @@ async def test_planning_that_exhausts_its_turns_is_reminded_of_the_plan_and_ends
     result = await agent.prompt("go")
 
     assert len(look.ran) == 3
-    assert texts_of(agent)[1] == LAST_TURN
+    assert texts_of(agent)[:3] == ["go", PLAN_MODE_ON, LAST_TURN]
     assert (result.limit, result.stop_message) == ("turns", "planning used its 3 turns, and no plan was accepted")
     assert [event.limit for event in seen if isinstance(event, LimitReached)] == ["turns"]
     assert agent.state.mode is PLAN
@@ -58,7 +60,7 @@ async def test_plan_execute_moves_to_execution_when_planning_exhausts_its_turns(
     result = await agent.prompt("go")
 
     assert (len(look.ran), len(run.ran), result.text, result.limit) == (10, 1, "done", "")
-    assert texts_of(agent) == ["go", LAST_TURN, MOVED_ON]
+    assert texts_of(agent) == ["go", PLAN_MODE_ON, LAST_TURN, MOVED_ON]
     assert [event.mode for event in seen if isinstance(event, ModeChanged)] == ["execute"]
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from harness.agent.run_state import Run
-from harness.approval.modes import EXECUTE, MODES, PLAN, SUBMIT_PLAN, Mode
+from harness.approval.modes import EXECUTE, MODES, PLAN, SUBMIT_PLAN, Mode, ModeName
 from harness.instructions.prompts import prompt_text
 from harness.messages import Message, UserMessage, synthetic
 
-_HEADS = {PLAN.name: "[Plan mode is on", EXECUTE.name: "[Plan mode is off"}
+_HEADS: dict[ModeName, str] = {PLAN.name: "[Plan mode is on", EXECUTE.name: "[Plan mode is off"}
 """Beginnings of the reminders of each mode; sessions store the text."""
 PLAN_MODE_OFF = f"{_HEADS[EXECUTE.name]}. All tools may be used again, with the usual approvals.]"
 MOVED_ON = (

@@ -9,6 +9,7 @@ from fakes.panels import say
 from fakes.script import Reply
 
 from cinch_tui.transcript.blocks import NoticeBlock
+from harness.agent.reminders import PLAN_MODE_OFF
 from harness.approval.modes import EXECUTE, PLAN
 from harness.messages import UserMessage
 
@@ -32,4 +33,5 @@ async def test_plan_written_as_a_reply_is_accepted_and_carried_out(tmp_path: Pat
             sent = [each.text for each in agent.history.messages if isinstance(each, UserMessage)]
             assert agent.state.mode is EXECUTE
             assert "Plan mode is on; /plan accept carries out the plan in this reply." in hints
-            assert sent[-1].endswith("1. Change a.py")
+            assert sent[-2].endswith("1. Change a.py")
+            assert sent[-1] == PLAN_MODE_OFF

@@ -161,6 +161,6 @@ async def test_subagent_learns_of_plan_mode_without_the_plan_tool() -> None:
 
     await agent.prompt("go")
 
-    (told,) = [each for each in model.provider.requests if each.messages[0].text == "dig"]
-    assert told.messages[-1].text == mode_reminder(PLAN, [])
-    assert told.messages[-1].text.endswith(WITHOUT_SUBMITTING)
+    (request,) = [each for each in model.provider.requests if each.messages[0].text == "dig"]
+    assert request.messages[-1].text == mode_reminder(PLAN, [])
+    assert request.messages[-1].text.endswith(WITHOUT_SUBMITTING)

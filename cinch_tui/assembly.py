@@ -338,7 +338,10 @@ def _fallback(settings: Settings, keys: KeyStore) -> tuple[list[Model], list[str
 
 def _tools(settings: Settings) -> list[Tool]:
     # Variables that only hold API keys are removed for commands of the model.
-    tools = builtin_tools(secrets=lambda: (name for preset in each_preset() for name in preset.own_variables))
+    tools = builtin_tools(
+        secrets=lambda: (name for preset in each_preset() for name in preset.own_variables),
+        compression=settings.tools.bash_compression,
+    )
     # With a depth of 0 the model has no tool for subagents.
     return [tool for tool in tools if tool.name != "delegate_subagent" or settings.subagents.max_depth > 0]
 

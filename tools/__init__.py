@@ -15,18 +15,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from harness.ports.tool import Tool
+    from tools.compression import Compression
 
 
-def builtin_tools(*, secrets: Callable[[], Iterable[str]] = tuple) -> list[Tool]:
+def builtin_tools(*, secrets: Callable[[], Iterable[str]] = tuple, compression: Compression = "minimal") -> list[Tool]:
     """Return every built-in tool, in the order a model sees them; each is imported when it is first called.
 
     Args:
         secrets: Returns the names of environment variables that are hidden from commands, in addition to the keys
             of known model services; called when the first command runs.
+        compression: Compression of the output of commands for the model.
     """
     from tools.builtin import CLASSES, LazyTool
 
-    return [LazyTool(name, secrets) for name in CLASSES]
+    return [LazyTool(name, secrets, compression) for name in CLASSES]
 
 
 def load(tools: Iterable[Tool]) -> None:

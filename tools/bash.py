@@ -19,7 +19,9 @@ from harness.jobs import BACKGROUND_HINT, MAX_RUNNING, Job, Jobs, JobSpec
 from harness.messages import JsonObject, new_id
 from harness.ports.tool import Revisable, ToolContext, ToolOutput
 from harness.risk import Risk
+from harness.truncation import truncate
 from harness.views import TerminalView, View
+from tools.compression import Compression, compress
 from tools.environment import command_environment, git_environment, read_only_environment
 from tools.output import LARGEST_FILE, CapturedOutput, for_model
 from tools.shell.analysis import analyze
@@ -28,6 +30,10 @@ from tools.typed import Parameters, TypedTool
 
 LIMIT = 30_000
 LONGEST_SECONDS = 600.0
+_MOST_COMPRESSED = 10_000_000
+"""Longest output that is compressed, in characters."""
+_LEAST_SAVED = 200
+"""Compression that saves fewer characters is not worth the note on it."""
 _SHOWN_LIVE = 8_000
 _UPDATE_SECONDS = 0.1
 _TITLE_CHARS = 80
@@ -71,6 +77,7 @@ class BashTool(TypedTool[BashArguments], Revisable):
     Args:
         secrets: Names of environment variables that are hidden from commands, in addition to the keys of known model
             services.
+        compression: How much of the output of commands the model gets; the user sees all of it.
     """
 
     name = "bash"
@@ -78,8 +85,9 @@ class BashTool(TypedTool[BashArguments], Revisable):
     mutates = "by_call"
     Arguments = BashArguments
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, secrets: Iterable[str] = (), compression: Compression = "minimal") -> None:
         self._secrets = frozenset(secrets)
+        self._compression: Compression = compression
 
     def summary(self, arguments: JsonObject) -> str:
         command = arguments.get("command") or arguments.get("cmd")
@@ -105,7 +113,10 @@ class BashTool(TypedTool[BashArguments], Revisable):
     async def execute(self, arguments: BashArguments, context: ToolContext) -> ToolOutput:
         if arguments.background and (context.jobs is None or len(context.jobs.running) >= MAX_RUNNING):
             return ToolOutput.failure(TOO_MANY_JOBS if context.jobs else NO_BACKGROUND)
-        execution = _Execution(await self._command(arguments, context), context)
+        command = await self._command(arguments, context)
+        # The output of a command that only reads is content, such as a file.
+        is_content = analyze(arguments.command).risk.level == "read"
+        execution = _Execution(command, context, "off" if is_content else self._compression)
         context.on_interrupt(execution.output_so_far)
         try:
             return await (execution.in_background() if arguments.background else execution.run(arguments.timeout_s))
@@ -138,13 +149,15 @@ def _without_tilde(folder: str) -> Path:
 class _Execution:
     """A running command: its output, its job and its result."""
 
-    def __init__(self, command: ShellCommand, context: ToolContext) -> None:
+    def __init__(self, command: ShellCommand, context: ToolContext, compression: Compression) -> None:
         self._command = command
+        self._compression: Compression = compression
+        self._limit = context.output_limit(LIMIT)
         self._jobs = context.jobs or Jobs()
         self._call_id = context.call_id
         # Some models reuse call ids: a later command must not overwrite the output file of a job.
         spill = spill_name("bash", f"{context.call_id[:60]}-{new_id()[:8]}")
-        self._captured = CapturedOutput(context.output_limit(LIMIT), context.spill_dir / spill)
+        self._captured = CapturedOutput(self._limit, context.spill_dir / spill)
         self._result: CommandResult | None = None
         self._job: Job | None = None
         self._is_warned = False
@@ -159,17 +172,17 @@ class _Execution:
         job = self._start()
         match await self._jobs.wait(job, seconds):
             case "over":
-                return self._final_result(job)
+                return await self._final_result(job)
             case "moved":
                 return self._in_background_result(job, MOVED_TO_BACKGROUND)
             case "late":
                 await self._jobs.stop(job)
-                return self._timeout_result(seconds)
+                return await self._timeout_result(seconds)
 
     async def in_background(self) -> ToolOutput:
         job = self._start()
         if await self._jobs.wait(job, _QUICK_END_SECONDS) == "over":
-            return self._final_result(job)
+            return await self._final_result(job)
         self._jobs.to_background(job)
         return self._in_background_result(job, "Running in the background")
 
@@ -193,24 +206,41 @@ class _Execution:
             self._is_warned = True
             self._jobs.warn(self._job, EXCESSIVE_OUTPUT)
 
-    def _final_result(self, job: Job) -> ToolOutput:
+    async def _final_result(self, job: Job) -> ToolOutput:
         job.task.result()
         assert self._result is not None
         code, output = self._result.exit_code, self._captured.text()
-        text = f"Exit code: {code}{_signal_name(code)}\n{for_model(output, '(no output)')}"
+        text = f"Exit code: {code}{_signal_name(code)}\n{await self._for_model(output)}"
         details: JsonObject = {"exit_code": code, "duration": round(self._result.duration, 3)}
         view = replace(self._view(output), exit_code=code)
         return ToolOutput.text(text + _left_running_note(self._result.left_running), view=view, details=details)
 
-    def _timeout_result(self, seconds: float) -> ToolOutput:
+    async def _timeout_result(self, seconds: float) -> ToolOutput:
         output = self._captured.text()
         text = (
             f"Timed out after {seconds:g} s: the command and every process it started were killed. "
-            f"Output until then:\n{for_model(output, '(no output)')}"
+            f"Output until then:\n{await self._for_model(output)}"
         )
         details: JsonObject = {"exit_code": None, "duration": round(seconds, 3)}
         view = replace(self._view(output), note=f"timed out after {seconds:g} s")
         return ToolOutput.failure(text, view=view, details=details)
+
+    async def _for_model(self, output: str) -> str:
+        """Return the output as the model gets it: compressed if that saves something, then truncated."""
+        is_long = self._captured.is_cut
+        complete, compressed = await asyncio.to_thread(self._compressed) if is_long else self._compressed()
+        if len(compressed) > len(complete) - _LEAST_SAVED:
+            return for_model(output, "(no output)")
+        total = complete.count("\n")
+        folded = total - compressed.count("\n")
+        where = self._captured.save()
+        shorter = truncate(compressed, self._limit, lambda gone: f"[… {gone:,} characters left out …]")
+        return f"{for_model(shorter, '')}\n[{folded:,} of {total:,} lines folded. {where}]"
+
+    def _compressed(self) -> tuple[str, str]:
+        """Return the complete output and its compressed form; both empty if it is not compressed."""
+        complete = None if self._compression == "off" else self._captured.complete_text(_MOST_COMPRESSED)
+        return (complete, compress(complete, self._compression)) if complete else ("", "")
 
     def _in_background_result(self, job: Job, how: str) -> ToolOutput:
         printed = self._captured.new_text()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from harness.ports.tool import ToolContext, ToolOutput
     from harness.risk import Risk
     from harness.views import View
+    from tools.compression import Compression
 
 FOLDER = Path(__file__).parent
 MANIFEST = FOLDER / "manifest.json"
@@ -47,24 +48,28 @@ class BuiltinTool(Tool, Protocol):
     def validate_with_schema(self, schema: JsonObject, arguments: JsonObject) -> JsonObject: ...
 
 
-def create_tool(name: str, secrets: Callable[[], Iterable[str]] = tuple) -> BuiltinTool:
-    """Import a tool and create it; `secrets` as in `tools.builtin_tools`."""
+def create_tool(
+    name: str, secrets: Callable[[], Iterable[str]] = tuple, compression: Compression = "minimal"
+) -> BuiltinTool:
+    """Import a tool and create it; the options are those of `tools.builtin_tools`."""
     from pkgutil import resolve_name  # not needed before the first call
 
     tool_class: Callable[..., BuiltinTool] = resolve_name(CLASSES[name])
-    return tool_class(secrets()) if name == "bash" else tool_class()
+    return tool_class(secrets(), compression) if name == "bash" else tool_class()
 
 
 class LazyTool(Revisable):
     """Proxy of a built-in tool."""
 
-    def __init__(self, name: str, secrets: Callable[[], Iterable[str]] = tuple) -> None:
+    def __init__(
+        self, name: str, secrets: Callable[[], Iterable[str]] = tuple, compression: Compression = "minimal"
+    ) -> None:
         manifest = _manifests()[name]
         self.name = name
         self.label = manifest.label
         self.mutates: bool | Literal["by_call"] = manifest.mutates
         self.parameters = manifest.parameters
-        self._secrets = secrets
+        self._create = partial(create_tool, name, secrets, compression)
         self._loaded: BuiltinTool | None = None
 
     @property
@@ -74,7 +79,7 @@ class LazyTool(Revisable):
     def load(self) -> BuiltinTool:
         """Return the tool itself; may be called from any thread."""
         if self._loaded is None:
-            self._loaded = create_tool(self.name, self._secrets)
+            self._loaded = self._create()
         return self._loaded
 
     def validate(self, arguments: JsonObject) -> JsonObject:

@@ -58,38 +58,38 @@ class CapturedOutput:
     def close(self) -> None:
         """Process the rest of the last line and close the file. `feed` must not be called afterwards."""
         self._decode_end()
-        self._take(_cleaned(self._last_line + self._decoder.decode(b"", final=True)))
+        self._take(cleaned(self._last_line + self._decoder.decode(b"", final=True)))
         self._unfinished, self._unread = "", b""
         self._spill.close()
 
     @property
     def length(self) -> int:
         """Return the number of characters so far, including an unfinished line."""
-        return self.characters + len(_cleaned(self._last_line))
+        return self.characters + len(cleaned(self._last_line))
 
     def latest(self, limit: int) -> str:
         """Return the last `limit` characters so far."""
         self._decode_end()
         last = self._tail if self.is_cut else self._head
-        return (last + _cleaned(self._last_line))[-limit:]
+        return (last + cleaned(self._last_line))[-limit:]
 
     def full_text(self) -> str:
         """Return `text` and the unfinished line."""
-        return self.text() + _cleaned(self._last_line)
+        return self.text() + cleaned(self._last_line)
 
     def new_text(self) -> str:
         """Return the output since the last call; an unfinished line is repeated in full the next time."""
         self._decode_end()
         reported, self._reported = self._reported, self.characters
         if not self.is_cut:
-            return self._head[reported:] + _cleaned(self._last_line)
+            return self._head[reported:] + cleaned(self._last_line)
         if not reported:
             return self.full_text()
         fresh = self.characters - reported
         if fresh <= len(self._tail):
-            return (self._tail[-fresh:] if fresh else "") + _cleaned(self._last_line)
+            return (self._tail[-fresh:] if fresh else "") + cleaned(self._last_line)
         note = f"[… {fresh - len(self._tail):,} characters left out. {self._spill.note} …]"
-        return f"{note}\n{self._tail}{_cleaned(self._last_line)}"
+        return f"{note}\n{self._tail}{cleaned(self._last_line)}"
 
     def text(self) -> str:
         """Return all of it, or its head and tail with a note between them on how to read the rest."""
@@ -100,6 +100,19 @@ class CapturedOutput:
         return join_ends(
             self._head, self._tail, self.characters, lambda gone: f"[… {gone:,} characters left out of {source} …]"
         )
+
+    def complete_text(self, most: int) -> str | None:
+        """Return all of it after `close`, from the file if necessary; None if it is incomplete or exceeds `most`."""
+        if not self.is_cut:
+            return self._head
+        return self._spill.read() if self.characters <= most else None
+
+    def save(self) -> str:
+        """Write all of it to the file after `close`, unless it is there, and return the note on where it is."""
+        if not self.is_cut:
+            self._spill.write(self._head)
+            self._spill.close()
+        return self._spill.note
 
     @property
     def _last_line(self) -> str:
@@ -112,7 +125,7 @@ class CapturedOutput:
         end = self._unfinished.rfind("\n") + 1
         if not end and len(self._unfinished) > _LONGEST_LINE:
             end = len(self._unfinished)
-        self._take(_cleaned(self._unfinished[:end]))
+        self._take(cleaned(self._unfinished[:end]))
         self._unfinished = self._unfinished[end:]
 
     def _keep_end(self, data: bytes) -> None:
@@ -127,7 +140,7 @@ class CapturedOutput:
         end = self._unread.rfind(b"\n") + 1
         if not end and len(self._unread) > _LONGEST_LINE:
             end = len(self._unread)
-        self._take(_cleaned(self._unread[:end].decode("utf-8", "replace")))
+        self._take(cleaned(self._unread[:end].decode("utf-8", "replace")))
         self._unread = self._unread[end:]
 
     def _take(self, text: str) -> None:
@@ -174,6 +187,15 @@ class _Spill:
             if self.is_full:
                 self._give_up(f"Beginning of the output: {self._path}; the rest was not saved.")
 
+    def read(self) -> str | None:
+        """Return what was written; None if some of it is missing."""
+        if self._is_over:
+            return None
+        try:
+            return self._path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
+
     def close(self) -> None:
         if self._file is None:
             return
@@ -194,7 +216,8 @@ def for_model(output: str, empty: str) -> str:
     return output.removesuffix("\n") if output else empty
 
 
-def _cleaned(text: str) -> str:
+def cleaned(text: str) -> str:
+    """Return output as a terminal would show it, without escape sequences."""
     # A carriage return restarts a line, as in progress bars: its final state counts.
     if "\r" in text:
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))

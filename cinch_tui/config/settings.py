@@ -27,6 +27,7 @@ StatusItem: TypeAlias = Literal[
 Images: TypeAlias = Literal["auto", "kitty", "blocks", "off"]
 CallKind: TypeAlias = Literal["auto", "bell", "osc9", "osc777", "osc99", "desktop", "off"]
 Lifetime: TypeAlias = Literal["5m", "1h"]
+Compression: TypeAlias = Literal["off", "minimal", "aggressive"]
 Guard: TypeAlias = Literal["open", "held", "tighten"]
 """A project file in an untrusted folder may set the value ("open"), not set it ("held"), or only make it stricter
 ("tighten")."""
@@ -144,6 +145,15 @@ class ToolSettings(Struct, frozen=True):
             key="bash.deny",
         ),
     ] = ()
+    bash_compression: Annotated[
+        Compression,
+        Setting(
+            "output of commands for the model; you see all of it, and a file has it. minimal: fold repeated lines; "
+            "aggressive: also passing tests and the progress of builds and installations; off: fold nothing",
+            applies=NEXT_START,
+            key="bash.compression",
+        ),
+    ] = "minimal"
 
 
 class ApprovalSettings(Struct, frozen=True):

@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from fakes.contexts import tool_context
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.messages import Text
+from harness.ports.tool import ToolOutput
+from harness.views import TerminalView
+from tools.bash import LIMIT, BashTool
+from tools.compression import Compression, compress, is_error
+
+ERRORS = [
+    "ERROR worker 12 gave up",
+    "E   assert 3 == 4",
+    "tests/test_a.py::test_sum FAILED [ 50%]",
+    "--- FAIL: TestSum (0.00s)",
+    "error[E0432]: unresolved import `x`",
+    "npm ERR! missing script: build",
+    "ValueError: bad value",
+    "  ✕ adds numbers (3 ms)",
+    "thread 'main' panicked at src/main.rs:3",
+    "make: *** [Makefile:3: all] Error 2",
+    "0 errors, 3 warnings",
+]
+LINES = st.one_of(
+    st.sampled_from(
+        [
+            "",
+            "   ",
+            "-----",
+            "tests/test_a.py::test_error_is_shown PASSED [ 50%]",
+            "tests/test_a.py ..s..... [ 7%]",
+            "test parse::number ... ok",
+            "   Compiling thiserror v1.0.3",
+            "Collecting httpx",
+            "\x1b[32m ✓ adds\x1b[0m",
+            "10 %\r50 %\r100 %",
+            "[… 12 similar lines]",
+            "[… 3 lines of progress]",
+            "the same line again and again",
+        ]
+    ),
+    st.builds("processed item {} of {}".format, st.integers(0, 999), st.integers()),
+    st.sampled_from(ERRORS),
+    st.text(max_size=12),
+)
+OUTPUTS = st.lists(st.tuples(LINES, st.integers(1, 12)), max_size=12).map(
+    lambda runs: "\n".join(line for line, count in runs for _ in range(count))
+)
+LEVELS = st.sampled_from(["minimal", "aggressive"])
+
+
+@given(OUTPUTS, LEVELS)
+def test_compressing_again_changes_nothing(text: str, level: Compression) -> None:
+    once = compress(text, level)
+
+    assert compress(once, level) == once
+
+
+@given(OUTPUTS, LEVELS)
+def test_compressed_output_is_never_longer_and_keeps_every_error(text: str, level: Compression) -> None:
+    shown = compress(text, "off")
+
+    compressed = compress(text, level)
+
+    assert len(compressed) <= len(shown)
+    reported = [line for line in shown.split("\n") if is_error(line) and "PASSED" not in line]
+    kept = [line for line in compressed.split("\n") if is_error(line) and "PASSED" not in line]
+    assert kept == reported
+
+
+@pytest.mark.parametrize("line", ERRORS)
+def test_reports_of_errors_are_recognized(line: str) -> None:
+    assert is_error(line)
+
+
+@pytest.mark.parametrize(
+    "line", ["test_error_is_shown PASSED", "   Compiling thiserror v1.0.3", "transferred 3 files", "3 passed in 0.1s"]
+)
+def test_words_within_names_are_no_errors(line: str) -> None:
+    assert not is_error(line)
+
+
+def test_similar_lines_are_folded_and_numbers_are_data() -> None:
+    steps = "\n".join(f"step {number}: loss {1 / (number + 1):.3f}" for number in range(50))
+    numbers = "\n".join(str(number) for number in range(50))
+
+    assert compress(steps, "minimal").split("\n") == [
+        "step 0: loss 1.000",
+        "step 1: loss 0.500",
+        "[… 47 similar lines]",
+        "step 49: loss 0.020",
+    ]
+    assert compress(numbers, "minimal") == numbers
+
+
+def test_progress_bars_collapse_to_their_last_state() -> None:
+    text = "".join(f"\r\x1b[K{percent:3} % [{'#' * percent}]" for percent in range(101)) + "\ndone\n\n\n\n"
+
+    assert compress(text, "minimal") == f"100 % [{'#' * 100}]\ndone\n"
+
+
+@pytest.mark.parametrize(
+    ("passing", "failing"),
+    [
+        ("tests/test_a.py::test_{} PASSED [ 10%]", "tests/test_a.py::test_b FAILED [ 20%]"),
+        ("[gw0] [ 10%] PASSED tests/test_a.py::test_{}", "[gw1] [ 20%] FAILED tests/test_a.py::test_b"),
+        ("test module::case_{} ... ok", "test module::other ... FAILED"),
+        ("  ✓ adds {} numbers (2 ms)", "  ✕ adds letters (2 ms)"),
+        ("--- PASS: TestNumber{} (0.00s)", "--- FAIL: TestOther (0.00s)"),
+        ("ok {} - counts", "not ok 200 - counts"),
+    ],
+)
+def test_passing_tests_are_counted_and_failures_stay(passing: str, failing: str) -> None:
+    several = [passing.format(number) for number in range(20)]
+    text = "\n".join([*several, failing, "    expected 3, got 4", *several, "1 failed, 40 passed"])
+
+    folded = "[… 20 lines on passing tests]"
+    assert compress(text, "aggressive").split("\n") == [
+        folded, failing, "    expected 3, got 4", folded, "1 failed, 40 passed"
+    ]  # fmt: skip
+
+
+def test_progress_of_an_installation_is_folded() -> None:
+    text = "\n".join(
+        [
+            *(f"Collecting package-{name}\n  Downloading {name}.whl (3 MB)" for name in "abcdefgh"),
+            "Installing collected packages: a, b, c, d, e, f, g, h",
+            "Successfully installed a-1 b-2",
+        ]
+    )
+
+    assert compress(text, "aggressive") == "[… 17 lines of progress]\nSuccessfully installed a-1 b-2"
+    assert compress(text, "minimal") == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(f"request {number} took {number % 97} ms" for number in range(300_000)),
+        "\n".join(f"tests/test_{number % 97}.py::test_{number} PASSED [ 1%]" for number in range(200_000)),
+        "::" * 5_000_000,
+        "a . . . " * 1_250_000,
+    ],
+    ids=["log", "tests", "colons", "blanks"],
+)
+def test_ten_megabytes_take_linear_time(text: str) -> None:
+    started = time.process_time()
+
+    compress(text, "aggressive")
+
+    # A fifth of it on an idle machine; anything quadratic takes hours.
+    assert time.process_time() - started < 5
+
+
+async def run(folder: Path, command: str, compression: Compression = "minimal") -> ToolOutput:
+    tool = BashTool(compression=compression)
+    return await tool.run(tool.validate({"command": command}), tool_context(folder))
+
+
+def text_of(output: ToolOutput) -> str:
+    return "".join(block.text for block in output.content if isinstance(block, Text))
+
+
+async def test_model_gets_less_of_an_output_than_the_user_and_the_name_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text("for i in $(seq 1 500); do echo processed item $i; done; echo ERROR: no; exit 3")
+
+    output = await run(tmp_path, "bash run.sh")
+
+    everything = "".join(f"processed item {number}\n" for number in range(1, 501)) + "ERROR: no\n"
+    head, note = text_of(output).rsplit("\n", 1)
+    assert head.split("\n") == [
+        "Exit code: 3",
+        "processed item 1",
+        "processed item 2",
+        "[… 497 similar lines]",
+        "processed item 500",
+        "ERROR: no",
+    ]
+    assert isinstance(output.view, TerminalView)
+    assert (output.view.output, output.view.left_out) == (everything, None)
+    [file] = (tmp_path / "spill").iterdir()
+    assert (
+        note
+        == f"[496 of 501 lines folded. Full output: {file}; read a part of it with read_file or search it with grep.]"
+    )
+    assert file.read_text() == everything
+
+
+async def test_output_that_is_too_long_is_compressed_before_it_is_truncated(tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text(
+        "echo first; seq -f 'processed item %g' 1 20000; echo ERROR; seq -f 'tried %g times' 1 20000"
+    )
+
+    text = text_of(await run(tmp_path, "bash run.sh"))
+
+    assert len(text) < 600 < LIMIT
+    assert "\nERROR\n" in text
+    assert "40,002 lines folded. Full output: " in text
+
+
+async def test_what_a_reading_command_prints_is_content(tmp_path: Path) -> None:
+    (tmp_path / "rows.txt").write_text("the same row of the file\n" * 100)
+
+    assert "similar" not in text_of(await run(tmp_path, "cat rows.txt"))
+    assert "identical" in text_of(await run(tmp_path, "cp rows.txt b.txt && cat b.txt"))
+
+
+async def test_compression_can_be_switched_off(tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text("seq -f 'processed item %g' 1 300")
+
+    text = text_of(await run(tmp_path, "bash run.sh", "off"))
+
+    assert text.count("\n") == 300
+    assert not (tmp_path / "spill").exists()

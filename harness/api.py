@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from harness.errors import SessionMissing as SessionMissing
     from harness.errors import StreamError as StreamError
     from harness.errors import StructuredOutputFailed as StructuredOutputFailed
+    from harness.errors import SummaryFailed as SummaryFailed
     from harness.errors import WorkspaceError as WorkspaceError
     from harness.events import AgentEnd as AgentEnd
     from harness.events import AgentStart as AgentStart

@@ -9,6 +9,7 @@ CinchError
 │   ├── Aborted
 │   ├── LimitExceeded
 │   ├── NoPendingRequest
+│   ├── SummaryFailed
 │   ├── Rejected
 │   └── StructuredOutputFailed
 ├── ProviderError
@@ -74,6 +75,10 @@ class LimitExceeded(AgentError):
 
 class NoPendingRequest(AgentError):
     """No request with this id is pending: the call was answered before, or has ended."""
+
+
+class SummaryFailed(AgentError):
+    """The model that summarizes the conversation gave no usable text; nothing was changed."""
 
 
 class Rejected(AgentError):

@@ -1,0 +1,269 @@
+"""Compaction: a summary replaces older messages in the context. The history keeps them.
+
+The summary consists of facts that are collected without a model and of prose that a model writes. This module decides
+what to summarize, writes the request, checks the reply and builds the message; the caller makes the model call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence, Set
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from harness.context.conversation_text import conversation_parts
+from harness.context.grouping import MessageGroup, count_groups, message_groups
+from harness.context.history import is_prompt
+from harness.context.policy import ContextPolicy
+from harness.context.summary_facts import PROMPT_TOKENS, LiveFacts, SummaryFacts, facts_of, merge_facts
+from harness.context.summary_text import Summary, is_summary, parse_summary, summary_text
+from harness.context.tokens import CHARS_PER_TOKEN, estimate_message, estimate_messages, estimate_text
+from harness.errors import SummaryFailed
+from harness.instructions.prompts import prompt_text
+from harness.messages import AssistantMessage, CustomMessage, Message, Text, UserMessage, synthetic
+from harness.truncation import truncate
+
+SUMMARY_TOKENS = 2_048
+MIN_TOKENS = 200
+"""Tokens below which messages are not worth a summary."""
+MAX_REQUESTS = 2
+"""Maximum number of requests for a part if the model answers with tool calls only."""
+MIN_CHARACTERS = 8
+"""Number of different characters below which a reply is no text."""
+
+_SAFETY = 0.75
+"""Share of the window that is used, because lengths are estimates."""
+_TEXT_ONLY = "Your last reply contained tool calls and no text. No tool can be used here. Write the summary as text."
+_FENCE = re.compile(r"\A```[a-z]*\n(.*)\n```\Z", re.DOTALL)
+_THOUGHTS = re.compile(r"<(think|thinking|analysis)>.*?</\1>", re.DOTALL)
+_WRAPPER = re.compile(r"\A<(summary|context_summary|brief)>\s*(.*?)\s*(?:</\1>)?\Z", re.DOTALL)
+
+
+class CompactionPlan(Struct, frozen=True):
+    """Messages to summarize."""
+
+    messages: tuple[Message, ...]
+    """The messages, earlier summaries included, in whole turns; a program may restore evicted content in them."""
+    before: tuple[Message, ...] = ()
+    """First messages of the context, which stay."""
+    later: tuple[Message, ...] = ()
+    """Latest messages, which stay."""
+    tokens: int = 0
+    """Estimated length of `messages` in tokens."""
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        """Ids of the messages that the summary replaces."""
+        return frozenset(each.id for each in self.messages)
+
+    @property
+    def new_messages(self) -> tuple[Message, ...]:
+        """The messages without earlier summaries."""
+        return tuple(each for each in self.messages if not is_summary(each))
+
+    @property
+    def earlier(self) -> tuple[Summary, ...]:
+        """Earlier summaries, oldest first."""
+        return tuple(parse_summary(each.text) for each in self.messages if is_summary(each))
+
+
+class SummaryRequest(Struct, frozen=True):
+    """Model call without tools."""
+
+    system: str
+    """System prompt."""
+    prompt: str
+    """Prompt."""
+    max_tokens: int
+    """Maximum length of the reply in tokens, without thinking."""
+
+
+AskModel: TypeAlias = Callable[[SummaryRequest], Awaitable[AssistantMessage]]
+"""Function that makes a model call and returns the reply; it may raise a `ProviderError`."""
+
+
+class SummaryOptions(Struct, frozen=True):
+    """Options of a summary."""
+
+    focus: str = ""
+    """Topic that the user wants the summary to focus on."""
+    instructions: str = ""
+    """Instructions of the project: the section "Compaction Instructions" of its instruction files."""
+    tokens: int = SUMMARY_TOKENS
+    """Maximum length of the prose in tokens."""
+    window: int = 0
+    """Context window of the model that summarizes, in tokens; 0 = unknown. Longer texts are summarized in parts."""
+
+
+def plan_compaction(
+    messages: Sequence[Message], policy: ContextPolicy, pins: Set[str] = frozenset(), *, recent_tokens: int = 0
+) -> CompactionPlan | None:
+    """Return what to summarize: the messages between the first and the latest ones. Pure.
+
+    A call and its results stay together. Earlier summaries are summarized again.
+
+    Args:
+        messages: The context, with earlier summaries applied.
+        policy: Number of first and latest messages to keep.
+        pins: Ids of messages to keep; a turn that contains one stays.
+        recent_tokens: Maximum tokens of the latest messages; the last turn stays in any case. 0 = unlimited.
+
+    Returns:
+        None if there is nothing worth a summary.
+    """
+    groups = message_groups(messages)
+    first = _kept_first(groups, policy.keep_first)
+    recent = max(first, _recent(groups, policy.keep_recent, recent_tokens))
+    span = [group for group in groups[first:recent] if not any(each.id in pins for each in group)]
+    kept = (_without_custom(groups[:first]), _without_custom(groups[recent:]))
+    plan = CompactionPlan(_without_custom(span), *kept)
+    plan = replace(plan, tokens=estimate_messages(plan.messages))
+    return plan if estimate_messages(plan.new_messages) >= MIN_TOKENS else None
+
+
+def facts_for(plan: CompactionPlan, live: LiveFacts = LiveFacts(), prompts_tokens: int = PROMPT_TOKENS) -> SummaryFacts:
+    """Return the structured part of the summary of these messages. Pure.
+
+    Args:
+        plan: The messages.
+        live: Facts about the present that no message contains.
+        prompts_tokens: Tokens for the messages of the user.
+    """
+    earlier = merge_facts(each.facts for each in plan.earlier)
+    return facts_of(plan.new_messages, earlier=earlier, later=plan.later, live=live, prompts_tokens=prompts_tokens)
+
+
+async def summarize(
+    plan: CompactionPlan, facts: SummaryFacts, ask: AskModel, options: SummaryOptions = SummaryOptions()
+) -> UserMessage:
+    """Ask a model for a summary and return the message that replaces the messages of the plan.
+
+    Args:
+        plan: The messages.
+        facts: Structured part of the summary.
+        ask: Makes the model call.
+        options: Focus, instructions and limits.
+
+    Raises:
+        SummaryFailed: The reply is empty or unusable, or the summary is no shorter than the messages.
+        ProviderError: The model call failed.
+    """
+    earlier = "\n\n".join(each.prose for each in plan.earlier if each.prose)
+    # The first prompt says what all the work is for.
+    messages = (*filter(is_prompt, plan.before), *plan.new_messages)
+    prose = await write_prose(messages, ask, options, earlier=earlier)
+    message = synthetic(summary_text(Summary(facts, prose)))
+    if estimate_message(message) >= plan.tokens:
+        raise SummaryFailed("the summary is no shorter than the messages it would replace")
+    return message
+
+
+async def write_prose(
+    messages: Sequence[Message], ask: AskModel, options: SummaryOptions, *, earlier: str = "", task: str = "compact"
+) -> str:
+    """Ask a model for a text about a conversation, in parts if it exceeds the window of the model.
+
+    Args:
+        messages: The conversation.
+        ask: Makes the model call.
+        options: Focus, instructions and limits.
+        earlier: Prose of the summary of what came before.
+        task: Name of the prompt that states the task.
+
+    Raises:
+        SummaryFailed: The reply is empty or unusable.
+        ProviderError: The model call failed.
+    """
+    system = prompt_text(task).replace("{words}", f"{options.tokens * 2 // 3:,}")
+    parts = conversation_parts(messages, _room(options, system, earlier)) or [""]
+    for at, part in enumerate(parts, 1):
+        note = f"This is part {at} of {len(parts)} of the conversation. " if len(parts) > 1 else ""
+        prompt = _prompt(part, options, earlier, note)
+        earlier = await _ask(ask, SummaryRequest(system, prompt, options.tokens * 2), options.tokens)
+    return earlier
+
+
+def prose_of(message: UserMessage) -> str:
+    """Return the prose of a summary."""
+    return parse_summary(message.text).prose
+
+
+def replace_prose(message: UserMessage, prose: str) -> UserMessage:
+    """Return a summary with other prose, the same facts and the same id."""
+    summary = parse_summary(message.text)
+    return replace(message, content=(Text(summary_text(replace(summary, prose=prose.strip()))),))
+
+
+def _kept_first(groups: Sequence[MessageGroup], count: int) -> int:
+    """Return how many groups hold the first messages; a summary is none of them, or they would accumulate."""
+    kept = count_groups(groups, count)
+    return next((at for at in range(kept) if any(map(is_summary, groups[at]))), kept)
+
+
+def _recent(groups: Sequence[MessageGroup], count: int, tokens: int) -> int:
+    """Return the first of the latest groups that stay."""
+    start = len(groups) - count_groups(groups[::-1], max(count, 1))
+    size = 0
+    for at in range(len(groups) - 1, start - 1, -1):
+        size += estimate_messages(groups[at])
+        if tokens and size > tokens and at < len(groups) - 1:
+            return at + 1
+    return start
+
+
+def _without_custom(groups: Sequence[MessageGroup]) -> tuple[Message, ...]:
+    return tuple(each for group in groups for each in group if not isinstance(each, CustomMessage))
+
+
+def _room(options: SummaryOptions, system: str, earlier: str) -> int:
+    """Return the tokens that the text of the conversation may have; 0 = unlimited."""
+    if not options.window:
+        return 0
+    frame = estimate_text(system) + estimate_text(_prompt("", options, earlier, "")) + 100
+    # Later parts come with the prose of those before.
+    used = frame + options.tokens * 2 + (0 if earlier else options.tokens)
+    return max(500, int(options.window * _SAFETY) - used)
+
+
+def _prompt(conversation: str, options: SummaryOptions, earlier: str, note: str) -> str:
+    quoted = [
+        ("instructions", options.instructions),
+        ("focus", options.focus),
+        ("earlier_summary", earlier),
+        ("conversation", conversation),
+    ]
+    sections = [f"<{tag}>\n{text.strip()}\n</{tag}>" for tag, text in quoted if text.strip()]
+    return "\n\n".join([*sections, f"{note}Write the text now, and nothing else."])
+
+
+async def _ask(ask: AskModel, request: SummaryRequest, tokens: int) -> str:
+    """Return the checked text of a reply."""
+    for _ in range(MAX_REQUESTS):
+        reply = await ask(request)
+        if reply.stop_reason in ("error", "aborted"):
+            raise SummaryFailed(f"the model gave no summary: {reply.error or reply.stop_reason}")
+        text = _cleaned(reply.text)
+        if text or not reply.tool_calls:
+            return _checked(text, tokens)
+        request = replace(request, prompt=f"{request.prompt}\n\n{_TEXT_ONLY}")
+    raise SummaryFailed("the model gave no summary: it answered with tool calls only")
+
+
+def _cleaned(text: str) -> str:
+    """Return the text without thoughts, and without tags or a code fence around all of it."""
+    text = _THOUGHTS.sub("", text).strip()
+    for pattern, group in ((_FENCE, 1), (_WRAPPER, 2)):
+        if match := pattern.match(text):
+            text = match[group].strip()
+    return text
+
+
+def _checked(text: str, tokens: int) -> str:
+    if not text:
+        raise SummaryFailed("the model gave no summary: the reply is empty")
+    if len({character for character in text if character.isalnum()}) < MIN_CHARACTERS:
+        raise SummaryFailed(f"the model gave no summary: {text[:80]!r} is no text")
+    # The end has the next steps, so the middle is cut.
+    return truncate(text, int(tokens * CHARS_PER_TOKEN), lambda gone: f"[… {gone:,} characters …]")

@@ -1,0 +1,116 @@
+"""Text of a conversation for a model that summarizes it: tool calls and results included, each truncated to a share.
+
+Written as one quoted text and not as messages, so that the model does not continue the conversation, and tools need not
+be declared.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from harness.context.grouping import message_groups
+from harness.context.tokens import CHARS_PER_TOKEN
+from harness.messages import AssistantMessage, CustomMessage, Image, Message, Text, Thinking, ToolCall, UserMessage
+from harness.truncation import cut_middle, fair_share
+
+RESULT_CHARS = 4_000
+"""Maximum length of a tool result."""
+ARGUMENT_CHARS = 2_000
+"""Maximum length of the arguments of a call."""
+THINKING_CHARS = 1_000
+"""Maximum length of the thinking before a reply."""
+TEXT_CHARS = 12_000
+"""Maximum length of other texts."""
+MIN_SHARE = 600
+"""Length in characters down to which results and arguments are truncated before the text is split into parts."""
+
+_CLOSING = re.compile(r"</(?=conversation|result|user|note|earlier_summary|instructions)")
+
+
+class _Piece(Struct, frozen=True):
+    """One block of a message as text. Arguments and results (`is_tool`) can be truncated to a smaller share."""
+
+    opening: str
+    text: str
+    closing: str
+    limit: int
+    is_tool: bool = False
+
+    def rendered(self, share: int) -> str:
+        limit = min(self.limit, share) if self.is_tool else self.limit
+        # A marker that text contains must not end its quotation.
+        text = _CLOSING.sub(r"<\\/", _cut(self.text, limit))
+        return f"{self.opening}{text}{self.closing}"
+
+
+def conversation_parts(messages: Sequence[Message], tokens: int) -> list[str]:
+    """Return the text of a conversation in parts of at most `tokens` tokens; 0 = one part of any length.
+
+    Results and arguments are truncated, the longest most, before the text is split. A turn is split only if it is
+    longer than a part.
+    """
+    groups = [[each for each in _pieces(group) if each.text or each.is_tool] for group in message_groups(messages)]
+    groups = [group for group in groups if group]
+    room = int(tokens * CHARS_PER_TOKEN)
+    share = _share(groups, room) if tokens else RESULT_CHARS
+    texts = ["\n".join(piece.rendered(share) for piece in group) for group in groups]
+    return _packed(texts, room) if tokens else ["\n\n".join(texts)] if texts else []
+
+
+def _share(groups: Sequence[Sequence[_Piece]], room: int) -> int:
+    """Return the length to which results and arguments are truncated so that all fit, but at least `MIN_SHARE`."""
+    pieces = [piece for group in groups for piece in group]
+    frame = sum(len(piece.opening) + len(piece.closing) + 2 for piece in pieces)
+    fixed = sum(min(len(piece.text), piece.limit) for piece in pieces if not piece.is_tool)
+    lengths = [min(len(piece.text), piece.limit) for piece in pieces if piece.is_tool]
+    return max(MIN_SHARE, fair_share(lengths, room - frame - fixed))
+
+
+def _packed(texts: Sequence[str], room: int) -> list[str]:
+    parts: list[str] = []
+    for text in texts:
+        piece = _cut(text, room)
+        if parts and len(parts[-1]) + len(piece) + 2 <= room:
+            parts[-1] = f"{parts[-1]}\n\n{piece}"
+        else:
+            parts.append(piece)
+    return parts
+
+
+def _cut(text: str, limit: int) -> str:
+    return cut_middle(text, limit, lambda gone: f"\n[… {gone:,} characters …]\n") if len(text) > limit else text
+
+
+def _pieces(messages: Sequence[Message]) -> Iterator[_Piece]:
+    for message in messages:
+        match message:
+            case CustomMessage():
+                continue
+            case AssistantMessage():
+                yield from map(_reply_piece, message.content)
+            case UserMessage():
+                tag = "note" if message.synthetic else "user"
+                yield _Piece(f"<{tag}>\n", _text(message.content), f"\n</{tag}>", TEXT_CHARS)
+            case result:
+                error = ' error="true"' if result.is_error else ""
+                opening = f'<result of="{result.tool_name}"{error}>\n'
+                yield _Piece(opening, _text(result.content), "\n</result>", RESULT_CHARS, is_tool=True)
+
+
+def _reply_piece(block: Text | Thinking | ToolCall) -> _Piece:
+    match block:
+        case Text(text):
+            return _Piece("Agent: ", text.strip(), "", TEXT_CHARS)
+        case Thinking(text):
+            return _Piece("Thinking: ", text.strip(), "", THINKING_CHARS)
+        case ToolCall(_, name, arguments, partial_json):
+            text = partial_json or json.dumps(arguments, ensure_ascii=False)
+            return _Piece(f"Call: {name} ", text, "", ARGUMENT_CHARS, is_tool=True)
+
+
+def _text(content: Sequence[Text | Image]) -> str:
+    return "\n".join("[image]" if isinstance(block, Image) else block.text for block in content).strip()

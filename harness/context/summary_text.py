@@ -1,0 +1,214 @@
+"""Text of a summary message: the facts and the prose in a form that can be read back.
+
+The text is the only record of a summary, in the session file and in a context that is summarized again. Each section
+stands between tags on lines of their own; a line of content that looks like such a tag is escaped with a backslash.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TypeGuard
+
+from msgspec import Struct
+
+from harness.context.summary_facts import (
+    AnswerFact,
+    CommandFact,
+    LiveFacts,
+    PlanFact,
+    PromptFact,
+    SummaryFacts,
+    TodoFact,
+)
+from harness.messages import Message, UserMessage
+
+TAG = "context_summary"
+INTRODUCTION = (
+    "Earlier messages of this conversation are replaced by this summary. The lists are exact; the prose at the end was "
+    "written by a model. Continue the work from here, and do not repeat what is done."
+)
+
+_SECTIONS = (
+    "user_messages",
+    "answers",
+    "denied",
+    "todo",
+    "plan",
+    "pending",
+    "edited_files",
+    "read_files",
+    "failed_commands",
+    "background_jobs",
+    "mode",
+    "summary",
+)
+_TAG_LINE = re.compile(rf"^(\\*)(</?(?:{TAG}|message|command|{'|'.join(_SECTIONS)})(?: [a-z]+=\"[a-z0-9]+\")?>)$")
+_MARKS = {"pending": " ", "in_progress": ">", "completed": "x"}
+_STATUSES = {mark: status for status, mark in _MARKS.items()}
+_ANSWER = " → "
+
+
+class Summary(Struct, frozen=True):
+    """A summary: facts and prose."""
+
+    facts: SummaryFacts = SummaryFacts()
+    """Facts that were collected without a model."""
+    prose: str = ""
+    """Text of the model."""
+
+
+def is_summary(message: Message) -> TypeGuard[UserMessage]:
+    """Return True for a message that `summary_text` wrote."""
+    return isinstance(message, UserMessage) and message.synthetic and message.text.startswith(f"<{TAG}>\n")
+
+
+def summary_text(summary: Summary) -> str:
+    """Return the text of a summary message. Pure and deterministic; `parse_summary` is its inverse."""
+    sections = chain.from_iterable(_sections(summary))
+    return "\n".join((f"<{TAG}>", INTRODUCTION, *sections, f"</{TAG}>"))
+
+
+def parse_summary(text: str) -> Summary:
+    """Return the summary that a text contains; a text in another format is prose."""
+    lines = text.split("\n")
+    if lines[0] != f"<{TAG}>":
+        return Summary(prose=text.strip())
+    return _parsed(_contents(lines[1:]))
+
+
+def _sections(summary: Summary) -> Iterator[list[str]]:
+    facts = summary.facts
+    omitted = f' omitted="{facts.omitted_prompts}"' if facts.omitted_prompts else ""
+    prompts = chain.from_iterable(
+        _section("message", _escaped(each.text), ' shortened="yes"' if each.is_shortened else "")
+        for each in facts.prompts
+    )
+    commands = chain.from_iterable(
+        _section("command", _escaped(f"{each.command}\n{each.output}")) for each in facts.failed
+    )
+    yield _section("user_messages", prompts, omitted, keep_empty=bool(omitted))
+    yield _section(
+        "answers", _items(f"{each.question.replace(_ANSWER, ' -> ')}{_ANSWER}{each.answer}" for each in facts.answers)
+    )
+    yield _section("denied", _items(facts.denied))
+    yield _section("todo", (f"- [{_MARKS[each.status]}] {each.content}" for each in facts.todo))
+    if facts.plan:
+        yield _section("plan", _escaped(facts.plan.text), f' status="{facts.plan.status}"')
+    yield _section("pending", _items(facts.live.pending))
+    yield _section("edited_files", _items(facts.edited))
+    yield _section("read_files", _items(facts.read))
+    yield _section("failed_commands", commands)
+    yield _section("background_jobs", _items(facts.live.jobs))
+    yield _section("mode", _escaped(facts.live.mode) if facts.live.mode else [])
+    yield _section("summary", _escaped(summary.prose), keep_empty=True)
+
+
+def _section(tag: str, lines: Iterable[str], attribute: str = "", *, keep_empty: bool = False) -> list[str]:
+    content = list(lines)
+    return [f"<{tag}{attribute}>", *content, f"</{tag}>"] if content or keep_empty else []
+
+
+def _items(items: Iterable[str]) -> Iterator[str]:
+    return (f"- {' '.join(item.split())}" for item in items)
+
+
+def _escaped(text: str) -> Iterator[str]:
+    return (_TAG_LINE.sub(r"\\\1\2", line) for line in text.split("\n"))
+
+
+def _unescaped(lines: Iterable[str]) -> str:
+    return "\n".join(line[1:] if line.startswith("\\") and _TAG_LINE.match(line) else line for line in lines)
+
+
+class _Section(Struct):
+    """Lines of a section, with its attribute."""
+
+    attribute: str = ""
+    lines: list[str] = []
+
+
+def _contents(lines: Sequence[str]) -> dict[str, _Section]:
+    """Return the sections by name; an unclosed one ends with the text."""
+    sections: dict[str, _Section] = {}
+    name = ""
+    for line in lines:
+        tag, attribute = _tag(line)
+        if not name and tag in _SECTIONS:
+            name, sections[tag] = tag, _Section(attribute)
+        elif name and tag == f"/{name}":
+            name = ""
+        elif name:
+            sections[name].lines.append(line)
+    return sections
+
+
+def _tag(line: str) -> tuple[str, str]:
+    """Return the name of the tag in a line and the value of its attribute; empty for content."""
+    match = _TAG_LINE.match(line)
+    if not match or match[1]:
+        return "", ""
+    name, _, attribute = match[2].strip("<>").partition(" ")
+    return name, attribute.partition("=")[2].strip('"')
+
+
+def _parsed(sections: dict[str, _Section]) -> Summary:
+    def section(name: str) -> _Section:
+        return sections.get(name, _Section())
+
+    omitted, plan = section("user_messages").attribute, section("plan")
+    facts = SummaryFacts(
+        prompts=tuple(
+            PromptFact(_unescaped(each.lines), each.attribute == "yes")
+            for each in _nested(section("user_messages"), "message")
+        ),
+        omitted_prompts=int(omitted) if omitted.isdecimal() else 0,
+        answers=tuple(AnswerFact(*_split(item)) for item in _listed(section("answers"))),
+        denied=_listed(section("denied")),
+        todo=tuple(_todo_items(section("todo").lines)),
+        plan=PlanFact(_unescaped(plan.lines), "accepted" if plan.attribute == "accepted" else "proposed")
+        if plan.lines
+        else None,
+        edited=_listed(section("edited_files")),
+        read=_listed(section("read_files")),
+        failed=tuple(_command(each.lines) for each in _nested(section("failed_commands"), "command") if each.lines),
+        live=LiveFacts(
+            _unescaped(section("mode").lines), _listed(section("background_jobs")), _listed(section("pending"))
+        ),
+    )
+    return Summary(facts, _unescaped(section("summary").lines))
+
+
+def _nested(section: _Section, tag: str) -> Iterator[_Section]:
+    """Yield the sections between tags of this name."""
+    open_section: _Section | None = None
+    for line in section.lines:
+        name, attribute = _tag(line)
+        if name == tag:
+            open_section = _Section(attribute)
+        elif name == f"/{tag}" and open_section is not None:
+            yield open_section
+            open_section = None
+        elif open_section is not None:
+            open_section.lines.append(line)
+
+
+def _listed(section: _Section) -> tuple[str, ...]:
+    return tuple(line.removeprefix("- ") for line in section.lines)
+
+
+def _split(item: str) -> tuple[str, str]:
+    question, _, answer = item.partition(_ANSWER)
+    return question, answer
+
+
+def _todo_items(lines: Iterable[str]) -> Iterator[TodoFact]:
+    for line in lines:
+        if match := re.match(r"- \[(.)\] (.*)", line):
+            yield TodoFact(match[2], _STATUSES.get(match[1], "pending"))
+
+
+def _command(lines: Sequence[str]) -> CommandFact:
+    command, *output = lines
+    return CommandFact(_unescaped([command]), _unescaped(output))

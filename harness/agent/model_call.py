@@ -129,6 +129,7 @@ class _ModelCall:
     async def _ask(self) -> AssistantMessage:
         try:
             request = await self._request()
+            self._run.progress.sent = request.messages
             tokens = estimate(request.system, request.tools, request.messages)
             start = RequestStart(spec=request.spec, message_count=len(request.messages), tokens=tokens)
             self._run.bus.publish(start)

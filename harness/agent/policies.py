@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from harness.agent.limits import dollars, is_reached
 from harness.errors import ConfigError
 from harness.events import TurnEnd
+from harness.execution.repeats import is_reference
 from harness.execution.results import INTERRUPTED, STEERED, was_interrupted
 from harness.messages import AssistantMessage, Message, ToolCall, ToolResult, Usage
 from harness.ports.hooks import Block, Hooks, Inject, Stop
@@ -154,7 +155,7 @@ class LoopDetection(Hooks):
 
     def _warning(self, call: ToolCall, result: ToolResult) -> str:
         """Return a warning about a call that now counts as repeated; empty if the model was warned before."""
-        key, same = _key(call), _outcome(_key(call), result)
+        key, same = _key(call), self._outcome(_key(call), result)
         if self._is_stuck(key) and key not in self._warned | self._refused:
             self._warned.add(key)
             return (
@@ -175,10 +176,16 @@ class LoopDetection(Hooks):
     def _is_same(self, outcome: str) -> bool:
         return 0 < self._repeats <= self._succeeded.count(outcome)
 
+    def _outcome(self, key: str, result: ToolResult) -> str:
+        outcome = f"{key} → "
+        if is_reference(result):
+            return next((each for each in reversed(self._succeeded) if each.startswith(outcome)), outcome)
+        return f"{outcome}{hash(result.text)}"
+
     def _note(self, key: str, result: ToolResult) -> None:
         """Record a call. A successful one clears earlier failures of the same call."""
         self._failed.append(key if result.is_error else "")
-        self._succeeded.append("" if result.is_error else _outcome(key, result))
+        self._succeeded.append("" if result.is_error else self._outcome(key, result))
         if not result.is_error:
             self._failed = deque(("" if each == key else each for each in self._failed), self._lookback)
 
@@ -191,10 +198,6 @@ def recommended() -> tuple[Hooks, ...]:
 def _counts(result: ToolResult) -> bool:
     """Return False for a call that the user skipped or interrupted, which is not a failure."""
     return result.text not in (STEERED, INTERRUPTED) and not was_interrupted(result)
-
-
-def _outcome(key: str, result: ToolResult) -> str:
-    return f"{key} → {hash(result.text)}"
 
 
 def _key(call: ToolCall) -> str:

@@ -21,7 +21,16 @@ from harness.execution.cache import ResultCache
 from harness.execution.running import RunningCalls
 from harness.inbox import Inbox
 from harness.jobs import Jobs
-from harness.messages import AssistantMessage, JsonObject, Message, ModelSpec, StopReason, Usage, UserMessage
+from harness.messages import (
+    AssistantMessage,
+    JsonObject,
+    Message,
+    ModelMessage,
+    ModelSpec,
+    StopReason,
+    Usage,
+    UserMessage,
+)
 from harness.ports.hooks import HookChain
 from harness.ports.interaction import UserInteraction
 from harness.ports.provider import Model, ModelInfo, OutputSchema, known_model_info
@@ -133,6 +142,8 @@ class Progress(Struct):
     """Error of the last failed model call."""
     rejection: str = ""
     """Reason a guardrail blocked a message."""
+    sent: tuple[ModelMessage, ...] = ()
+    """Messages of the latest request."""
     announced_mode: str = ""
     """Name of the mode that the model knows of; empty before the first turn."""
     context: ContextProgress = field(default_factory=ContextProgress)
@@ -194,6 +205,11 @@ class Run(Struct, frozen=True):
     def context(self) -> ContextProgress:
         """State of context building."""
         return self.progress.context
+
+    @property
+    def sent(self) -> tuple[ModelMessage, ...]:
+        """Messages of the latest request."""
+        return self.progress.sent
 
     @property
     def ancestors(self) -> tuple[Run, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
@@ -14,6 +14,7 @@ from harness.execution.cache import ResultCache
 from harness.execution.running import RunningCalls
 from harness.inbox import Inbox
 from harness.jobs import Jobs
+from harness.messages import ModelMessage
 from harness.ports.hooks import HookChain
 from harness.ports.tool import Delegate
 from harness.risk import RiskLevel
@@ -69,6 +70,11 @@ class ExecutionContext(ApprovalContext, Protocol):
     def hooks(self) -> HookChain: ...
     @property
     def cache(self) -> ResultCache: ...
+    @property
+    def sent(self) -> Sequence[ModelMessage]:
+        """Messages of the latest request."""
+        ...
+
     @property
     def calls(self) -> RunningCalls: ...
     @property

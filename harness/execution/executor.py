@@ -17,6 +17,7 @@ from harness.errors import WorkspaceError
 from harness.events import ToolCacheHit
 from harness.execution.cache import Lookup, lookup_of
 from harness.execution.context import ExecutionContext
+from harness.execution.repeats import without_repetition
 from harness.execution.results import UNSTOPPABLE, Results, timed_out
 from harness.execution.schedule import ResourceLocks, real_paths
 from harness.execution.spill import limit_result, spill_name
@@ -121,7 +122,7 @@ class ToolExecutor:
         try:
             # After a crash, a call without a recorded start counts as not executed.
             await self._run.bus.flush()
-            output = await self._output(allowed)
+            output = without_repetition(allowed, await self._output(allowed), self._run.sent)
         except asyncio.CancelledError as error:
             if self._is_stopped:
                 self._results.interrupt(allowed.call)

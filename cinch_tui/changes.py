@@ -127,7 +127,7 @@ def _with_moves(changes: Sequence[FileChange]) -> list[FileChange]:
 
 async def _revert(workspace: Workspace, change: FileChange, refused: Sequence[int]) -> str:
     # Written on behalf of the user, so that the agent has to read the file again.
-    hand = workspace.with_own_reads()
+    hand = workspace.with_own_reads().with_access(changeable=(change.path,))
     view = change.view
     hunks = len(hunks_of(view)) if view else 1
     now = None if change.now is None else digest(change.now)

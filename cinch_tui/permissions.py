@@ -33,11 +33,10 @@ _GROUPS = {READ, WRITE, "write"}
 
 
 class HeadlessApproval(NonInteractive):
-    """No user, and every call that needs approval is allowed, except dangerous ones and changes of protected paths."""
+    """No user, and every call that needs approval is allowed, except dangerous ones."""
 
     async def approve(self, request: ApprovalRequest) -> Approval:
-        risk = request.decision.risk
-        if risk.level == "dangerous" or risk.is_protected:
+        if request.risk.level == "dangerous":
             return await super().approve(request)
         return AllowOnce()
 

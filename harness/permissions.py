@@ -100,14 +100,19 @@ class Decision(Struct, frozen=True):
     """Reason in one sentence, for users and models."""
     risk: Risk
     """Risk assessment that the decision is based on."""
-    rule: Rule | None = None
-    """Rule that decided; None if another reason did."""
+    rules: tuple[Rule, ...] = ()
+    """Rules that decided, together if there are several; empty if another reason did."""
     source: str = ""
     """Origin of the decision: a rule, a mode, a hook, or `built-in`."""
     offers: tuple[Rule, ...] = ()
     """Rules that an approval for the session or the project adds; empty if such a call needs approval each time."""
     exact_offer: Rule | None = None
     """Rule that covers only this call; None if no such rule may be stored."""
+
+    @property
+    def rule(self) -> Rule | None:
+        """First of `rules`, or None."""
+        return next(iter(self.rules), None)
 
 
 def describe(rule: Rule) -> str:

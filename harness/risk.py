@@ -13,7 +13,7 @@ RiskLevel: TypeAlias = Literal["none", "read", "edit", "execute", "dangerous", "
 - `read`: reads files
 - `edit`: changes files in the workspace
 - `execute`: runs a program
-- `dangerous`: needs approval even if the tool is trusted
+- `dangerous`: destroys something, or changes a protected path; needs approval whatever the rules allow
 - `forbidden`: never runs, in any mode
 """
 
@@ -97,8 +97,6 @@ class Risk(Struct, frozen=True):
     """Text that the pattern of a rule is compared with: a command line, a URL, the name of a subagent."""
     concern: str = ""
     """Reason to ask even about reading, such as "reads a secret: .env"; set by the harness."""
-    is_protected: bool = False
-    """True if no allow rule covers the call, because it changes a protected path; set by the harness."""
 
     @property
     def changes(self) -> bool:

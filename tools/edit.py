@@ -14,7 +14,6 @@ from harness.views import DiffView, View
 from harness.workspace.file_text import FileText
 from harness.workspace.workspace import Change
 from tools.edits import AppliedEdits, Edit, RejectedEdits, apply_edits, edits_for
-from tools.protected_paths import check_resolved_path, risk_of_change
 from tools.typed import Parameters, TypedTool
 
 _Old: TypeAlias = Annotated[str, Meta(description="The text to replace, exactly as in the file.")]
@@ -64,12 +63,11 @@ class EditTool(TypedTool[EditParameters], Revisable):
         return path if isinstance(path, str) else ""
 
     def risk_of(self, arguments: EditParameters) -> Risk:
-        return risk_of_change(arguments.path)
+        return Risk("edit", paths=(arguments.path,))
 
     async def preview_of(self, arguments: EditParameters, context: ToolContext) -> View | ToolOutput | None:
         attempt = _PendingEdits(arguments.all_edits)
         try:
-            check_resolved_path(context.workspace, arguments.path)
             change = await context.workspace.preview_splice(arguments.path, attempt)
         except WorkspaceError as error:
             return ToolOutput.failure(str(error))
@@ -83,7 +81,6 @@ class EditTool(TypedTool[EditParameters], Revisable):
         return {"path": arguments["path"], "edits": edits}
 
     async def execute(self, arguments: EditParameters, context: ToolContext) -> ToolOutput:
-        check_resolved_path(context.workspace, arguments.path)
         attempt = _PendingEdits(arguments.all_edits)
         change = await context.workspace.splice(arguments.path, attempt)
         return _output(context.workspace.display(change.path), attempt, change)

@@ -12,7 +12,6 @@ from harness.ports.tool import Revisable, ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import DiffView, View
 from harness.workspace.workspace import Change, Workspace
-from tools.protected_paths import check_resolved_path, risk_of_change
 from tools.typed import Parameters, TypedTool
 
 
@@ -30,11 +29,10 @@ class WriteTool(TypedTool[WriteParameters], Revisable):
     Arguments = WriteParameters
 
     def risk_of(self, arguments: WriteParameters) -> Risk:
-        return risk_of_change(arguments.path)
+        return Risk("edit", paths=(arguments.path,))
 
     async def preview_of(self, arguments: WriteParameters, context: ToolContext) -> View | ToolOutput | None:
         try:
-            check_resolved_path(context.workspace, arguments.path)
             change = await context.workspace.preview_write(arguments.path, arguments.content)
         except WorkspaceError as error:
             return ToolOutput.failure(str(error))
@@ -45,7 +43,6 @@ class WriteTool(TypedTool[WriteParameters], Revisable):
         return {**arguments, "content": text} if isinstance(view, DiffView) else None
 
     async def execute(self, arguments: WriteParameters, context: ToolContext) -> ToolOutput:
-        check_resolved_path(context.workspace, arguments.path)
         change = await context.workspace.write(arguments.path, arguments.content)
         return _output(context.workspace, change)
 

@@ -26,6 +26,7 @@ from harness.publishing import Bus
 from harness.risk import Risk
 from harness.user_requests import ApprovalRequest
 from harness.views import View
+from harness.workspace.path_policy import real_paths
 from harness.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -86,8 +87,12 @@ class Allowed(Struct, frozen=True):
     """Text for the model, placed before the result."""
     verdict: AllowCall | AskUser | None = None
     """Verdict of the hooks on the permission."""
-    approved_reads: tuple[Path, ...] = ()
-    """Files and folders outside the workspace that the user or a rule allowed the call to read."""
+    readable: tuple[Path, ...] = ()
+    """Files and folders outside the workspace that the call may read."""
+    changeable: tuple[Path, ...] = ()
+    """Files outside the workspace that the call may change."""
+    real_paths: tuple[str, ...] = ()
+    """Paths of the call with links resolved when it was approved; empty if nothing needs to be checked."""
 
 
 Outcome: TypeAlias = Allowed | ToolOutput
@@ -128,11 +133,23 @@ def evaluate_policy(run: CallContext, wanted: Allowed) -> Decision:
     return run.permissions.decide(CallFacts(tool, wanted.call, arguments, risk, run.workspace, wanted.verdict))
 
 
-def with_approved_reads(run: ApprovalContext, outcome: Outcome) -> Outcome:
-    """Return an approved call with the paths outside the workspace that it may read."""
+def with_access(run: ApprovalContext, outcome: Outcome, *, may_change: bool) -> Outcome:
+    """Return an approved call with access to its paths outside the workspace.
+
+    Args:
+        run: The run.
+        outcome: The call, or the output of one that may not run.
+        may_change: True to include files outside the workspace that the call changes.
+    """
     if isinstance(outcome, ToolOutput):
         return outcome
-    return replace(outcome, approved_reads=_path_facts(run.workspace).places_outside(outcome.risk))
+    facts, risk = _path_facts(run.workspace), outcome.risk
+    return replace(
+        outcome,
+        readable=facts.places_outside(risk, writing=False),
+        changeable=facts.places_outside(risk, writing=True) if may_change else (),
+        real_paths=real_paths(risk.paths, run.workspace.root) or (),
+    )
 
 
 def _path_facts(workspace: Workspace) -> PathFacts:
@@ -156,6 +173,10 @@ def denial_of(decision: Decision) -> ToolOutput:
 
 async def preview(wanted: Allowed, decision: Decision, context: ToolContext) -> PendingApproval | ToolOutput:
     """Return the call with its preview, or the output if the preview fails."""
+    facts = _path_facts(context.workspace)
+    readable = (*facts.places_outside(wanted.risk, writing=False), *facts.places_outside(wanted.risk, writing=True))
+    if readable:
+        context = replace(context, workspace=context.workspace.with_access(changeable=readable))
     try:
         view = await wanted.tool.preview(wanted.arguments, context)
     except WorkspaceError as error:
@@ -186,7 +207,7 @@ def request_for(run: ApprovalContext, asked: PendingApproval) -> ApprovalRequest
         call=wanted.call,
         label=wanted.tool.label,
         summary=wanted.tool.summary(wanted.arguments),
-        risk=wanted.risk,
+        risk=asked.decision.risk,
         view=view,
         cwd=run.workspace.root,
         decision=asked.decision,

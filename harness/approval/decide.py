@@ -23,7 +23,7 @@ from harness.approval.assessment import (
     denial_of,
     evaluate_policy,
     preview,
-    with_approved_reads,
+    with_access,
 )
 from harness.approval.batch import Batch
 from harness.approval.revision import Revision, apply_revision, is_revisable, rejections, with_hunks
@@ -138,18 +138,15 @@ class _Approval:
     async def _by_policy(self, wanted: Allowed, decision: Decision) -> Outcome:
         match decision.kind:
             case "allow":
-                self._count_uses(decision)
+                for rule in decision.rules:
+                    self._run.permissions.store.record_use(rule)
                 # Without approval, the tools stay in the workspace.
                 is_off = self._run.permissions.approval == "off"
-                return wanted if is_off else with_approved_reads(self._run, wanted)
+                return wanted if is_off else with_access(self._run, wanted, may_change=bool(decision.rules))
             case "deny":
                 return denial_of(decision)
             case "ask":
-                return with_approved_reads(self._run, await self._by_user(wanted, decision))
-
-    def _count_uses(self, decision: Decision) -> None:
-        if decision.rule is not None:
-            self._run.permissions.store.record_use(decision.rule)
+                return with_access(self._run, await self._by_user(wanted, decision), may_change=True)
 
     async def _by_user(self, wanted: Allowed, decision: Decision) -> Outcome:
         asked = await preview(wanted, decision, self._context)

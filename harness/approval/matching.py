@@ -23,7 +23,7 @@ from harness.permissions import READ, SHELL, WRITE, Rule
 from harness.risk import PathAccess, Risk, SimpleCommand
 
 RiskCheck: TypeAlias = Callable[[Risk], Risk]
-"""Function that adds to a risk what its paths imply: `concern` and `is_protected`."""
+"""Function that adds to a risk what its paths imply."""
 
 _MOST_EXPANDED = 1_000
 _UNKNOWN = frozenset("$`")

@@ -43,7 +43,7 @@ class _Concern(Struct, frozen=True):
     """Reason why a call needs approval."""
 
     why: str
-    is_protected: bool = False
+    is_dangerous: bool = False
     """True if no rule may allow the call."""
 
 
@@ -72,24 +72,30 @@ class PathFacts:
         self._root = os.path.realpath(workspace.root)
 
     def check(self, risk: Risk) -> Risk:
-        """Return the risk with the concern that its paths raise, if any; a protected path takes precedence."""
+        """Return the risk with the concern that its paths raise, if any; a protected path makes it dangerous."""
         concerns = [concern for access in accesses_of(risk) for concern in self._concerns(access)]
         concerns += self._concerns_about_programs(risk.programs)
         if not concerns:
             return risk
-        first = next((concern for concern in concerns if concern.is_protected), concerns[0])
-        if first.is_protected or not risk.concern:
-            return replace(risk, concern=first.why, is_protected=first.is_protected or risk.is_protected)
-        return risk
+        dangerous = next((concern.why for concern in concerns if concern.is_dangerous), "")
+        if dangerous and risk.level not in ("dangerous", "forbidden"):
+            risk = replace(risk, level="dangerous", reason=dangerous)
+        return risk if risk.concern else replace(risk, concern=dangerous or concerns[0].why)
 
-    def places_outside(self, risk: Risk) -> tuple[Path, ...]:
-        """Return the files and folders outside the workspace that a call reads, as far as they can be determined."""
+    def places_outside(self, risk: Risk, *, writing: bool) -> tuple[Path, ...]:
+        """Return the files and folders outside the workspace that a call accesses, as far as they can be determined.
+
+        Args:
+            risk: Risk of the call.
+            writing: True for the files it changes, False for those it reads.
+        """
         found: list[Path] = []
         for access in accesses_of(risk):
-            if access.kind != "write":
+            if (access.kind == "write") is writing:
                 with suppress(_Unresolvable):
                     places = list(self._places(access))
-                    found += [Path(each.real) for each in places if not self._workspace.covers(each.real)]
+                    outside = (each.real for each in places if not self._workspace.covers(each.real, writing=writing))
+                    found += map(Path, outside)
         return tuple(found)
 
     def _concerns(self, access: PathAccess) -> Iterator[_Concern]:
@@ -117,13 +123,13 @@ class PathFacts:
     def _about_write(self, place: _Place) -> Iterator[_Concern]:
         for path in (place.shown, place.written):
             if why := protection_of(path):
-                yield _Concern(f"it changes {path}: {why}", is_protected=True)
+                yield _Concern(f"it changes {path}: {why}", is_dangerous=True)
         if os.path.basename(place.real).lower() == "head":  # noqa: PTH119  as below
             why = "such a file can turn its folder into a git repository"
-            yield _Concern(f"it changes {place.shown}: {why}", is_protected=True)
+            yield _Concern(f"it changes {place.shown}: {why}", is_dangerous=True)
         if folder := git_folder(self._root, place.real):
             why = f"git uses {self._shown(folder)} as a repository"
-            yield _Concern(f"it changes {place.shown}: {why}", is_protected=True)
+            yield _Concern(f"it changes {place.shown}: {why}", is_dangerous=True)
         if not self._workspace.covers(place.real, writing=True):
             yield _Concern(f"it writes outside the workspace: {place.real}")
 

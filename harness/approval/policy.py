@@ -108,11 +108,11 @@ class RulePolicy:
 
     def _denied(self, call: CallFacts, risk: Risk) -> Decision | None:
         rule = self._first("deny", call, risk)
-        return Decision("deny", f"the rule {rule} denies it", risk, rule, str(rule.source)) if rule else None
+        return Decision("deny", f"the rule {rule} denies it", risk, (rule,), str(rule.source)) if rule else None
 
     def _asked(self, call: CallFacts, risk: Risk) -> Decision | None:
         if rule := self._first("ask", call, risk):
-            return Decision("ask", f"the rule {rule} requires approval", risk, rule, str(rule.source))
+            return Decision("ask", f"the rule {rule} requires approval", risk, (rule,), str(rule.source))
         if isinstance(call.verdict, AskUser):
             return Decision("ask", call.verdict.reason or "a hook requires approval", risk, source="hook")
         return None
@@ -122,8 +122,6 @@ class RulePolicy:
         return Decision("allow", "approval is off", risk, source="mode off") if is_off else None
 
     def _fixed(self, call: CallFacts, risk: Risk) -> Decision | None:
-        if risk.is_protected:
-            return Decision("ask", risk.concern or "it changes a protected path", risk, source="protected path")
         if risk.level == "dangerous":
             return Decision("ask", risk.reason or _REASONS["dangerous"], risk, source=BUILT_IN)
         return None
@@ -133,7 +131,7 @@ class RulePolicy:
         if rules:
             named = ", ".join(map(str, rules))
             why = f"the rule{'s' * (len(rules) > 1)} {named} allow{'s' * (len(rules) == 1)} it"
-            return Decision("allow", why, risk, rules[0], str(rules[0].source))
+            return Decision("allow", why, risk, rules, str(rules[0].source))
         if isinstance(call.verdict, AllowCall) and not risk.concern:
             return Decision("allow", call.verdict.reason or "a hook allows it", risk, source="hook")
         return None

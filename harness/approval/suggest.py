@@ -108,7 +108,7 @@ def _is_general(rule: Rule) -> bool:
 
 
 def _is_harmless(risk: Risk) -> bool:
-    return risk.level in ("read", "edit", "execute") and not risk.concern and not risk.is_protected
+    return risk.level in ("read", "edit", "execute") and not risk.concern
 
 
 def _target(call: PastCall, root: Path) -> Target:

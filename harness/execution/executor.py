@@ -19,12 +19,13 @@ from harness.execution.cache import Lookup, lookup_of
 from harness.execution.context import ExecutionContext
 from harness.execution.repeats import without_repetition
 from harness.execution.results import UNSTOPPABLE, Results, timed_out
-from harness.execution.schedule import ResourceLocks, real_paths
+from harness.execution.schedule import ResourceLocks
 from harness.execution.spill import limit_result, spill_name
 from harness.function_tools.coerce_output import checked_output
 from harness.messages import Text, ToolCall
 from harness.ports.tool import Delegate, SubagentTask, ToolContext, ToolOutput, failure_of
 from harness.user_requests import PlanDecision
+from harness.workspace.path_policy import real_paths
 
 logger = logging.getLogger(__name__)
 
@@ -186,8 +187,12 @@ class ToolExecutor:
             # A subscriber or another call may have stopped the run when this call started.
             raise asyncio.CancelledError
         context = self.context(allowed.call)
-        if allowed.approved_reads:
-            context = replace(context, workspace=context.workspace.with_reading(allowed.approved_reads))
+        if allowed.readable or allowed.changeable:
+            workspace = context.workspace.with_access(readable=allowed.readable, changeable=allowed.changeable)
+            context = replace(context, workspace=workspace)
+        # An earlier call of the reply may have replaced a file by a link.
+        if allowed.real_paths and real_paths(allowed.risk.paths, context.workspace.root) != allowed.real_paths:
+            return ToolOutput.failure("A path of this call leads elsewhere than when it was approved. Send it again.")
         if not allowed.risk.changes:
             return await allowed.tool.run(allowed.arguments, context)
         self._run.cache.clear()

@@ -12,6 +12,7 @@ from msgspec import Struct
 from harness.approval.assessment import Allowed
 from harness.execution.context import Concurrency
 from harness.risk import Risk
+from harness.workspace.path_policy import real_paths
 
 
 def groups_of(calls: Sequence[Allowed], concurrency: Concurrency) -> list[Sequence[Allowed]]:
@@ -55,14 +56,6 @@ def claim_of(risk: Risk, root: Path) -> Claim:
             return Claim(is_free=False, changes=False, paths=real_paths(risk.paths, root) or (os.sep,))
         case "by_level":
             return Claim(risk.level == "none", risk.changes, real_paths(risk.paths, root) or ())
-
-
-def real_paths(paths: Sequence[str], root: Path) -> tuple[str, ...] | None:
-    """Return the real paths, relative ones resolved from `root`; None if one of them is invalid."""
-    try:
-        return tuple(os.path.realpath(os.path.join(root, os.path.expanduser(path))) for path in paths)  # noqa: PTH111, PTH118  runs for every call, and is three times as fast
-    except (ValueError, TypeError, OSError):
-        return None
 
 
 def _overlap(one: str, other: str) -> bool:

@@ -116,10 +116,10 @@ class Workspace:
         other._seen = {}
         return other
 
-    def with_reading(self, paths: Sequence[Path]) -> Workspace:
-        """Return the same workspace, in which these files and folders may be read as well, as the user approved."""
+    def with_access(self, *, readable: Sequence[Path] = (), changeable: Sequence[Path] = ()) -> Workspace:
+        """Return the same workspace with access to these files and folders as well, as the user approved."""
         other = copy(self)
-        other._path_policy = self._path_policy.with_readable(*paths)
+        other._path_policy = self._path_policy.extended(readable=readable, changeable=changeable)
         return other
 
     def merge_reads(self, other: Workspace) -> None:
@@ -128,7 +128,7 @@ class Workspace:
 
     def allow_reading(self, folder: Path) -> None:
         """Allow reading under `folder` from now on."""
-        self._path_policy = self._path_policy.with_readable(folder)
+        self._path_policy = self._path_policy.extended(readable=(folder,))
 
     def on_change(self, listener: Callable[[Path], None]) -> None:
         """Call `listener` with each resolved path just before it changes. If it raises, nothing is changed."""

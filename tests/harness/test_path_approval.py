@@ -7,11 +7,16 @@ from pathlib import Path
 import pytest
 from fakes.family import cast, delegates
 from fakes.runs import calls, results_of
+from fakes.simple_tools import SimpleTool
 
 from harness.approval.modes import ApprovalMode
 from harness.approval.store import RuleFile, RuleStore
 from harness.permissions import RuleSource
+from harness.ports.tool import ToolOutput
+from harness.user_requests import AllowOnce, Denied
+from harness.views import DiffView
 from harness.workspace.workspace import Workspace
+from providers.demo import Call, Reply
 from tools import builtin_tools
 from tools.delegate import DelegateTool
 
@@ -125,6 +130,93 @@ async def test_a_protected_path_is_changed_after_approval_only(
     (request,) = user.asked
     assert request.decision.offers == ()
     assert not (root / path).exists()
+
+
+@pytest.mark.parametrize("mode", ["on", "smart", "edits"])
+async def test_a_file_outside_the_workspace_is_changed_after_approval(make_agent, user, root: Path, mode: ApprovalMode):
+    outside = root.parent / "outside.txt"
+    script = [
+        calls("read_file", path="../outside.txt"),
+        calls("edit_file", path="../outside.txt", old_string="elsewhere", new_string="changed"),
+        calls("write_file", path="../new/file.txt", content="first"),
+    ]
+    agent = make_agent(*script, "done", tools=builtin_tools(), workspace=Workspace(root), approval=mode)
+    user.approvals = [AllowOnce(), AllowOnce(), Denied()]
+
+    await agent.prompt("go")
+
+    edit, new = user.asked[1:]
+    assert edit.decision.why == f"it writes outside the workspace: {outside}"
+    assert edit.view == DiffView(str(outside), "elsewhere\n", "changed\n")
+    assert outside.read_text() == "changed\n"
+    assert new.view == DiffView(str(root.parent / "new" / "file.txt"), None, "first")
+    assert not (root.parent / "new").exists()
+
+
+@pytest.mark.parametrize(("rule", "asks"), [("edit", True), ("write_file", True), ("edit(//{0}/new/**)", False)])
+async def test_only_a_rule_that_names_the_path_allows_a_change_outside(
+    make_agent, user, root: Path, rule: str, asks: bool
+):
+    store = store_with(rule.format(str(root.parent).lstrip("/")))
+    agent = make_agent(
+        calls("write_file", path="../new/file.txt", content="x"),
+        "done",
+        tools=builtin_tools(),
+        workspace=Workspace(root),
+        grants=store,
+    )
+    user.deny()
+
+    await agent.prompt("go")
+
+    assert (len(user.asked) == 1) is asks
+    assert (root.parent / "new" / "file.txt").exists() is not asks
+
+
+async def test_a_policy_of_the_program_allows_no_change_outside(make_agent, user, root: Path):
+    write = calls("write_file", path="../new.txt", content="x")
+    agent = make_agent(
+        write, "done", tools=builtin_tools(), workspace=Workspace(root), permissions=lambda call, risk: "allow"
+    )
+
+    await agent.prompt("go")
+
+    assert "is outside the folders" in results_of(agent)[0].text
+    assert not (root.parent / "new.txt").exists()
+
+
+async def test_a_path_that_leads_elsewhere_than_approved_is_not_changed(make_agent, user, root: Path):
+    link = SimpleTool("link", work=lambda arguments, context: _link(root), risk="execute")
+    (root / ".git").mkdir()
+    (root / ".git" / "config").write_text("")
+    together = Reply((Call("link", {}), Call("write_file", {"path": "notes.txt", "content": "[core]"})))
+    tools = [link, *builtin_tools()]
+    agent = make_agent(together, "done", tools=tools, workspace=Workspace(root), approval="edits")
+
+    await agent.prompt("go")
+
+    assert [request.call.name for request in user.asked] == ["link"]
+    assert "leads elsewhere than when it was approved" in results_of(agent)[1].text
+    assert (root / ".git" / "config").read_text() == ""
+
+
+async def test_a_link_does_not_hide_a_protected_path_from_the_user(make_agent, user, root: Path):
+    (root / ".git" / "hooks").mkdir(parents=True)
+    (root / "docs").symlink_to(".git/hooks")
+    script = calls("write_file", path="docs/pre-commit", content="x")
+    agent = make_agent(script, "done", tools=builtin_tools(), workspace=Workspace(root), approval="edits")
+
+    await agent.prompt("go")
+
+    (request,) = user.asked
+    assert request.risk.level == "dangerous"
+    assert request.decision.why.startswith("it changes .git/hooks/pre-commit: git runs")
+    assert request.view == DiffView(".git/hooks/pre-commit", None, "x")
+
+
+async def _link(root: Path) -> ToolOutput:
+    (root / "notes.txt").symlink_to(".git/config")
+    return ToolOutput.text("linked")
 
 
 async def test_approval_off_asks_about_nothing_and_reads_stay_in_the_workspace(make_agent, user, root: Path):

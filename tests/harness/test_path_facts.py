@@ -95,7 +95,7 @@ def test_reading_a_secret_is_a_concern(facts: PathFacts, path: str):
     checked = facts.check(reading(path))
 
     assert checked.concern.startswith("it reads a secret: ")
-    assert not checked.is_protected
+    assert checked.level != "dangerous"
 
 
 @pytest.mark.parametrize(
@@ -160,11 +160,11 @@ def test_a_glob_with_a_protected_file_among_others_is_protected(tmp_path: Path):
     hidden = facts.check(Risk("execute", accesses=(PathAccess("[bz]*/.e*", "write", is_pattern=True),)))
 
     assert checked.concern.startswith("it writes outside the workspace")
-    assert hidden.is_protected
+    assert hidden.level == "dangerous"
 
 
 def test_a_path_that_cannot_be_resolved_leads_nowhere(facts: PathFacts):
-    assert facts.places_outside(reading("~nobody-of-that-name/x")) == ()
+    assert facts.places_outside(reading("~nobody-of-that-name/x"), writing=False) == ()
 
 
 def test_a_search_is_a_concern_if_the_folder_contains_a_secret(facts: PathFacts, root: Path):
@@ -226,13 +226,14 @@ def test_a_listed_link_that_leads_outside_is_a_concern(facts: PathFacts, root: P
         "id_rsa",
         "HEAD",
         "sub/head",
+        "vendor/../HEAD",
         ".idea/workspace.xml",
     ],
 )
 def test_protected_paths_need_approval_and_no_rule_covers_them(facts: PathFacts, path: str):
     checked = facts.check(writing(path))
 
-    assert checked.is_protected
+    assert checked.level == "dangerous"
     assert checked.concern.startswith("it changes ")
 
 
@@ -244,7 +245,7 @@ def test_ordinary_changes_are_no_concern(facts: PathFacts, path: str):
 def test_a_change_outside_the_workspace_is_a_concern(facts: PathFacts):
     checked = facts.check(writing("../spilled/x"))
 
-    assert (checked.concern.startswith("it writes outside the workspace: /"), checked.is_protected) == (True, False)
+    assert (checked.concern.startswith("it writes outside the workspace: /"), checked.level) == (True, "edit")
 
 
 def test_a_link_to_a_protected_path_is_protected(facts: PathFacts, root: Path):
@@ -252,22 +253,23 @@ def test_a_link_to_a_protected_path_is_protected(facts: PathFacts, root: Path):
     (root / "settings").symlink_to(".git/config")
     (root / ".husky").symlink_to("src")
 
-    assert facts.check(writing("settings")).is_protected
-    assert facts.check(writing(".husky/main.py")).is_protected
+    assert facts.check(writing("settings")).level == "dangerous"
+    assert facts.check(writing(".husky/main.py")).level == "dangerous"
 
 
 def test_the_files_of_a_bare_repository_are_protected(facts: PathFacts, root: Path):
     put(root, "bare/HEAD", "bare/objects/x", "bare/refs/x")
 
-    assert "git uses bare as a repository" in facts.check(writing("bare/config")).concern
-    assert "git uses bare as a repository" in facts.check(writing("bare/hooks/pre-commit")).concern
-    assert not facts.check(writing("bare/notes.txt")).concern
+    for path in ("config", "hooks/pre-commit", "info/attributes", "commondir"):
+        assert "git uses bare as a repository" in facts.check(writing(f"bare/{path}")).concern
+    for path in ("notes.txt", "main/config.py", "main/hooks/use.ts"):
+        assert not facts.check(writing(f"bare/{path}")).concern
 
 
 def test_a_protected_path_takes_precedence_over_other_concerns(facts: PathFacts):
     accesses = (PathAccess("/etc/hosts"), PathAccess(".git/hooks/x", "write"), PathAccess(".env"))
 
-    assert facts.check(Risk("execute", accesses=accesses)).is_protected
+    assert facts.check(Risk("execute", accesses=accesses)).level == "dangerous"
 
 
 def test_a_workspace_below_a_protected_folder_is_ordinary(tmp_path: Path):
@@ -306,9 +308,9 @@ def test_a_link_on_path_into_the_workspace_is_a_program_of_the_workspace(root: P
 def test_approved_reads_are_possible_in_a_copy_of_the_workspace(facts: PathFacts, root: Path, tmp_path: Path):
     put(tmp_path, "other/a.txt")
     workspace = Workspace(root)
-    outside = PathFacts(workspace).places_outside(reading("../other/a.txt"))
+    outside = PathFacts(workspace).places_outside(reading("../other/a.txt"), writing=False)
 
-    extended = workspace.with_reading(outside)
+    extended = workspace.with_access(readable=outside)
 
     assert outside == (tmp_path / "other" / "a.txt",)
     assert extended.resolve("../other/a.txt") == tmp_path / "other" / "a.txt"

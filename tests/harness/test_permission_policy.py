@@ -17,11 +17,12 @@ from harness.ports.hooks import AllowCall, AskUser
 from harness.ports.permission_policy import CallFacts
 from harness.risk import Risk, SimpleCommand
 from harness.workspace.workspace import Workspace
+from tools.bash import BashTool
 
 MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
 READ, EDIT, RUN = Risk("read"), Risk("edit", paths=("a.py",)), Risk("execute", subject="make")
 SECRET = Risk("read", paths=(".env",), concern="reads a secret: .env")
-PROTECTED = Risk("edit", paths=(".git/config",), concern="changes .git", is_protected=True)
+PROTECTED = Risk("dangerous", "it changes .git", paths=(".git/config",), concern="it changes .git")
 DANGEROUS, FORBIDDEN, NONE = Risk("dangerous", "it deletes files"), Risk("forbidden", "it formats a disk"), Risk("none")
 
 
@@ -119,7 +120,6 @@ def test_decision_names_the_rule_of_the_highest_level_and_its_place() -> None:
         ("off", FORBIDDEN, "built-in"),
         ("off", DANGEROUS, "mode off"),
         ("smart", DANGEROUS, "built-in"),
-        ("smart", PROTECTED, "protected path"),
         ("smart", READ, "mode smart"),
         ("smart", NONE, "built-in"),
     ],
@@ -232,3 +232,14 @@ async def test_uses_of_a_rule_are_counted(make_agent, user):
 
     assert store.uses(store.rules[0]) == 2
     assert user.asked == []
+
+
+async def test_all_rules_that_allow_a_command_line_together_are_counted(make_agent, user, tmp_path: Path):
+    store = RuleStore(rules=[rule("allow", "bash(mkdir:*)"), rule("allow", "bash(touch:*)")])
+    script = calls("bash", command="mkdir a && touch a/b")
+    agent = make_agent(script, "done", tools=[BashTool()], grants=store, workspace=Workspace(tmp_path))
+
+    await agent.prompt("go")
+
+    assert (tmp_path / "a" / "b").exists()
+    assert [store.uses(each) for each in store.rules] == [1, 1]

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from harness.errors import FileMissing, FileNotRead, InvalidArguments
 from harness.ports.tool import ToolOutput
-from harness.risk import Risk
 from harness.views import DiffView
 from harness.workspace.file_text import file_text
 from tools.edit import EditTool
@@ -106,14 +105,6 @@ def test_incomplete_arguments_are_rejected():
     for arguments in ({"path": "a"}, {"path": "a", "old_string": "x"}, {"path": "a", "edits": []}):
         with pytest.raises(InvalidArguments):
             EDIT.validate(arguments)
-
-
-@pytest.mark.parametrize("path", [".git/hooks/pre-commit", "sub/.cinch/config.toml", ".bashrc"])
-def test_files_that_run_code_always_need_approval(path: str):
-    assert EDIT.risk({"path": path, "old_string": "a", "new_string": "b"}).level == "dangerous"
-    assert EDIT.risk({"path": "src/git.py", "old_string": "a", "new_string": "b"}) == Risk(
-        "edit", paths=("src/git.py",)
-    )
 
 
 def edited(data: bytes, old: str, new: str) -> AppliedEdits | RejectedEdits:

@@ -8,13 +8,8 @@ import pytest
 from fakes.contexts import tool_context
 from fakes.hostile_repository import GIT, HostileRepository, bare_layout
 
-from harness.errors import WorkspaceError
-from harness.ports.tool import Tool
-from harness.workspace.workspace import Workspace
 from tools.bash import BashTool
-from tools.edit import EditTool
 from tools.environment import git_environment, read_only_environment
-from tools.write import WriteTool
 
 
 @pytest.fixture
@@ -181,40 +176,6 @@ async def test_code_of_the_project_may_work_in_bare_repositories(attack: Hostile
     (attack.root / "test.sh").write_text("git init -q --bare origin; git -C origin rev-parse --is-bare-repository\n")
 
     assert (await bash(attack, "sh test.sh")).endswith("\ntrue")
-
-
-@pytest.mark.parametrize("tool", [WriteTool(), EditTool()], ids=["write", "edit"])
-@pytest.mark.parametrize("path", ["HEAD", "sub/HEAD", "vendor/../HEAD"])
-def test_file_that_makes_a_folder_a_repository_needs_approval(tool: Tool, path: str):
-    arguments = {"path": path, "content": "x", "old_string": "a", "new_string": "b"}
-
-    risk = tool.risk({name: arguments[name] for name in tool.parameters["properties"] if name in arguments})
-
-    assert risk.level == "dangerous"
-
-
-@pytest.mark.parametrize("path", ["config", "hooks/pre-commit", "info/attributes", "commondir"])
-async def test_files_of_a_repository_without_a_git_folder_are_not_changed(tmp_path: Path, path: str):
-    bare_layout(tmp_path, "")
-    tool, before = WriteTool(), (tmp_path / "config").read_text()
-    context = tool_context(tmp_path)
-    await context.workspace.read("config")
-
-    with pytest.raises(WorkspaceError, match="part of a git repository"):
-        await tool.run(tool.validate({"path": path, "content": "evil"}), context)
-
-    assert (tmp_path / "config").read_text() == before
-    assert path == "config" or not (tmp_path / path).exists()
-
-
-async def test_work_trees_inside_a_bare_repository_are_changed_as_usual(tmp_path: Path):
-    bare_layout(tmp_path, "")
-    tool = WriteTool()
-
-    await tool.run(tool.validate({"path": "main/config.py", "content": "x"}), tool_context(tmp_path))
-    await tool.run(tool.validate({"path": "main/hooks/use.ts", "content": "x"}), tool_context(tmp_path))
-
-    assert Workspace(tmp_path).resolve("main/hooks/use.ts").read_text() == "x"
 
 
 def test_command_that_only_reads_gets_no_variable_that_names_a_program(tmp_path: Path):

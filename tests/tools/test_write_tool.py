@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from fakes.workplace import Workplace
 
-from harness.errors import FileNotRead, WorkspaceError
-from harness.ports.tool import Tool, ToolOutput
+from harness.errors import FileNotRead
+from harness.ports.tool import ToolOutput
 from harness.views import DiffView
-from tools.edit import EditTool
 from tools.read import ReadTool
 from tools.write import WriteTool
 
@@ -51,16 +50,3 @@ async def test_encoding_and_line_endings_are_kept(place: Workplace):
     await place.call(WRITE, path="a.txt", content="süß\nb\nc\n")
 
     assert file.read_bytes() == "süß\r\nb\r\nc\r\n".encode("latin-1")
-
-
-@pytest.mark.parametrize("tool", [WRITE, EditTool()])
-async def test_a_link_does_not_hide_a_dangerous_place_from_the_user(place: Workplace, tool: Tool):
-    hook = place.put(".git/hooks/pre-commit", "old\n")
-    (place.root / "docs").symlink_to(".git/hooks")
-    await place.call(ReadTool(), path="docs/pre-commit")
-    arguments = {"path": "docs/pre-commit", "content": "evil", "old_string": "old", "new_string": "evil"}
-
-    with pytest.raises(WorkspaceError, match=r"leads to \.git/hooks/pre-commit"):
-        await place.call(tool, **{name: arguments[name] for name in tool.parameters["properties"] if name in arguments})
-
-    assert hook.read_text() == "old\n"

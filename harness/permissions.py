@@ -69,6 +69,8 @@ class Rule(Struct, frozen=True):
     """Examples that the rule must not cover."""
     is_exact: bool = False
     """True if `pattern` is the entire command line, compared verbatim."""
+    is_offered: bool = False
+    """True if cinch offered the rule: it covers no command with an option that does more than its first words say."""
 
     @property
     def key(self) -> RuleKey:

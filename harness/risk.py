@@ -47,6 +47,15 @@ class PathAccess(Struct, frozen=True):
     name."""
 
 
+Coverage: TypeAlias = Literal["any", "written", "exact"]
+"""Rules for its first words that may cover a command.
+
+- `any`: all of them
+- `written`: those that the user wrote; an option makes it do more than its first words say
+- `exact`: none; it runs a command that is not known, so only a rule for exactly its words covers it
+"""
+
+
 class SimpleCommand(Struct, frozen=True):
     """Simple command of a shell command line."""
 
@@ -64,8 +73,8 @@ class SimpleCommand(Struct, frozen=True):
     """First words, as many as identify what it does; a permission rule for them may be offered. Empty: none."""
     redirects: tuple[str, ...] = ()
     """Files that its redirections write."""
-    is_refused: bool = False
-    """True if an option makes it do more than its first words tell, so that no rule for a prefix covers it."""
+    coverage: Coverage = "any"
+    """Rules for its first words that may cover it."""
     is_known: bool = True
     """False if nothing is known about the program; it may run its arguments as a command."""
 

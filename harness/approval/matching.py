@@ -35,7 +35,8 @@ _RUNNERS = re.compile(
 """Programs that run their arguments as a command, or may do so."""
 
 
-def _unchanged(risk: Risk) -> Risk:
+def unchanged(risk: Risk) -> Risk:
+    """Return a risk whose paths imply nothing."""
     return risk
 
 
@@ -62,7 +63,7 @@ class Coverage(Struct, frozen=True):
     """The call."""
     rules: Sequence[Rule]
     """Allow rules, in order of precedence."""
-    check: RiskCheck = _unchanged
+    check: RiskCheck = unchanged
     """Finds out what the remaining paths imply once rules cover the others."""
     allows_edits: bool = False
     """True if files in the workspace may be changed without a rule."""
@@ -200,10 +201,30 @@ def _concerns(rule: Rule, call: Target, access: PathAccess) -> bool:
 def _covers_command(rule: Rule, command: SimpleCommand) -> bool:
     if not rule.pattern or rule.is_exact or not command_matches(rule.pattern, command.words):
         return False
-    if command.is_refused and "*" in rule.pattern:
+    if _excludes(rule, command):
         return False
     # Words known only at run time may follow those of the pattern.
     return command.is_literal or (rule.pattern.endswith(":*") and not _UNKNOWN & set("".join(command.words[:1])))
+
+
+def _excludes(rule: Rule, command: SimpleCommand) -> bool:
+    """Return True if a rule for the first words of a command does not cover it, because it does more than they say."""
+    allowed = ("any",) if rule.is_offered else ("any", "written")
+    return "*" in rule.pattern and command.coverage not in allowed
+
+
+def excluding_rule(rules: Sequence[Rule], call: Target) -> Rule | None:
+    """Return the first rule that describes a command by its words and still does not cover it, or None."""
+    named = (rule for rule in rules if rule.pattern and not rule.is_exact and _names(rule, call))
+    return next(
+        (
+            rule
+            for rule in named
+            for command in call.risk.commands
+            if _excludes(rule, command) and command_matches(rule.pattern, command.words)
+        ),
+        None,
+    )
 
 
 def _affects_commands(rule: Rule, risk: Risk) -> bool:

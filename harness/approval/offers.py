@@ -1,36 +1,48 @@
-"""Permission rules that an approval may add: offered to the user with the request."""
+"""Permission rules that an approval may add: offered to the user with the request.
+
+No rule is offered that covers much more than the call: the home folder, a folder with the workspace in it, or a folder
+with secrets.
+"""
 
 from __future__ import annotations
 
+import os
 import shlex
+from pathlib import Path
 
-from harness.approval.matching import Target, accesses_of
-from harness.approval.patterns import PREFIX
-from harness.approval.rules import exact_path_rule
+from msgspec.structs import replace
+
+from harness.approval.matching import Place, RiskCheck, Target, accesses_of, places_of
+from harness.approval.path_lists import is_secret
+from harness.approval.patterns import PREFIX, literal_path
 from harness.permissions import READ, WRITE, Rule
-from harness.risk import SimpleCommand
+from harness.risk import PathAccess, SimpleCommand
+from harness.workspace.path_policy import is_within
 
 MAX_EXACT_CHARS = 200
 _MOST_PATHS = 4
 _GROUPS = frozenset({READ, WRITE, "write"})
+_HOMES = ("/home", "/Users")
 
 
-def offers_for(call: Target) -> tuple[Rule, ...]:
+def offers_for(call: Target, check: RiskCheck) -> tuple[Rule, ...]:
     """Return the rules that an approval for the session or the project adds; empty if none may be added.
 
     A command line is covered by the prefixes of its commands, else only as a whole. Where paths are a concern, the
     rules name exactly these paths.
+
+    Args:
+        call: The call.
+        check: Finds out which of its paths are a concern.
     """
     # A rule with the name of a group would cover other tools.
     if call.name in _GROUPS:
         return ()
-    paths = _paths(call) if call.risk.concern else ()
-    if paths is None:
-        return ()
+    paths = _paths(call, check) if call.risk.concern else ()
     if not call.is_command:
-        return paths or (Rule(call.name),)
+        return (paths or (Rule(call.name),)) if paths is not None else ()
     open_commands = [command for command in call.risk.commands if command.verdict != "read" or command.redirects]
-    if not call.risk.commands or not all(map(_has_prefix, open_commands)):
+    if paths is None or not call.risk.commands or not all(map(_has_prefix, open_commands)):
         exact = exact_offer_for(call)
         return (exact,) if exact else ()
     return tuple(dict.fromkeys((*(_prefix_rule(call.name, command) for command in open_commands), *paths)))
@@ -43,11 +55,9 @@ def exact_offer_for(call: Target) -> Rule | None:
         text = risk.subject.strip()
         is_readable = 0 < len(text) <= MAX_EXACT_CHARS and text.isprintable() and text == risk.subject
         return Rule(call.name, text, is_exact=True) if is_readable else None
-    if risk.level not in ("read", "edit") or len(risk.paths) != 1 or risk.accesses:
+    if risk.level not in ("read", "edit") or len(risk.paths) != 1 or risk.accesses or call.name in _GROUPS:
         return None
-    path = risk.paths[0]
-    is_readable = len(path) <= MAX_EXACT_CHARS and path.isprintable()
-    return exact_path_rule(call.name, path) if is_readable and call.name not in _GROUPS else None
+    return _path_rule(call.name, PathAccess(risk.paths[0]), call.root)
 
 
 def _has_prefix(command: SimpleCommand) -> bool:
@@ -55,12 +65,45 @@ def _has_prefix(command: SimpleCommand) -> bool:
 
 
 def _prefix_rule(tool: str, command: SimpleCommand) -> Rule:
-    return Rule(tool, f"{shlex.join(command.prefix)}{PREFIX}")
+    return Rule(tool, f"{shlex.join(command.prefix)}{PREFIX}", is_offered=True)
 
 
-def _paths(call: Target) -> tuple[Rule, ...] | None:
-    """Return rules for the paths of a call; None if they cannot be named."""
-    accesses = accesses_of(call.risk)
-    if not 0 < len(accesses) <= _MOST_PATHS or any(each.is_pattern or each.cwd for each in accesses):
+def _paths(call: Target, check: RiskCheck) -> tuple[Rule, ...] | None:
+    """Return rules for the paths of concern; None if they cannot be named, or something else is a concern."""
+    alone = replace(call.risk, paths=(), accesses=(), programs=(), concern="")
+    accesses = [each for each in accesses_of(call.risk) if check(replace(alone, accesses=(each,))).concern]
+    if not 0 < len(accesses) <= _MOST_PATHS:
         return None
-    return tuple(exact_path_rule(WRITE if each.kind == "write" else READ, each.path) for each in accesses)
+    rules = [_path_rule(WRITE if each.kind == "write" else READ, each, call.root) for each in accesses]
+    return tuple(rule for rule in rules if rule is not None) if None not in rules else None
+
+
+def _path_rule(tool: str, access: PathAccess, root: Path) -> Rule | None:
+    """Return the rule that covers one path only; None if it would cover too much, or cannot be read."""
+    places = places_of(access, root)
+    if len(places) != 1 or access.is_pattern or len(access.path) > MAX_EXACT_CHARS or not access.path.isprintable():
+        return None
+    rule = Rule(tool, literal_path(_shown(places[0])))
+    return rule if _is_narrow(places[0]) and places[0].matches(rule.pattern) else None
+
+
+def _shown(place: Place) -> str:
+    """Return the path of a place as a rule names it: relative to the workspace, to the home folder, or absolute."""
+    home = os.path.expanduser("~")  # noqa: PTH111
+    if is_within(place.written, place.root):
+        return os.path.relpath(place.written, place.root)
+    return f"~/{os.path.relpath(place.written, home)}" if is_within(place.written, home) else place.written
+
+
+def _is_narrow(place: Place) -> bool:
+    """Return False for a folder whose contents a rule should not cover: they are many, or secrets."""
+    forms = ((place.written, place.root), (place.resolved, place.resolved_root))
+    return not any(os.path.isdir(path) and _holds_more(path, root) for path, root in forms)  # noqa: PTH112
+
+
+def _holds_more(folder: str, root: str) -> bool:
+    home = os.path.expanduser("~")  # noqa: PTH111
+    parent = os.path.dirname(folder)  # noqa: PTH120
+    is_above = any(is_within(each, folder) for each in (root, home, os.path.realpath(home)))
+    # A folder inside the workspace is a concern only if it holds secrets.
+    return is_above or is_within(folder, root) or parent in ("/", *_HOMES) or is_secret(folder)

@@ -22,6 +22,7 @@ from harness.approval.path_lists import is_secret, protection_of
 from harness.approval.secret_index import SecretIndex
 from harness.risk import PathAccess, Risk
 from harness.workspace.disk import is_folder, is_there
+from harness.workspace.path_policy import is_within
 from harness.workspace.workspace import Workspace
 
 MOST_NAMES = 1_000
@@ -164,7 +165,7 @@ class PathFacts:
         yield from found
 
     def _shown(self, path: str) -> str:
-        return os.path.relpath(path, self._root) if _is_within(path, self._root) else path
+        return os.path.relpath(path, self._root) if is_within(path, self._root) else path
 
     def _concerns_about_programs(self, names: Sequence[str]) -> Iterator[_Concern]:
         if not names:
@@ -174,7 +175,7 @@ class PathFacts:
             path = _program(name, folders)
             if path is None:
                 yield _Concern(f"{name} is not a program of the system")
-            elif _is_within(path, self._root) or self._workspace.covers(path, writing=True):
+            elif is_within(path, self._root) or self._workspace.covers(path, writing=True):
                 yield _Concern(f"{name} is a program of the workspace: {path}")
 
 
@@ -188,14 +189,14 @@ def safe_path(path: str, root: str) -> tuple[str, ...]:
     return tuple(
         folder
         for folder in path.split(os.pathsep)
-        if os.path.isabs(folder) and not _is_within(os.path.realpath(folder), root)  # noqa: PTH117  as above
+        if os.path.isabs(folder) and not is_within(os.path.realpath(folder), root)  # noqa: PTH117  as above
     )
 
 
 def git_folder(root: str, real: str) -> str:
     """Return the folder in the workspace that git would use as its directory and `real` is part of; empty if none."""
     folder, child = os.path.split(real)
-    while _is_within(folder, root):
+    while is_within(folder, root):
         base = Path(folder)
         if child.lower() in _GIT_PARTS and is_there(base / "HEAD"):
             has_objects = is_folder(base / "objects") and is_folder(base / "refs")
@@ -217,10 +218,6 @@ def _program(name: str, folders: Sequence[str]) -> str | None:
         if stat.S_ISREG(status.st_mode) and os.access(path, os.X_OK):
             return os.path.realpath(path)
     return None
-
-
-def _is_within(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 @lru_cache(maxsize=16)

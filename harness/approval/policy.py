@@ -143,6 +143,8 @@ class RulePolicy:
             source = BUILT_IN if risk.level == "none" else f"mode {mode}"
             return Decision("allow", _REASONS[risk.level], risk, source=source)
         why = risk.concern or risk.reason or _default_reason(risk, mode)
+        if rule := self._excluding(call, risk):
+            why = f"{why}; the rule {rule} does not cover that"
         decision = Decision("ask", why, risk, source=f"mode {mode}")
         return decision if self._store.managed_only else _with_offers(decision, call)
 
@@ -166,6 +168,14 @@ class RulePolicy:
         target = Target(call.tool.name, risk, call.workspace.root)
         allows_edits = self._permissions.approval == "edits"
         return Coverage(target, rules, PathFacts(call.workspace).check, allows_edits).find()
+
+    def _excluding(self, call: CallFacts, risk: Risk) -> Rule | None:
+        rules = self._store.of("allow")
+        if not rules or risk.concern or not risk.commands:
+            return None
+        from harness.approval.matching import Target, excluding_rule
+
+        return excluding_rule(rules, Target(call.tool.name, risk, call.workspace.root))
 
 
 class FunctionPolicy:
@@ -206,9 +216,11 @@ def _checked_by_hook(decision: Decision, call: CallFacts) -> Decision:
 def _with_offers(decision: Decision, call: CallFacts) -> Decision:
     from harness.approval.matching import Target
     from harness.approval.offers import exact_offer_for, offers_for
+    from harness.approval.paths import PathFacts
 
     target = Target(call.tool.name, decision.risk, call.workspace.root)
-    return replace(decision, offers=offers_for(target), exact_offer=exact_offer_for(target))
+    offers = offers_for(target, PathFacts(call.workspace).check)
+    return replace(decision, offers=offers, exact_offer=exact_offer_for(target))
 
 
 def _default_reason(risk: Risk, mode: ApprovalMode) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from harness.approval.matching import Coverage, Target, affects
-from harness.approval.patterns import DOMAIN, PREFIX, check_pattern, literal_path
+from harness.approval.patterns import DOMAIN, PREFIX, check_pattern
 from harness.errors import ConfigError
 from harness.permissions import SESSION, SHELL, WRITE, Effect, Rule, RuleSource
 from harness.risk import Risk, SimpleCommand
@@ -85,16 +85,6 @@ def _command_pattern(pattern: str) -> str:
 def rule_text(rule: Rule) -> str:
     """Return the canonical text of a rule, which `parse_rule` reads."""
     return str(rule)
-
-
-def exact_path_rule(tool: str, path: str) -> Rule:
-    """Return the rule that covers one path only.
-
-    Args:
-        tool: Name of the tool or group.
-        path: Path, relative to the workspace or absolute.
-    """
-    return Rule(tool, literal_path(path))
 
 
 def check_examples(rule: Rule, risk_of: Callable[[str], Risk] | None = None) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.approval.patterns import PREFIX, literal_path
 from harness.approval.rules import parse_rule
@@ -90,6 +91,7 @@ def _write(path: Path, rules: tuple[Rule, ...], usage: Mapping[RuleKey, RuleUsag
         before = usage.get(rule.key, RuleUsage(added=today))
         count, latest = uses.get(rule.key, (0, before))
         entry: JsonObject = {"rule": str(rule), "effect": rule.effect, "added": before.added}
+        entry["offered"] = rule.is_offered
         entries.append({**entry, "uses": before.uses + count, "last_used": latest.last_used or before.last_used})
     data = {"version": _VERSION, "rules": entries}
     write_atomically(path, f"{json.dumps(data, indent=2, ensure_ascii=False)}\n".encode())
@@ -121,7 +123,8 @@ def _decode(entry: JsonValue, path: Path) -> tuple[Rule, RuleUsage] | None:
             used = RuleUsage(_number(entry.get("uses")), _text(entry.get("last_used")), _text(entry.get("added")))
             place = f"{path}, added {used.added}" if used.added else str(path)
             try:
-                return parse_rule(text, effect, RuleSource("local", place)), used
+                rule = parse_rule(text, effect, RuleSource("local", place))
+                return replace(rule, is_offered=entry.get("offered") is not False), used
             except ConfigError:
                 return None
         case _:
@@ -136,7 +139,7 @@ def _decode_earlier(entry: JsonValue, path: Path) -> tuple[Rule, RuleUsage] | No
                 return Rule(tool, exact, source=source, is_exact=True), RuleUsage()
             return Rule(tool, literal_path(exact), source=source), RuleUsage()
         case {"tool": str() as tool, "scope": str() as scope} if tool and "exact" not in entry:
-            return Rule(tool, f"{scope}{PREFIX}" if scope else "", source=source), RuleUsage()
+            return Rule(tool, f"{scope}{PREFIX}" if scope else "", source=source, is_offered=True), RuleUsage()
         case _:
             return None
 

@@ -242,7 +242,11 @@ def _is_missing(path: Path) -> bool:
 
 
 def _added(rules: tuple[Rule, ...], rule: Rule) -> tuple[Rule, ...]:
-    return rules if any(each.key == rule.key for each in rules) else (*rules, rule)
+    """Return the rules with another one. A rule that the user writes replaces the same one that was offered."""
+    same = next((each for each in rules if each.key == rule.key), None)
+    if same is None or rule.is_offered >= same.is_offered:
+        return rules if same else (*rules, rule)
+    return tuple(rule if each is same else each for each in rules)
 
 
 def _without(rules: tuple[Rule, ...], rule: Rule) -> tuple[Rule, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from harness.approval.matching import Coverage, Target
+from harness.approval.matching import Coverage, Target, unchanged
 from harness.approval.offers import offers_for
 from harness.approval.patterns import PREFIX, command_matches
 from harness.permissions import Rule
@@ -58,7 +58,7 @@ def suggest(calls: Iterable[PastCall], root: Path, rules: Sequence[Rule] = (), a
     asked = [call for call in calls if not Coverage(_target(call, root), rules).find()]
     allowed = [call for call in asked if call.is_allowed and _is_harmless(call.risk)]
     candidates = dict.fromkeys(
-        rule for call in allowed for rule in offers_for(_target(call, root)) if _is_general(rule)
+        rule for call in allowed for rule in offers_for(_target(call, root), unchanged) if _is_general(rule)
     )
     found = [_suggestion(rule, asked, root) for rule in candidates]
     useful = [each for each in found if each is not None and each.count >= at_least]

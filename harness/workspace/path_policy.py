@@ -121,8 +121,13 @@ def nearest_names(wanted: str, names: Sequence[str]) -> list[str]:
     return [*close, *same_stem][:_SUGGESTED]
 
 
+def is_within(path: str, folder: str) -> bool:
+    """Return True if a path is a folder or leads below it. Both are absolute and normalized."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
 def _within(real: str, folders: Sequence[str]) -> bool:
-    return any(real == folder or real.startswith(folder.rstrip("/") + "/") for folder in folders)
+    return any(is_within(real, folder) for folder in folders)
 
 
 def _names(folder: Path) -> list[str]:

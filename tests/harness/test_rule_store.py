@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from harness.approval.rules import parse_rule
 from harness.approval.store import RuleFile, RuleStore
@@ -109,6 +110,20 @@ def test_stored_rule_survives_a_restart_with_its_uses(path: Path) -> None:
     assert texts(later) == ["local allow bash(git status:*)"]
     assert later.uses(GIT_STATUS) == 2
     assert later.usage(GIT_STATUS).last_used
+
+
+def test_rule_stays_an_offered_one_until_the_user_writes_it(path: Path) -> None:
+    store, offered = RuleStore(path), replace(GIT_STATUS, is_offered=True)
+    stored: list[list[bool]] = []
+
+    for each in (offered, GIT_STATUS, offered):
+        store.add(each, persist=True)
+        later = RuleStore(path)
+        later.load()
+        assert later.rules == store.rules
+        stored.append([rule.is_offered for rule in later.rules])
+
+    assert stored == [[True], [False], [False]]
 
 
 def test_removed_rule_is_gone_from_the_file(path: Path) -> None:

@@ -10,9 +10,10 @@ from harness.approval.modes import EXECUTE, ApprovalMode
 from harness.approval.paths import PathFacts
 from harness.approval.policy import Permissions, RulePolicy
 from harness.approval.store import RuleStore
-from harness.messages import ToolCall
+from harness.messages import JsonObject, ToolCall
 from harness.permissions import Decision, Rule
 from harness.ports.permission_policy import CallFacts
+from harness.ports.tool import Tool
 from harness.workspace.workspace import Workspace
 from tools.bash import BashTool
 
@@ -31,7 +32,13 @@ def _command(line: str) -> str:
 
 def decision(command: str, root: Path, mode: ApprovalMode = "smart", rules: Iterable[Rule] = ()) -> Decision:
     """Return what cinch decides about a shell command in a workspace."""
-    tool, arguments = BashTool(), {"command": command}
+    return decision_of(BashTool(), {"command": command}, root, mode, rules)
+
+
+def decision_of(
+    tool: Tool, arguments: JsonObject, root: Path, mode: ApprovalMode = "smart", rules: Iterable[Rule] = ()
+) -> Decision:
+    """Return what cinch decides about a call in a workspace."""
     workspace, store = Workspace(root), RuleStore(rules=rules)
     risk = PathFacts(workspace).check(tool.risk(arguments))
     call = CallFacts(tool, ToolCall("1", tool.name, arguments), arguments, risk, workspace)

@@ -14,7 +14,7 @@ from itertools import pairwise
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from harness.risk import PathAccess, Risk, SimpleCommand
+from harness.risk import Coverage, PathAccess, Risk, SimpleCommand
 from tools.environment import GitUse
 from tools.shell.builtins import judge_builtin, judge_redirect
 from tools.shell.hazards import Hazard, hazard_of_write, worst_hazard
@@ -66,7 +66,7 @@ def analyze(text: str) -> Analysis:
     secret = _SECRET_VARIABLE.search(text)
     is_read = not effect.why and hazard is None and secret is None and bool(effect.commands)
     is_known = not effect.is_opaque
-    reason = f"it uses {secret[1]}, which may be a secret" if secret else ""
+    reason = f"it uses {secret[1]}, which may be a secret" if secret else effect.why
     risk = Risk(
         hazard.level if hazard else "read" if is_read else "execute",
         hazard.why if hazard else reason if is_known else f"it cannot be analyzed: {effect.why}",
@@ -144,8 +144,8 @@ class _Analyzer:
         self._note_git(command, judged)
         if command.words or command.redirects or variables:
             simple = _simple_command(judged, why, is_inline=is_inline)
-            is_refused = simple.is_refused or bool(refused)
-            simple = replace(simple, redirects=tuple(path for _, path in writes), is_refused=is_refused)
+            coverage = "exact" if refused else simple.coverage
+            simple = replace(simple, redirects=tuple(path for _, path in writes), coverage=coverage)
             self.effect.commands.append(_with_variables(simple, command) if variables else simple)
 
     def _judge(self, command: Command) -> Judged:
@@ -237,15 +237,15 @@ def _placed(accesses: Sequence[PathAccess], folders: Sequence[str]) -> Iterator[
 def _simple_command(judged: Judged, why: str, *, is_inline: bool) -> SimpleCommand:
     texts = tuple(word.text if word.text is not None else f"{word.prefix}$" for word in judged.words)
     is_known = is_inline or not texts or load_table(posixpath.basename(texts[0])) is not None
-    is_refused = judged.is_refused or is_escape(judged.words)
+    coverage: Coverage = "written" if judged.coverage == "any" and is_escape(judged.words) else judged.coverage
     return SimpleCommand(
         texts,
         is_literal=all(word.is_literal for word in judged.words),
         verdict="other" if why else "read",
         why=why,
         wrappers=judged.wrappers,
-        prefix=prefix_of(judged.words) if why and not is_refused else (),
-        is_refused=is_refused,
+        prefix=prefix_of(judged.words) if why and coverage == "any" else (),
+        coverage=coverage,
         is_known=is_known or judge_builtin(judged.words) is not None,
     )
 

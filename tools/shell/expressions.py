@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
-from harness.risk import PathAccess
+from harness.risk import Coverage, PathAccess
 from tools.shell.options import may_be_option
 from tools.shell.tables import Judgement, PathKind, load_table
 from tools.shell.words import Word
 
 _OPTIONS_BEFORE_PATHS = ("-H", "-L", "-P", "-O0", "-O1", "-O2", "-O3")
 _OPERATORS = frozenset(("(", ")", "!", ",", "-a", "-o", "-not", "-and", "-or"))
+_RUNS = ("-exec", "-ok")
 _LATER = "is only known when the command runs"
 
 
@@ -30,7 +31,8 @@ def judge_find(words: Sequence[Word]) -> Judgement:
         for folder in finder.folders or [Word(text=".")]
     ]
     accesses += finder.accesses
-    return Judgement("other" if why else "read", why, tuple(accesses), finder.inner, is_refused=bool(why))
+    coverage: Coverage = "any" if not why else "exact" if finder.may_run else "written"
+    return Judgement("other" if why else "read", why, tuple(accesses), finder.inner, coverage)
 
 
 def _finds_only_files(texts: Sequence[str | None]) -> bool:
@@ -45,6 +47,7 @@ class _Find:
         self.accesses: list[PathAccess] = []
         self.inner: tuple[Word, ...] | None = None
         self._words = list(words)
+        self.may_run = any((word.text or "").startswith(_RUNS) for word in words)
         table = load_table("find")
         assert table is not None
         self._options = table.options

@@ -28,6 +28,7 @@ class _Data(Struct, forbid_unknown_fields=True):
     with_two_verbs: frozenset[str]
     runners: list[str]
     alone: str
+    never: str
     escapes: dict[str, str]
 
 
@@ -93,5 +94,6 @@ def _count(words: tuple[str, ...], data: _Data) -> int:
     if words[0] in data.with_verb.split():
         return 2
     table = load_table(words[0])
-    is_alone = words[0] in data.alone.split() or (table is not None and table.operands != "command")
+    is_precise = table is not None and table.operands != "command" and words[0] not in data.never.split()
+    is_alone = words[0] in data.alone.split() or is_precise
     return 1 if is_alone else 0

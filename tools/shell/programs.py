@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from harness.risk import PathAccess
+from harness.risk import Coverage, PathAccess
 from tools.shell.expressions import judge_find, judge_test
 from tools.shell.languages import check_script
 from tools.shell.options import Resolved, resolve
@@ -16,6 +16,7 @@ from tools.shell.tables import Judgement, PathKind, ProgramTable, load_table
 from tools.shell.words import Word
 
 _ALIASES = {":": "true"}
+_OPTION = re.compile(r"(option \S+)")
 _SIMPLE_PATTERN = re.compile(r"[\w.*?-]+")
 _SYSTEM_FOLDERS = ("/bin", "/usr/bin")
 
@@ -38,7 +39,7 @@ def judge(words: Sequence[Word]) -> Judgement:
         return special(words)
     table = load_table(_ALIASES.get(name, name))
     if table is None:
-        return Judgement("other", f"unknown program {name}")
+        return Judgement("other", f"{name} is not known to be read-only")
     return _judge(name, table, words[1:])
 
 
@@ -67,7 +68,7 @@ def _judge(name: str, table: ProgramTable, words: Sequence[Word]) -> Judgement:
         _named(found.problem, name),
         _missing(name, table, found, operands),
         _unknown_word(name, table, found, operands),
-        _value_problem(table, found),
+        _named(_value_problem(table, found), name),
         _script_problem(name, table, scripts),
         _line_problem(name, table, words),
     )
@@ -76,8 +77,9 @@ def _judge(name: str, table: ProgramTable, words: Sequence[Word]) -> Judgement:
     inner = tuple(operands[table.skip :]) if runs else None
     is_known = not found.problem.startswith("unknown")
     is_refused = is_known and bool(found.problem or _script_problem(name, table, scripts))
+    coverage: Coverage = "exact" if why and runs else "written" if is_refused else "any"
     accesses = tuple(_accesses(table, found, operands))
-    return Judgement("other" if why else "read", why, accesses, inner or None, is_refused)
+    return Judgement("other" if why else "read", why, accesses, inner or None, coverage)
 
 
 def _judge_subcommand(name: str, table: ProgramTable, words: Sequence[Word]) -> Judgement:
@@ -110,7 +112,8 @@ def _entered(table: ProgramTable, found: Resolved, accesses: tuple[PathAccess, .
 
 
 def _named(problem: str, name: str) -> str:
-    return f"{problem} of {name}" if problem.startswith("unknown") else problem
+    """Return the problem with an option with the name of the program: "option -o of sort writes a file"."""
+    return _OPTION.sub(rf"\1 of {name}", problem)
 
 
 def _split_script(table: ProgramTable, found: Resolved) -> tuple[list[Word], list[Word]]:

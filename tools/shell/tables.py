@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct, field
 
-from harness.risk import PathAccess
+from harness.risk import Coverage, PathAccess
 from tools.shell.options import Arity, OptionTable, Style, parse_options
 from tools.shell.words import Word
 
@@ -50,8 +50,8 @@ class Judgement(Struct, frozen=True):
     """Paths that the command reads or writes, as far as they are known."""
     inner: tuple[Word, ...] | None = None
     """Command that the program runs, which must be judged too; None if it runs none."""
-    is_refused: bool = False
-    """True if an option or a program text makes it do more than its first words tell."""
+    coverage: Coverage = "any"
+    """Rules for its first words that may cover it."""
 
 
 class Names(frozenset[str]):

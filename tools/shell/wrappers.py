@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from harness.risk import PathAccess
+from harness.risk import Coverage, PathAccess
 from tools.shell.builtins import BUILTINS
 from tools.shell.programs import judge, program_name
 from tools.shell.variables import is_harmless_assignment
@@ -34,8 +34,8 @@ class Judged(Struct, frozen=True):
     """Paths of the command and its wrappers."""
     programs: tuple[str, ...] = ()
     """Programs that are looked up on PATH."""
-    is_refused: bool = False
-    """True if an option makes one of them do more than its first words tell."""
+    coverage: Coverage = "any"
+    """Rules for its first words that may cover it."""
 
 
 def judge_through(words: Sequence[Word], listing: Word | None) -> Judged:
@@ -59,8 +59,8 @@ def judge_through(words: Sequence[Word], listing: Word | None) -> Judged:
         if why or not inner or len(wrappers) >= _MOST_WRAPPERS:
             verdict = "other" if why or inner else "read"
             why = why or ("it is wrapped too often" if inner else "")
-            is_refused = found.is_refused or bool(inner)
-            return Judged(tuple(words), tuple(wrappers), verdict, why, tuple(accesses), tuple(programs), is_refused)
+            coverage = "exact" if inner else found.coverage
+            return Judged(tuple(words), tuple(wrappers), verdict, why, tuple(accesses), tuple(programs), coverage)
         wrappers.append(name)
         words = inner
 

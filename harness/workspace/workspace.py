@@ -117,7 +117,12 @@ class Workspace:
         return other
 
     def with_access(self, *, readable: Sequence[Path] = (), changeable: Sequence[Path] = ()) -> Workspace:
-        """Return the same workspace with access to these files and folders as well, as the user approved."""
+        """Return the same workspace with access to further paths, as the user approved.
+
+        Args:
+            readable: Files and folders that may be read.
+            changeable: Files and folders that may be read and changed.
+        """
         other = copy(self)
         other._path_policy = self._path_policy.extended(readable=readable, changeable=changeable)
         return other

@@ -34,6 +34,7 @@ CLASSES = {
     "bash": "tools.bash:BashTool",
     "job_output": "tools.jobs:JobOutputTool",
     "job_kill": "tools.jobs:JobKillTool",
+    "recall": "tools.recall:RecallTool",
     "todo": "tools.todo:TodoTool",
     "ask_user": "tools.ask:AskTool",
     "delegate_subagent": "tools.delegate:DelegateTool",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from harness.agent.conversation import RunConversation
 from harness.agent.limits import Ledger, Meter
 from harness.agent.options import AgentOptions
 from harness.agent.reply import ReplyBuilder
@@ -34,7 +35,7 @@ from harness.messages import (
 from harness.ports.hooks import HookChain
 from harness.ports.interaction import UserInteraction
 from harness.ports.provider import Model, ModelInfo, OutputSchema, known_model_info
-from harness.ports.tool import Delegate, Tool
+from harness.ports.tool import Conversation, Delegate, Tool
 from harness.publishing import Bus
 from harness.workspace.workspace import Workspace
 
@@ -210,6 +211,11 @@ class Run(Struct, frozen=True):
     def sent(self) -> tuple[ModelMessage, ...]:
         """Messages of the latest request."""
         return self.progress.sent
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation, for tools."""
+        return RunConversation(self.history)
 
     @property
     def ancestors(self) -> tuple[Run, ...]:

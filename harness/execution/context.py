@@ -16,7 +16,7 @@ from harness.inbox import Inbox
 from harness.jobs import Jobs
 from harness.messages import ModelMessage
 from harness.ports.hooks import HookChain
-from harness.ports.tool import Delegate
+from harness.ports.tool import Conversation, Delegate
 from harness.risk import RiskLevel
 
 Concurrency: TypeAlias = Literal["parallel", "sequential"] | int
@@ -83,3 +83,5 @@ class ExecutionContext(ApprovalContext, Protocol):
     def spill_dir(self) -> Path: ...
     @property
     def delegate(self) -> Delegate | None: ...
+    @property
+    def conversation(self) -> Conversation: ...

@@ -91,6 +91,7 @@ class ToolExecutor:
             update=lambda view: self._results.update(call, view),
             delegate=self._delegate(call),
             jobs=run.jobs,
+            conversation=run.conversation,
             max_result_chars=run.options.execution.max_result_chars,
             on_interrupt=partial(self._results.partials.offer, call),
             cancellation=lambda: is_cancelled(task) or is_cancelled(self._task),

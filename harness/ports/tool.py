@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from harness.messages import JsonObject, Text, ToolCall, UserContent
+from harness.messages import JsonObject, Message, Text, ToolCall, UserContent
 from harness.ports.provider import ToolSpec
 from harness.risk import Risk
 from harness.views import View
@@ -87,6 +87,14 @@ class Delegate(Protocol):
         ...
 
 
+class Conversation(Protocol):
+    """Conversation that a tool call belongs to."""
+
+    async def history(self) -> Sequence[Message]:
+        """Return all messages, also those that models no longer see."""
+        ...
+
+
 class ToolContext(Struct, frozen=True):
     """Services for a running tool.
 
@@ -110,6 +118,8 @@ class ToolContext(Struct, frozen=True):
     """Runs a subagent; None if subagents are not available."""
     jobs: Jobs | None = None
     """Background jobs; None if not available."""
+    conversation: Conversation | None = None
+    """The conversation; None if not available."""
     max_result_chars: int = 0
     """Length in characters above which the middle of the result is cut; 0 = unlimited."""
     by_user: bool = False

@@ -230,6 +230,11 @@ class Bridge:
             block = ToolBlock(event.call_id, event.result.tool_name, "")
             show_result(block, event.result)
             self._widgets.transcript.add(block)
+        elif event.outcome == "injected":
+            # The message itself is a reminder, which is hidden by default.
+            self._widgets.notice(f"Note to the model: {event.reason}")
+        elif event.outcome == "failed":
+            self._widgets.notice(f"A hook failed ({event.point}): {event.reason}", "warning")
 
     def _subagent_reported(self, event: events.SubagentEvent) -> None:
         """Show what the user needs to know of a subagent besides its progress, which its call shows."""
@@ -239,6 +244,7 @@ class Bridge:
                 | events.ToolApprovalResolved()
                 | events.RetryScheduled()
                 | events.Notice()
+                | events.HookRan(outcome="injected")
                 | events.SubagentEvent()
             ):
                 self.receive(event.event)

@@ -145,6 +145,23 @@ async def test_a_call_that_a_hook_blocked_has_failed_in_the_conversation():
         assert (block.label, block.status, block.text) == ("bash", "failed", "not on a Friday")
 
 
+async def test_a_warning_of_a_hook_to_the_model_is_a_notice_also_from_a_subagent():
+    app, widgets, bridge = stage()
+    async with app.run_test() as pilot:
+        warning = HookRan(point="after_turn", outcome="injected", reason="The same call of bash has failed 3 times.")
+        bridge.receive(warning)
+        bridge.receive(SubagentEvent(call_id="1", event=warning))
+        bridge.receive(HookRan(point="before_tool", outcome="failed", reason="ValueError: not me"))
+        await pilot.pause()
+
+        texts = [block.source for block in widgets.transcript.blocks if isinstance(block, NoticeBlock)]
+
+    assert texts == [
+        *["Note to the model: The same call of bash has failed 3 times."] * 2,
+        "A hook failed (before_tool): ValueError: not me",
+    ]
+
+
 FIRST, SECOND = ModelSpec("anthropic", "first"), ModelSpec("openai", "second")
 
 

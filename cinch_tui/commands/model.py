@@ -115,7 +115,7 @@ async def doctor(host: CommandHost, argument: str) -> None:
     options, spec = host.session.options, host.session.agent.state.model.spec
     host.show_progress("asking services…")
     try:
-        text = await report_block(argument.split(), options.paths, options.cwd, ModelChoice(spec.name, spec.base_url))
+        text = await report_block(argument.split(), options, ModelChoice(spec.name, spec.base_url))
     finally:
         host.show_progress("")
     host.show("Doctor", text)

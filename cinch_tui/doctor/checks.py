@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from cinch_tui import __version__
 from cinch_tui.api_keys.key_store import KeyStore
-from cinch_tui.cli.start import config_sources
 from cinch_tui.config.layers import Config, load_config
+from cinch_tui.config.options import Options
 from cinch_tui.config.paths import Paths, load_json
 from cinch_tui.doctor.findings import Finding, lines
 from cinch_tui.doctor.service import Timeouts, check_service, check_setup
@@ -57,26 +58,30 @@ class Setup(Struct, frozen=True):
     chosen: Sequence[ModelChoice]
     """Models in use, in the settings, or chosen last."""
 
+    options: Options
+    """Options of a start in the folder, with its permission rules."""
 
-def setup_for(paths: Paths, cwd: Path, in_use: ModelChoice | None = None) -> Setup:
-    """Return the setup of a folder.
+
+def setup_for(options: Options, in_use: ModelChoice | None = None) -> Setup:
+    """Return the setup of a folder, with its present configuration.
 
     Args:
-        paths: folders of cinch.
-        cwd: the folder.
+        options: options of a start in the folder.
         in_use: the model in use, checked before those in the settings.
     """
+    paths = options.paths
     keys = KeyStore(paths, os.environ)
     chosen = [in_use] if in_use else []
     try:
-        config = load_config(config_sources(paths, cwd))
+        config = load_config(options.sources)
     except ConfigError as error:
-        return Setup(keys, error, chosen)
+        return Setup(keys, error, chosen, options)
     named, last = config.settings.model, load_json(paths.choice_file, ModelChoice)
     if named.name:
         chosen.append(ModelChoice(named.name if named.base_url else _full_name(named.name, keys), named.base_url))
     chosen += [ModelChoice(_full_name(name, keys)) for name in config.settings.providers.fallback]
-    return Setup(keys, config, [*chosen, *([last] if last else [])])
+    options = replace(options, rules=config.rules, rule_examples=config.examples)
+    return Setup(keys, config, [*chosen, *([last] if last else [])], options)
 
 
 def _full_name(name: str, keys: KeyStore) -> str:
@@ -103,14 +108,14 @@ async def run_checks(request: CheckRequest, setup: Setup, report: OnFinding) -> 
             _report_all(await running, report)
 
 
-async def report_block(names: Sequence[str], paths: Paths, cwd: Path, in_use: ModelChoice) -> str:
+async def report_block(names: Sequence[str], options: Options, in_use: ModelChoice) -> str:
     """Check everything, or the named services, and return the findings as Markdown for the conversation.
 
     Raises:
         ConfigError: a name is not that of a provider.
     """
     found: list[Finding] = []
-    setup = await asyncio.to_thread(setup_for, paths, cwd, in_use)
+    setup = await asyncio.to_thread(setup_for, options, in_use)
     await run_checks(CheckRequest(names), setup, found.append)
     text = "\n".join(line for finding in found for line in lines(finding, BLOCK_WIDTH))
     # No line can close the block: each begins with a level or is indented.
@@ -168,6 +173,7 @@ def _machine_findings(setup: Setup) -> Iterator[Finding]:
     yield from _programs()
     yield from _terminal()
     yield from _configuration(setup)
+    yield from _permissions(setup)
     yield from _folders(setup.keys.paths)
     try:
         # Any lookup detects a damaged file.
@@ -217,6 +223,15 @@ def _configuration(setup: Setup) -> Iterator[Finding]:
     yield Finding("ok", "configuration", f"{file}{'' if file.exists() else ' (does not exist: defaults apply)'}")
     for notice in setup.config.notices:
         yield Finding("note", "configuration", notice)
+
+
+def _permissions(setup: Setup) -> Iterator[Finding]:
+    # Imported here because only a check of everything needs the tools.
+    from cinch_tui.doctor.permissions import permission_findings, trust_finding
+
+    yield trust_finding(setup.options)
+    if not isinstance(setup.config, ConfigError):
+        yield from permission_findings(setup.options, setup.config)
 
 
 def _folders(paths: Paths) -> Iterator[Finding]:

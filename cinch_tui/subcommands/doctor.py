@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from cinch_tui import __version__
+from cinch_tui.cli.start import config_sources
+from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
 from cinch_tui.doctor.checks import CheckRequest, run_checks, setup_for
 from cinch_tui.doctor.findings import Finding, lines
@@ -49,7 +51,9 @@ def run(argv: Sequence[str], cwd: Path, out: Output) -> int:
     # Not closed after an interrupt: closing would wait for name servers and keyrings that do not answer.
     runner = asyncio.Runner()
     request = CheckRequest(arguments.names, arguments.offline)
-    runner.run(run_checks(request, setup_for(find_paths(os.environ), cwd), report))
+    paths = find_paths(os.environ)
+    options = Options(cwd, paths, os.environ, config_sources(paths, cwd))
+    runner.run(run_checks(request, setup_for(options), report))
     runner.close()
     if arguments.json:
         out.write_json({"version": __version__, "findings": [finding.as_json() for finding in found]})

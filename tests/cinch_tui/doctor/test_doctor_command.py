@@ -19,9 +19,10 @@ COMMAND = [sys.executable, "-m", "cinch_tui", "doctor"]
 KEY = "sk-canary-0123456789"
 
 
-def doctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def doctor(*arguments: str, folder: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*COMMAND, *arguments],
+        cwd=folder,
         env={**os.environ, **environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -71,6 +72,48 @@ def test_model_of_the_configuration_needs_no_provider_name(own_home: Path, line:
 
     assert done.returncode == 0, done.stdout
     assert "anthropic/claude-sonnet-5-5" in done.stdout
+
+
+RULES = """\
+[permissions]
+allow = ["bash(git status:*)", "bash(sudo ls:*)", "bahs(ls)", "grep", "bash(make test:*)"]
+deny = ["bash(git:*)", "grep"]
+[permissions.examples]
+"bash(make test:*)" = ["make tests"]
+"""
+
+
+def test_rules_without_effect_and_ignored_files_are_reported(own_home: Path, tmp_path: Path) -> None:
+    config = own_home / "cinch" / "config.toml"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text(RULES)
+    (tmp_path / "AGENTS.md").write_text("Rhyme.")
+
+    done = doctor("--offline", "--json", folder=tmp_path)
+    found = [(each["subject"], each["message"]) for each in json.loads(done.stdout)["findings"]]
+    place = f"{config}, line 2: "
+
+    assert done.returncode == 0
+    assert ("trust", f"{tmp_path} is not trusted; ignored: AGENTS.md") in found
+    assert [text.removeprefix(place) for subject, text in found if subject == "permissions"] == [
+        "approval smart: calls that change files or run programs need approval; 4 allow, 2 deny",
+        "bash(make test:*) does not match 'make tests'; the rule has no effect",
+        "bahs(ls) has no effect: there is no tool named bahs",
+        "bash(git status:*) never applies: deny bash(git:*) comes first",
+        "bash(sudo ls:*) never applies: sudo ls is dangerous",
+        "grep never applies: deny grep comes first",
+    ]
+
+
+def test_invalid_deny_rule_is_an_error(own_home: Path) -> None:
+    config = own_home / "cinch" / "config.toml"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text('[permissions]\ndeny = ["bash("]\n')
+
+    done = doctor("--offline")
+
+    assert done.returncode == 1
+    assert f"bad permissions {config}, line 2: 'bash(' is not a permission rule" in " ".join(done.stdout.split())
 
 
 def test_scripts_get_one_object(anthropic: Begin) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from fakes.model_server import ModelServer, Reply
+from fakes.patients import options_in
 
-from cinch_tui.config.paths import find_paths
 from cinch_tui.doctor.checks import BLOCK_WIDTH, report_block
 from cinch_tui.models.connecting import ModelChoice
 
@@ -15,7 +14,7 @@ from cinch_tui.models.connecting import ModelChoice
 async def test_the_app_describes_the_model_in_use_in_one_block(tmp_path: Path) -> None:
     with ModelServer([Reply("OK")]) as server:
         in_use = ModelChoice("openai-chat/qwen", server.openai_url)
-        reported = await report_block([], find_paths(os.environ), tmp_path, in_use)
+        reported = await report_block([], options_in(tmp_path), in_use)
 
     first, *lines, last = reported.splitlines()
     assert (first, last) == ("```text", "```")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
 from harness.errors import CinchError
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from cinch_tui.config.options import Options
     from cinch_tui.config.settings import Settings
     from cinch_tui.reports.notices import NoticeLevel
+    from cinch_tui.trust.prompt import TrustQuestion
+    from cinch_tui.trust.store import TrustAnswer
     from harness.agent.agent import Agent
     from harness.jobs import Job
     from harness.messages import Message
@@ -118,6 +120,40 @@ class AgentSession(ABC):
         copy = await asyncio.to_thread(lambda: fork_session(original, new_id(), at=at))
         await self.load_session(copy.stem, keeps_model=True)
         self.notice(f"This is a copy. The original is session {original.stem[:8]}; /sessions lists it.")
+
+    def change_settings(self, settings: Settings, changed: Set[str]) -> None:
+        """Use these settings from now on; `changed` are the names of those that differ.
+
+        Raises:
+            CinchError: One of them cannot be applied.
+        """
+        from cinch_tui.config.agent_options import apply_to_agent
+
+        self.settings = settings
+        apply_to_agent(self.agent, settings, changed)
+
+    async def change_trust(self, question: TrustQuestion, answer: TrustAnswer) -> None:
+        """Store the user's answer about the folder and apply it from the next request on.
+
+        Raises:
+            CinchError: A configuration file is invalid.
+        """
+        from cinch_tui.config.names import changed_names, keys
+        from cinch_tui.config.settings import NEXT_START
+        from cinch_tui.trust.prompt import apply_answer
+
+        before, shown = self.settings, self.options.notices
+        options, settings = await asyncio.to_thread(apply_answer, self.options, question, answer)
+        problems = await self.assembly.reload_folder(options, settings)
+        self.options = options
+        changed = changed_names(before, settings)
+        self.change_settings(settings, changed)
+        for each in (*(each for each in options.notices if each not in shown), *problems):
+            self.notice(each, "warning")
+        # Permissions apply at once here.
+        later = [name for name in sorted(changed) if not name.startswith(("approval.", "permissions."))]
+        if late := [name for name in later if keys()[name].applies == NEXT_START]:
+            self.notice(f"At the next start: {', '.join(late)}.")
 
     def write_titles(self) -> None:
         """Write titles of new sessions from now on, if the settings say so."""

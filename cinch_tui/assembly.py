@@ -18,7 +18,7 @@ from cinch_tui.config.options import Options
 from cinch_tui.config.paths import Paths
 from cinch_tui.config.settings import Settings
 from cinch_tui.models.connecting import choose_model, connect, connect_spec, full_name
-from cinch_tui.permissions import ineffective_rules, is_enabled, load_rules
+from cinch_tui.permissions import ineffective_rules, is_enabled, load_rules, reload_rules
 from cinch_tui.reports.notices import lost_jobs_notice
 from cinch_tui.session_recording import SessionRecording
 from cinch_tui.trust.prompt import folder_state, skipped_notices
@@ -202,15 +202,26 @@ class Assembly(Struct):
         if wanted is not now or wanted is not left:
             self.agent.set_mode(wanted)
 
-    async def reload_folder(self, options: Options) -> None:
-        """Use what is trusted now, from the next request on.
+    async def reload_folder(self, options: Options, settings: Settings) -> list[str]:
+        """Use what is trusted now, from the next request on, and return problems with its permission rules.
 
         Args:
             options: options with the user's answer.
+            settings: settings that apply with it.
+
+        Raises:
+            ConfigError: a rule that asks or denies is invalid.
         """
-        self.options = options
-        self.folder = await _read_folder(options, self.workspace.root)
-        self.agent.set_system_prompt(self.folder.prompt)
+        root = self.workspace.root
+        folder = await _read_folder(options, root)
+        problems = await asyncio.to_thread(reload_rules, self.agent.state.permissions.store, options, settings, root)
+        self.options, self.settings, self.folder = options, settings, folder
+        permissions = self.agent.state.permissions
+        permissions.loosest = settings.approval.loosest_mode
+        if not permissions.allows_mode(permissions.approval):
+            permissions.set_approval(permissions.loosest)
+        self.agent.set_system_prompt(folder.prompt)
+        return problems
 
     def _has_same_instructions(self, prompt: str) -> bool:
         """Return True if a stored prompt quotes the files that are trusted now."""
@@ -319,7 +330,7 @@ async def _read_folder(options: Options, root: Path) -> Folder:
         prompt=options.system or build_system_prompt(environment, loaded.instructions),
         instructions=quoted(loaded.instructions),
         trust=trust,
-        ignored=tuple(files.shown(each.path) for each in files.found if each.path in trust.inert),
+        ignored=tuple(files.label(each.path) for each in files.found if each.path in trust.inert),
         problems=(*loaded.problems, *skipped_notices(files, trust, headless=options.headless)),
     )
 

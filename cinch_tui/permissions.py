@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cinch_tui.config.layers import Layer, RuleText
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
-from cinch_tui.trust.prompt import folder_state
+from cinch_tui.trust.store import TrustStore
 from harness.approval.store import RuleFile, RuleStore
-from harness.permissions import READ, SHELL, WRITE, Level, Rule, RuleSource
+from harness.permissions import READ, SHELL, WRITE, Level, Rule, RuleKey, RuleSource
 from harness.ports.interaction import NonInteractive
 from harness.ports.tool import Tool
 from harness.session.paths import project_dir
 from harness.user_requests import AllowOnce, Approval, ApprovalRequest
-
-if TYPE_CHECKING:
-    from harness.approval.claude_settings import ImportedSettings
 
 LEVELS: dict[Layer, Level] = {
     "managed": "managed",
@@ -53,32 +49,37 @@ def load_rules(options: Options, settings: Settings, root: Path) -> tuple[RuleSt
         ConfigError: a rule that asks or denies is invalid, or contradicts its examples.
     """
     store = RuleStore(project_dir(options.paths.data, root) / "rules.json")
+    return store, reload_rules(store, options, settings, root)
+
+
+def reload_rules(store: RuleStore, options: Options, settings: Settings, root: Path) -> list[str]:
+    """Replace all rules but those of the session, and return problems with the new ones.
+
+    Raises:
+        ConfigError: as `load_rules`.
+    """
     store.managed_only = settings.permissions.managed_only
     files = [_rule_file(each, dict(options.rule_examples)) for each in options.rules]
+    imported: dict[RuleKey, Rule] = {}
     notices: list[str] = []
     if settings.permissions.import_claude:
-        for imported in _claude_settings(options, root):
-            notices += imported.notices
-            for rule in imported.rules:
-                store.add(rule)
-    return store, [*notices, *store.load(files)]
+        # Imported here because few users turn it on.
+        from cinch_tui.trust.claude_settings import claude_files
+
+        sources = options.sources
+        for file in claude_files(root, sources.user_file, TrustStore(sources.trust_file, sources.session_pins)):
+            found = file.read()
+            notices += _import_notice(file.path, found.notices)
+            for rule in found.rules:
+                imported.setdefault(rule.key, rule)
+    return [*notices, *store.load(files, imported.values())]
 
 
-def _claude_settings(options: Options, root: Path) -> Iterator[ImportedSettings]:
-    """Yield the permissions in the settings of Claude Code; of an untrusted project, only those that tighten."""
-    # Imported here because few users turn it on.
-    from harness.approval.claude_settings import import_claude_settings
-
-    yield import_claude_settings(Path("/etc/claude-code/managed-settings.json"), "managed")
-    yield import_claude_settings(Path("~/.claude/settings.json").expanduser(), "user")
-    files, trust = folder_state(options, root)
-    for found in files.found:
-        if found.kind == "Claude Code settings":
-            is_local = found.path.name == "settings.local.json"
-            imported = import_claude_settings(found.path, "local" if is_local else "project")
-            if found.path in trust.inert:
-                imported.rules = [rule for rule in imported.rules if rule.effect != "allow"]
-            yield imported
+def _import_notice(path: Path, notices: Sequence[str]) -> Sequence[str]:
+    """Return the notices about entries that are not imported, as one line if there are several."""
+    if len(notices) < 2:
+        return notices
+    return (f"{path}: {len(notices)} entries are not imported as they are; cinch permissions import names them",)
 
 
 def _rule_file(rule: RuleText, examples: dict[str, tuple[str, ...]]) -> RuleFile:

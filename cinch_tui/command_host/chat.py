@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from cinch_tui.saved_sessions import SessionChoice
     from cinch_tui.screens.chat import ChatScreen
     from cinch_tui.screens.key_entry import CheckKey
+    from cinch_tui.trust.prompt import TrustQuestion
+    from cinch_tui.trust.store import TrustAnswer
     from cinch_tui.user_input import UserInput
 
 
@@ -141,6 +143,11 @@ class ChatCommandHost:
         from cinch_tui.user_dialogs.interaction import pick
 
         return await pick(self._app, title, choices, current)
+
+    async def ask_for_trust(self, question: TrustQuestion) -> TrustAnswer:
+        from cinch_tui.trust.dialog import ask_for_trust
+
+        return await ask_for_trust(self._app, question)
 
     async def ask_key(self, title: str, note: str, check: CheckKey) -> tuple[str, KeyCheck] | None:
         from cinch_tui.screens.key_entry import KeyEntry

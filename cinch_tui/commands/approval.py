@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.registry import Choice, CommandGroup
 from cinch_tui.commands.session import is_planning, toggle_plan
+from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.reports.formatting import APPROVAL_MEANINGS
 from harness.approval.modes import ApprovalMode
 from harness.errors import ConfigError
 from harness.permissions import Rule
+
+if TYPE_CHECKING:
+    from cinch_tui.assembly import Folder
 
 APPROVAL = CommandGroup("Approval")
 
@@ -57,6 +63,46 @@ async def mode(host: CommandHost, argument: str) -> None:
     elif argument and not _set_approval(host, argument.lower()):
         names = ", ".join(each.value for each in choices)
         host.notice(f"/mode takes {names}, not {argument!r}", "warning")
+
+
+@APPROVAL.command(
+    "/trust [revoke]",
+    "show whether this folder is trusted; trust it, or revoke trust",
+    arguments=lambda _: (Choice("revoke", "ignore the files of this folder from now on"),),
+)
+async def trust(host: CommandHost, argument: str) -> None:
+    import asyncio
+
+    from cinch_tui.trust.prompt import folder_state, state_question
+
+    session = host.session
+    if argument not in ("", "revoke"):
+        host.notice(f"/trust takes revoke or no argument, not {argument!r}", "warning")
+        return
+    options = session.options
+    files, state = await asyncio.to_thread(folder_state, options, session.assembly.workspace.root)
+    if not files.found:
+        lines = (f"There is nothing to trust: {files.root} has no files that change how cinch works.", *files.problems)
+        host.notice("\n".join(lines))
+        return
+    if argument and not state.is_trusted:
+        host.notice("This folder is not trusted.")
+        return
+    asked = await asyncio.to_thread(state_question, options, files, state)
+    answer = "revoke" if argument else await host.ask_for_trust(asked)
+    if answer == "later":
+        return
+    await session.change_trust(asked, answer)
+    host.show_permissions()
+    host.notice(_trust_notice(session.assembly.folder))
+
+
+def _trust_notice(folder: Folder) -> str:
+    if not folder.trust.is_trusted:
+        return "This folder is not trusted. Its files are ignored from the next request on."
+    if folder.ignored:
+        return f"This folder is trusted, except {', '.join(map(one_line, folder.ignored))}."
+    return "This folder is trusted. Its files apply from the next request on."
 
 
 def next_approval(host: CommandHost) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from cinch_tui.commands.side_questions import SideQuestions
     from cinch_tui.reports.notices import NoticeLevel
     from cinch_tui.saved_sessions import SessionChoice
+    from cinch_tui.trust.prompt import TrustQuestion
+    from cinch_tui.trust.store import TrustAnswer
     from cinch_tui.user_input import UserInput
 
 DiffBase: TypeAlias = Literal["session", "git"]
@@ -124,6 +126,10 @@ class CommandHost(Protocol):
 
     async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
         """Let the user choose one of these (name, detail); return its name, or None."""
+
+    async def ask_for_trust(self, question: TrustQuestion) -> TrustAnswer:
+        """Show the files of a folder and let the user choose an answer; "later" on Esc."""
+        ...
 
     async def pick_session(self, query: str = "") -> SessionChoice | None:
         """Let the user choose a saved session; `query` narrows the list."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -23,12 +23,14 @@ from harness.errors import ConfigError
 
 if TYPE_CHECKING:
     from cinch_tui.config.file import ConfigEntry, ConfigFile
+    from cinch_tui.trust.claude_settings import ClaudeFile
 
 RuleEffect: TypeAlias = Literal["allow", "ask", "deny"]
 Layer: TypeAlias = Literal["file", "project", "local", "environment", "flag", "managed"]
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 SHORT_VARIABLES = {"CINCH_MODEL": "model.name"}
+LIMIT = "approval.loosest_mode"
 EXAMPLES = "permissions.examples."
 """Prefix of the names in the table with examples of permission rules."""
 RULE_FORMS: dict[str, tuple[RuleEffect, str]] = {
@@ -125,7 +127,7 @@ class Config(Struct, frozen=True):
         files = " and ".join(map(str, self.untrusted_files))
         held = (
             f"{files} {'is' if len(self.untrusted_files) == 1 else 'are'} not trusted, so these keys have no effect: "
-            f"{names}; to trust this folder, run: cinch config trust"
+            f"{names}; to trust this folder: /trust, or cinch config trust"
         )
         return (*self.warnings, held)
 
@@ -145,6 +147,13 @@ def load_config(sources: Sources) -> Config:
         from cinch_tui.config.file import read_config_file
 
         layers.add_file(read_config_file(sources.managed_file), "managed")
+    if layers.values.get("permissions.import_claude") and sources.folder is not None:
+        # Imported here because few users turn it on.
+        from cinch_tui.trust.claude_settings import claude_files
+        from cinch_tui.trust.store import TrustStore
+
+        store = TrustStore(sources.trust_file, sources.session_pins)
+        layers.add_claude_files(claude_files(sources.folder, sources.user_file, store))
     settings = layers.with_limited_mode(build(layers.values))
     if settings.keys:
         settings = layers.with_own_keys(settings)
@@ -240,10 +249,10 @@ class _Layers:
         approval = settings.approval
         if is_as_strict(approval.mode, approval.loosest_mode):
             return settings
-        limit = self.origins["approval.loosest_mode"].place
+        limit = self.origins[LIMIT].place
         self.warnings.append(f"approval mode {approval.mode} is not allowed by {limit}; using {approval.loosest_mode}")
         self.values["approval.mode"] = approval.loosest_mode
-        self.origins["approval.mode"] = self.origins["approval.loosest_mode"]
+        self.origins["approval.mode"] = self.origins[LIMIT]
         return replace(settings, approval=replace(approval, mode=approval.loosest_mode))
 
     def add_file(self, file: ConfigFile, layer: Layer, *, trusted: bool = True) -> None:
@@ -273,6 +282,18 @@ class _Layers:
                 self.put(key, value, Origin(entry.value, place, layer))
             else:
                 self.held_back.append(name)
+
+    def add_claude_files(self, files: Iterable[ClaudeFile]) -> None:
+        """Add modes in the settings of Claude Code: limits, and defaults for what no layer sets."""
+        own = frozenset(self.origins)
+        for file in sorted(files, key=lambda each: each.level == "managed"):
+            layer = file.level if file.level in ("project", "local") else "file"
+            for name, value in file.settings.items():
+                below = self.values.get(name, keys()[name].default)
+                is_limit = name == LIMIT
+                may_loosen = file.is_trusted and not is_limit
+                if (is_limit or name not in own) and (may_loosen or is_as_strict(value, below)):
+                    self.put(keys()[name], value, Origin(value, str(file.path), layer))
 
     def with_own_keys(self, settings: Settings) -> Settings:
         """Return the settings with the valid part of [keys].

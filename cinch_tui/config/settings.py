@@ -186,7 +186,7 @@ class PermissionSettings(Struct, frozen=True):
     deny: Annotated[tuple[str, ...], Setting('rules for calls that never run, such as "read(secrets/**)"')] = ()
     import_claude: Annotated[
         bool,
-        _held("also use the rules of Claude Code: ~/.claude/settings.json, and .claude in a project that you trust"),
+        _held("also use permissions of Claude Code: ~/.claude/settings.json, and .claude in a project that you trust"),
     ] = False
     managed_only: Annotated[bool, _tighten("only managed rules may allow calls, for administrators")] = False
 

@@ -119,7 +119,7 @@ class SessionController(ChatSession):
         from cinch_tui.config.names import changed_names
         from cinch_tui.trust.dialog import ask_for_trust
 
-        answer, before = await ask_for_trust(self.app, asked, self.grace), self.settings
+        answer, before = await ask_for_trust(self.app, asked, self.grace()), self.settings
         try:
             self.options, self.settings = await asyncio.to_thread(apply_answer, self.options, asked, answer)
         except ConfigError as error:
@@ -293,15 +293,7 @@ class SessionController(ChatSession):
         self._settings_subscribers.append(subscriber)
 
     def change_settings(self, settings: Settings, changed: Set[str]) -> None:
-        """Use these settings from now on; `changed` are the names of those that differ.
-
-        Raises:
-            CinchError: One of them cannot be applied.
-        """
-        from cinch_tui.config.agent_options import apply_to_agent
-
-        self.settings = settings
-        apply_to_agent(self.agent, settings, changed)
+        super().change_settings(settings, changed)
         for subscriber in self._settings_subscribers:
             subscriber(settings, changed)
         self.show_usage()

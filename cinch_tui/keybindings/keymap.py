@@ -66,12 +66,12 @@ def bindings_for_key(bindings: BindingsMap, key: str) -> Sequence[Binding]:
     return bindings.key_to_bindings.get(key, ())
 
 
-def bindings(owner: str) -> list[BindingType]:
-    """Return the bindings of one owner; the action is the rest of the id unless the table gives a call."""
+def bindings(*owners: str) -> list[BindingType]:
+    """Return the bindings of these owners; the action is the rest of the id unless the table gives a call."""
     return [
         Binding(key.keys, key.action, key.description, show=False, priority=key.priority, id=key.id)
         for key in KEYS
-        if key.owner == owner
+        if key.owner in owners
     ]
 
 

@@ -87,7 +87,7 @@ _SCOPES: tuple[tuple[str, ...], ...] = (
     ("question", "list", "docked", "dialog"),
     ("plan", "answers", "docked", "dialog"),
     ("confirmation", "answers", "dialog"),
-    ("short_list", "list", "dialog"),
+    ("trust", "short_list", "list", "dialog"),
     ("welcome", "list", "dialog"),
 )
 

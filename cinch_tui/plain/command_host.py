@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from cinch_tui.commands.host import CommandHost, DiffBase
     from cinch_tui.plain.session import PlainSession
     from cinch_tui.saved_sessions import SessionChoice
+    from cinch_tui.trust.prompt import TrustQuestion
+    from cinch_tui.trust.store import TrustAnswer
     from providers.model_catalog.offers import Offer
 
 LISTING_TIMEOUT_S = 5.0
@@ -259,6 +261,12 @@ class PlainCommandHost:
     def restore_prompt(self, user_input: UserInput) -> None:
         """Print the prompt: a line of plain mode cannot start with a text."""
         self._writer.write("Your prompt was", user_input.text)
+
+    async def ask_for_trust(self, question: TrustQuestion) -> TrustAnswer:
+        try:
+            return await self.session.ask_for_trust(question)
+        except InputClosed:
+            return "later"
 
     async def pick_session(self, query: str = "") -> SessionChoice | None:
         # Imported late: few starts need it.

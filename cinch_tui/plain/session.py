@@ -23,7 +23,8 @@ from cinch_tui.print_mode.outcome import ExitStatus, Outcome, RunStats
 from cinch_tui.reports.notices import NoticeLevel
 from cinch_tui.reports.session_export import local_time
 from cinch_tui.shell_line import UserShell
-from cinch_tui.trust.prompt import apply_answer, pending_question
+from cinch_tui.trust.prompt import TrustQuestion, apply_answer, pending_question
+from cinch_tui.trust.store import TrustAnswer
 from cinch_tui.user_input import Attachment, UserInput, append_marks, image_name, user_input_of
 from harness.agent.agent import Agent
 from harness.agent.run_state import AgentResult
@@ -95,12 +96,20 @@ class PlainSession(AgentSession):
         asked = await asyncio.to_thread(pending_question, self.options)
         if asked is None:
             return
+        answer = await self.ask_for_trust(asked)
+        self.options, self.settings = await asyncio.to_thread(apply_answer, self.options, asked, answer)
+
+    async def ask_for_trust(self, asked: TrustQuestion) -> TrustAnswer:
+        """Print the files of a folder and return the user's answer.
+
+        Raises:
+            InputClosed: the input has ended.
+        """
         lines = "\n".join(f"{name}: {text}" if name else text for name, text in asked.rows)
         self.writer.write("Trust", f"{asked.title}\n{asked.text}\n{lines}")
         async with self.menus.lock:
             chosen = await self.menus.number([f"{each.label}: {each.effect}" for each in asked.choices])
-        answer = asked.choices[chosen].answer
-        self.options, self.settings = await asyncio.to_thread(apply_answer, self.options, asked, answer)
+        return asked.choices[chosen].answer
 
     def _call_user(self, text: str) -> None:
         """Notify the user, who is away: ring the bell and send a desktop notification, as the settings say."""

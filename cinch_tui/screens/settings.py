@@ -339,6 +339,6 @@ def _about(state: SettingState) -> Iterator[Sequence[tuple[str, str] | str]]:
     elif state.origin:
         yield (f"set in {one_line(state.origin.place)}",)
     if state.is_held_back:
-        yield (("also set by the project's file, which is not trusted; run: cinch config trust", "$text-warning"),)
+        yield (("also set by the project's file, which is not trusted; see /trust", "$text-warning"),)
     choices = f"{', '.join(key.choices)} · " if key.choices else ""
     yield (f"{choices}default {shown_value(key.default)} · {key.variable} · applies {key.applies}",)

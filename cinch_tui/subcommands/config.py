@@ -13,7 +13,7 @@ from cinch_tui.config.layers import load_config
 from cinch_tui.config.paths import MANAGED_FILE, find_paths, local_config_file, project_config_file
 from cinch_tui.config.store import effective_text, example_text
 from cinch_tui.print_mode.output import Output
-from cinch_tui.trust.inventory import inventory
+from cinch_tui.trust.inventory import inventory, one_line_name
 from cinch_tui.trust.store import TrustStore
 from harness.errors import ConfigError
 
@@ -99,7 +99,7 @@ def _trust(cwd: Path, out: Output) -> None:
         raise ConfigError(f"{paths.trust_file}: cannot be written: {error.strerror}") from error
     out.write_text(f"{files.root} is trusted, until a file that can run code or loosen permissions changes. It has:")
     for each in files.found:
-        out.write_text(f"  {files.shown(each.path)}: {each.kind} · {each.summary}")
+        out.write_text(f"  {files.label(each.path)}: {each.kind} · {one_line_name(each.summary)}")
         if each.kind == "configuration":
             for name, entry in read_config_file(each.path).entries.items():
                 out.write_text(f"    {name} = {entry.value!r}")

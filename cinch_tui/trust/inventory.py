@@ -19,6 +19,7 @@ from msgspec import Struct
 from cinch_tui.config.paths import PROJECT_FOLDER, local_config_file, project_config_file
 from harness.errors import NotAFile
 from harness.instructions.loading import INSTRUCTION_NAMES, project_root
+from harness.terminal_text import escape_controls
 from harness.workspace.disk import read_beginning
 
 LARGEST = 256 * 1024
@@ -43,7 +44,8 @@ Kind: TypeAlias = Literal[
     "command",
     "subagent",
 ]
-LOADED: frozenset[Kind] = frozenset({"instructions", "configuration", "Claude Code settings"})
+CLAUDE: Kind = "Claude Code settings"
+LOADED: frozenset[Kind] = frozenset({"instructions", "configuration", CLAUDE})
 """Kinds that this version of cinch uses; the others are shown and trusted along with them."""
 
 
@@ -76,9 +78,18 @@ class Inventory(Struct, frozen=True):
     can_be_stored: bool = True
     """False if trust lasts only for this session: the folder is the home folder or `/`."""
 
-    def shown(self, path: Path) -> str:
-        """Return a path as it is displayed: relative to the root."""
+    def relative(self, path: Path) -> str:
+        """Return a path relative to the root."""
         return os.path.relpath(path, self.root)
+
+    def label(self, path: Path) -> str:
+        """Return the relative path as it is displayed: on one line, with control characters made visible."""
+        return one_line_name(self.relative(path))
+
+
+def one_line_name(text: str) -> str:
+    """Return a name on one line, with control characters made visible."""
+    return escape_controls(text).replace("\n", "⟨U+000A⟩").replace("\t", "⟨U+0009⟩")
 
 
 def trust_root(cwd: Path) -> Path:
@@ -136,7 +147,7 @@ class _Scan:
     def _add(self, kind: Kind, path: Path) -> None:
         if not os.path.lexists(path):
             return
-        shown = os.path.relpath(path, self._root)
+        shown = one_line_name(os.path.relpath(path, self._root))
         try:
             if self._left == 0 or self._room < 0:
                 raise NotAFile(f"beyond the limit of {MOST_FILES} files or {MOST_BYTES // 2**20} MB")
@@ -299,8 +310,15 @@ def _json_keys(text: str) -> dict[str, object]:
 
 def _settings_keys(text: str, others: int) -> str:
     del others
-    names = list(_json_keys(text))
-    return f"sets {_few(names)}" if names else "not valid"
+    data = _json_keys(text)
+    if not data:
+        return "not valid"
+    permissions = data.pop("permissions", None)
+    unused = f"{_few(list(data))} not used" if data else ""
+    if not isinstance(permissions, dict):
+        return unused or "no permissions"
+    rules = sum(len(each) for name in ("allow", "ask", "deny") if isinstance(each := permissions.get(name), list))  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] JSON
+    return "; ".join(filter(None, (f"{rules} permission rule{'' if rules == 1 else 's'}", unused)))
 
 
 def _servers(text: str, others: int) -> str:

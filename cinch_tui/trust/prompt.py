@@ -9,12 +9,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from cinch_tui.config.layers import load_config
-from cinch_tui.trust.inventory import LOADED, Found, Inventory, inventory
+from cinch_tui.trust.inventory import CLAUDE, LOADED, Found, Inventory, inventory, one_line_name
 from cinch_tui.trust.store import FolderTrust, TrustAnswer, TrustStore, session_pins
+from harness.errors import ConfigError
 from harness.terminal_text import escape_controls
 from harness.workspace.disk import read_small_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cinch_tui.config.options import Options
@@ -66,49 +68,103 @@ def pending_question(options: Options) -> TrustQuestion | None:
 
 
 def question(options: Options, files: Inventory, trust: FolderTrust) -> TrustQuestion:
-    """Return the question about a folder: about its changed files if it is trusted, else about all."""
+    """Return the question asked at a start: about the changed files of a trusted folder, else about all files."""
     if trust.changed:
-        return _about_changes(TrustStore(options.sources.trust_file), files, trust)
-    store = "" if files.can_be_stored else ", for this session only"
-    rows = [(escape_controls(files.shown(each.path)), _effect(each)) for each in files.found]
-    rows += [("", escape_controls(problem)) for problem in files.problems]
+        return _about_changes(options, files, trust, trust.changed)
+    choices = [
+        TrustChoice("later", "Not now", "ignore these files and ask again at the next start"),
+        _trust_choice(files),
+        TrustChoice("never", "Never", "do not ask again; /trust changes that"),
+    ]
+    imports = _imports_claude(options, files)
+    if imports is None:
+        choices.append(_IMPORT)
     return TrustQuestion(
         files,
         trust,
-        f"Do you trust the files in {escape_controls(str(files.root))}?",
-        "These files change how cinch works: they can instruct the model, run programs and loosen permissions. "
-        "Trust them only if you know who wrote them. Without trust they are ignored, and everything else works.",
-        tuple(rows),
-        (
-            TrustChoice("later", "Not now", "ignore these files and ask again at the next start"),
-            TrustChoice(
-                "trust", "Trust this folder", f"use these files{store}; ask again when one that can run code changes"
-            ),
-            TrustChoice("never", "Never", "do not ask again; cinch config trust changes that"),
-        ),
+        f"Do you trust the files in {one_line_name(str(files.root))}?",
+        f"{_RISK} Trust them only if you know who wrote them. Without trust they are ignored, and everything else "
+        "works.",
+        tuple(_rows(files, imports=bool(imports))),
+        tuple(choices),
     )
 
 
-def _effect(found: Found) -> str:
-    unused = "" if found.kind in LOADED else " · not used by this version"
-    return escape_controls(f"{found.kind} · {found.summary}{unused}")
+def state_question(options: Options, files: Inventory, trust: FolderTrust) -> TrustQuestion:
+    """Return the question asked on request: the present trust, and the answers that change it."""
+    root = one_line_name(str(files.root))
+    inert = tuple(each for each in files.found if each.path in trust.inert)
+    revoke = TrustChoice("revoke", "Revoke trust", "ignore all files of this folder, and ask at the next start")
+    if trust.is_trusted and inert:
+        return _about_changes(options, files, trust, inert, revoke)
+    imports = _imports_claude(options, files)
+    rows = tuple(_rows(files, trust, imports=bool(imports)))
+    choices = [TrustChoice("later", "Close", "change nothing")]
+    if not trust.is_trusted:
+        title = f"{root} is not trusted"
+        choices.append(_trust_choice(files))
+    elif trust.answered == "session":
+        title = f"{root} is trusted for this session"
+        choices += [_trust_choice(files)] if files.can_be_stored else []
+    else:
+        title = f"{root} is trusted since {trust.since}"
+    if imports is None:
+        choices.append(_IMPORT)
+    choices += [revoke] if trust.is_trusted else []
+    return TrustQuestion(files, trust, title, _RISK, rows, tuple(choices))
 
 
-def _about_changes(store: TrustStore, files: Inventory, trust: FolderTrust) -> TrustQuestion:
+_RISK = "These files change how cinch works: they can instruct the model, run programs and loosen permissions."
+_IMPORT = TrustChoice("import", "Trust, and import Claude Code's rules", "also in other trusted folders")
+
+
+def _trust_choice(files: Inventory) -> TrustChoice:
+    store = "" if files.can_be_stored else ", for this session only"
+    effect = f"use these files{store}; ask again when risky ones change"
+    return TrustChoice("trust", "Trust this folder", effect)
+
+
+def _imports_claude(options: Options, files: Inventory) -> bool | None:
+    """Return True if the permissions of Claude Code are imported; None if the user should be asked."""
+    if not any(each.kind == CLAUDE for each in files.found):
+        return False
+    config = load_config(options.sources)
+    is_set = "permissions.import_claude" in config.origins
+    return config.settings.permissions.import_claude if is_set else None
+
+
+def _rows(files: Inventory, trust: FolderTrust | None = None, *, imports: bool) -> Iterator[tuple[str, str]]:
+    """Yield the files with their effect; with `trust`, also if they are used at present."""
+    for each in files.found:
+        is_used = each.kind in LOADED and (each.kind != CLAUDE or imports)
+        state = "" if trust is None else " · ignored" if each.path in trust.inert else " · used"
+        if each.kind not in LOADED:
+            state = " · not used by this version"
+        elif not is_used:
+            state = " · not imported"
+        yield files.label(each.path), one_line_name(f"{each.kind} · {each.summary}{state}")
+    for problem in files.problems:
+        yield "", escape_controls(problem)
+
+
+def _about_changes(
+    options: Options, files: Inventory, trust: FolderTrust, changed: Sequence[Found], *others: TrustChoice
+) -> TrustQuestion:
+    store = TrustStore(options.sources.trust_file)
     rows = [
-        (escape_controls(files.shown(each.path)), f"{each.kind} · {_change(store.trusted_text(files, each), each)}")
-        for each in trust.changed
+        (files.label(each.path), f"{each.kind} · {_change(store.trusted_text(files, each), each)}") for each in changed
     ]
     return TrustQuestion(
         files,
         trust,
-        f"Files in {escape_controls(str(files.root))} have changed since you trusted it",
+        f"Files in {one_line_name(str(files.root))} have changed since you trusted it",
         "They can run programs or loosen permissions, so they have no effect until you trust their new content.",
         tuple(rows),
         (
             TrustChoice("later", "Not now", "ignore these files and ask again at the next start"),
             TrustChoice("trust", "Trust the changes", "use these files; ask again when one changes"),
             TrustChoice("never", "Ignore them", "do not ask about this content again"),
+            *others,
         ),
     )
 
@@ -133,30 +189,47 @@ def apply_answer(options: Options, asked: TrustQuestion, answer: TrustAnswer) ->
     Raises:
         ConfigError: a configuration file is invalid.
     """
-    problem = ""
+    problems: list[str] = []
+    if answer == "import":
+        # Imported here because few users give this answer.
+        from cinch_tui.config.edit import set_in_file
+
+        answer = "trust"
+        try:
+            set_in_file(options.sources.user_file, "permissions.import_claude", value=True)
+        except ConfigError as error:
+            problems.append(f"the permissions of Claude Code are not imported: {error}")
     try:
-        match answer:
-            case "trust" if asked.inventory.can_be_stored:
-                TrustStore(options.sources.trust_file).trust(asked.inventory)
-            case "trust":
-                options = _for_session(options, asked.inventory)
-            case "never":
-                TrustStore(options.sources.trust_file).refuse(asked.inventory)
-            case "later":
-                pass
+        options = _with_answer(options, asked.inventory, answer)
     except OSError as error:
-        problem = (
-            f"{options.sources.trust_file} cannot be written ({error.strerror}): the answer applies until you quit"
-        )
-        options = _for_session(options, asked.inventory) if answer == "trust" else options
+        effect = "the folder is still trusted" if answer == "revoke" else "the answer applies until you quit"
+        problems.append(f"{options.sources.trust_file} cannot be written ({error.strerror}): {effect}")
+        options = _with_pins(options, session_pins(asked.inventory)) if answer == "trust" else options
     config = load_config(options.sources)
-    notices = (*config.notices, problem) if problem else config.notices
-    options = replace(options, notices=notices, rules=config.rules, rule_examples=config.examples)
+    options = replace(options, notices=(*config.notices, *problems), rules=config.rules, rule_examples=config.examples)
     return options, config.settings
 
 
-def _for_session(options: Options, files: Inventory) -> Options:
-    return replace(options, sources=replace(options.sources, session_pins=session_pins(files)))
+def _with_answer(options: Options, files: Inventory, answer: TrustAnswer) -> Options:
+    store = TrustStore(options.sources.trust_file)
+    match answer:
+        case "trust" if files.can_be_stored:
+            store.trust(files)
+            return _with_pins(options, None)
+        case "trust":
+            return _with_pins(options, session_pins(files))
+        case "never":
+            store.refuse(files)
+            return options
+        case "revoke":
+            store.forget(files)
+            return _with_pins(options, None)
+        case "later" | "import":
+            return options
+
+
+def _with_pins(options: Options, pins: Mapping[str, str] | None) -> Options:
+    return replace(options, sources=replace(options.sources, session_pins=pins))
 
 
 def skipped_notices(files: Inventory, trust: FolderTrust, *, headless: bool) -> tuple[str, ...]:
@@ -164,8 +237,8 @@ def skipped_notices(files: Inventory, trust: FolderTrust, *, headless: bool) -> 
     inert = [each for each in files.found if each.path in trust.inert and each.kind != "configuration"]
     if not inert:
         return ()
-    names = ", ".join(files.shown(each.path) for each in inert[:3])
+    names = ", ".join(files.label(each.path) for each in inert[:3])
     more = f" and {len(inert) - 3} more" if len(inert) > 3 else ""
     reason = "they changed since you trusted this folder" if trust.is_trusted else "this folder is not trusted"
-    remedy = "to use them, add --trust" if headless else "to use them, run: cinch config trust"
+    remedy = "to use them, add --trust" if headless else "/trust shows and trusts them"
     return (escape_controls(f"Ignored: {names}{more}; {reason}; {remedy}."),)

@@ -20,8 +20,15 @@ from cinch_tui.config.paths import load_json, write_private
 from cinch_tui.trust.inventory import Found, Inventory, trust_root
 from harness.workspace.disk import read_small_text
 
-TrustAnswer: TypeAlias = Literal["trust", "later", "never"]
-"""Answer of the user: trust the folder as it is now, ask again at the next start, or do not ask again."""
+TrustAnswer: TypeAlias = Literal["trust", "import", "later", "never", "revoke"]
+"""Answer of the user.
+
+- `trust`: trust the folder as it is now
+- `import`: the same, and import the permissions of Claude Code from now on
+- `later`: change nothing, and ask again at the next start
+- `never`: do not ask again
+- `revoke`: trust the folder no longer
+"""
 
 VERSION = 2
 _LARGEST_COPY = 256 * 1024
@@ -38,6 +45,10 @@ class FolderTrust(Struct, frozen=True):
     """True if the user has to be asked."""
     changed: tuple[Found, ...] = ()
     """Pinned files of a trusted folder that are new or changed, and that the user did not refuse yet."""
+    answered: Literal["", "session", "trusted", "never"] = ""
+    """Answer of the user; `session` for trust in this session only, empty for no answer."""
+    since: str = ""
+    """Date of the answer, as YYYY-MM-DD; empty if it is not stored."""
 
 
 class FolderRecord(Struct, frozen=True, omit_defaults=True):
@@ -69,16 +80,27 @@ class TrustStore:
         """Return the trust in a folder."""
         if self._session is not None:
             new = [each for each in _pinned(inventory) if self._session.get(str(each.path)) != each.sha256]
-            return FolderTrust(is_trusted=True, inert=frozenset(each.path for each in new))
+            inert = frozenset(each.path for each in new)
+            return FolderTrust(is_trusted=True, inert=inert, answered="session")
         record = self._folders().get(str(inventory.root), FolderRecord())
         if record.answer != "trusted":
             pinned = {each.path for each in _pinned(inventory) if _is_in(record.pins, inventory, each)}
             inert = frozenset(each.path for each in inventory.found if each.path not in pinned)
-            return FolderTrust(is_trusted=False, inert=inert, must_ask=bool(inert) and not record.answer)
+            must_ask = bool(inert) and not record.answer
+            return FolderTrust(
+                is_trusted=False, inert=inert, must_ask=must_ask, answered=record.answer, since=record.since
+            )
         new = tuple(each for each in _pinned(inventory) if not _is_in(record.pins, inventory, each))
         changed = tuple(each for each in new if not _is_in(record.ignored, inventory, each))
         inert = frozenset(each.path for each in new)
-        return FolderTrust(is_trusted=True, inert=inert, must_ask=bool(changed), changed=changed)
+        return FolderTrust(
+            is_trusted=True,
+            inert=inert,
+            must_ask=bool(changed),
+            changed=changed,
+            answered="trusted",
+            since=record.since,
+        )
 
     def trusts(self, folder: Path, path: Path, sha256: str) -> bool:
         """Return True if a pinned file with this content is trusted.
@@ -103,7 +125,7 @@ class TrustStore:
         """
         if not inventory.can_be_stored:
             raise ValueError(f"{inventory.root} can only be trusted for a session")
-        pins = {inventory.shown(each.path): each.sha256 for each in _pinned(inventory)}
+        pins = {inventory.relative(each.path): each.sha256 for each in _pinned(inventory)}
         self._put(inventory, FolderRecord("trusted", _today(), pins))
         for each in _pinned(inventory):
             self._keep_copy(each)
@@ -118,7 +140,7 @@ class TrustStore:
         if record.answer != "trusted":
             self._put(inventory, FolderRecord("never", _today()))
             return
-        new = {inventory.shown(each.path): each.sha256 for each in self.state(inventory).changed}
+        new = {inventory.relative(each.path): each.sha256 for each in self.state(inventory).changed}
         self._put(inventory, replace(record, ignored=record.ignored | new))
 
     def forget(self, inventory: Inventory) -> None:
@@ -132,7 +154,7 @@ class TrustStore:
     def trusted_text(self, inventory: Inventory, found: Found) -> str | None:
         """Return the text of a file when it was trusted; None if it is new or was not kept."""
         record = self._folders().get(str(inventory.root), FolderRecord())
-        pin = record.pins.get(inventory.shown(found.path))
+        pin = record.pins.get(inventory.relative(found.path))
         try:
             return None if pin is None else read_small_text(self._copy(pin), _LARGEST_COPY)
         except (OSError, ValueError):
@@ -178,7 +200,7 @@ def _pinned(inventory: Inventory) -> list[Found]:
 
 
 def _is_in(hashes: Mapping[str, str], inventory: Inventory, found: Found) -> bool:
-    return hashes.get(inventory.shown(found.path)) == found.sha256
+    return hashes.get(inventory.relative(found.path)) == found.sha256
 
 
 def _of_version_1(hashes: Mapping[str, str]) -> dict[str, FolderRecord]:

@@ -164,6 +164,8 @@ class _Import:
             case "default" | "acceptEdits" | "dontAsk":
                 self._imported.approval = _MODES[mode]
                 self._imported.denies_headless = mode == "dontAsk"
+                if mode == "dontAsk":
+                    self._notice(mode, "defaultMode 'dontAsk' is imported as approval mode on, which asks, not denies")
             case _:
                 self._notice(str(mode), f"defaultMode {mode!r} is not imported; set approval.mode if you want it")
 

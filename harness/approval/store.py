@@ -88,11 +88,12 @@ class RuleStore:
             return tuple(rule for rule in rules if rule.source.level == "managed")
         return rules
 
-    def load(self, sources: Sequence[RuleFile] = ()) -> list[str]:
+    def load(self, sources: Sequence[RuleFile] = (), imported: Iterable[Rule] | None = None) -> list[str]:
         """Read the rules file, and replace the rules from configuration.
 
         Args:
             sources: Rules of all configuration files.
+            imported: Rules that replace the initial ones; None to keep those.
 
         Returns:
             Problems: rules that have no effect, with their place.
@@ -107,6 +108,7 @@ class RuleStore:
             configured += rules
             problems += wrong
         self._configured = tuple(configured)
+        self._given = self._given if imported is None else tuple(imported)
         self._ordered.clear()
         if problem := self._load_file():
             problems.append(problem)

@@ -14,11 +14,14 @@ import pytest
 from fakes.model_server import ModelServer, Reply
 
 from cinch_tui.assembly import assemble
-from cinch_tui.cli.start import config_sources
+from cinch_tui.cli.arguments import parse_arguments
+from cinch_tui.cli.start import config_sources, prepare
+from cinch_tui.config.layers import load_config
 from cinch_tui.config.names import build
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
 from harness.errors import ConfigError
+from harness.messages import JsonObject
 from harness.ports.interaction import NonInteractive
 
 
@@ -127,6 +130,46 @@ def test_rules_of_claude_code_in_a_project_allow_only_with_trust(folder: Path, o
     Done(folder, touch("trusted"), "--trust")
 
     assert [(folder / name).exists() for name in ("untrusted", "secret", "trusted")] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("claude", "own", "expected"),
+    [
+        ({"defaultMode": "acceptEdits"}, "", ("edits", "off", "execute")),
+        ({"defaultMode": "acceptEdits"}, 'approval.mode = "on"\n', ("on", "off", "execute")),
+        ({"defaultMode": "plan"}, "", ("smart", "off", "plan")),
+        ({"disableBypassPermissionsMode": "disable"}, 'approval.mode = "off"\n', ("edits", "edits", "execute")),
+        ({"defaultMode": "bypassPermissions"}, "", ("smart", "off", "execute")),
+    ],
+)
+def test_modes_of_claude_code_apply_unless_a_setting_does(
+    folder: Path, own_home: Path, claude: JsonObject, own: str, expected: object
+) -> None:
+    settings(folder, f"permissions.import_claude = true\n{own}", own_home=own_home)
+    (own_home / ".claude").mkdir()
+    (own_home / ".claude" / "settings.json").write_text(json.dumps({"permissions": claude}))
+    options, loaded = prepare(parse_arguments(["-m", "ollama/fake-model", "--cwd", str(folder), "--no-session"]))
+
+    assembly = asyncio.run(assemble(options, loaded, NonInteractive()))
+    state = assembly.agent.state
+
+    assert (state.approval, state.permissions.loosest, state.mode.name) == expected
+    notices = " ".join((*options.notices, *assembly.warnings))
+    assert ("defaultMode 'bypassPermissions' is not imported" in notices) is ("bypass" in str(claude.values()))
+
+
+def test_untrusted_settings_of_claude_code_may_only_tighten(folder: Path, own_home: Path) -> None:
+    settings(folder, "permissions.import_claude = true\n", own_home=own_home)
+    (folder / ".claude").mkdir()
+    modes = [{"defaultMode": "acceptEdits"}, {"disableBypassPermissionsMode": "disable"}]
+    found: list[tuple[str, str]] = []
+    for mode in modes:
+        (folder / ".claude" / "settings.json").write_text(json.dumps({"permissions": mode}))
+        paths = find_paths(os.environ)
+        approval = load_config(config_sources(paths, folder)).settings.approval
+        found.append((approval.mode, approval.loosest_mode))
+
+    assert found == [("smart", "off"), ("smart", "edits")]
 
 
 def test_a_disabled_tool_is_neither_offered_nor_run(folder: Path, own_home: Path) -> None:

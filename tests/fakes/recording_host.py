@@ -18,6 +18,8 @@ from cinch_tui.commands.side_questions import SideQuestions
 from cinch_tui.config.options import Options
 from cinch_tui.reports.notices import NoticeLevel
 from cinch_tui.saved_sessions import SessionChoice
+from cinch_tui.trust.prompt import TrustQuestion
+from cinch_tui.trust.store import TrustAnswer
 from cinch_tui.user_input import UserInput
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
@@ -46,7 +48,11 @@ class RecordingSession(AgentSession):
     def __init__(self, calls: list[tuple[str, ...]]) -> None:
         self._calls = calls
         self.options: Options = SimpleNamespace(  # type: ignore[assignment] what commands read
-            cwd=Path("/nowhere"), paths=SimpleNamespace(data=Path("/nowhere/data"))
+            cwd=Path("/nowhere"),
+            paths=SimpleNamespace(data=Path("/nowhere/data")),
+            sources=SimpleNamespace(
+                user_file=Path("/nowhere/config.toml"), trust_file=Path("/nowhere/trusted.json"), session_pins=None
+            ),
         )
         agent = Agent(scripted(), builtin_tools(), "You are cinch.", AgentOptions(workspace=Workspace(Path.cwd())))
         self._assembly = SimpleNamespace(
@@ -157,6 +163,10 @@ class RecordingHost:
 
     def restore_prompt(self, user_input: UserInput) -> None:
         self.calls.append(("restore_prompt", user_input.text))
+
+    async def ask_for_trust(self, question: TrustQuestion) -> TrustAnswer:
+        self.calls.append(("ask_for_trust", question.title))
+        return "later"
 
     async def pick_session(self, query: str = "") -> SessionChoice | None:
         self.calls.append(("pick_session", query) if query else ("pick_session",))

@@ -112,7 +112,7 @@ def test_wider_import_and_unknown_tool_are_reported(path: Path) -> None:
         ("default", ("smart", False, False, 0)),
         ("acceptEdits", ("edits", False, False, 0)),
         ("plan", (None, True, False, 0)),
-        ("dontAsk", ("on", False, True, 0)),
+        ("dontAsk", ("on", False, True, 1)),
         ("bypassPermissions", (None, False, False, 1)),
         ("auto", (None, False, False, 1)),
     ],

@@ -32,11 +32,11 @@ def store(tmp_path: Path) -> TrustStore:
 
 
 def names(files: Inventory) -> set[str]:
-    return {files.shown(each.path) for each in files.found}
+    return {files.relative(each.path) for each in files.found}
 
 
 def inert(store: TrustStore, files: Inventory) -> set[str]:
-    return {files.shown(path) for path in store.state(files).inert}
+    return {files.relative(path) for path in store.state(files).inert}
 
 
 @pytest.mark.parametrize("name", sorted(FILES.keys() - {".claude/skills/deploy/run.sh"}))

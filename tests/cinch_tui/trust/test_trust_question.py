@@ -174,7 +174,7 @@ async def test_trust_that_is_given_later_applies_from_the_next_request(folder: P
         before, ignored = assembly.agent.state.system_prompt, assembly.folder.ignored
         files, trust = folder_state(assembly.options)
         options, settings = apply_answer(assembly.options, question(assembly.options, files, trust), "trust")
-        await assembly.reload_folder(options)
+        await assembly.reload_folder(options, settings)
 
     assert "AGENTS.md" in ignored
     assert (RHYMES in before, RHYMES in assembly.agent.state.system_prompt) == (False, True)

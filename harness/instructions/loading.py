@@ -27,6 +27,9 @@ _UNFINISHED = {
     "REVERT_HEAD": "a revert is in progress",
     "BISECT_LOG": "a bisection is in progress",
 }
+_COMPACTION = re.compile(r"compact(?:ion)? instructions", re.IGNORECASE)
+_HEADING = re.compile(r"(#{1,6})\s+(.*?)[\s#:]*$")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 class Instruction(Struct, frozen=True):
@@ -204,6 +207,35 @@ def quoted(instructions: Sequence[Instruction]) -> str:
 def quoted_files(prompt: str) -> tuple[str, ...]:
     """Return the paths of the instruction files that a system prompt quotes, in order."""
     return tuple(re.findall(r'^<instructions file="(.*)">$', prompt, re.MULTILINE))
+
+
+def compaction_instructions(prompt: str) -> str:
+    """Return the sections "Compaction Instructions" of the instruction files that a system prompt quotes.
+
+    A system prompt that quotes no files may have such a section itself. Empty if there is none.
+    """
+    files = re.findall(r'^<instructions file="[^\n]*">\n(.*?)\n</instructions>$', prompt, re.MULTILINE | re.DOTALL)
+    return "\n\n".join(section for text in files or [prompt] for section in _sections(text, _COMPACTION))
+
+
+def _sections(text: str, title: re.Pattern[str]) -> list[str]:
+    """Return the content of the Markdown sections with such a title; a `#` in a code fence begins no section."""
+    sections: list[list[str]] = []
+    level, fence = 0, ""
+    for line in text.splitlines():
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and line.strip().startswith(fence) and not line.strip().strip(fence[0]):
+            fence = ""
+        heading = None if fence or mark else _HEADING.match(line)
+        if heading and (not level or len(heading[1]) <= level):
+            level = len(heading[1]) if title.fullmatch(heading[2]) else 0
+            if level:
+                sections.append([])
+        elif level:
+            sections[-1].append(line)
+    return [content for lines in sections if (content := "\n".join(lines).strip())]
 
 
 def _escaped(text: str) -> str:

@@ -12,6 +12,7 @@ from harness.instructions.loading import (
     Instruction,
     LoadedInstructions,
     build_system_prompt,
+    compaction_instructions,
     describe_environment,
     load_instructions,
 )
@@ -172,3 +173,46 @@ def test_own_prompt_text_is_short() -> None:
 
     assert "Instruction files" not in prompt
     assert len(prompt) / 4 < 2000
+
+
+RULES = """\
+# Style
+Tabs.
+## Compaction Instructions:
+Keep ticket numbers.
+```sh
+# Compact instructions of a shell script
+```
+### Tests
+Keep the names of failing tests.
+## Build
+make
+"""
+
+
+def test_compaction_instructions_of_all_files_are_found() -> None:
+    environment = Environment(Path("/w"), "Linux", "2026-01-01", "no")
+    files = [
+        Instruction(Path("/w/AGENTS.md"), RULES),
+        Instruction(Path("/w/CLAUDE.md"), "# compact instructions\nFocus on </instructions> tests."),
+        Instruction(Path("/w/x/AGENTS.md"), "# Other\nCompaction Instructions\n"),
+    ]
+
+    found = compaction_instructions(build_system_prompt(environment, files))
+
+    assert found == (
+        "Keep ticket numbers.\n```sh\n# Compact instructions of a shell script\n```\n### Tests\n"
+        "Keep the names of failing tests.\n\nFocus on <\\/instructions> tests."
+    )
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("", ""),
+        ("You help.\n# Compaction instructions\n\n", ""),
+        ("You help.\n\n# Compaction instructions\nBe brief.", "Be brief."),
+    ],
+)
+def test_system_prompt_without_files_may_have_compaction_instructions(prompt: str, expected: str) -> None:
+    assert compaction_instructions(prompt) == expected

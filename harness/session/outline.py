@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,6 +15,9 @@ LIMIT = 500
 """Characters to which texts are truncated."""
 LOST = "[Another program changed the session file: only the beginning of this message is left.]"
 _MAX_DEPTH = 8
+_Container: TypeAlias = tuple[object, ...] | list[object] | dict[str, object]
+_CONTAINERS = (tuple, list, dict)
+_SCALARS = frozenset({bool, int, float, type(None)})
 
 
 def truncate_texts(message: T) -> T:
@@ -50,20 +52,29 @@ def _unsigned(block: AssistantContent | UserContent) -> AssistantContent | UserC
 
 
 def _truncated(value: object, depth: int) -> object:
-    # Plain checks, because pattern matching takes twice the time.
+    # Plain checks and loops: a long session has thousands of messages, and `isinstance` is slow for structs.
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, str):
         return value if len(value) <= LIMIT else _start_of(value)
+    if isinstance(value, _CONTAINERS):
+        return _truncated_items(cast("_Container", value), depth)
     if isinstance(value, Struct):
-        fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
-        changed = {name: short for name, each in fields if (short := _truncated(each, depth + 1)) is not each}
+        changed: dict[str, object] = {}
+        for name in value.__struct_fields__:
+            field = getattr(value, name)
+            if (short := _truncated(field, depth + 1)) is not field:
+                changed[name] = short
         return replace(value, **changed) if changed else value
-    if not isinstance(value, tuple | list | dict):
-        return value
+    return value
+
+
+def _truncated_items(value: _Container, depth: int) -> object:
     if depth > _MAX_DEPTH:
-        return type(cast("Iterable[object]", value))()
+        return type(value)()
     if isinstance(value, dict):
-        return {key: _truncated(each, depth + 1) for key, each in cast("dict[str, object]", value).items()}
-    items = [_truncated(each, depth + 1) for each in cast("Iterable[object]", value)]
+        return {key: _truncated(each, depth + 1) for key, each in value.items()}
+    items = [_truncated(each, depth + 1) for each in value]
     return items if isinstance(value, list) else tuple(items)
 
 

@@ -87,9 +87,10 @@ def iso_time(text: str) -> float:
 
 def tool_result_of(record: JsonObject) -> JsonObject | None:
     """Return the tool_result block of a line, if it has one."""
-    if record.get("type") != "user":
-        return None
-    return next((block for block in blocks_of(record) if block.get("type") == "tool_result"), None)
+    for block in blocks_of(record) if record.get("type") == "user" else ():
+        if block.get("type") == "tool_result":
+            return block
+    return None
 
 
 def call_lines(lines: Iterable[JsonObject]) -> dict[str, str]:
@@ -139,14 +140,16 @@ def read_assistant(records: Sequence[JsonObject]) -> AssistantMessage:
     """Return one reply from its lines, each with one block or, in foreign files, several."""
     first, last = records[0], records[-1]
     message, ours = object_at(last, "message"), object_at(last, "cinch")
-    failed = last.get("isApiErrorMessage") is True
-    content = tuple(block for record in records for block in _reply_blocks(record))
+    failed = not ours and last.get("isApiErrorMessage") is True
+    content: list[AssistantContent] = []
+    for record in records:
+        _add_reply_blocks(content, record)
     return AssistantMessage(
-        () if failed and not ours else content,
+        () if failed else tuple(content),
         model=intern(text_at(ours, "model") or text_at(message, "model")),
-        provider=intern(text_at(ours, "provider") or ("" if ours else "anthropic")),
+        provider=intern(text_at(ours, "provider") if ours else "anthropic"),
         usage=read_usage(object_at(message, "usage") or object_at(ours, "usage"), ours),
-        stop_reason="error" if failed and not ours else _stop_reason(text_at(ours, "stop"), message, content),
+        stop_reason="error" if failed else _stop_reason(text_at(ours, "stop"), message, content),
         error=_error(ours, content, failed=failed),
         response_id=text_at(ours, "responseId") if ours else text_at(message, "id"),
         id=text_at(first, "uuid"),
@@ -165,35 +168,43 @@ def objects_in(items: JsonValue) -> list[JsonObject]:
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
+# Plain checks, because matching patterns takes several times as long, and long sessions have thousands of blocks.
+
+
 def _user_content(blocks: list[JsonObject]) -> tuple[UserContent, ...]:
-    return tuple(block for raw in blocks for block in _user_block(raw))
+    return tuple([block for raw in blocks if (block := _user_block(raw))])
 
 
-def _user_block(raw: JsonObject) -> tuple[UserContent, ...]:
-    match raw:
-        case {"type": "text", "text": str(text)}:
-            return (Text(text),)
-        case {"type": "image", "source": {"media_type": str(media_type), "data": str(data)}}:
-            return (Image(media_type, data),)
-        case _:
-            return ()
+def _user_block(raw: JsonObject) -> UserContent | None:
+    if raw.get("type") == "text":
+        return Text(text) if isinstance(text := raw.get("text"), str) else None
+    source = object_at(raw, "source") if raw.get("type") == "image" else {}
+    media_type, data = source.get("media_type"), source.get("data")
+    return Image(media_type, data) if isinstance(media_type, str) and isinstance(data, str) else None
 
 
-def _reply_blocks(record: JsonObject) -> Iterator[AssistantContent]:
+def _add_reply_blocks(content: list[AssistantContent], record: JsonObject) -> None:
     ours = object_at(record, "cinch")
     if ours.get("closing") is True or ours.get("silent") is True:
         # Such a line has its text for other readers.
         return
-    if thinking := decode_or_none(Thinking, ours.get("thinking")):
-        yield thinking
-    signature = text_at(ours, "signature") or None
-    # Their positions matter, so an unreadable one becomes an empty placeholder.
-    citations = tuple(decode_or_none(Citation, each) or Citation("") for each in objects_in(ours.get("citations")))
+    if (thinking := decode_or_none(Thinking, ours.get("thinking"))) is not None:
+        content.append(thinking)
+    extends = "signature" in ours or "citations" in ours
     for raw in blocks_of(record):
-        for block in _assistant_block(raw):
-            if signature and isinstance(block, Text | ToolCall):
-                block = replace(block, signature=signature)
-            yield replace(block, citations=citations) if citations and isinstance(block, Text) else block
+        if (block := _assistant_block(raw)) is not None:
+            content.append(_extended(block, ours) if extends else block)
+
+
+def _extended(block: AssistantContent, ours: JsonObject) -> AssistantContent:
+    """Return a block with our own fields of its line."""
+    if isinstance(block, Thinking):
+        return block
+    if signature := text_at(ours, "signature"):
+        block = replace(block, signature=signature)
+    # Their positions matter, so an unreadable one becomes an empty placeholder.
+    citations = [decode_or_none(Citation, each) or Citation("") for each in objects_in(ours.get("citations"))]
+    return replace(block, citations=tuple(citations)) if citations and isinstance(block, Text) else block
 
 
 def _foreign_citations(raw: JsonObject) -> Iterator[Citation]:
@@ -205,35 +216,34 @@ def _foreign_citations(raw: JsonObject) -> Iterator[Citation]:
             yield Citation(url, title, text_at(citation, "cited_text"))
 
 
-def _assistant_block(raw: JsonObject) -> tuple[AssistantContent, ...]:
-    match raw:
-        case {"type": "text", "text": str(text)}:
-            return (Text(text, citations=tuple(_foreign_citations(raw))),)
-        case {"type": "thinking", "thinking": str(text)}:
-            return (Thinking(text, text_at(raw, "signature") or None),)
-        case {"type": "redacted_thinking", "data": str(data)}:
-            return (Thinking("", redacted=data),)
-        case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
-            return (_call(call_id, name, object_at(raw, "input")),)
-        case _:
-            return ()
+def _assistant_block(raw: JsonObject) -> AssistantContent | None:
+    kind = raw.get("type")
+    if kind == "text" and isinstance(text := raw.get("text"), str):
+        return Text(text, citations=tuple(_foreign_citations(raw))) if "citations" in raw else Text(text)
+    if kind == "tool_use" and isinstance(call_id := raw.get("id"), str) and isinstance(name := raw.get("name"), str):
+        return _call(call_id, name, object_at(raw, "input"))
+    if kind == "thinking" and isinstance(text := raw.get("thinking"), str):
+        return Thinking(text, text_at(raw, "signature") or None)
+    if kind == "redacted_thinking" and isinstance(data := raw.get("data"), str):
+        return Thinking("", redacted=data)
+    return None
 
 
 def _call(call_id: str, name: str, arguments: JsonObject) -> ToolCall:
     unread = arguments.get("__unparsedToolInput")
     if isinstance(unread, dict):
-        return ToolCall(call_id, name, {}, partial_json=text_at(unread, "raw"))
-    return ToolCall(call_id, name, arguments)
+        return ToolCall(call_id, intern(name), {}, partial_json=text_at(unread, "raw"))
+    return ToolCall(call_id, intern(name), arguments)
 
 
-def _stop_reason(ours: str, message: JsonObject, content: tuple[AssistantContent, ...]) -> StopReason:
+def _stop_reason(ours: str, message: JsonObject, content: list[AssistantContent]) -> StopReason:
     if ours in _STOPS:
         return _STOPS[ours]
     foreign = _FOREIGN_STOPS.get(text_at(message, "stop_reason"))
     return foreign or ("tool_use" if any(isinstance(block, ToolCall) for block in content) else "stop")
 
 
-def _error(ours: JsonObject, content: tuple[AssistantContent, ...], *, failed: bool) -> str | None:
+def _error(ours: JsonObject, content: list[AssistantContent], *, failed: bool) -> str | None:
     if ours or not failed:
         return text_at(ours, "error") or None
     return "".join(block.text for block in content if isinstance(block, Text)) or "The request failed."

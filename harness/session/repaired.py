@@ -13,14 +13,12 @@ from typing import overload
 from harness.context.history import StoredMessages, call_ids_of, usage_of
 from harness.context.normalize import normalize
 from harness.messages import CustomMessage, Message, Usage
-from harness.session.outline import beginning_of, is_intact, truncate_texts
+from harness.session.outline import beginning_of, is_intact
 from harness.session.resume import LoadedSession
-from harness.session.session_messages import SessionMessages
+from harness.session.session_messages import LONG, SessionMessages
 
 KEPT = 2 << 20
 """Bytes at the end of a session whose messages stay in memory."""
-LONG = 2_000
-"""Bytes above which an earlier message is read on access."""
 
 
 class RepairedMessages(StoredMessages):
@@ -95,7 +93,7 @@ def repaired_messages(loaded: LoadedSession, kept: int = KEPT) -> RepairedMessag
     """
     session = loaded.messages
     long = _long_messages(session, kept)
-    read = [truncate_texts(session.read(at)) if at in long else session[at] for at in range(len(session))]
+    read = [session.outline(at) if at in long else session[at] for at in range(len(session))]
     repaired = _repaired(session.completed(read))
     places = {id(read[at]): at for at in long}
     session.outlines = {at: each for at in long if not isinstance(each := read[at], CustomMessage)}
@@ -137,7 +135,7 @@ def _repaired(complete: Sequence[Message]) -> list[Message]:
     custom: dict[str, list[Message]] = {}
     before = ""
     for message in complete:
-        if isinstance(message, CustomMessage):
+        if type(message) is CustomMessage:
             custom.setdefault(before, []).append(message)
         else:
             before = message.id

@@ -31,7 +31,7 @@ from harness.session.notes import (
 )
 from harness.session.paths import SUFFIX, is_subagent_file
 from harness.session.reading import iso_time, read_usage, text_at
-from harness.session.session_messages import SessionMessages
+from harness.session.session_messages import MessageReader, SessionMessages
 
 N = TypeVar("N", bound=AnyNote)
 
@@ -110,8 +110,10 @@ def load_session(path: Path) -> LoadedSession:
         SessionError: The file cannot be read.
     """
     try:
-        layout = scan(path, is_sidechain=is_subagent_file(path))
-        return _loaded(path, path.stem, layout, SessionMessages(path, layout), path.stat().st_mtime)
+        read = MessageReader()
+        layout = scan(path, is_sidechain=is_subagent_file(path), on_line=read.add)
+        read.finish()
+        return _loaded(path, path.stem, layout, SessionMessages(path, layout, read), path.stat().st_mtime)
     except FileNotFoundError as error:
         raise SessionMissing(f"{path} does not exist") from error
     except OSError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple, overload
 
@@ -20,13 +20,57 @@ from harness.messages import (
 )
 from harness.session.line_index import Line, LineIndex, conversation, scan_end
 from harness.session.notes import CallNote, CustomNote, HeaderNote
-from harness.session.outline import beginning_of, is_intact
+from harness.session.outline import beginning_of, is_intact, truncate_texts
 from harness.session.paths import session_descriptor
 from harness.session.reading import call_lines, iso_time, parse, read_assistant, read_result, read_user, text_at
 
 _END_SIZES = (1 << 20, 8 << 20)
 """Bytes at the end of a file that are searched for the last messages."""
 _END_MESSAGES = 24
+LONG = 2_000
+"""Bytes above which a message is read on access."""
+
+
+class MessageReader:
+    """Reads messages while their lines are indexed: short ones, and the outlines of others."""
+
+    def __init__(self) -> None:
+        self.short: dict[tuple[int, ...], ModelMessage] = {}
+        """Messages by the positions of their lines."""
+        self.outlines: dict[tuple[int, ...], ModelMessage] = {}
+        """Outlines of long messages, by the positions of their lines."""
+        self._lines: list[Line] = []
+        self._records: list[JsonObject] = []
+
+    def add(self, line: Line, record: JsonObject) -> None:
+        """Read a line; its message is complete when a line of another one follows."""
+        if line.kind not in ("user", "assistant"):
+            return
+        if self._lines and (line.kind == "user" or line.group != self._lines[0].group):
+            self.finish()
+        self._lines.append(line)
+        self._records.append(record)
+        if line.kind == "user":
+            self.finish()
+
+    def finish(self) -> None:
+        """Complete the last message."""
+        lines, records = self._lines, self._records
+        if not lines:
+            return
+        self._lines, self._records = [], []
+        message = _message(lines[0], records, {})
+        if type(message) is ToolResult and not message.tool_name:
+            # Lines of other programs name the tool in the call's line only.
+            return
+        if sum([line.size for line in lines]) > LONG:
+            self.outlines[_positions(lines)] = truncate_texts(message)
+        else:
+            self.short[_positions(lines)] = message
+
+
+def _positions(lines: Sequence[Line]) -> tuple[int, ...]:
+    return (lines[0].offset,) if len(lines) == 1 else tuple([line.offset for line in lines])
 
 
 class RemainingMessage(NamedTuple):
@@ -46,13 +90,22 @@ class SessionMessages(Sequence[Message]):
     The file may be appended to, moved or deleted in the meantime. Thread-safe for reading.
     """
 
-    def __init__(self, source: Path | bytes, layout: LineIndex) -> None:
+    def __init__(self, source: Path | bytes, layout: LineIndex, read: MessageReader | None = None) -> None:
+        """Create the messages of an index; `read` has those that were read while it was made."""
         customs = [note for note in layout.notes if isinstance(note, CustomNote)]
         self._groups: list[tuple[Line, ...]] = []
         self._read: list[Message | None] = []
+        self.outlines: dict[int, ModelMessage] = {}
+        """Outlines of messages that are not kept in memory, by their indexes."""
         for group, custom in _with_customs(conversation(layout), customs):
+            message = custom
+            if read and group:
+                places = _positions(group)
+                message = read.short.get(places)
+                if message is None and (outline := read.outlines.get(places)) is not None:
+                    self.outlines[len(self._groups)] = outline
             self._groups.append(group)
-            self._read.append(custom)
+            self._read.append(message)
         self._tool_names = layout.tool_names
         self._started = {note.call_id for note in layout.notes if isinstance(note, CallNote)}
         self._records_calls = any(note.records_calls for note in layout.notes if isinstance(note, HeaderNote))
@@ -62,8 +115,6 @@ class SessionMessages(Sequence[Message]):
             weakref.finalize(self, os.close, self._source)
         self.damaged: list[int] = []
         """Numbers of lines that turned out to be unreadable on access."""
-        self.outlines: dict[int, ModelMessage] = {}
-        """Outlines of messages that are not kept in memory, by their indexes."""
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -83,9 +134,14 @@ class SessionMessages(Sequence[Message]):
         message = self._read[index]
         return self._load(self._groups[index]) if message is None else message
 
+    def outline(self, index: int) -> Message:
+        """Return a message with truncated texts without keeping it in memory."""
+        return self.outlines.get(index) or truncate_texts(self.read(index))
+
     def size(self, index: int) -> int:
         """Return the number of bytes of a message in the file."""
-        return sum(line.size for line in self._groups[index])
+        group = self._groups[index]
+        return group[0].size if len(group) == 1 else sum([line.size for line in group])
 
     def remaining(self) -> Iterator[RemainingMessage]:
         """Yield the messages as far as they are in memory or still in the file."""
@@ -135,10 +191,12 @@ class SessionMessages(Sequence[Message]):
             messages: The messages from `start` on, whose texts are not needed; by default they are read.
         """
         messages = self[start:] if messages is None else messages
-        answered = {message.call_id for message in messages if isinstance(message, ToolResult)}
+        # Comparing types keeps ten thousand messages within some milliseconds.
+        answered = {message.call_id for message in messages if type(message) is ToolResult}
         for group, reply in zip(self._groups[start:], messages, strict=True):
-            calls = reply.tool_calls if isinstance(reply, AssistantMessage) else ()
-            if unanswered := [call for call in calls if call.id not in answered]:
+            if type(reply) is not AssistantMessage:
+                continue
+            if unanswered := [call for call in reply.tool_calls if call.id not in answered]:
                 lines = call_lines(map(self._record, group))
                 for call in unanswered:
                     missing = missing_result(reply.id, call, reply.time, self._why_open(call.id))
@@ -173,6 +231,8 @@ class SessionMessages(Sequence[Message]):
         missing: dict[str, list[ToolResult]] = {}
         for result, _ in self.missing_results(messages):
             missing.setdefault(result.call_id, []).append(result)
+        if not missing:
+            return list(messages)
         complete: list[Message] = []
         for message in messages:
             complete.append(message)
@@ -187,10 +247,7 @@ class SessionMessages(Sequence[Message]):
         return DID_NOT_RUN if self._records_calls else NO_RESULT
 
     def _load(self, group: tuple[Line, ...]) -> Message:
-        records = [self._record(line) for line in group]
-        if group[0].kind == "assistant":
-            return read_assistant(records)
-        return read_result(records[0], self._tool_names) if group[0].is_result else read_user(records[0])
+        return _message(group[0], [self._record(line) for line in group], self._tool_names)
 
     def parsed(self, line: Line) -> JsonObject | None:
         """Return a line of the conversation; None if it cannot be read."""
@@ -219,6 +276,13 @@ def load_end(path: Path) -> SessionMessages:
     short, long = _END_SIZES
     messages = SessionMessages(path, scan_end(path, short))
     return messages if len(messages) >= _END_MESSAGES else SessionMessages(path, scan_end(path, long))
+
+
+def _message(first: Line, records: Sequence[JsonObject], tool_names: Mapping[str, str]) -> ModelMessage:
+    """Return a message from its lines; `tool_names` gives the tool of a call if the line of its result does not."""
+    if first.kind == "assistant":
+        return read_assistant(records)
+    return read_result(records[0], tool_names) if first.is_result else read_user(records[0])
 
 
 def _with_customs(

@@ -223,7 +223,8 @@ class AssistantMessage(_Recorded, frozen=True):
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        return tuple(block for block in self.content if isinstance(block, ToolCall))
+        # Comparing types is several times as fast, which matters for long sessions.
+        return tuple([block for block in self.content if type(block) is ToolCall])
 
 
 class ToolResult(_Recorded, frozen=True):

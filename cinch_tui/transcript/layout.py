@@ -84,22 +84,36 @@ class Layout:
             self.blocks.append(block)
             self.heights.extend((block.guess(self.width),))
 
-    def prepend(self, blocks: Sequence[TranscriptBlock], place: LinePosition) -> LinePosition:
-        """Insert blocks at the top; return the new position of `place`."""
+    def measured(self, blocks: Sequence[TranscriptBlock]) -> Heights:
+        """Set the blank lines between blocks that are to be inserted at the top; return their heights. Thread-safe."""
+        before: TranscriptBlock | None = None
+        for block in blocks:
+            block.gap = _apart(before, block)
+            before = before if block.hidden else block
+        return Heights([block.guess(self.width) for block in blocks])
+
+    def prepend(
+        self, blocks: Sequence[TranscriptBlock], place: LinePosition, heights: Heights | None = None
+    ) -> LinePosition:
+        """Insert blocks at the top; return the new position of `place`.
+
+        Args:
+            blocks: The blocks.
+            place: A position.
+            heights: Heights of the blocks from `measured`, which this takes over; None measures them now.
+        """
         first = self.blocks[0] if self.blocks else None
         had_gap = first is not None and first.gap
+        heights = self.measured(blocks) if heights is None else heights
+        heights.extend(self.heights)
+        self.heights = heights
         self._lowest -= len(blocks)
-        for serial, block in enumerate(blocks, self._lowest):
-            block.serial = serial
-        known = list(self.heights)
         self.blocks[:0] = blocks
-        before: TranscriptBlock | None = None
         for index, block in enumerate(self.blocks):
             block.index = index
-            if index < len(blocks):
-                block.gap = _apart(before, block)
-                before = before if block.hidden else block
-        self.heights = Heights([*(block.guess(self.width) for block in blocks), *known])
+        for serial, block in enumerate(blocks, self._lowest):
+            block.serial = serial
+        before = next((block for block in reversed(blocks) if not block.hidden), None)
         # Only the former blocks up to the first visible one have another block before them now.
         for block in self.blocks[len(blocks) :]:
             self._update_gap(before, block)

@@ -11,6 +11,7 @@ from textual.selection import Selection
 
 from cinch_tui.data_message import DataMessage
 from cinch_tui.transcript.block import TranscriptBlock
+from cinch_tui.transcript.heights import Heights
 from cinch_tui.transcript.layout import LinePosition, ScreenRow, row_key
 from cinch_tui.transcript.painting import Highlight
 from cinch_tui.transcript.search import Search
@@ -45,8 +46,8 @@ class SearchableList(VirtualList):
         super().extend(added)
         self._enqueue(added)
 
-    def prepend(self, blocks: Sequence[TranscriptBlock]) -> None:
-        super().prepend(blocks)
+    def prepend(self, blocks: Sequence[TranscriptBlock], heights: Heights | None = None) -> None:
+        super().prepend(blocks, heights)
         self._enqueue(blocks)
 
     def changed(self, block: TranscriptBlock) -> None:

@@ -19,14 +19,13 @@ from textual.widget import Widget
 from cinch_tui.data_message import DataMessage
 from cinch_tui.rendering.styles import DIFF_CLASSES
 from cinch_tui.transcript.block import Channel, TranscriptBlock
+from cinch_tui.transcript.heights import Heights
 from cinch_tui.transcript.layout import START, Layout, ScreenRow
 from cinch_tui.transcript.painting import Highlight, Strips, changed_regions, paint_line
 from cinch_tui.transcript.row_decorations import stamped, with_caret
 from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, DisplayOptions, block_styles, component_class
 
 FRAME = 1 / 20
-# Number of blocks that are inserted at once, within 5 ms; each time, all are renumbered.
-PREPENDED = 2000
 # Maximum time per frame for new text, in seconds, before keys are handled.
 SLICE = 0.006
 # Pause after an expensive frame, as a multiple of its duration.
@@ -94,20 +93,24 @@ class VirtualList(ScrollView):
         self._count_unseen(self._layout.heights.total - before)
         self._schedule()
 
-    def prepend(self, blocks: Sequence[TranscriptBlock]) -> None:
-        """Insert blocks at the top; the view keeps its position."""
-        self._top = self._layout.prepend(list(self._received(blocks)), self._top)
+    def prepend(self, blocks: Sequence[TranscriptBlock], heights: Heights | None = None) -> None:
+        """Insert blocks at the top; the view keeps its position. Heights must be from the layout of now."""
+        if heights is None:
+            blocks = list(self._received(blocks))
+        self._top = self._layout.prepend(blocks, self._top, heights)
         self._schedule()
 
     async def prepend_built(self, build: Callable[[], Sequence[TranscriptBlock]]) -> None:
         """Build many blocks in a thread and insert them at the top, unless the list is cleared; keys are handled."""
-        content = self._content
-        blocks = await asyncio.to_thread(build)
-        for end in range(len(blocks), 0, -PREPENDED):
-            if self._content is not content:
-                return
-            self.prepend(blocks[max(0, end - PREPENDED) : end])
-            await asyncio.sleep(0)
+        content, shown = self._content, (self._layout.width, self.hidden_channels)
+        blocks, heights = await asyncio.to_thread(self._measured, build)
+        if self._content is content:
+            is_current = shown == (self._layout.width, self.hidden_channels)
+            self.prepend(blocks, heights if is_current else None)
+
+    def _measured(self, build: Callable[[], Iterable[TranscriptBlock]]) -> tuple[list[TranscriptBlock], Heights]:
+        blocks = list(self._received(build()))
+        return blocks, self._layout.measured(blocks)
 
     def changed(self, block: TranscriptBlock) -> None:
         """Redraw a block soon; repeated calls are merged."""

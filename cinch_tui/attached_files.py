@@ -92,8 +92,10 @@ def is_attached(block: UserContent) -> bool:
 
 def without_attached(content: Sequence[UserContent]) -> tuple[UserContent, ...]:
     """Return the content before the first attached file: the user's text and images."""
-    first = next((index for index, block in enumerate(content) if is_attached(block)), len(content))
-    return tuple(content[:first])
+    for index, block in enumerate(content):
+        if is_attached(block):
+            return tuple(content[:index])
+    return tuple(content)
 
 
 def attached_names(content: Sequence[UserContent]) -> list[str]:

@@ -93,13 +93,6 @@ def last_todo(messages: Sequence[Message]) -> TodoView:
     return next((view for view in views if isinstance(view, TodoView)), TodoView(()))
 
 
-def _disk_source(messages: Sequence[Message], index: int) -> DiskSource | None:
-    """Return the source of a message that is not in memory."""
-    if not isinstance(messages, StoredMessages) or index not in messages.on_disk:
-        return None
-    return DiskSource(partial(messages.__getitem__, index), messages.size(index))
-
-
 class _HistoryReader:
     def __init__(self, tools: Sequence[Tool], planned: Sequence[tuple[float, float]]) -> None:
         self._tools = {tool.name: tool for tool in tools}
@@ -108,30 +101,32 @@ class _HistoryReader:
 
     def blocks(self, messages: Sequence[Message], span: slice) -> Iterator[TranscriptBlock]:
         outline = outline_of(messages)
+        stored = messages if isinstance(messages, StoredMessages) else None
+        on_disk = stored.on_disk if stored is not None else ()
         for index in range(len(outline))[span]:
-            message = outline[index]
-            is_planned = any(since <= message.time < until for since, until in self._planned)
-            for block in self._blocks_of(message, _disk_source(messages, index)):
+            message, disk = outline[index], None
+            if stored is not None and index in on_disk:
+                disk = DiskSource(partial(stored.__getitem__, index), stored.size(index))
+            for block in self._blocks_of(message, disk):
                 block.time = message.time
                 block.message_id = message.id
-                if is_planned and isinstance(block, ReplyBlock):
+                if self._planned and isinstance(block, ReplyBlock) and self._is_planned(message.time):
                     block.tag = PLANNED
                 yield block
 
+    def _is_planned(self, time: float) -> bool:
+        return any(since <= time < until for since, until in self._planned)
+
     def _blocks_of(self, message: Message, disk: DiskSource | None) -> Iterable[TranscriptBlock]:
-        match message:
-            case UserMessage():
-                complete = disk.read() if disk else message
-                return user_message_blocks(complete if isinstance(complete, UserMessage) else message, disk)
-            case AssistantMessage():
-                return self._reply(message) if disk is None else self._stored_reply(message, disk)
-            case ToolResult():
-                if block := self._open.pop(message.call_id, None):
-                    show_result(block, message)
-                    if disk and isinstance(block, StoredToolBlock):
-                        block.keep_on_disk(disk)
-            case _:
-                pass
+        if isinstance(message, AssistantMessage):
+            return self._reply(message) if disk is None else self._stored_reply(message, disk)
+        if isinstance(message, UserMessage):
+            complete = disk.read() if disk else message
+            return user_message_blocks(complete if isinstance(complete, UserMessage) else message, disk)
+        if isinstance(message, ToolResult) and (block := self._open.pop(message.call_id, None)):
+            show_result(block, message)
+            if disk and isinstance(block, StoredToolBlock):
+                block.keep_on_disk(disk)
         return ()
 
     def _stored_reply(self, message: AssistantMessage, disk: DiskSource) -> Iterator[TranscriptBlock]:
@@ -152,20 +147,20 @@ class _HistoryReader:
                     pass
 
     def _reply(self, message: AssistantMessage) -> Iterator[TranscriptBlock]:
-        texts = [content for content in message.content if isinstance(content, Text)]
+        last = next((content for content in reversed(message.content) if isinstance(content, Text)), None)
         for content in message.content:
-            match content:
-                case Text(text):
-                    reply = ReplyBlock(text)
+            # Plain checks: matching patterns takes twice as long.
+            if isinstance(content, Text):
+                reply = ReplyBlock(content.text)
+                if not content.text:
                     reply.finish()
-                    yield reply
-                    if content is texts[-1] and (sources := sources_of(texts)):
-                        yield SourcesBlock(sources)
-                case Thinking(text):
-                    if text:
-                        yield ThinkingBlock(text)
-                case ToolCall():
-                    yield self._call(content)
+                yield reply
+                if content is last and (sources := sources_of(message.content)):
+                    yield SourcesBlock(sources)
+            elif isinstance(content, ToolCall):
+                yield self._call(content)
+            elif content.text:
+                yield ThinkingBlock(content.text)
         if message.stop_reason in ("error", "aborted") and message.error:
             level = "error" if message.stop_reason == "error" else "warning"
             yield NoticeBlock(app_hints(message.error), level)
@@ -184,10 +179,12 @@ def user_message_blocks(message: UserMessage, disk: DiskSource | None = None) ->
     """Return the blocks of a user message: the text, then its images, which are read when drawn if it is on disk."""
     if is_report(message):
         return [report_block(message)]
-    typed = "".join(block.text for block in without_attached(message.content) if isinstance(block, Text))
+    own = without_attached(message.content)
+    texts = [block.text for block in own if isinstance(block, Text)]
+    typed = "".join(texts)
     prompt = NoticeBlock(reminder_title(message.text)) if message.synthetic else UserBlock(typed)
     prompt.channel = "reminder" if message.synthetic else ""
-    attached = user_input_of(message).images
+    attached = user_input_of(message).images if len(texts) < len(own) else ()
     images = [
         ImageBlock(
             TranscriptImage.of(
@@ -196,7 +193,7 @@ def user_message_blocks(message: UserMessage, disk: DiskSource | None = None) ->
         )
         for place, each in enumerate(attached)
     ]
-    files = attached_names(message.content)
+    files = attached_names(message.content) if len(own) < len(message.content) else []
     notice = [NoticeBlock(f"Attached {', '.join(files)}")] if files else []
     return [*([prompt] if typed.strip() or not images else []), *images, *notice]
 

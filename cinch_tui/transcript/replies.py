@@ -11,7 +11,7 @@ from cinch_tui.transcript.block import BlockPart, FunctionPart, Gap, TranscriptB
 from cinch_tui.transcript.lines import BLANK, StyledLine, indented, plain_line, wrap_runs
 from cinch_tui.transcript.markdown_splitter import Piece, References, Splitter
 from cinch_tui.transcript.styles import BlockStyles
-from harness.terminal_text import FragmentEscaper
+from harness.terminal_text import FragmentEscaper, escape_controls
 
 # Characters processed at once; keys are handled between two chunks of a fast stream.
 CHUNK = 4_096
@@ -28,9 +28,10 @@ class StreamedBlock(TranscriptBlock):
         self._length = 0
         self._newlines = 0
         self._pending = ""
-        self._escaper = FragmentEscaper()
+        self._escaper: FragmentEscaper | None = None
+        """Escaper of the text, once it arrives in fragments."""
         if text:
-            self.append(text)
+            self._set_text(text)
             self.finish()
 
     @property
@@ -43,6 +44,15 @@ class StreamedBlock(TranscriptBlock):
     def growing(self) -> bool:
         return not self.finished
 
+    def _set_text(self, text: str) -> None:
+        """Set the complete text."""
+        if "\r" not in text and escape_controls(text) is text:
+            # Long sessions have thousands of such texts.
+            self._take(text)
+        else:
+            self.append(text)
+            self._end()
+
     def append(self, fragment: str) -> None:
         # A carriage return may be the first half of a CRLF.
         text = self._pending + fragment if self._pending else fragment
@@ -51,6 +61,8 @@ class StreamedBlock(TranscriptBlock):
             if text.endswith("\r"):
                 text, self._pending = text[:-1], "\r"
             text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if self._escaper is None:
+            self._escaper = FragmentEscaper()
         self._take(self._escaper.add(text))
 
     def _take(self, text: str) -> None:
@@ -61,14 +73,19 @@ class StreamedBlock(TranscriptBlock):
     def finish(self) -> None:
         """Mark the text as complete."""
         self.finished = True
+        self._end()
+
+    def _end(self) -> None:
         self._pending = ""
-        self._take(self._escaper.end())
+        if self._escaper is not None:
+            self._take(self._escaper.end())
+            self._escaper = None
 
     def discard(self) -> None:
         """Discard the text; a retry streams it again."""
         self._fragments.clear()
         self._pending = ""
-        self._escaper = FragmentEscaper()
+        self._escaper = None
         self._consumed = self._length = self._newlines = 0
         self.invalidate()
 

@@ -31,7 +31,8 @@ class _StoredText(StreamedBlock):
     def __init__(self, start: str, disk: DiskSource, place: int) -> None:
         """Create the block of a content block of a reply; `start` is the beginning of its text."""
         super().__init__(start)
-        self.finish()
+        if not start:
+            self.finish()
         self._disk: DiskSource | None = disk
         self._place = place
         self._newlines = self._newlines * disk.size // max(1, self._length)
@@ -46,7 +47,7 @@ class _StoredText(StreamedBlock):
             text, self._disk = self._stored_text(self._disk), None
             self._fragments.clear()
             self._length = self._newlines = 0
-            self.append(text)
+            self._set_text(text)
         return super().make_parts()
 
     def _stored_text(self, disk: DiskSource) -> str:

@@ -27,12 +27,12 @@ from harness.agent.agent import Agent
 from harness.approval.modes import EXECUTE, MODES, PLAN
 from harness.errors import ConfigError, SessionLocked
 from harness.execution.spill import forget_old_spills
+from harness.instructions.changes import EnvironmentReminders, known_environment
 from harness.instructions.loading import (
     build_system_prompt,
     describe_environment,
     load_instructions,
     quoted,
-    quoted_files,
 )
 from harness.messages import Message, new_id
 from harness.ports.interaction import UserInteraction
@@ -83,6 +83,7 @@ class Assembly(Struct):
     keys: KeyStore
     originals: Snapshots
     folder: Folder
+    reminders: EnvironmentReminders
     loaded: LoadedSession | None = None
     warnings: list[str] = []
 
@@ -110,6 +111,7 @@ class Assembly(Struct):
     def start_session(self) -> None:
         """Start a new session in a file of its own."""
         self.agent.new_session()
+        self.agent.set_system_prompt(self.folder.prompt)
         self._follow(None)
         if self.agent.state.mode is PLAN:
             # Recorded in the session.
@@ -188,9 +190,9 @@ class Assembly(Struct):
         self.agent.restore_session(loaded, messages)
         self._recording.stop()
         self.target = loaded.target
-        if loaded.system and not self.options.system and self._has_same_instructions(loaded.system):
-            # Unchanged since the last request, so that the provider's cache still fits.
-            self.agent.set_system_prompt(loaded.system)
+        # Unchanged since the last request, if possible, so that the provider's cache still fits.
+        is_kept = loaded.system and not self.options.system and self._may_use(loaded.system)
+        self.agent.set_system_prompt(loaded.system if is_kept else self.folder.prompt)
         if lost:
             self.warnings.append(lost)
 
@@ -220,12 +222,16 @@ class Assembly(Struct):
         permissions.loosest = settings.approval.loosest_mode
         if not permissions.allows_mode(permissions.approval):
             permissions.set_approval(permissions.loosest)
+        self.reminders.project = folder.trust.is_trusted
         self.agent.set_system_prompt(folder.prompt)
         return problems
 
-    def _has_same_instructions(self, prompt: str) -> bool:
-        """Return True if a stored prompt quotes the files that are trusted now."""
-        return quoted_files(prompt) == quoted_files(self.agent.state.system_prompt)
+    def _may_use(self, prompt: str) -> bool:
+        """Return True if a stored prompt is about this folder, with the same trust in its instruction files."""
+        stored, current = known_environment(prompt), known_environment(self.folder.prompt)
+        own = {str(self.options.paths.config / "AGENTS.md")}
+        is_here = not stored.facts or stored.facts["Working folder"] == current.facts.get("Working folder")
+        return is_here and bool(stored.files.keys() - own) == bool(current.files.keys() - own)
 
     def close(self) -> None:
         """Write pending records and release the session file."""
@@ -297,6 +303,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     fallback, missing = await asyncio.to_thread(_fallback, settings, keys)
     warnings.extend(missing)
     warnings.extend(ineffective_rules(rules.rules, {tool.name for tool in available}))
+    reminders = EnvironmentReminders(root, options.paths.config, project=folder.trust.is_trusted)
     here = replace(
         agent_options(settings, headless=options.headless),
         workspace=workspace,
@@ -304,6 +311,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         grants=rules,
         fallback=fallback,
         spill_dir=spill_dir,
+        get_reminders=reminders,
     )
     agent = Agent(model, tools, folder.prompt, here)
     agent.state.permissions.loosest = settings.approval.loosest_mode
@@ -318,6 +326,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         keys,
         originals,
         folder,
+        reminders,
         warnings=[*folder.problems, *warnings],
     )
 

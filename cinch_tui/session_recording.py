@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.agent.agent import Agent
+from harness.ports.tool import specs_of
 from harness.session.recorder import SessionRecorder
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class SessionRecording:
                 loop.call_soon_threadsafe(partial(agent.notify, text, level="warning"))
 
         store = SessionRecorder(data_dir, root, agent.session_id, resumed=loaded, on_problem=warn)
-        store.system = lambda: agent.state.system_prompt
+        store.prefix.system = lambda: agent.state.system_prompt
+        store.prefix.tools = lambda: specs_of(agent.state.tools)
         return store
 
     def start(self, agent: Agent, store: SessionRecorder) -> None:

@@ -300,7 +300,7 @@ class Agent(AgentBase):
         return loaded is not None
 
     def restore_session(self, loaded: LoadedSession, messages: Sequence[Message] | None = None) -> None:
-        """Continue a loaded session: its messages, their summaries for models, its usage and the numbers of its runs.
+        """Continue a loaded session: messages, summaries for models, order of tools, usage and numbers of its runs.
 
         Args:
             loaded: The session.
@@ -315,7 +315,7 @@ class Agent(AgentBase):
             messages = repaired_messages(loaded)
         self.new_session(loaded.session_id, messages)
         self.history.overlay = loaded.overlay
-        self.identity.restore(loaded.run_ids)
+        self._restore_identity(loaded.run_ids, [*loaded.tools])
         for model, usage in loaded.other_usage:
             self.state.ledger.add(model, usage)
         # Empty replies, such as those aborted at their start, are in the session only.

@@ -277,6 +277,14 @@ class AgentBase:
 
         return run_blocking(once, self.abort)
 
+    def _restore_identity(self, run_ids: Sequence[str], tool_names: Sequence[str]) -> None:
+        """Continue the numbers of runs and the order of tools of a session; tools that are new to it come last."""
+        self.identity.restore(run_ids)
+        self.state.tools = sorted(
+            self.state.tools,
+            key=lambda tool: tool_names.index(tool.name) if tool.name in tool_names else len(tool_names),
+        )
+
     def _new_run(self, request: RunRequest) -> Run:
         options = self.options
         return Run(

@@ -11,7 +11,7 @@ from harness.agent.guardrails import Reject, apply_guardrails
 from harness.agent.model_call import call_model
 from harness.agent.planning import planning_limit, skip_planning_without_tool
 from harness.agent.polling import poll_follow_up, poll_steering
-from harness.agent.reminders import remind_of_mode
+from harness.agent.reminders import collect_reminders, remind_of_mode
 from harness.agent.run_state import Run
 from harness.agent.tool_calls import execute_tool_calls, skip_tool_calls
 from harness.concurrency import raise_if_cancelled
@@ -39,6 +39,7 @@ async def run_loop(run: Run) -> AgentEnd:
     if isinstance(pending, Reject):
         return rejected(pending.reason)
     skip_planning_without_tool(run)
+    await collect_reminders(run)
     if run.request.continuation is not None and not pending:
         pending = _next_messages(run, at_rest=True)
         if run.history.at_rest and not (pending or run.inbox.has_notices):

@@ -39,6 +39,8 @@ SteeringMode: TypeAlias = Literal["interrupt", "after_batch"]
 MessageSource: TypeAlias = Callable[[], Prompt | Awaitable[Prompt | None] | None]
 """Function, plain or async, that returns the messages available now, or None or an empty list."""
 
+ReminderSource: TypeAlias = Callable[[str, Sequence[Message]], Awaitable[Sequence[str]]]
+"""Function that returns reminders for a conversation: it receives the system prompt and the history."""
 
 ToolFilter: TypeAlias = Callable[[Sequence[Tool], Sequence[Message]], Sequence[Tool]]
 """Function that selects the tools to offer for a conversation."""
@@ -124,6 +126,12 @@ class AgentOptions(Struct, frozen=True):
     """
     get_follow_up_messages: MessageSource | None = None
     """Polled when the run would end successfully; its messages continue the run."""
+    get_reminders: ReminderSource | None = None
+    """Called before the first turn of a run with a prompt; each text becomes a synthetic message to the model.
+
+    For facts that change during a session, which would break the service's cache if they were in the system prompt.
+    Subagents have it, too. A failure is logged and the run continues.
+    """
     tool_filter: ToolFilter | None = None
     """Selects the tools to offer; None offers all."""
     routing: Routing | None = None

@@ -1,4 +1,4 @@
-"""Reminders: synthetic messages that tell the model what has changed since the start of the session.
+"""Reminders: synthetic messages to the model about what has changed since the start of the session.
 
 System prompt and tool list stay the same for a whole session, because services cache a request by its beginning. What
 changes meanwhile, such as the mode, is announced at the end of the conversation, once.
@@ -6,12 +6,15 @@ changes meanwhile, such as the mode, is announced at the end of the conversation
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 
 from harness.agent.run_state import Run
 from harness.approval.modes import EXECUTE, MODES, PLAN, SUBMIT_PLAN, Mode, ModeName
 from harness.instructions.prompts import prompt_text
 from harness.messages import Message, UserMessage, synthetic
+
+logger = logging.getLogger(__name__)
 
 _HEADS: dict[ModeName, str] = {PLAN.name: "[Plan mode is on", EXECUTE.name: "[Plan mode is off"}
 """Beginnings of the reminders of each mode; sessions store the text."""
@@ -22,6 +25,19 @@ MOVED_ON = (
 )
 WITHOUT_SUBMITTING = "Reply with what you find, or with the plan in words."
 """Instruction in plan mode for an agent that has no tool to submit a plan, such as a subagent."""
+
+
+async def collect_reminders(run: Run) -> None:
+    """Queue the reminders of the program for a run with a prompt."""
+    if run.options.get_reminders is None or not run.request.prompts:
+        return
+    try:
+        texts = await run.options.get_reminders(run.state.system_prompt, run.history.messages)
+    except Exception:  # user-supplied; may raise
+        logger.exception("the reminders of the program could not be collected")
+        return
+    for text in texts:
+        run.inbox.reminders.put(synthetic(text))
 
 
 def remind_of_mode(run: Run) -> None:

@@ -11,6 +11,7 @@ from harness.errors import SessionError, SessionMissing
 from harness.events import Event, MessageEnd, ToolExecutionEnd
 from harness.messages import Message, ToolResult
 from harness.ports.session_store import SessionStore
+from harness.ports.tool import specs_of
 from harness.session.recorder import SessionRecorder
 from harness.session.repaired import repaired_messages
 from harness.session.resume import LoadedSession
@@ -40,7 +41,8 @@ class StoredSession:
         self._recorder = SessionRecorder(
             store, agent.workspace.root, agent.session_id, resumed=loaded, on_problem=self._report
         )
-        self._recorder.system = lambda: agent.state.system_prompt
+        self._recorder.prefix.system = lambda: agent.state.system_prompt
+        self._recorder.prefix.tools = lambda: specs_of(agent.state.tools)
         for warning in loaded.warnings if loaded else ():
             self._report(warning)
         if loaded is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
@@ -179,24 +178,26 @@ def _git_state(root: Path) -> str:
     return ", ".join([place, *sorted({what for name, what in _UNFINISHED.items() if is_there(folder / name)})])
 
 
+def environment_facts(environment: Environment) -> dict[str, str]:
+    """Return the facts that the system prompt states, by name."""
+    return {
+        "Working folder": _one_line(str(environment.cwd)),
+        "Git": environment.git,
+        "System": environment.platform,
+        "Date": environment.date,
+    }
+
+
 def _facts(environment: Environment) -> str:
-    return (
-        "# Where you are (as of the start of the session)\n\n"
-        f"- Working folder: {_one_line(str(environment.cwd))}\n"
-        f"- Git: {environment.git}\n"
-        f"- System: {environment.platform}\n"
-        f"- Date: {environment.date}"
-    )
+    facts = "\n".join(f"- {name}: {value}" for name, value in environment_facts(environment).items())
+    return f"# Where you are (as of the start of the session)\n\n{facts}"
 
 
 def quoted(instructions: Sequence[Instruction]) -> str:
     """Return the instruction files as a section of the system prompt."""
     if not instructions:
         return ""
-    files = "\n\n".join(
-        f'<instructions file="{_one_line(str(each.path))}">\n{_escaped(each.text)}\n</instructions>'
-        for each in instructions
-    )
+    files = "\n\n".join(map(quoted_file, instructions))
     return (
         "# Instruction files\n\n"
         "How the user and this project want work to be done. Where they disagree, the later one counts, and what "
@@ -204,9 +205,10 @@ def quoted(instructions: Sequence[Instruction]) -> str:
     )
 
 
-def quoted_files(prompt: str) -> tuple[str, ...]:
-    """Return the paths of the instruction files that a system prompt quotes, in order."""
-    return tuple(re.findall(r'^<instructions file="(.*)">$', prompt, re.MULTILINE))
+def quoted_file(instruction: Instruction) -> str:
+    """Return one instruction file as it is quoted for the model."""
+    path, text = _one_line(str(instruction.path)), _escaped(instruction.text)
+    return f'<instructions file="{path}">\n{text}\n</instructions>'
 
 
 def compaction_instructions(prompt: str) -> str:

@@ -40,7 +40,7 @@ class SubagentFile:
             case MessageEnd(message=UserMessage() | AssistantMessage() as message):
                 is_first = self._lines.parent is None
                 # Other programs recognize the file by its first line.
-                header = [header_note(self._envelope, iso(message.time), "")] if is_first else []
+                header = [header_note(self._envelope, iso(message.time))] if is_first else []
                 self._append(*self._lines.lines(message, self._envelope), *header)
             case ToolExecutionEnd(result=ToolResult() as result) | HookRan(result=ToolResult() as result):
                 self._append(*self._lines.lines(result, self._envelope))

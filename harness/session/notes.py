@@ -7,6 +7,7 @@ know; a later version may add both.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Literal
 
@@ -15,6 +16,7 @@ from msgspec import Struct
 
 from harness.codec import encode
 from harness.messages import Cost, JsonObject, Usage, UsageSource
+from harness.ports.provider import ToolSpec
 
 FORMAT = 1
 """Version of our extensions; a file with a higher one is not opened."""
@@ -36,7 +38,7 @@ class Note(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
 
 
 class HeaderNote(Note, frozen=True, kw_only=True, tag="cinch-session", omit_defaults=False):
-    """First line of a session. A later one, written when the system prompt was replaced, takes its place."""
+    """First line of a session. A later one, written when system prompt or tools were replaced, takes its place."""
 
     format: int = FORMAT
     """Version of our extensions."""
@@ -46,6 +48,8 @@ class HeaderNote(Note, frozen=True, kw_only=True, tag="cinch-session", omit_defa
     """SHA-256 of the system prompt, in hexadecimal; empty if none is recorded."""
     system: str = ""
     """System prompt, sent unchanged when the session is resumed so that the provider's cache still fits."""
+    tools: dict[str, str] = {}
+    """Hashes of the declared tools by name, in order, which a resume keeps; empty if none are recorded."""
     records_calls: bool = False
     """True if the start of each call is recorded: one without such a line did not run."""
 
@@ -198,6 +202,11 @@ def parse_note(line: bytes) -> AnyNote | None:
 def hash_of(system: str) -> str:
     """Return the SHA-256 of a system prompt in hexadecimal; empty for an empty prompt."""
     return sha256(system.encode("utf-8", "surrogatepass")).hexdigest() if system else ""
+
+
+def tool_hashes(tools: Sequence[ToolSpec]) -> dict[str, str]:
+    """Return the beginning of the SHA-256 of each declared tool, in hexadecimal, by name."""
+    return {tool.name: sha256(msgspec.json.encode(tool)).hexdigest()[:16] for tool in tools}
 
 
 def usage_facts(usage: Usage) -> JsonObject:

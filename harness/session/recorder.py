@@ -59,16 +59,15 @@ from harness.session.notes import (
     RunNote,
     UsageNote,
     cost_facts,
-    hash_of,
     usage_facts,
 )
 from harness.session.paths import SUFFIX, git_branch, session_path
 from harness.session.reading import text_at
+from harness.session.recorded_prefix import RecordedPrefix
 from harness.session.records import (
     Envelope,
     LineBuilder,
     automatic_title_line,
-    header_note,
     iso,
     tag_line,
     title_line,
@@ -127,9 +126,8 @@ class SessionRecorder:
         self._is_new = resumed is None
         self._has_started = False
         self._early: list[AnyNote | JsonObject] = []
-        self.system: Callable[[], str] = str
-        """Returns the agent's system prompt, which is recorded with the first message and when it changes."""
-        self._system_hash = hash_of(resumed.system) if resumed else ""
+        self.prefix = RecordedPrefix(resumed)
+        """System prompt and tools, which are recorded with the first message and when they change."""
         self._subagents: dict[str, SubagentFile] = {}
         self._envelope: Envelope | None = None
 
@@ -266,11 +264,10 @@ class SessionRecorder:
             self._spec = spec
             self._note(ModelNote(**self._at(time), spec=encode(_without_secrets(spec))))
 
-    def _note_system(self, time: float) -> None:
-        """Record the system prompt if it is not the recorded one."""
-        if self._has_started and hash_of(system := self.system()) != self._system_hash:
-            self._system_hash = hash_of(system)
-            self._note(header_note(self._current_envelope(), iso(time), system))
+    def _note_prefix(self, time: float) -> None:
+        """Record system prompt and tools if they are not the recorded ones."""
+        if self._has_started and (header := self.prefix.header(self._current_envelope(), iso(time))):
+            self._note(header)
 
     def _store_subagent(self, event: SubagentEvent) -> None:
         """Write the messages of a subagent to a file of its own, and its usage to the session."""
@@ -316,7 +313,7 @@ class SessionRecorder:
             case ModelChanged(spec=spec):
                 self.choose(spec)
             case RequestStart(spec=spec):
-                self._note_system(event.time)
+                self._note_prefix(event.time)
                 if not self._is_chosen:
                     self._note_model(spec, event.time)
             case ModeChanged(mode=mode):
@@ -351,9 +348,8 @@ class SessionRecorder:
         first: list[AnyNote | JsonObject] = []
         if not self._has_started:
             if self._is_new:
-                system = self.system()
-                self._system_hash = hash_of(system)
-                first.append(header_note(self._current_envelope(), text_at(lines[0], "timestamp"), system))
+                header = self.prefix.header(self._current_envelope(), text_at(lines[0], "timestamp"))
+                first += [header] if header else []
             first += self._early
             self._memory.notes += first
             self._has_started, self._is_new = True, False

@@ -13,7 +13,7 @@ import json
 import math
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -140,14 +140,17 @@ def tombstone_line(deleted: str, envelope: Envelope) -> JsonObject:
     return {"type": "tombstone", "deletedUuid": deleted, "sessionId": envelope.session_id}
 
 
-def header_note(envelope: Envelope, timestamp: str, system: str) -> HeaderNote:
-    """Return the first line of a file, with the time of its first message."""
+def header_note(
+    envelope: Envelope, timestamp: str, system: str = "", tools: Mapping[str, str] | None = None
+) -> HeaderNote:
+    """Return the first line of a file, with the time of its first message; `tools` as in `HeaderNote`."""
     return HeaderNote(
         session_id=envelope.session_id,
         timestamp=timestamp,
         cwd=envelope.cwd,
         system_hash=hash_of(system),
         system=system,
+        tools=dict(tools or {}),
         records_calls=True,
     )
 

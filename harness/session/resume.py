@@ -65,6 +65,8 @@ class LoadedSession(Struct, frozen=True):
     """Ids of its runs, in order."""
     system: str = ""
     """System prompt of its requests; empty if none is recorded."""
+    tools: dict[str, str] = {}
+    """Hashes of the tools of its requests by name, in order; empty if none are recorded."""
     compactions: tuple[CompactionNote, ...] = ()
     """Summaries that replace messages in the context, in order."""
     evicted: frozenset[str] = frozenset()
@@ -148,6 +150,7 @@ def _loaded(
         mode=next((note.mode for note in reversed(_of(ModeNote, notes))), ""),
         run_ids=tuple(note.loop_id for note in _of(RunNote, notes) if note.phase == "start"),
         system=next((note.system for note in reversed(_of(HeaderNote, notes)) if note.system), ""),
+        tools=next((note.tools for note in reversed(_of(HeaderNote, notes)) if note.tools), dict[str, str]()),
         compactions=tuple(_of(CompactionNote, here)),
         evicted=frozenset(each for note in _of(EvictionNote, here) for each in note.ids),
         checkpoints=tuple(_of(CheckpointNote, notes)),

@@ -128,7 +128,7 @@ def test_custom_message_of_another_branch_is_left_out(store: SessionRecorder):
 
 
 def test_system_prompt_is_recorded_with_its_hash_and_when_it_changes(store: SessionRecorder):
-    store.system = lambda: "be brief"
+    store.prefix.system = lambda: "be brief"
     tell(store, user("hello"))
     first = next(iter(scan(store.path).notes))
     assert isinstance(first, HeaderNote)
@@ -136,7 +136,7 @@ def test_system_prompt_is_recorded_with_its_hash_and_when_it_changes(store: Sess
     assert load_session(store.path).system == "be brief"
 
     store.store(RequestStart(spec=ModelSpec("demo", "m"), message_count=1, tokens=1))
-    store.system = lambda: "be thorough"
+    store.prefix.system = lambda: "be thorough"
     store.store(RequestStart(spec=ModelSpec("demo", "m"), message_count=1, tokens=1))
 
     headers = [note for note in scan(store.path).notes if isinstance(note, HeaderNote)]
@@ -145,12 +145,12 @@ def test_system_prompt_is_recorded_with_its_hash_and_when_it_changes(store: Sess
 
 
 def test_resumed_session_does_not_record_the_same_system_prompt_again(store: SessionRecorder, tmp_path: Path):
-    store.system = lambda: "be brief"
+    store.prefix.system = lambda: "be brief"
     tell(store, user("hello"))
     store.close()
 
     again = SessionRecorder(tmp_path / "data", tmp_path, store.path.stem, resumed=load_session(store.path))
-    again.system = lambda: "be brief"
+    again.prefix.system = lambda: "be brief"
     tell(again, user("more"))
     again.store(RequestStart(spec=ModelSpec("demo", "m"), message_count=1, tokens=1))
     again.close()
@@ -240,7 +240,7 @@ def test_subagent_has_a_file_of_its_own_and_its_usage_counts(store: SessionRecor
 
 
 def test_fork_takes_the_notes_of_its_branch_along(store: SessionRecorder):
-    store.system = lambda: "be brief"
+    store.prefix.system = lambda: "be brief"
     tell(store, *tour())
     ids = [message.id for message in load_session(store.path).messages]
     store.close()

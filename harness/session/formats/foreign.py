@@ -77,7 +77,7 @@ class ForeignSession(Struct):
         """Yield the lines of the session file `target`."""
         envelope = Envelope(target.stem, self.cwd)
         times = (entry.time for entry in self.entries)
-        yield header_note(envelope, iso(next(times, 0.0)), "")
+        yield header_note(envelope, iso(next(times, 0.0)))
         if self.title:
             yield title_line(target.stem, self.title)
         writer = _EntryWriter(envelope)

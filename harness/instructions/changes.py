@@ -1,0 +1,112 @@
+"""Changes of the environment and of instruction files during a session, as reminders.
+
+The system prompt describes both as of the start of the session and stays the same until its end, because services cache
+a request by its beginning. What has changed is announced at the end of the conversation, once: what the model knows
+follows from the system prompt and the reminders so far, also in a session that another process started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from harness.instructions.loading import (
+    Instruction,
+    describe_environment,
+    environment_facts,
+    load_instructions,
+    quoted_file,
+)
+from harness.messages import Message, UserMessage
+
+_HEAD = "[Changed since the start of the session: "
+_INTRODUCTION = "This replaces what is said about it above:"
+_REMOVED = "[This file was removed. Its instructions no longer apply.]"
+_FACT = re.compile(r"^- (Working folder|Git|System|Date): (.*)$", re.MULTILINE)
+_FILE = re.compile(r'^<instructions file="([^\n]*)">\n(.*?)\n</instructions>$', re.MULTILINE | re.DOTALL)
+_FRESH_S = 1.0
+"""Seconds in which the environment of a new session is not read again."""
+
+
+class KnownEnvironment(Struct, frozen=True):
+    """Environment and instruction files as a model knows them."""
+
+    facts: dict[str, str] = {}
+    """Values by name, such as `Date`."""
+    files: dict[str, str] = {}
+    """Instruction files by path, each as it is quoted."""
+
+    def changes(self, now: KnownEnvironment) -> KnownEnvironment:
+        """Return what is different in `now`; facts that were never stated are left out."""
+        facts = {name: value for name, value in now.facts.items() if self.facts.get(name, value) != value}
+        files = {path: text for path, text in now.files.items() if self.files.get(path) != text}
+        gone = self.files.keys() - now.files.keys()
+        removed = {path: _quoted(path, _REMOVED) for path in self.files if path in gone}
+        return KnownEnvironment(
+            facts, files | {path: text for path, text in removed.items() if self.files[path] != text}
+        )
+
+
+class EnvironmentReminders:
+    """Source of reminders for `AgentOptions.get_reminders`.
+
+    Args:
+        cwd: Working folder.
+        config_dir: Folder of the user's own AGENTS.md.
+        project: False to read no instruction file of the project, which may be untrusted.
+    """
+
+    def __init__(self, cwd: Path, config_dir: Path, *, project: bool) -> None:
+        self.project = project
+        """True if instruction files of the project are read."""
+        self._cwd = cwd
+        self._config_dir = config_dir
+        self._created = time.monotonic()
+
+    async def __call__(self, system_prompt: str, messages: Sequence[Message]) -> Sequence[str]:
+        """Return a reminder of what has changed; nothing for a system prompt that does not state the environment."""
+        if not messages and time.monotonic() - self._created < _FRESH_S:
+            return ()
+        known = known_environment(system_prompt, messages)
+        if not known.facts:
+            return ()
+        environment = await asyncio.to_thread(describe_environment, self._cwd)
+        loaded = await load_instructions(self._cwd, self._config_dir, project=self.project)
+        now = KnownEnvironment(environment_facts(environment), dict(map(_by_path, loaded.instructions)))
+        text = _reminder(known.changes(now))
+        return (text,) if text else ()
+
+
+def known_environment(system_prompt: str, messages: Sequence[Message] = ()) -> KnownEnvironment:
+    """Return what the system prompt and the reminders state, the latest of each."""
+    facts, files = dict[str, str](), dict[str, str]()
+    reminders = (each.text for each in messages if type(each) is UserMessage and each.synthetic)
+    for text in (system_prompt, *(each for each in reminders if each.startswith(_HEAD))):
+        # Files may contain lines that look like facts.
+        facts |= dict(_FACT.findall(text.partition("<instructions file=")[0]))
+        files |= {found[1]: found[0] for found in _FILE.finditer(text)}
+    return KnownEnvironment(facts, files)
+
+
+def _reminder(changed: KnownEnvironment) -> str:
+    names = [*(name.lower() for name in changed.facts), *(Path(path).name for path in changed.files)]
+    if not names:
+        return ""
+    facts = "\n".join(f"- {name}: {value}" for name, value in changed.facts.items())
+    parts = [f"{_HEAD}{', '.join(names)}]", _INTRODUCTION, facts, *changed.files.values()]
+    return "\n\n".join(filter(None, parts))
+
+
+def _by_path(instruction: Instruction) -> tuple[str, str]:
+    text = quoted_file(instruction)
+    found = _FILE.match(text)
+    return (found[1] if found else str(instruction.path)), text
+
+
+def _quoted(path: str, text: str) -> str:
+    return quoted_file(Instruction(Path(path), text))

@@ -27,7 +27,7 @@ from harness.agent.agent import Agent
 from harness.approval.modes import EXECUTE, MODES, PLAN
 from harness.errors import ConfigError, SessionLocked
 from harness.execution.spill import forget_old_spills
-from harness.instructions.changes import EnvironmentReminders, known_environment
+from harness.instructions.changes import EnvironmentReminders
 from harness.instructions.loading import (
     build_system_prompt,
     describe_environment,
@@ -191,7 +191,7 @@ class Assembly(Struct):
         self._recording.stop()
         self.target = loaded.target
         # Unchanged since the last request, if possible, so that the provider's cache still fits.
-        is_kept = loaded.system and not self.options.system and self._may_use(loaded.system)
+        is_kept = loaded.system and not self.options.system and self.reminders.fits(loaded.system, self.folder.prompt)
         self.agent.set_system_prompt(loaded.system if is_kept else self.folder.prompt)
         if lost:
             self.warnings.append(lost)
@@ -225,13 +225,6 @@ class Assembly(Struct):
         self.reminders.project = folder.trust.is_trusted
         self.agent.set_system_prompt(folder.prompt)
         return problems
-
-    def _may_use(self, prompt: str) -> bool:
-        """Return True if a stored prompt is about this folder, with the same trust in its instruction files."""
-        stored, current = known_environment(prompt), known_environment(self.folder.prompt)
-        own = {str(self.options.paths.config / "AGENTS.md")}
-        is_here = not stored.facts or stored.facts["Working folder"] == current.facts.get("Working folder")
-        return is_here and bool(stored.files.keys() - own) == bool(current.files.keys() - own)
 
     def close(self) -> None:
         """Write pending records and release the session file."""

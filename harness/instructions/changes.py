@@ -81,6 +81,16 @@ class EnvironmentReminders:
         text = _reminder(known.changes(now))
         return (text,) if text else ()
 
+    def fits(self, stored: str, current: str) -> bool:
+        """Return True if a session can continue with its stored system prompt instead of the current one.
+
+        It has to be about the same folder, with the same trust in instruction files of the project.
+        """
+        before, now = known_environment(stored), known_environment(current)
+        own = {str(self._config_dir / "AGENTS.md")}
+        is_here = not before.facts or before.facts["Working folder"] == now.facts.get("Working folder")
+        return is_here and bool(before.files.keys() - own) == bool(now.files.keys() - own)
+
 
 def known_environment(system_prompt: str, messages: Sequence[Message] = ()) -> KnownEnvironment:
     """Return what the system prompt and the reminders state, the latest of each."""

@@ -40,6 +40,9 @@ PLAN_CHARS = 8_000
 SHORT_PROMPT = 50
 """Tokens of a prompt that is shortened."""
 
+TODO_MARKS = {"pending": " ", "in_progress": ">", "completed": "x"}
+"""Mark of a todo item by its status."""
+
 _READING = frozenset({"read_file"})
 _EDITING = frozenset({"write_file", "edit_file"})
 _ATTACHED = '<attached path="'

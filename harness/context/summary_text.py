@@ -14,6 +14,7 @@ from typing import TypeGuard
 from msgspec import Struct
 
 from harness.context.summary_facts import (
+    TODO_MARKS,
     AnswerFact,
     CommandFact,
     LiveFacts,
@@ -45,8 +46,7 @@ _SECTIONS = (
     "summary",
 )
 _TAG_LINE = re.compile(rf"^(\\*)(</?(?:{TAG}|message|command|{'|'.join(_SECTIONS)})(?: [a-z]+=\"[a-z0-9]+\")?>)$")
-_MARKS = {"pending": " ", "in_progress": ">", "completed": "x"}
-_STATUSES = {mark: status for status, mark in _MARKS.items()}
+_STATUSES = {mark: status for status, mark in TODO_MARKS.items()}
 _ANSWER = " → "
 
 
@@ -93,7 +93,7 @@ def _sections(summary: Summary) -> Iterator[list[str]]:
         "answers", _items(f"{each.question.replace(_ANSWER, ' -> ')}{_ANSWER}{each.answer}" for each in facts.answers)
     )
     yield _section("denied", _items(facts.denied))
-    yield _section("todo", (f"- [{_MARKS[each.status]}] {each.content}" for each in facts.todo))
+    yield _section("todo", (f"- [{TODO_MARKS[each.status]}] {each.content}" for each in facts.todo))
     if facts.plan:
         yield _section("plan", _escaped(facts.plan.text), f' status="{facts.plan.status}"')
     yield _section("pending", _items(facts.live.pending))

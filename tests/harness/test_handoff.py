@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import pytest
+
+from harness.context.compaction import CompactionPlan, SummaryOptions, SummaryRequest
+from harness.context.handoff import MAX_TITLE, write_brief
+from harness.context.summary_facts import AnswerFact, PlanFact, PromptFact, SummaryFacts, TodoFact
+from harness.context.summary_text import Summary, summary_text
+from harness.errors import SummaryFailed
+from harness.messages import AssistantMessage, Text, synthetic, user
+
+BODY = "## Goal\nA parser without eval.\n\n## Next steps\n1. Fix the quotes in src/parse.py:12."
+PLAN = CompactionPlan((user("Build a parser."), AssistantMessage((Text("Done so far."),))))
+FACTS = SummaryFacts(
+    prompts=(PromptFact("Build a parser.\nNever use eval."),),
+    answers=(AnswerFact("Which database?", "Postgres"),),
+    todo=(TodoFact("fix the quotes", "in_progress"),),
+    plan=PlanFact("# Plan\n1. Parse.", "accepted"),
+    edited=("src/parse.py",),
+)
+
+
+async def brief(reply: str, facts: SummaryFacts = FACTS, plan: CompactionPlan = PLAN) -> str:
+    async def ask(request: SummaryRequest) -> AssistantMessage:
+        assert "the brief with which a new session continues" in request.system
+        return AssistantMessage((Text(reply),))
+
+    return await write_brief(plan, facts, ask, SummaryOptions(focus="the quotes"))
+
+
+async def test_brief_has_a_title_prose_and_facts():
+    assert await brief(f"# **Finish the parser**\n\n{BODY}") == (
+        f"Finish the parser\n\n{BODY}\n\n"
+        "## Messages of the user, word for word\n\n> Build a parser.\n> Never use eval.\n\n"
+        "## Answers of the user\n\n- Which database? → Postgres\n\n"
+        "## Steps\n\n- [>] fix the quotes\n\n"
+        "## Plan (accepted)\n\n> # Plan\n> 1. Parse.\n\n"
+        "## Edited files\n\n- src/parse.py"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reply", "title"),
+    [
+        (BODY, "Build a parser. Never use eval."),
+        (f"Goal\n{BODY}", "Build a parser. Never use eval."),
+        (f'Title: "Fix it"\n\n{BODY}', "Fix it"),
+        (
+            f"Finish the parser of the configuration files and their tests\n{BODY}",
+            "Finish the parser of the configuration files and…",
+        ),
+        ("One line with no title at all, only text.", "Build a parser. Never use eval."),
+    ],
+)
+async def test_title_is_short_in_any_reply(reply: str, title: str):
+    text = await brief(reply)
+
+    assert text.splitlines()[0] == title
+    assert len(title) <= MAX_TITLE
+
+
+async def test_reply_without_a_title_and_prompt_gets_one():
+    assert (await brief(BODY, SummaryFacts())).startswith("Continue the work of an earlier session\n\n## Goal")
+
+
+async def test_earlier_summary_is_part_of_the_request():
+    requests: list[SummaryRequest] = []
+
+    async def ask(request: SummaryRequest) -> AssistantMessage:
+        requests.append(request)
+        return AssistantMessage((Text(BODY),))
+
+    earlier = synthetic(summary_text(Summary(prose="Use tabs.")))
+    await write_brief(CompactionPlan((earlier, *PLAN.messages)), FACTS, ask, SummaryOptions(focus="the quotes"))
+
+    assert "<focus>\nthe quotes\n</focus>" in requests[0].prompt
+    assert "<earlier_summary>\nUse tabs.\n</earlier_summary>" in requests[0].prompt
+
+
+async def test_empty_conversation_and_empty_reply_are_errors():
+    with pytest.raises(SummaryFailed, match="no conversation to hand off"):
+        await brief(BODY, plan=CompactionPlan(()))
+    with pytest.raises(SummaryFailed, match="the reply is empty"):
+        await brief(" ")

@@ -111,7 +111,8 @@ def _pins_of_start(cwd: Path, user_file: Path) -> dict[str, str]:
 def _flags(arguments: Arguments) -> dict[str, Value]:
     given: dict[str, Value] = {}
     for flag, names in FLAGS.items():
-        value: object = getattr(arguments, flag)
+        # Subcommands have only some of the flags.
+        value: object = getattr(arguments, flag, None)
         if value is None or value == []:
             continue
         for name in names:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec.structs import asdict
 
-from cinch_tui.cli.start import config_sources
+from cinch_tui.cli.arguments import OPTIONS, Arguments
+from cinch_tui.cli.start import config_sources, working_folder
 from cinch_tui.config.layers import load_config
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
@@ -49,8 +50,10 @@ cinch permissions suggest    propose rules for calls that you approved again and
   --min N                    least number of calls; default: 3
 cinch permissions import     print the permissions of Claude Code's settings.json files
                              as configuration of cinch; changes nothing
-With list and suggest, --json prints one JSON object per line.
+With list and suggest, --json prints one JSON object per line. Explain, list and
+suggest take --allow, --ask, --deny, --add-dir, --trust and --config, as cinch does.
 """
+_START_FLAGS = ("--allow", "--ask", "--deny", "--add-dir", "--trust", "--config")
 MODES: dict[str, ApprovalMode] = {mode: mode for mode in APPROVAL_MODES}
 MOST_SESSIONS = 100
 SHAPE = '{"tool": …, "arguments": {…}}'
@@ -68,7 +71,7 @@ def run(argv: Sequence[str], cwd: Path, out: Output) -> int:
     arguments = _parsed(argv)
     if arguments.action == "import":
         return _import(cwd, out)
-    options, settings = _loaded(cwd)
+    options, settings = _loaded(cwd, arguments)
     store, problems = load_rules(options, settings, cwd)
     _report(problems)
     if arguments.action == "list":
@@ -76,10 +79,11 @@ def run(argv: Sequence[str], cwd: Path, out: Output) -> int:
     available = builtin_tools()
     _report(ineffective_rules(store.rules, {tool.name for tool in available}))
     tools = tuple(tool for tool in available if is_enabled(tool, settings))
+    workspace = Workspace(cwd, options.add_dirs)
     if arguments.action == "suggest":
-        context = CallSettings(Permissions(EXECUTE, "smart", store), Workspace(cwd), tools)
+        context = CallSettings(Permissions(EXECUTE, "smart", store), workspace, tools)
         return _suggest(options, context, arguments.min, out, as_json=arguments.json)
-    context = CallSettings(_permissions(settings, store, arguments.mode), Workspace(cwd), tools)
+    context = CallSettings(_permissions(settings, store, arguments.mode), workspace, tools)
     return _explain(context, sys.stdin.buffer, out)
 
 
@@ -98,7 +102,16 @@ class _Parser(argparse.ArgumentParser):
         raise ConfigError(f"cinch permissions: {message}; see cinch permissions --help")
 
 
-def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+class _Arguments(Arguments):
+    """Arguments of `cinch permissions`."""
+
+    action: str
+    mode: str | None
+    json: bool
+    min: int
+
+
+def _parsed(argv: Sequence[str]) -> _Arguments:
     parser = _Parser(prog="cinch permissions", add_help=False, allow_abbrev=False)
     actions = parser.add_subparsers(
         dest="action", required=True, parser_class=_Parser, metavar="explain|list|suggest|import"
@@ -111,15 +124,20 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     suggested.add_argument("--json", action="store_true")
     suggested.add_argument("--min", type=int, default=3)
     actions.add_parser("import", add_help=False, allow_abbrev=False)
-    return parser.parse_args(argv)
+    for action in (explained, listed, suggested):
+        for flag in _START_FLAGS:
+            action.add_argument(flag, **OPTIONS[flag])
+    return parser.parse_args(argv, namespace=_Arguments())
 
 
-def _loaded(cwd: Path) -> tuple[Options, Settings]:
+def _loaded(cwd: Path, arguments: Arguments) -> tuple[Options, Settings]:
     paths = find_paths(os.environ)
-    sources = config_sources(paths, cwd)
+    sources = config_sources(paths, cwd, arguments)
     config = load_config(sources)
     _report(config.notices)
-    options = Options(cwd, paths, os.environ, sources, rules=config.rules, rule_examples=config.examples)
+    folders = tuple(working_folder(name, "--add-dir") for name in arguments.add_dir)
+    rules, examples = config.rules, config.examples
+    options = Options(cwd, paths, os.environ, sources, add_dirs=folders, rules=rules, rule_examples=examples)
     return options, config.settings
 
 

@@ -104,6 +104,27 @@ def test_mode_decides(folder: Path, mode: str, decisions: list[str]) -> None:
     assert Ran(folder, "explain", "--mode", mode, given=given).decisions == decisions
 
 
+def test_flags_count_as_they_do_for_cinch(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    given = [bash("make test"), bash("make lint"), bash("cat a.txt"), call("read_file", path="../other/b.txt")]
+    flags = ("--allow", "bash(make:*)", "--ask", "bash(cat:*)", "--deny", "bash(make lint)", "--add-dir", "../other")
+
+    ran = Ran(folder, "explain", *flags, given=given)
+
+    assert ran.decisions == ["allow", "deny", "ask", "allow"]
+    assert ran.records[0]["source"] == "flag: the command line"
+    assert Ran(folder, "explain", given=given).decisions == ["ask", "ask", "allow", "ask"]
+    assert "bash(make lint)" in Ran(folder, "list", *flags).text
+
+
+def test_trust_flag_makes_the_rules_of_the_folder_count(folder: Path) -> None:
+    configure(folder / ".cinch" / "config.toml", '[permissions]\nallow = ["bash(make:*)"]\n')
+
+    decisions = [Ran(folder, "explain", *flags, given=[bash("make")]).decisions for flags in ((), ("--trust",))]
+
+    assert decisions == [["ask"], ["allow"]]
+
+
 def test_rule_and_its_place_are_named(folder: Path, own_home: Path) -> None:
     file = own_home / "cinch" / "config.toml"
     configure(file, '[permissions]\nallow = ["bash(make test:*)"]\ndeny = ["bash(git push:*)"]\n')

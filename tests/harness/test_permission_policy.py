@@ -1,27 +1,32 @@
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import pytest
+from fakes.family import cast, delegates
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
+from harness.approval.matching import accesses_of
 from harness.approval.modes import EXECUTE, PLAN, ApprovalMode, Mode
 from harness.approval.policy import Permissions, RulePolicy
 from harness.approval.rules import parse_rule
-from harness.approval.store import RuleStore
+from harness.approval.store import RuleFile, RuleStore
 from harness.messages import ToolCall
 from harness.permissions import Decision, Effect, Rule, RuleSource
 from harness.ports.hooks import AllowCall, AskUser
 from harness.ports.permission_policy import CallFacts
-from harness.risk import Risk, SimpleCommand
+from harness.risk import Risk, RiskLevel, SimpleCommand
 from harness.workspace.workspace import Workspace
 from tools.bash import BashTool
+from tools.delegate import DelegateTool
 
 MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
-READ, EDIT, RUN = Risk("read"), Risk("edit", paths=("a.py",)), Risk("execute", subject="make")
+READ, EDIT, RUN = Risk("read", paths=("a.py",)), Risk("edit", paths=("a.py",)), Risk("execute", subject="make")
 SECRET = Risk("read", paths=(".env",), concern="reads a secret: .env")
+OUTSIDE = Risk("edit", paths=("../out.txt",), concern="writes outside the workspace: /out.txt")
 PROTECTED = Risk("dangerous", "it changes .git", paths=(".git/config",), concern="it changes .git")
 DANGEROUS, FORBIDDEN, NONE = Risk("dangerous", "it deletes files"), Risk("forbidden", "it formats a disk"), Risk("none")
 
@@ -46,63 +51,92 @@ def rule(effect: Effect, text: str = "act") -> Rule:
     return parse_rule(text, effect, RuleSource("user", "config.toml, line 3"))
 
 
-@pytest.mark.parametrize(
-    ("risk", "expected"),
-    [
-        (NONE, "allow allow allow allow"),
-        (READ, "ask allow allow allow"),
-        (SECRET, "ask ask ask allow"),
-        (EDIT, "ask ask allow allow"),
-        (PROTECTED, "ask ask ask allow"),
-        (RUN, "ask ask ask allow"),
-        (DANGEROUS, "ask ask ask allow"),
-        (FORBIDDEN, "deny deny deny deny"),
-    ],
-)
-def test_mode_decides_without_rules(risk: Risk, expected: str) -> None:
-    assert [decide(risk, mode).kind for mode in MODES] == expected.split()
+class Case(NamedTuple):
+    """Everything a decision depends on."""
+
+    approval: ApprovalMode
+    risk: Risk
+    mode: Mode
+    verdict: AllowCall | AskUser | None
+    allow: str
+    """Kind of the rule that allows: none, for the `tool`, or for the `path` of the call."""
+    is_trusted: bool
+    """Trust in the folder that the rules come from."""
+    asks: bool
+    """True if an ask rule matches."""
+    denies: bool
+    """True if a deny rule matches."""
+
+
+def documented(case: Case) -> Effect:
+    """Return the decision according to the table in docs/permissions.md."""
+    level, concern = case.risk.level, bool(case.risk.concern)
+    names_path = case.allow == "path" and level in ("read", "edit")
+    is_covered = case.is_trusted and (names_path or (case.allow == "tool" and not concern))
+    unasked = {"on": [], "smart": ["read"], "edits": ["read", "edit"], "off": []}[case.approval]
+    lines: list[tuple[bool, Effect]] = [
+        (level == "forbidden", "deny"),
+        (case.denies, "deny"),
+        (case.mode is PLAN and level in ("edit", "execute", "dangerous"), "deny"),
+        (case.asks or isinstance(case.verdict, AskUser), "ask"),
+        (case.approval == "off", "allow"),
+        (level == "dangerous", "ask"),
+        (is_covered or (isinstance(case.verdict, AllowCall) and not concern), "allow"),
+        (level in ("none", *unasked) and not concern, "allow"),
+    ]
+    return next((effect for applies, effect in lines if applies), "ask")
+
+
+def decided(case: Case) -> Decision:
+    paths = [each.path for each in accesses_of(case.risk)]
+    rules = {"tool": ["act"], "path": [f"act({path.replace('..', '/')})" for path in paths]}
+    allow = tuple(rules.get(case.allow, ()))
+    ask, deny = ("act",) * case.asks, ("act",) * case.denies
+    store = RuleStore()
+    store.load([RuleFile(RuleSource("project"), allow, ask, deny, is_trusted=case.is_trusted)])
+    tool = SimpleTool("act", risk=case.risk.level)
+    tool.mutates = "by_call"
+    permissions = Permissions(case.mode, case.approval, store)
+    call = CallFacts(tool, ToolCall("1", "act", {}), {}, case.risk, Workspace(Path("/work")), case.verdict)
+    return permissions.decide(call)
+
+
+RISKS = (NONE, READ, SECRET, EDIT, OUTSIDE, RUN, DANGEROUS, PROTECTED, FORBIDDEN)
 
 
 @pytest.mark.parametrize("approval", MODES)
-@pytest.mark.parametrize("risk", [NONE, READ, EDIT, RUN, SECRET, PROTECTED, DANGEROUS])
-def test_deny_outweighs_ask_and_ask_outweighs_allow_in_every_mode(approval: ApprovalMode, risk: Risk) -> None:
-    every = [rule("allow"), rule("ask"), rule("deny")]
+def test_decision_follows_the_documented_order(approval: ApprovalMode) -> None:
+    verdicts = (None, AllowCall(), AskUser("look"))
+    rest = product((EXECUTE, PLAN), verdicts, ("", "tool", "path"), (True, False), (True, False), (True, False))
+    cases = [Case(approval, risk, *each) for risk, each in product(RISKS, rest)]
 
-    assert decide(risk, approval, *every, verdict=AllowCall()).kind == "deny"
-    assert decide(risk, approval, *every[:2], verdict=AllowCall()).kind == "ask"
-    assert decide(risk, approval, rule("allow"), verdict=AskUser("look")).why == "look"
+    found = [(case, decided(case)) for case in cases]
 
-
-@pytest.mark.parametrize("approval", ["on", "smart", "edits"])
-@pytest.mark.parametrize("risk", [DANGEROUS, PROTECTED])
-def test_neither_rule_nor_hook_allows_a_dangerous_or_protected_call(approval: ApprovalMode, risk: Risk) -> None:
-    decision = decide(risk, approval, rule("allow"), rule("allow", "edit"), verdict=AllowCall())
-
-    assert (decision.kind, decision.offers, decision.exact_offer) == ("ask", (), None)
+    assert [(case, decision) for case, decision in found if decision.kind != documented(case)] == []
+    assert all(decision.why and decision.source for _, decision in found)
+    offered = [case for case, decision in found if decision.offers or decision.exact_offer]
+    assert {case.risk.level for case in offered} <= {"read", "edit", "execute"}
 
 
-@pytest.mark.parametrize("approval", ["on", "smart", "edits"])
-@pytest.mark.parametrize("risk", [READ, EDIT, RUN])
-def test_rule_or_hook_allows_a_call(approval: ApprovalMode, risk: Risk) -> None:
-    by_rule, by_hook = decide(risk, approval, rule("allow")), decide(risk, approval, verdict=AllowCall("checked"))
+@pytest.mark.parametrize("approval", MODES)
+async def test_calls_of_a_subagent_get_the_documented_decisions(make_agent, user, approval: ApprovalMode):
+    levels: list[RiskLevel] = ["none", "read", "edit", "execute", "dangerous", "forbidden"]
+    tools = [SimpleTool(level, risk=level) for level in levels]
+    model = cast({"main": [delegates("look"), "done"], "look": [calls(*levels), "seen"]})
+    agent = make_agent(model=model, tools=[*tools, DelegateTool()], approval=approval)
+
+    await agent.prompt("main")
+
+    expected = [documented(Case(approval, Risk(level), EXECUTE, None, "", True, False, False)) for level in levels]
+    asked = {request.call.name for request in user.asked}
+    assert ["ask" if tool.name in asked else "allow" if tool.ran else "deny" for tool in tools] == expected
+
+
+def test_rule_or_hook_that_allows_a_call_is_named() -> None:
+    by_rule, by_hook = decide(RUN, "smart", rule("allow")), decide(RUN, "smart", verdict=AllowCall("checked"))
 
     assert (by_rule.kind, by_rule.why) == ("allow", "the rule act allows it")
     assert (by_hook.kind, by_hook.why, by_hook.source) == ("allow", "checked", "hook")
-
-
-def test_secret_is_allowed_only_by_a_rule_that_names_it() -> None:
-    assert decide(SECRET, "smart", rule("allow"), rule("allow", "read"), verdict=AllowCall()).kind == "ask"
-    assert decide(SECRET, "smart", rule("allow", "read(.env)")).kind == "allow"
-
-
-@pytest.mark.parametrize("approval", MODES)
-def test_plan_mode_denies_what_changes_something(approval: ApprovalMode) -> None:
-    decisions = [decide(each, approval, rule("allow"), mode=PLAN, mutates="by_call") for each in (EDIT, RUN)]
-
-    assert {(each.kind, each.why) for each in decisions} == {("deny", "not available in plan mode")}
-    assert decide(NONE, approval, mode=PLAN, mutates="by_call").kind == "allow"
-    assert decide(READ, approval, mode=PLAN, mutates="by_call").kind == decide(READ, approval).kind
-    assert decide(NONE, approval, mode=PLAN, mutates=True).kind == "deny"
 
 
 def test_decision_names_the_rule_of_the_highest_level_and_its_place() -> None:

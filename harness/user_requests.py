@@ -23,14 +23,12 @@ class ApprovalRequest(Struct, frozen=True):
     """Name of the tool for users."""
     summary: str
     """One line that identifies the call: the path, the command."""
-    risk: Risk
-    """Risk assessment."""
+    decision: Decision
+    """Reason for the request, and the permission rules that an approval may add."""
     view: View | None
     """Preview of the effect."""
     cwd: Path
     """Folder the call works in."""
-    decision: Decision = Decision("ask", "it needs approval", Risk("execute"))
-    """Reason for the request, and the permission rules that an approval may add."""
     is_revisable: bool = False
     """True if `ProposeRevision` is accepted, and `AllowHunks` if the view is a diff."""
     is_revised: bool = False
@@ -41,6 +39,11 @@ class ApprovalRequest(Struct, frozen=True):
     """Number of calls of the reply that need approval."""
     others: tuple[ApprovalRequest, ...] = ()
     """The other calls of the reply that are still pending; `BatchApproval` may answer them too."""
+
+    @property
+    def risk(self) -> Risk:
+        """Risk assessment."""
+        return self.decision.risk
 
     @property
     def session(self) -> tuple[Rule, ...]:

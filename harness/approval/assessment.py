@@ -207,10 +207,9 @@ def request_for(run: ApprovalContext, asked: PendingApproval) -> ApprovalRequest
         call=wanted.call,
         label=wanted.tool.label,
         summary=wanted.tool.summary(wanted.arguments),
-        risk=asked.decision.risk,
+        decision=asked.decision,
         view=view,
         cwd=run.workspace.root,
-        decision=asked.decision,
         is_revisable=is_revisable(wanted.tool, view),
         is_revised=asked.is_revised,
     )

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fakes.decisions import needs_approval
 from fakes.dialogs import Host, until_listening
 from fakes.scenes import CHANGE
 from msgspec.structs import replace
@@ -22,17 +23,16 @@ EDIT = ApprovalRequest(
     call=ToolCall("1", "edit_file", {"path": "src/shop/price.py"}),
     label="Edit file",
     summary="src/shop/price.py",
-    risk=Risk("edit", "inside the workspace"),
     view=DiffView("src/shop/price.py", "price = 1\n", "price = 2\n"),
     cwd=Path("/home/ada/shop"),
-    decision=Decision("ask", "it changes files", Risk("edit"), offers=(Rule("edit_file"),)),
+    decision=Decision("ask", "it changes files", Risk("edit", "inside the workspace"), offers=(Rule("edit_file"),)),
 )
 COMMAND = 'git push --force && \\\n  rm -rf "$HOME/build"  # [bold]clean[/bold]'
 RUN = ApprovalRequest(
     call=ToolCall("1", "bash", {"command": COMMAND}),
     label="Run command",
     summary='git push --force && rm -rf "$HOME/build"',
-    risk=Risk("dangerous", "rm deletes files outside the workspace"),
+    decision=needs_approval(Risk("dangerous", "rm deletes files outside the workspace")),
     view=TerminalView(COMMAND, ""),
     cwd=Path("/home/ada/shop"),
 )
@@ -264,7 +264,13 @@ async def test_every_view_is_shown_as_text_that_nothing_obeys(view: View | None,
 
 
 async def test_hostile_names_and_reasons_are_shown_as_they_are():
-    request = replace(RUN, label="[red]X[/]", summary="a\nb\x1b[2J", risk=Risk("execute", "[/nope]"), view=None)
+    request = replace(
+        RUN,
+        label="[red]X[/]",
+        summary="a\nb\x1b[2J",
+        decision=needs_approval(Risk("execute", "[/nope]")),
+        view=None,
+    )
     app = host(request)
 
     async with app.run_test(size=(80, 24)):

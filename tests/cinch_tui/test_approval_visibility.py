@@ -22,7 +22,6 @@ EDIT = ApprovalRequest(
     call=ToolCall("1", "edit_file", {"path": "price.py"}),
     label="Edit file",
     summary="price.py",
-    risk=Risk("edit"),
     view=DiffView("price.py", "price = 1\n", "price = 2\n"),
     cwd=Path("/home/ada/shop"),
     decision=Decision("ask", "it changes files", Risk("edit"), offers=(Rule("edit_file"),)),

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from fakes.decisions import needs_approval
 from fakes.dialogs import Host, until_listening
 from msgspec.structs import replace
 from textual.events import Key
@@ -16,7 +17,7 @@ from cinch_tui.user_dialogs.approval_options import PendingCalls
 from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.view_pane import ViewPane
 from harness.messages import ToolCall
-from harness.permissions import Decision, Rule
+from harness.permissions import Rule
 from harness.risk import PathAccess, Risk, RiskLevel
 from harness.user_requests import (
     AllowAlways,
@@ -60,27 +61,22 @@ def calls_of(pilot: Pilot[object]) -> PendingCalls:
     return pilot.app.screen._calls
 
 
-def decision(*offers: Rule) -> Decision:
-    return Decision("ask", "it needs approval", Risk("execute"), offers=offers)
-
-
 def command(call_id: str, text: str, level: RiskLevel = "execute") -> ApprovalRequest:
     return ApprovalRequest(
         ToolCall(call_id, "bash", {"command": text}),
         "Run command",
         text,
-        Risk(level),
+        needs_approval(Risk(level), *((Rule("bash", f"{text}:*"),) if level == "execute" else ())),
         TerminalView(text, ""),
         Path("/work"),
-        decision=decision(Rule("bash", f"{text}:*")) if level == "execute" else decision(),
     )
 
 
 def edit(call_id: str, path: str) -> ApprovalRequest:
     call = ToolCall(call_id, "edit_file", {"path": path})
     view = DiffView(path, OLD, NEW)
-    offered = decision(Rule("edit_file"))
-    return ApprovalRequest(call, "Edit file", path, Risk("edit"), view, Path("/work"), offered, is_revisable=True)
+    offered = needs_approval(Risk("edit"), Rule("edit_file"))
+    return ApprovalRequest(call, "Edit file", path, offered, view, Path("/work"), is_revisable=True)
 
 
 def batch(first: ApprovalRequest, *others: ApprovalRequest) -> ApprovalRequest:
@@ -237,7 +233,7 @@ async def test_a_command_can_be_allowed_always_in_its_exact_form():
 
 async def test_the_files_that_a_command_writes_are_reported():
     risk = Risk("execute", accesses=tuple(PathAccess(f"out{number}.txt", "write") for number in range(6)))
-    app = Host(ApprovalScreen(replace(command("1", "sh build"), risk=risk), grace=0))
+    app = Host(ApprovalScreen(replace(command("1", "sh build"), decision=needs_approval(risk)), grace=0))
 
     async with app.run_test(size=(120, 24)):
         why = str(app.screen.query_one("#why", Static).render())

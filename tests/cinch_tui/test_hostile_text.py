@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fakes.decisions import needs_approval
 
 from cinch_tui.plain.interaction import _content  # pyright: ignore[reportPrivateUsage] the text of its dialog
 from cinch_tui.plain.line_writer import LineWriter
@@ -93,7 +94,7 @@ def printed(text: str) -> str:
 
 def request(text: str, view: View | None = None) -> ApprovalRequest:
     call = ToolCall("1", "bash", {"command": text})
-    return ApprovalRequest(call, "Run", text, Risk("execute"), view=view, cwd=Path("/work"))
+    return ApprovalRequest(call, "Run", text, needs_approval(Risk("execute")), view=view, cwd=Path("/work"))
 
 
 SINKS: dict[str, Callable[[str], str]] = {

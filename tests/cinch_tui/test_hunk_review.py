@@ -38,7 +38,6 @@ EDIT = ApprovalRequest(
     call=ToolCall("1", "edit_file", {"path": "src/a.py"}),
     label="Edit file",
     summary="src/a.py",
-    risk=Risk("edit"),
     view=DiffView("src/a.py", OLD, NEW),
     cwd=Path("/home/ada/shop"),
     decision=Decision("ask", "it changes files", Risk("edit"), offers=(Rule("edit_file"),)),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from fakes.chat import chat, ready, until
+from fakes.decisions import needs_approval
 from fakes.dialogs import Host, until_listening
 from fakes.talk import tell
 from textual.events import Key
@@ -29,7 +30,12 @@ from harness.user_requests import AllowOnce, ApprovalRequest
 from harness.views import TerminalView
 
 RUN = ApprovalRequest(
-    ToolCall("1", "shell", {}), "Run command", "ls", Risk("execute"), TerminalView("ls", ""), Path("/shop")
+    ToolCall("1", "shell", {}),
+    "Run command",
+    "ls",
+    needs_approval(Risk("execute")),
+    TerminalView("ls", ""),
+    Path("/shop"),
 )
 ITEMS = [Item("one", "", 1), Item("two", "", 2), Item("three", "", 3)]
 

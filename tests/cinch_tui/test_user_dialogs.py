@@ -25,7 +25,7 @@ QUESTION = Question("Which?", (Choice("a"), Choice("b")))
 
 def request(label: str = "Run") -> ApprovalRequest:
     decision = Decision("ask", "it runs a program", Risk("execute"), offers=(Rule("bash", "make:*"),))
-    return ApprovalRequest(ToolCall("1", "bash", {}), label, "make", Risk("execute"), None, Path("/work"), decision)
+    return ApprovalRequest(ToolCall("1", "bash", {}), label, "make", decision, None, Path("/work"))
 
 
 def user_on(app: Host) -> DialogInteraction:

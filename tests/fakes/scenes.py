@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fakes.decisions import needs_approval
 from msgspec.structs import replace
 
 from cinch_tui.transcript.block import TranscriptBlock
@@ -94,7 +95,14 @@ def work() -> list[TranscriptBlock]:
 
 
 def _request(tool: str, label: str, summary: str, risk: Risk, view: View) -> ApprovalRequest:
-    return ApprovalRequest(ToolCall("1", tool, {}), label, summary, risk, view, cwd=Path("/home/ada/shop"))
+    return ApprovalRequest(
+        ToolCall("1", tool, {}),
+        label,
+        summary,
+        needs_approval(risk),
+        view,
+        cwd=Path("/home/ada/shop"),
+    )
 
 
 EDIT = _request("edit_file", "Edit file", "src/shop/price.py", Risk("edit", "inside the workspace"), CHANGE)

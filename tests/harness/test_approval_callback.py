@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from fakes.decisions import needs_approval
 from fakes.family import one
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
@@ -133,4 +134,4 @@ async def test_request_missed_by_the_consumer_is_denied_at_the_end(monkeypatch: 
 
 
 def _request() -> ApprovalRequest:
-    return ApprovalRequest(ToolCall("c1", "run", {}), "Run", "", Risk("execute"), None, Path())
+    return ApprovalRequest(ToolCall("c1", "run", {}), "Run", "", needs_approval(Risk("execute")), None, Path())

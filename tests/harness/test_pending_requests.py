@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from fakes.decisions import needs_approval
 from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool
 
@@ -40,7 +41,7 @@ from tools.delegate import DelegateTool
 
 
 def request(call_id: str = "1") -> ApprovalRequest:
-    return ApprovalRequest(ToolCall(call_id, "edit", {}), "Edit", "", Risk("edit"), None, Path())
+    return ApprovalRequest(ToolCall(call_id, "edit", {}), "Edit", "", needs_approval(Risk("edit")), None, Path())
 
 
 def asking_tool(*questions: Question) -> SimpleTool:

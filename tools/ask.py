@@ -18,7 +18,7 @@ from tools.typed import Parameters, TypedTool
 class AskChoice(Parameters):
     label: Annotated[str, Meta(min_length=1, description="The answer, in a few words.")]
     description: Annotated[str, Meta(description="What it means.")] = ""
-    body: Annotated[str, Meta(description="The longer text that the label stands for, which the user may edit.")] = ""
+    body: Annotated[str, Meta(description="Longer text behind the label, which the user may edit.")] = ""
 
 
 class AskQuestion(Parameters):
@@ -28,13 +28,13 @@ class AskQuestion(Parameters):
         list[AskChoice | str],
         Meta(
             max_length=10,
-            description="Two to ten answers to choose from, your recommendation first; none for free text.",
+            description="Two to ten answers, your recommendation first; none for free text.",
         ),
     ] = field(default_factory=list[AskChoice | str])
     multi_select: Annotated[bool, Meta(description="Allow several choices.")] = False
     editable: Annotated[bool, Meta(description="Let the user edit the text of the chosen answer.")] = False
     max_edit_length: Annotated[
-        Annotated[int, Meta(gt=0)] | None, Meta(description="Maximum length of the edited text, in characters.")
+        Annotated[int, Meta(gt=0)] | None, Meta(description="Most characters of the edited text.")
     ] = None
 
     def __post_init__(self) -> None:
@@ -44,12 +44,32 @@ class AskQuestion(Parameters):
             raise ValueError("each of the `choices` needs a text")
 
 
+_TEXT: JsonObject = {"type": "string"}
+_CHOICE: JsonObject = {
+    "type": "object",
+    "properties": {"label": _TEXT, "description": _TEXT},
+    "required": ["label"],
+}
+_BRIEF: JsonObject = {
+    "type": "object",
+    "properties": {
+        "prompt": _TEXT,
+        "header": _TEXT,
+        "choices": {"type": "array", "items": {"anyOf": [_TEXT, _CHOICE]}},
+        "multi_select": {"type": "boolean"},
+    },
+    "required": ["prompt"],
+}
+"""Schema of `AskQuestion` with its most used fields; a single question has all of them, with descriptions."""
+
+
 class AskArguments(AskQuestion):
-    prompt: Annotated[str, Meta(description="The question, complete in itself; empty if `questions` is given.")] = ""
+    prompt: Annotated[str, Meta(description="The question, complete in itself.")] = ""
     questions: Annotated[
         list[AskQuestion],
         Meta(
-            max_length=4, description="Two to four questions that the user answers together, instead of a single one."
+            max_length=4,
+            description="Two to four questions with the fields above, answered together; instead of prompt.",
         ),
     ] = field(default_factory=list[AskQuestion])
     timeout_s: Annotated[
@@ -74,6 +94,15 @@ class AskTool(TypedTool[AskArguments]):
     label = "Question"
     risk_level = "none"
     Arguments = AskArguments
+
+    @property
+    def parameters(self) -> JsonObject:
+        schema = super().parameters
+        properties = schema["properties"]
+        assert isinstance(properties, dict)
+        questions = properties["questions"]
+        assert isinstance(questions, dict)
+        return {**schema, "properties": {**properties, "questions": {**questions, "items": _BRIEF}}}
 
     def summary(self, arguments: JsonObject) -> str:
         match arguments:

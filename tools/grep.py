@@ -28,12 +28,12 @@ _UNSAFE_LITERAL = set("()[]{}?*+|^$\\.")
 class GrepParameters(Parameters):
     pattern: Annotated[str, Meta(min_length=1, description="A regular expression; plain text if literal is set.")]
     path: Annotated[str, Meta(description="A file or folder to search.")] = "."
-    glob: Annotated[str, Meta(description="Only files that match, such as `*.py` or `!tests/**`.")] = ""
-    type: Annotated[str, Meta(description="Only files of a type ripgrep knows, such as `py`, `js`, `rust`.")] = ""
+    glob: Annotated[str, Meta(description="Only files that match.")] = ""
+    type: Annotated[str, Meta(description="Only files of a type ripgrep knows.")] = ""
     output_mode: Annotated[
         Literal["content", "files_with_matches", "count"],
         Meta(
-            description="Matching lines, only the files, or the number of matching lines of each file.",
+            description="Form of the result.",
             extra_json_schema={"type": "string"},
         ),
     ] = "content"

@@ -102,7 +102,20 @@ class TypedTool(Tool, Generic[P]):
 
 @cache
 def _schema(arguments: type[Parameters]) -> JsonObject:
-    return shown_schema(msgspec.json.schema(arguments))
+    return {key: _shorter(value) for key, value in shown_schema(msgspec.json.schema(arguments)).items()}
+
+
+def _shorter(schema: JsonValue) -> JsonValue:
+    """Leave out what costs tokens and is clear without: that an optional parameter may be null, false, empty or 0."""
+    match schema:
+        case list():
+            return [_shorter(each) for each in schema]
+        case {"anyOf": [dict() as only, {"type": "null"}], **others}:
+            return _shorter({**only, **others})
+        case dict():
+            return {key: _shorter(value) for key, value in schema.items() if key != "default" or value}
+        case _:
+            return schema
 
 
 def _adapted(schema: JsonObject, arguments: JsonObject) -> JsonObject:

@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
-from harness.ports.tool import Revisable, Tool
+from harness.ports.tool import Revisable, Tool, is_deferred
 
 if TYPE_CHECKING:
     from harness.messages import JsonObject
@@ -69,6 +69,7 @@ class LazyTool(Revisable):
         self.name = name
         self.label = manifest.label
         self.mutates: bool | Literal["by_call"] = manifest.mutates
+        self.deferred = manifest.deferred
         self.parameters = manifest.parameters
         self._create = partial(create_tool, name, secrets, compression)
         self._loaded: BuiltinTool | None = None
@@ -112,6 +113,7 @@ def description_of(name: str) -> str:
 class _ToolManifest(NamedTuple):
     label: str
     mutates: bool | Literal["by_call"]
+    deferred: bool
     parameters: JsonObject
 
 
@@ -123,7 +125,10 @@ def _manifests() -> dict[str, _ToolManifest]:
 def manifest_text() -> str:
     """Return the content of `manifest.json` for the tools as they are."""
     tools = map(create_tool, CLASSES)
-    manifests = {tool.name: _ToolManifest(tool.label, tool.mutates, tool.parameters)._asdict() for tool in tools}
+    manifests = {
+        tool.name: _ToolManifest(tool.label, tool.mutates, is_deferred(tool), tool.parameters)._asdict()
+        for tool in tools
+    }
     return json.dumps(manifests, ensure_ascii=False, indent=1) + "\n"
 
 

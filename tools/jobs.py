@@ -59,6 +59,7 @@ class JobOutputTool(JobTool[JobOutputArguments]):
 class JobKillTool(JobTool[JobArguments]):
     name = "job_kill"
     label = "Stop job"
+    deferred = True
     mutates = True
     Arguments = JobArguments
 

@@ -49,6 +49,8 @@ class TypedTool(Tool, Generic[P]):
     """
 
     mutates: bool | Literal["by_call"] = False  # pyright: ignore[reportIncompatibleMethodOverride]  it is only read
+    deferred: ClassVar[bool] = False
+    """True if the tool is rarely used, so that its schema need not be declared; see `is_deferred`."""
     risk_level: ClassVar[RiskLevel | None] = None
     """Risk of a call that depends on no argument; None: "edit" if the tool mutates, else "read"."""
 

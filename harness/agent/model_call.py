@@ -18,6 +18,7 @@ from harness.agent.planning import count_turn
 from harness.agent.reply import ReplyBuilder
 from harness.agent.retry import RetryPolicy, RetryStrategy, format_delay, retry_delay
 from harness.agent.run_state import Run, State
+from harness.agent.tool_search import with_real_calls, with_sent_calls
 from harness.concurrency import cancel_tasks, is_cancelled, raise_if_cancelled
 from harness.context.build import build_context, shrink_after_overflow
 from harness.context.tokens import estimate
@@ -101,7 +102,7 @@ class _ModelCall:
 
     def settle(self, reply: AssistantMessage) -> AssistantMessage:
         run = self._run
-        reply = with_cost(reply, self._model)
+        reply = with_real_calls(with_cost(reply, self._model), run.state.tools)
         run.history.append(reply)
         if not self.builder.started:
             run.bus.publish(MessageStart(message_id=reply.id, role="assistant"))
@@ -150,7 +151,7 @@ class _ModelCall:
             tools = specs_of(run.tools)
         request = replace(
             await request_of(run.options, run.state, self._model.spec, run.bus.session_id),
-            messages=self._shown,
+            messages=with_sent_calls(self._shown, run.state.tools),
             tools=tools,
             output_schema=run.request.output_schema if self._model.native_schema else None,
             metadata=run.request.metadata,

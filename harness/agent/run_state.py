@@ -11,6 +11,7 @@ from harness.agent.conversation import RunConversation
 from harness.agent.limits import Ledger, Meter
 from harness.agent.options import AgentOptions
 from harness.agent.reply import ReplyBuilder
+from harness.agent.tool_search import declared_tools
 from harness.approval.modes import ApprovalMode, Mode
 from harness.approval.policy import Permissions
 from harness.concurrency import InterruptibleWait
@@ -94,7 +95,7 @@ class State(Struct):
     @property
     def available_tools(self) -> tuple[Tool, ...]:
         """Tools declared to the model, the same in every mode; calls that the mode excludes are refused."""
-        return tuple(self.tools)
+        return declared_tools(self.tools)
 
     @property
     def system(self) -> str:
@@ -247,7 +248,8 @@ class Run(Struct, frozen=True):
 
     def tool(self, name: str) -> Tool | None:
         """Return a tool by name, whether or not it is offered now."""
-        return next((each for each in (*self.state.tools, *self.request.tools) if each.name == name), None)
+        tools = (*self.state.tools, *self.request.tools, *self.state.available_tools)
+        return next((each for each in tools if each.name == name), None)
 
 
 class AgentResult(Struct, frozen=True):

@@ -15,6 +15,7 @@ from harness.agent.guardrails import Reject, apply_guardrails
 from harness.agent.limits import with_price
 from harness.agent.model_call import request_of
 from harness.agent.reply import ReplyBuilder
+from harness.agent.tool_search import with_sent_calls
 from harness.concurrency import raise_if_cancelled
 from harness.context.normalize import Normalizer
 from harness.context.policy import fit, last_reply_failed
@@ -82,7 +83,7 @@ async def _request(agent: AgentBase, messages: Sequence[Message]) -> Request:
     specs = specs_of(tools)
     shown = await _shown(agent, messages, estimate_overhead(state.system, specs))
     request = await request_of(options, state, state.model.spec, agent.session_id)
-    request = replace(request, messages=shown, tools=specs)
+    request = replace(request, messages=with_sent_calls(shown, state.tools), tools=specs)
     for hook in options.hooks:
         request = await hook.for_run().before_model(request) or request
     return request

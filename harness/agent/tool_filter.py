@@ -58,7 +58,7 @@ class RelevantTools(Struct, frozen=True):
 
     categories: Mapping[str, ToolCategory] = field(default_factory=lambda: CODING)
     """Categories by name."""
-    always: tuple[str, ...] = ("ask_user", "recall", "submit_plan", "todo")
+    always: tuple[str, ...] = ("ask_user", "call_tool", "find_tools", "recall", "submit_plan", "todo")
     """Name patterns of tools that are always offered."""
     most: int = 0
     """Maximum number of tools to offer; 0 = unlimited.

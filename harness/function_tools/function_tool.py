@@ -42,6 +42,8 @@ class About(TypedDict, total=False):
     """True if the tool can change something, so that plan mode hides it; by default derived from `risk`."""
     cacheable: bool
     """True if equal arguments give equal results until something changes."""
+    deferred: bool
+    """True if the tool is rarely used: if there are several, the model searches for them; see `is_deferred`."""
     exclusive: bool
     """True if a call must run alone. By default, calls of one reply run concurrently."""
     paths: Sequence[str]
@@ -67,6 +69,7 @@ class OwnTool:
         self.description = description
         self.parameters = parameters
         self.mutates = about.get("mutates", self._risk.changes)
+        self.deferred = about.get("deferred", False)
 
     def summary(self, arguments: JsonObject) -> str:
         """Return the first text among the arguments, else all of them."""

@@ -227,6 +227,14 @@ class Revisable(Protocol):
         ...
 
 
+def is_deferred(tool: Tool) -> bool:
+    """Return True if a tool has a true attribute `deferred`: it is rarely used, and need not be declared.
+
+    The model finds it with `find_tools` and calls it with `call_tool`; see `harness.agent.tool_search`.
+    """
+    return getattr(tool, "deferred", False) is True
+
+
 def specs_of(tools: Sequence[Tool]) -> tuple[ToolSpec, ...]:
     return tuple(ToolSpec(tool.name, tool.description, tool.parameters) for tool in tools)
 

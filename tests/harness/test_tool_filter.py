@@ -170,10 +170,10 @@ async def test_hidden_tool_still_runs_and_is_shown_from_then_on(make_agent, reco
     ]
 
 
-async def test_tools_hidden_by_the_mode_stay_hidden(make_agent, requests):
+async def test_plan_mode_does_not_change_what_is_offered(make_agent, requests):
     tools = [SimpleTool("read_file"), SimpleTool("write_file", risk="edit")]
     agent = make_agent("a plan", tools=tools, tool_filter=RelevantTools(), mode=PLAN)
 
     await agent.prompt("write it")
 
-    assert offered(requests(agent)[0]) == ["read_file"]
+    assert offered(requests(agent)[0]) == ["read_file", "write_file"]

@@ -1,0 +1,225 @@
+"""Deferred tools: rarely used tools whose schemas are not declared to the model until it searches for them.
+
+The declared tools never change within a session, so that services can cache the beginning of a request. Instead of the
+deferred tools two others are declared: `find_tools` shows descriptions and schemas, and `call_tool` calls a tool by its
+name. In the history, and so for approval, hooks, results and front ends, such a call is one of the real tool; only
+requests contain the form that the model sent.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from harness.agent.tool_filter import WORD_PATTERN
+from harness.context.tokens import estimate_overhead
+from harness.errors import InvalidArguments
+from harness.function_tools.schema import validation_message
+from harness.messages import (
+    AssistantContent,
+    AssistantMessage,
+    JsonObject,
+    JsonValue,
+    ModelMessage,
+    ToolCall,
+    ToolResult,
+)
+from harness.ports.tool import Tool, ToolContext, ToolOutput, is_deferred, specs_of
+from harness.risk import Risk
+from harness.views import ListingView, View
+
+FIND_TOOLS = "find_tools"
+CALL_TOOL = "call_tool"
+LEAST_TOKENS = 500
+"""Deferred tools that take fewer tokens together are declared as others: a search costs a model call."""
+MOST_FOUND = 5
+MOST_NAMED = 60
+
+
+def declared_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
+    """Return the tools to declare: all, or the search tools in place of the deferred ones."""
+    deferred = deferred_tools(tools)
+    if not deferred:
+        return tuple(tools)
+    return (*(tool for tool in tools if not is_deferred(tool)), FindTools(deferred), CallTool(deferred))
+
+
+def deferred_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
+    """Return the tools that are not declared."""
+    deferred = tuple(tool for tool in tools if is_deferred(tool))
+    totals = accumulate(estimate_overhead("", specs_of((tool,))) for tool in deferred)
+    return deferred if any(total >= LEAST_TOKENS for total in totals) else ()
+
+
+def with_real_calls(reply: AssistantMessage, tools: Sequence[Tool]) -> AssistantMessage:
+    """Return a reply with calls of `call_tool` replaced by calls of the tools they name."""
+    if all(call.name != CALL_TOOL for call in reply.tool_calls):
+        return reply
+    names = {tool.name for tool in tools}
+    content = [_real_call(block, names) if isinstance(block, ToolCall) else block for block in reply.content]
+    return replace(reply, content=tuple(content))
+
+
+def with_sent_calls(messages: tuple[ModelMessage, ...], tools: Sequence[Tool]) -> tuple[ModelMessage, ...]:
+    """Return the messages of a request with the calls of deferred tools, and their results, under `call_tool`."""
+    names = {tool.name for tool in deferred_tools(tools)}
+    return tuple(_sent(message, names) for message in messages) if names else messages
+
+
+def _sent(message: ModelMessage, names: set[str]) -> ModelMessage:
+    match message:
+        case ToolResult(tool_name=name) if name in names:
+            return replace(message, tool_name=CALL_TOOL)
+        case AssistantMessage() if any(call.name in names for call in message.tool_calls):
+            return replace(message, content=tuple(_sent_call(block, names) for block in message.content))
+        case _:
+            return message
+
+
+def _sent_call(block: AssistantContent, names: set[str]) -> AssistantContent:
+    if not isinstance(block, ToolCall) or block.name not in names:
+        return block
+    arguments: JsonObject = {"name": block.name, "arguments": block.arguments}
+    return replace(block, name=CALL_TOOL, arguments=arguments, partial_json="")
+
+
+def _real_call(call: ToolCall, names: set[str]) -> ToolCall:
+    """Return the call of a named tool; one that cannot be read stays, and its result is an error."""
+    name, arguments = call.arguments.get("name"), call.arguments.get("arguments", {})
+    if isinstance(arguments, str):
+        arguments = _parsed(arguments)
+    is_readable = call.name == CALL_TOOL and isinstance(name, str) and isinstance(arguments, dict)
+    return replace(call, name=name, arguments=arguments) if is_readable and name in names else call
+
+
+def _parsed(text: str) -> JsonValue:
+    try:
+        return json.loads(text) if text.strip() else {}
+    except ValueError:
+        return text
+
+
+class _SearchTool:
+    """Tool that the agent provides; it has no effect."""
+
+    mutates = False
+
+    def __init__(self, deferred: Sequence[Tool]) -> None:
+        self._deferred = {tool.name: tool for tool in deferred}
+
+    def risk(self, arguments: JsonObject) -> Risk:
+        return Risk("none")
+
+    async def preview(self, arguments: JsonObject, context: ToolContext) -> View | ToolOutput | None:
+        return None
+
+
+class FindTools(_SearchTool):
+    """Search in the deferred tools."""
+
+    name = FIND_TOOLS
+    label = "Find tools"
+
+    @property
+    def parameters(self) -> JsonObject:
+        query: JsonObject = {"type": "string", "description": "Names of tools, or words for what is needed."}
+        return {"type": "object", "properties": {"query": query}, "required": ["query"]}
+
+    @property
+    def description(self) -> str:
+        text = "Finds further tools and shows their descriptions and parameters; then call them with call_tool."
+        return f"{text} {self._names}"
+
+    @property
+    def _names(self) -> str:
+        names = list(self._deferred)
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        return f"There are: {', '.join(names[:MOST_NAMED])}{more}."
+
+    def validate(self, arguments: JsonObject) -> JsonObject:
+        query = arguments.get("query")
+        if not isinstance(query, str):
+            raise InvalidArguments(validation_message(self.name, ["query: must be string"]))
+        return {"query": query}
+
+    def summary(self, arguments: JsonObject) -> str:
+        query = arguments.get("query")
+        return query if isinstance(query, str) else ""
+
+    async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        query = self.summary(arguments)
+        found = search_tools(query, tuple(self._deferred.values()))
+        view = ListingView(query, tuple(tool.name for tool in found), len(found))
+        if not found:
+            return ToolOutput.text(f"No tool fits {query!r}. {self._names}", view=view)
+        shown = [f"{tool.name}: {tool.description}\nParameters: {json.dumps(tool.parameters)}" for tool in found]
+        return ToolOutput.text("\n\n".join([*shown, "[Call one with call_tool(name, arguments).]"]), view=view)
+
+
+class CallTool(_SearchTool):
+    """Call of a deferred tool. It never runs: `with_real_calls` replaces every call that names a tool."""
+
+    name = CALL_TOOL
+    label = "Call tool"
+    description = "Calls a tool that find_tools has shown."
+
+    @property
+    def parameters(self) -> JsonObject:
+        name: JsonObject = {"type": "string", "description": "Name of the tool."}
+        arguments: JsonObject = {"type": "object", "description": "Its arguments, as its parameters require."}
+        properties: JsonObject = {"name": name, "arguments": arguments}
+        return {"type": "object", "properties": properties, "required": ["name", "arguments"]}
+
+    def validate(self, arguments: JsonObject) -> JsonObject:
+        name = arguments.get("name")
+        if not isinstance(name, str):
+            raise InvalidArguments(validation_message(self.name, ["name: must be the name of a tool"]))
+        if name in self._deferred:
+            problem = f"arguments: must be an object with the arguments of {name}"
+            raise InvalidArguments(validation_message(self.name, [problem]))
+        near = difflib.get_close_matches(name, self._deferred, n=2)
+        hint = f"Did you mean {' or '.join(near)}?" if near else "find_tools shows which tools there are."
+        raise InvalidArguments(f"Error: unknown tool '{name}'. {hint}")
+
+    def summary(self, arguments: JsonObject) -> str:
+        name = arguments.get("name")
+        return name if isinstance(name, str) else ""
+
+    async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        raise NotImplementedError
+
+
+def search_tools(query: str, tools: Sequence[Tool]) -> Sequence[Tool]:
+    """Return the tools that fit a query best: those it names, or else those with most of its words."""
+    named = [tool for tool in tools if tool.name in set(query.replace(",", " ").replace(":", " ").split())]
+    if named:
+        return named
+    wanted = _words(query)
+    points = {
+        tool.name: _points(wanted, _words(tool.name)) * 3 + _points(wanted, _words(tool.description)) for tool in tools
+    }
+    fitting = sorted((tool for tool in tools if points[tool.name]), key=lambda tool: -points[tool.name])
+    return fitting[:MOST_FOUND]
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in WORD_PATTERN.findall(text.lower()) if len(word) > 2}
+
+
+def _points(wanted: set[str], words: set[str]) -> int:
+    return sum(any(_is_form(word, each) for each in words) for word in wanted)
+
+
+def _is_form(one: str, other: str) -> bool:
+    """Return True if two words are probably forms of one: `change` and `changing`."""
+    stem = max(3, min(len(one), len(other)) - 1)
+    return one[:stem] == other[:stem]
+
+
+if TYPE_CHECKING:
+    _: tuple[type[Tool], ...] = (FindTools, CallTool)

@@ -141,6 +141,11 @@ def show_permissions(host: CommandHost, title: str) -> None:
     host.show(title, permissions_text(host.session.agent))
 
 
+def is_session_rule(host: CommandHost, name: str) -> bool:
+    """Return True if a text names a rule of the session."""
+    return any(name in _names_of(rule) for rule in host.session.agent.state.permissions.store.session_rules)
+
+
 def revoke(host: CommandHost, grant: str) -> None:
     """Remove the session's rules of this name; all without a name."""
     store = host.session.agent.state.permissions.store

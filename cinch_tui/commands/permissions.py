@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from cinch_tui.commands.approval import APPROVAL, revoke, session_rules, show_permissions
+from cinch_tui.commands.approval import APPROVAL, is_session_rule, revoke, session_rules, show_permissions
 from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.registry import Choice
 from harness.errors import ConfigError
@@ -41,12 +41,14 @@ async def permissions(host: CommandHost, argument: str) -> None:
     if verb == "add":
         verb, _, rest = rest.partition(" ")
         rest = rest.strip()
-    if not verb:
+    if verb in ("", "list"):
         show_permissions(host, "Permissions")
-    elif verb == "why":
+    elif verb in ("why", "explain"):
         _explain(host, rest)
     elif verb == "revoke":
-        revoke(host, rest)
+        _revoke(host, rest)
+    elif verb == "suggest":
+        host.notice("To propose rules from past approvals, run: cinch permissions suggest")
     elif verb in _EFFECTS and rest:
         _add(host, _EFFECTS[verb], rest)
     elif verb in ("rm", "remove") and rest:
@@ -115,6 +117,14 @@ def _add_for_user(host: CommandHost, rule: Rule) -> None:
     host.session.agent.state.permissions.store.add(replace(rule, source=RuleSource("user", str(file))))
 
 
+def _revoke(host: CommandHost, text: str) -> None:
+    """Remove the rules of the session that a text names, else the rule of that text."""
+    if text and not is_session_rule(host, text):
+        _remove(host, text)
+    else:
+        revoke(host, text)
+
+
 def _remove(host: CommandHost, text: str) -> None:
     store = host.session.agent.state.permissions.store
     names = {text, text.replace(" *)", ":*)")}
@@ -173,4 +183,8 @@ def _arguments(tool: Tool, text: str) -> JsonObject:
             return given  # pyright: ignore[reportUnknownVariableType] JSON
     required: object = tool.parameters.get("required")
     names: list[str] = required if isinstance(required, list) else []  # pyright: ignore[reportAssignmentType, reportUnknownVariableType] JSON schema
-    return {names[0]: text} if names and text else {}
+    if not (names and text):
+        return {}
+    # The decision depends on the path, not on the change.
+    others = {"old_string": "a", "new_string": "b"} if tool.name == "edit_file" else dict.fromkeys(names[1:], "")
+    return {names[0]: text, **others}

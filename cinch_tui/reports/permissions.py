@@ -88,8 +88,9 @@ def decision_text(call: ToolCall, tool: Tool | None, decision: Decision) -> str:
         decision: The decision on it.
     """
     rule = f", rule {_code(str(decision.rule))}" if decision.rule else ""
+    why = one_line(decision.why).rstrip(".")
     lines = [
-        f"{_code(f'{call.name} {_summary(call, tool)}')} {_VERDICTS[decision.kind]}: {one_line(decision.why)}.",
+        f"{_code(f'{call.name} {_summary(call, tool)}')} {_VERDICTS[decision.kind]}: {why}.",
         "",
         f"- Decided by: {_plain_cell(decision.source)}{rule}",
         f"- Risk: {decision.risk.level}",

@@ -33,6 +33,8 @@ from harness.views import DiffView, TerminalView, TextView, View
 
 MIN_ROWS = 2
 """Minimum number of lines of the call that stay visible."""
+ONE_LINE = 60
+"""Maximum number of characters of arguments that are shown on one line."""
 
 _HINT = ("approval.page_up approval.page_down scroll", CONVERSATION_HINT, "approval.back denies")
 _DIFF_HINT = ("approval.split side by side", "approval.unfold unfold", *_HINT)
@@ -321,7 +323,9 @@ class ApprovalScreen(DockedDialog[Approval]):
     def _shown(self) -> View:
         if self._request.view is not None:
             return self._request.view
-        return TextView(json.dumps(self._request.call.arguments, indent=2, ensure_ascii=False), "json")
+        arguments = self._request.call.arguments
+        text = json.dumps(arguments, ensure_ascii=False)
+        return TextView(text if len(text) <= ONE_LINE else json.dumps(arguments, indent=2, ensure_ascii=False), "json")
 
     def _options(self) -> list[AnswerOption]:
         return [replace(each, key=label_of(f"approval.{each.action}")) for each in self._calls.answers()]

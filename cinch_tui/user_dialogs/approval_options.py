@@ -87,11 +87,22 @@ def answers_to(
         options.append(AnswerOption("a", "always", always, "Project"))
     options += [AnswerOption("n", "deny", "Deny", "Deny"), AnswerOption("d", "explain", "Deny with reason", "Reason")]
     options += others
-    if request.exact_rule and not is_partial:
+    if request.exact_rule and not is_partial and not _is_same_path(request):
         rule = one_line(request.exact_rule)
         which = "exactly this command" if request.risk.level == "execute" or len(rule) > LONGEST_RULE else rule
         options.append(AnswerOption("x", "exactly", f"Always allow {which} in this project", "Exactly this"))
     return options
+
+
+def _is_same_path(request: ApprovalRequest) -> bool:
+    """Return True if the rule that "always" adds covers the same path as the exact one, for more tools."""
+    exact, offers = request.decision.exact_offer, request.decision.offers
+    return (
+        exact is not None
+        and not exact.is_exact
+        and exact not in offers
+        and [r.pattern for r in offers] == [exact.pattern]
+    )
 
 
 def _session(request: ApprovalRequest) -> str:

@@ -253,7 +253,7 @@ async def test_a_long_diff_scrolls_while_the_answers_keep_the_keys(size: tuple[i
         (TextView("[red]x\x1b[0m"), "[red]x␛[0m"),
         (ListingView("found", ("a", "b"), 5), "found\na\nb\n… 3 more"),
         (TodoView((TodoItem("test", "in_progress"),)), "[~] test"),
-        (None, '{\n  "path": "src/shop/price.py"\n}'),
+        (None, '{"path": "src/shop/price.py"}'),
     ],
 )
 async def test_every_view_is_shown_as_text_that_nothing_obeys(view: View | None, expected: str):

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from cinch_tui.screens.approval import ApprovalScreen
-from cinch_tui.user_dialogs.approval_options import PendingCalls
+from cinch_tui.user_dialogs.approval_options import PendingCalls, answers_to
 from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.view_pane import ViewPane
 from harness.messages import ToolCall
@@ -229,6 +229,14 @@ async def test_a_command_can_be_allowed_always_in_its_exact_form():
 
     assert "x Always allow exactly this command in this project" in words
     assert app.results == [AllowAlways(exact=True)]
+
+
+async def test_the_exact_rule_is_not_offered_besides_one_for_the_same_path():
+    decision = Decision("ask", "it reads a secret", Risk("read", (".env",)), offers=(Rule("read", "/.env"),))
+    decision = replace(decision, exact_offer=Rule("read_file", "/.env"))
+    request = replace(command("1", "make"), decision=decision)
+
+    assert [each.key for each in answers_to(request)] == ["y", "s", "a", "n", "d"]
 
 
 async def test_the_files_that_a_command_writes_are_reported():

@@ -65,6 +65,26 @@ async def test_rules_are_added_and_removed_by_their_text(host: RecordingHost):
     assert "is not a permission rule" in texts[4]
 
 
+async def test_words_of_the_command_line_work_too(host: RecordingHost):
+    store = host.agent.state.permissions.store
+    await run("/permissions allow bash(make:*) project", host)
+    await run("/permissions list", host)
+    await run("/permissions explain edit_file README.md", host)
+    await run("/permissions explain write_file notes/new.md", host)
+    await run("/permissions revoke bash(make:*)", host)
+    await run("/permissions revoke bash(make:*)", host)
+    await run("/permissions suggest", host)
+
+    assert [call[1] for call in host.calls] == ["Permissions", "Why", "Why"]
+    assert all("needs approval: " in call[2] and "schema" not in call[2] for call in host.calls[1:])
+    assert store.rules == ()
+    assert [text for _, text in host.notices[1:]] == [
+        "Removed: allow bash(make:*)",
+        "There is no rule bash(make:*); /permissions lists all",
+        "To propose rules from past approvals, run: cinch permissions suggest",
+    ]
+
+
 async def test_decision_on_a_call_is_explained(host: RecordingHost):
     await run("/permissions why last", host)
     await run("/permissions allow bash(make test:*)", host)

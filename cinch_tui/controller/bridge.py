@@ -230,9 +230,6 @@ class Bridge:
             block = ToolBlock(event.call_id, event.result.tool_name, "")
             show_result(block, event.result)
             self._widgets.transcript.add(block)
-        elif event.outcome == "injected":
-            # The message itself is a reminder, which is hidden by default.
-            self._widgets.notice(f"Note to the model: {event.reason}")
         elif event.outcome == "failed":
             self._widgets.notice(f"A hook failed ({event.point}): {event.reason}", "warning")
 
@@ -244,10 +241,12 @@ class Bridge:
                 | events.ToolApprovalResolved()
                 | events.RetryScheduled()
                 | events.Notice()
-                | events.HookRan(outcome="injected")
                 | events.SubagentEvent()
             ):
                 self.receive(event.event)
+            case events.HookRan(outcome="injected", reason=reason):
+                # The messages of a subagent are not shown.
+                self._widgets.notice(f"To the subagent: {reason}")
             case events.ToolExecutionStart(call=call) if call.name in QUESTIONS:
                 self._question_opened()
             case events.ToolExecutionEnd(result=result) if result.tool_name in QUESTIONS:

@@ -51,7 +51,9 @@ def end_notice(event: events.AgentEnd, *, is_planning: bool) -> tuple[str, Notic
 def reminder_title(text: str) -> str:
     """Return what users see of a reminder to the model: its first paragraph if that is in brackets, else all of it."""
     title = text.partition("\n\n")[0]
-    return title if title.startswith("[") and title.endswith("]") else text
+    if title.startswith("["):
+        return title if title.endswith("]") else text
+    return f"To the model: {text}"
 
 
 def retry_text(event: events.RetryScheduled) -> str:

@@ -17,7 +17,7 @@ from cinch_tui.user_dialogs.approval_options import PendingCalls, answers_to
 from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.view_pane import ViewPane
 from harness.messages import ToolCall
-from harness.permissions import Rule
+from harness.permissions import Decision, Rule
 from harness.risk import PathAccess, Risk, RiskLevel
 from harness.user_requests import (
     AllowAlways,

@@ -30,7 +30,7 @@ from harness.events import (
     ToolExecutionUpdate,
     TurnStart,
 )
-from harness.messages import ModelSpec, Text, ToolCall, ToolResult, UserMessage
+from harness.messages import ModelSpec, Text, ToolCall, ToolResult, UserMessage, synthetic
 from harness.views import TerminalView, TextView, View
 
 
@@ -145,11 +145,13 @@ async def test_a_call_that_a_hook_blocked_has_failed_in_the_conversation():
         assert (block.label, block.status, block.text) == ("bash", "failed", "not on a Friday")
 
 
-async def test_a_warning_of_a_hook_to_the_model_is_a_notice_also_from_a_subagent():
+async def test_a_warning_to_the_model_is_one_notice_also_in_a_subagent():
     app, widgets, bridge = stage()
     async with app.run_test() as pilot:
-        warning = HookRan(point="after_turn", outcome="injected", reason="The same call of bash has failed 3 times.")
+        text = "The same call of bash has failed 3 times."
+        warning = HookRan(point="after_turn", outcome="injected", reason=text)
         bridge.receive(warning)
+        bridge.receive(MessageEnd(message=synthetic(text)))
         bridge.receive(SubagentEvent(call_id="1", event=warning))
         bridge.receive(HookRan(point="before_tool", outcome="failed", reason="ValueError: not me"))
         await pilot.pause()
@@ -157,7 +159,8 @@ async def test_a_warning_of_a_hook_to_the_model_is_a_notice_also_from_a_subagent
         texts = [block.source for block in widgets.transcript.blocks if isinstance(block, NoticeBlock)]
 
     assert texts == [
-        *["Note to the model: The same call of bash has failed 3 times."] * 2,
+        "To the model: The same call of bash has failed 3 times.",
+        "To the subagent: The same call of bash has failed 3 times.",
         "A hook failed (before_tool): ValueError: not me",
     ]
 

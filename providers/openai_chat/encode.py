@@ -26,7 +26,7 @@ from harness.ports.provider import CacheStrategy, Request
 from providers.openai_chat.dialect import Dialect
 from providers.openai_chat.output_schema import named_schema
 from providers.openai_chat.reasoning import REASONING_FIELD
-from providers.wire.caching import cache_fields, cache_mark, ends_of_turns
+from providers.wire.caching import INPUT_ROLES, cache_fields, cache_mark, ends_of_turns
 from providers.wire.encoding import (
     data_url,
     filled,
@@ -164,13 +164,15 @@ def marking(request: Request, dialect: Dialect) -> CacheStrategy:
 def _mark_for_cache(messages: Sequence[JsonObject], cache: CacheStrategy) -> None:
     """Mark messages for the cache. Tools cannot be marked in this API; the system prompt's mark includes them."""
     system = [message for message in messages[:1] if message["role"] in ("system", "developer")]
+    inputs = [message for message in messages if message["role"] in INPUT_ROLES]
     marked = [*(system if cache.system else ()), *(ends_of_turns(messages) if cache.messages else ())]
+    # All that may be marked has the same form, so that it does not change when the marks move on.
+    for message in (*(system if cache.system else ()), *(inputs if cache.messages else ())):
+        if isinstance(content := message["content"], str):
+            message["content"] = [{"type": "text", "text": content}]
     for message in marked:
-        content = message["content"]
-        parts: JsonValue = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        match parts:
+        match message["content"]:
             case [*_, dict() as last]:
                 last["cache_control"] = cache_mark(cache)
-                message["content"] = parts
             case _:
                 pass

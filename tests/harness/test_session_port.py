@@ -295,3 +295,19 @@ async def test_damaged_line_of_a_stored_session_is_reported(make_agent):
 
     assert "cannot be read" in seen[0].text
     assert len((await load_stored_session(store, ID)).messages) == 3
+
+
+async def test_resumed_session_keeps_the_order_of_its_tools(make_agent, requests, store):
+    look, run, write = (SimpleTool(name) for name in ("look", "run", "write"))
+    agent = make_agent("one", tools=[look, run, write])
+    await agent.open_session(store, ID)
+    await agent.prompt("go")
+    await agent.close()
+
+    other = make_agent("two", tools=[SimpleTool("new"), write, look])
+    await other.open_session(store, ID)
+    await other.prompt("more")
+
+    assert [tool.name for tool in requests(other)[0].tools] == ["look", "write", "new"]
+    loaded = await load_stored_session(store, ID)
+    assert [*loaded.tools] == ["look", "write", "new"]

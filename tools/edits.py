@@ -132,7 +132,7 @@ def _missed(file: FileText, edit: Edit, name: str) -> str:
     near = nearest_block(file.text, edit.old)
     if near is not None:
         last = near.first + len(near.lines) - 1
-        shown = [f"{near.first + n:>6}\t{line[:500]}" for n, line in enumerate(near.lines[:_SHOWN_LINES])]
+        shown = [f"{near.first + n}\t{line[:500]}" for n, line in enumerate(near.lines[:_SHOWN_LINES])]
         where = f"lines {near.first}–{last}" if len(near.lines) > 1 else f"line {near.first}"
         parts.append(f"The nearest place is {where}; {near.reason}:\n" + "\n".join(shown))
     elif not made:

@@ -16,6 +16,7 @@ from harness.terminal_text import strip_escapes
 from harness.views import ListingView
 from harness.workspace.disk import is_folder
 from tools.ripgrep import Ripgrep, RipgrepMissing
+from tools.ripgrep_output import grouped_by_folder
 from tools.typed import Parameters, TypedTool
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
@@ -67,7 +68,9 @@ def _listed(pattern: str, where: str, found: list[str], search: Ripgrep, *, tota
         parts = [f"{len(found)} of {total} files, the most recently changed; narrow the pattern or raise limit"]
     if search.timed_out:
         parts.append("there may be more: the search took too long")
-    return ToolOutput.text("\n".join([*found, f"[{' · '.join(parts)}]"]), view=view, details={"total": total})
+    return ToolOutput.text(
+        "\n".join([*grouped_by_folder(found), f"[{' · '.join(parts)}]"]), view=view, details={"total": total}
+    )
 
 
 async def _names(search: Ripgrep) -> list[str]:

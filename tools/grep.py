@@ -16,7 +16,7 @@ from harness.views import ListingView
 from harness.workspace.disk import is_folder
 from harness.workspace.workspace import Workspace
 from tools.ripgrep import Ripgrep, RipgrepMissing
-from tools.ripgrep_output import FileMatches, Matches
+from tools.ripgrep_output import FileMatches, Matches, grouped_by_folder
 from tools.typed import Parameters, TypedTool
 
 # A search with more output than this is too broad to be useful; counting further only takes time.
@@ -152,13 +152,13 @@ def _lines(arguments: GrepParameters, place: _Place, files: list[FileMatches], r
         name = place.display(file.name)
         block = [name if arguments.output_mode == "files_with_matches" else f"{name}: {file.count}"]
         if arguments.output_mode == "content":
-            block = [name, *(f"{line.number:>6}{':' if line.is_match else '-'} {line.text}" for line in file.lines)]
+            block = [name, *(f"{line.number}{':' if line.is_match else '-'} {line.text}" for line in file.lines)]
         size += sum(len(line) + 1 for line in block)
         if size > room and lines:
             break
         lines += block
         shown += sum(line.is_match for line in file.lines) if arguments.output_mode == "content" else 1
-    return lines, shown
+    return lines if arguments.output_mode == "content" else grouped_by_folder(lines), shown
 
 
 def _entries(arguments: GrepParameters, place: _Place, files: list[FileMatches]) -> list[str]:

@@ -83,7 +83,7 @@ def _shown(path: str, excerpt: Excerpt, room: int) -> ToolOutput:
         return ToolOutput.failure(f"{path} has {excerpt.total} lines; offset {excerpt.first} is past its end.")
     lines = _within_bounds(excerpt.lines, room)
     last = excerpt.first + len(lines) - 1
-    numbered = "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(lines, excerpt.first))
+    numbered = "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, excerpt.first))
     return ToolOutput.text(
         f"{numbered}\n[{_footer(excerpt, last)}]",
         view=TextView(strip_escapes("\n".join(lines)), language_of(path)),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct, field
 from msgspec.json import Decoder
 
 _WINDOW = 300
+_FEW_PATHS = 10
+"""Number of paths from which on they are grouped: fewer are easier to read in full."""
 _LONGEST_RECORD = 4 * 1024 * 1024
 _BEGIN, _MATCH, _CONTEXT = b'{"type":"begin"', b'{"type":"match"', b'{"type":"context"'
 _NUMBER = re.compile(rb'"line_number":(\d+)')
@@ -115,6 +118,20 @@ class Matches:
             self.files.append(FileMatches(name.decode("utf-8", "surrogateescape"), count=int(count)))
             self.total += int(count)
             self.file_count += 1
+
+
+def grouped_by_folder(paths: Sequence[str]) -> list[str]:
+    """Return a long list of paths with those of one folder below its name, in the order of their first ones."""
+    if len(paths) < _FEW_PATHS:
+        return list(paths)
+    folders: dict[str, list[str]] = {}
+    for path in paths:
+        folders.setdefault(path[: path.rfind("/") + 1], []).append(path)
+    lines: list[str] = []
+    for folder, within in folders.items():
+        is_group = bool(folder) and len(within) > 1
+        lines += [folder, *(f"  {path[len(folder) :]}" for path in within)] if is_group else within
+    return lines
 
 
 def _count(data: bytes, kind: bytes, start: int, end: int) -> int:

@@ -5,7 +5,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from fakes.tokens import count_pieces
 
+from harness.context.tokens import estimate_text
 from harness.instructions.loading import (
     LIMIT_BYTES,
     Environment,
@@ -168,11 +170,11 @@ def test_prompt_contains_the_environment_and_the_files() -> None:
     assert prompt.count("</instructions>") == 1
 
 
-def test_own_prompt_text_is_short() -> None:
-    prompt = build_system_prompt(Environment(Path("/a"), "Linux", "2026-01-02", ""), [])
+def test_own_prompt_text_takes_less_than_1500_tokens(tmp_path: Path) -> None:
+    prompt = build_system_prompt(describe_environment(tmp_path), [])
 
     assert "Instruction files" not in prompt
-    assert len(prompt) / 4 < 2000
+    assert max(estimate_text(prompt), count_pieces(prompt)) < 1500
 
 
 RULES = """\

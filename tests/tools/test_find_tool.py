@@ -10,6 +10,7 @@ from fakes.workplace import Workplace
 from harness.errors import FileMissing, OutsideWorkspace
 from harness.views import ListingView
 from tools.find import FindTool, glob_expression
+from tools.ripgrep_output import grouped_by_folder
 
 FIND = FindTool()
 
@@ -94,3 +95,32 @@ async def test_file_name_that_would_run_a_command_is_only_a_name(place: Workplac
 @pytest.mark.parametrize("pattern", ["[", "[]", "a[", "{a", "a}", "***", "**a", "[!a]", "[\\]", "{,}", "{{a,b},c}.py"])
 def test_any_pattern_becomes_a_valid_expression(pattern: str):
     re.compile(glob_expression(pattern))
+
+
+async def test_long_result_names_each_folder_once(place: Workplace):
+    for number in range(9):
+        os.utime(place.put(f"src/app/page_{number}.ts"), (1000 - number, 1000 - number))
+
+    called = await place.call(FIND, pattern="*.ts")
+
+    pages = [f"  page_{number}.ts" for number in range(9)]
+    assert called.lines == ["src/app/", "  view.ts", *pages, "[10 files]"]
+    view = called.output.view
+    assert isinstance(view, ListingView)
+    assert view.entries[:2] == ("src/app/view.ts", "src/app/page_0.ts")
+
+
+def test_paths_of_a_folder_are_grouped_in_the_order_of_the_first() -> None:
+    paths = ["a/x.py", "top.py", "/out/b.py", "a/b/only.py", "a/y.py", *(f"/out/{number}" for number in range(5))]
+
+    assert grouped_by_folder(paths) == [
+        "a/",
+        "  x.py",
+        "  y.py",
+        "top.py",
+        "/out/",
+        "  b.py",
+        *(f"  {number}" for number in range(5)),
+        "a/b/only.py",
+    ]
+    assert grouped_by_folder(paths[:5]) == paths[:5]

@@ -35,11 +35,11 @@ async def test_matches_are_grouped_by_file_with_line_numbers(place: Workplace):
 
     assert called.lines == [
         "notes.md",
-        "     1: alpha and beta",
+        "1: alpha and beta",
         "src/one.py",
-        "     3: def alpha():",
+        "3: def alpha():",
         "src/two.py",
-        "     2:     return 'alpha'",
+        "2:     return 'alpha'",
         "[3 matching lines in 3 files]",
     ]
     assert isinstance(called.output.view, ListingView)
@@ -68,13 +68,13 @@ async def test_search_is_narrowed_by_path_glob_and_type(place: Workplace):
 async def test_context_lines_are_marked_apart(place: Workplace):
     called = await place.call(GREP, **{"pattern": "ALPHA", "-i": True, "-C": 1, "path": "src/one.py"})
 
-    assert called.lines[1:4] == ["     2- ", "     3: def alpha():", "     4-     return os.name"]
+    assert called.lines[1:4] == ["2- ", "3: def alpha():", "4-     return os.name"]
 
 
 async def test_multiline_pattern_reaches_over_line_ends(place: Workplace):
     called = await place.call(GREP, pattern=r"alpha\(\):.*return", multiline=True)
 
-    assert called.lines[:3] == ["src/one.py", "     3: def alpha():", "     4-     return os.name"]
+    assert called.lines[:3] == ["src/one.py", "3: def alpha():", "4-     return os.name"]
 
 
 async def test_literal_takes_the_pattern_verbatim(place: Workplace):
@@ -85,7 +85,7 @@ async def test_literal_takes_the_pattern_verbatim(place: Workplace):
 
     assert refused.output.is_error
     assert "literal=true" in refused.text
-    assert found.lines[:2] == ["odd.txt", "     1: a(b[c"]
+    assert found.lines[:2] == ["odd.txt", "1: a(b[c"]
 
 
 async def test_pattern_that_looks_like_an_option_is_a_pattern(place: Workplace):
@@ -93,7 +93,7 @@ async def test_pattern_that_looks_like_an_option_is_a_pattern(place: Workplace):
 
     called = await place.call(GREP, pattern="--pre=cat")
 
-    assert called.lines[1] == "     1: use --pre=cat here"
+    assert called.lines[1] == "1: use --pre=cat here"
 
 
 async def test_unknown_type_is_explained(place: Workplace):
@@ -212,7 +212,7 @@ async def test_text_in_latin_1_is_shown(place: Workplace):
 
     called = await place.call(GREP, pattern="alpha", path="old.txt")
 
-    assert called.lines[1] == "     1: café alpha"
+    assert called.lines[1] == "1: café alpha"
 
 
 async def test_stopping_a_search_leaves_no_child(place: Workplace):
@@ -270,7 +270,7 @@ async def test_a_search_of_a_folder_leaves_out_secrets(place: Workplace, glob: s
     found = await place.call(GREP, pattern="token", glob=glob)
 
     assert [line for line in found.lines if "token" in line and "'" not in line] == (
-        [] if glob == ".env" else ["     1: token=4"]
+        [] if glob == ".env" else ["1: token=4"]
     )
 
 

@@ -27,7 +27,7 @@ async def test_lines_are_numbered_and_counted(place: Workplace):
 
     called = await place.call(READ, file_path="a.py")
 
-    assert called.text == "     1\tx = 1\n     2\ty = 2\n[lines 1–2 of 2]"
+    assert called.text == "1\tx = 1\n2\ty = 2\n[lines 1–2 of 2]"
     assert called.output.view == TextView("x = 1\ny = 2", "python")
     assert called.output.details == {"path": "a.py", "first": 1, "last": 2, "total": 2}
 
@@ -39,8 +39,8 @@ async def test_long_file_is_read_in_parts(place: Workplace):
     end = await place.call(READ, path="a.txt", offset=-2)
     past = await place.call(READ, path="a.txt", offset=200)
 
-    assert part.lines == ["    11\tline 11", "    12\tline 12", "[lines 11–12 of 100 · continue with offset=13]"]
-    assert end.lines[0] == "    99\tline 99"
+    assert part.lines == ["11\tline 11", "12\tline 12", "[lines 11–12 of 100 · continue with offset=13]"]
+    assert end.lines[0] == "99\tline 99"
     assert past.output.is_error
     assert "100 lines" in past.text
 
@@ -63,7 +63,7 @@ async def test_unusual_encoding_and_line_endings_are_reported(place: Workplace):
 
     called = await place.call(READ, path="a.txt")
 
-    assert called.lines == ["     1\tgröße", "     2\tx", "[lines 1–2 of 2 · cp1252 · CRLF line endings]"]
+    assert called.lines == ["1\tgröße", "2\tx", "[lines 1–2 of 2 · cp1252 · CRLF line endings]"]
 
 
 async def test_two_gigabytes_are_read_in_parts(place: Workplace):

@@ -28,6 +28,13 @@ from harness.truncation import truncate
 SUMMARY_TOKENS = 2_048
 MIN_TOKENS = 200
 """Tokens below which messages are not worth a summary."""
+PROMPTS_PART = 3
+"""The user's messages take at most one third of the tokens of the messages that the summary replaces."""
+PROSE_PART = 4
+"""The prose takes at most a quarter of these tokens, but may have `MIN_PROSE`."""
+MIN_PROSE = 256
+THINKING_TOKENS = 4_000
+"""Tokens that a reply may have for thinking; some models cannot do without it."""
 MAX_REQUESTS = 2
 """Maximum number of requests for a part if the model answers with tool calls only."""
 MIN_CHARACTERS = 8
@@ -77,7 +84,7 @@ class SummaryRequest(Struct, frozen=True):
     prompt: str
     """Prompt."""
     max_tokens: int
-    """Maximum length of the reply in tokens, without thinking."""
+    """Maximum length of the reply in tokens, thinking included."""
 
 
 AskModel: TypeAlias = Callable[[SummaryRequest], Awaitable[AssistantMessage]]
@@ -120,7 +127,9 @@ def plan_compaction(
     kept = (_without_custom(groups[:first]), _without_custom(groups[recent:]))
     plan = CompactionPlan(_without_custom(span), *kept)
     plan = replace(plan, tokens=estimate_messages(plan.messages))
-    return plan if estimate_messages(plan.new_messages) >= MIN_TOKENS else None
+    new = estimate_messages(plan.new_messages)
+    # Summarizing a summary with little else would only shorten it.
+    return plan if new >= max(MIN_TOKENS, (plan.tokens - new) // 4) else None
 
 
 def facts_for(plan: CompactionPlan, live: LiveFacts = LiveFacts(), prompts_tokens: int = PROMPT_TOKENS) -> SummaryFacts:
@@ -129,10 +138,11 @@ def facts_for(plan: CompactionPlan, live: LiveFacts = LiveFacts(), prompts_token
     Args:
         plan: The messages.
         live: Facts about the present that no message contains.
-        prompts_tokens: Tokens for the messages of the user.
+        prompts_tokens: Maximum tokens for the messages of the user.
     """
     earlier = merge_facts(each.facts for each in plan.earlier)
-    return facts_of(plan.new_messages, earlier=earlier, later=plan.later, live=live, prompts_tokens=prompts_tokens)
+    tokens = min(prompts_tokens, plan.tokens // PROMPTS_PART)
+    return facts_of(plan.new_messages, earlier=earlier, later=plan.later, live=live, prompts_tokens=tokens)
 
 
 async def summarize(
@@ -153,7 +163,8 @@ async def summarize(
     earlier = "\n\n".join(each.prose for each in plan.earlier if each.prose)
     # The first prompt says what all the work is for.
     messages = (*filter(is_prompt, plan.before), *plan.new_messages)
-    prose = await write_prose(messages, ask, options, earlier=earlier)
+    tokens = min(options.tokens, max(MIN_PROSE, plan.tokens // PROSE_PART))
+    prose = await write_prose(messages, ask, replace(options, tokens=tokens), earlier=earlier)
     message = synthetic(summary_text(Summary(facts, prose)))
     if estimate_message(message) >= plan.tokens:
         raise SummaryFailed("the summary is no shorter than the messages it would replace")
@@ -181,7 +192,7 @@ async def write_prose(
     for at, part in enumerate(parts, 1):
         note = f"This is part {at} of {len(parts)} of the conversation. " if len(parts) > 1 else ""
         prompt = _prompt(part, options, earlier, note)
-        earlier = await _ask(ask, SummaryRequest(system, prompt, options.tokens * 2), options.tokens)
+        earlier = await _ask(ask, SummaryRequest(system, prompt, _reply_room(options)), options.tokens)
     return earlier
 
 
@@ -223,8 +234,14 @@ def _room(options: SummaryOptions, system: str, earlier: str) -> int:
         return 0
     frame = estimate_text(system) + estimate_text(_prompt("", options, earlier, "")) + 100
     # Later parts come with the prose of those before.
-    used = frame + options.tokens * 2 + (0 if earlier else options.tokens)
+    used = frame + _reply_room(options) + (0 if earlier else options.tokens)
     return max(500, int(options.window * _SAFETY) - used)
+
+
+def _reply_room(options: SummaryOptions) -> int:
+    """Return the tokens that a reply may have: a text that is too long is better than one without its end."""
+    thinking = min(THINKING_TOKENS, options.window // 8) if options.window else THINKING_TOKENS
+    return 2 * options.tokens + thinking
 
 
 def _prompt(conversation: str, options: SummaryOptions, earlier: str, note: str) -> str:

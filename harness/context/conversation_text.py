@@ -28,6 +28,8 @@ TEXT_CHARS = 12_000
 MIN_SHARE = 600
 """Length in characters down to which results and arguments are truncated before the text is split into parts."""
 
+_BREAK = "\n\n"
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 _CLOSING = re.compile(r"</(?=conversation|result|user|note|earlier_summary|instructions)")
 
 
@@ -58,7 +60,7 @@ def conversation_parts(messages: Sequence[Message], tokens: int) -> list[str]:
     room = int(tokens * CHARS_PER_TOKEN)
     share = _share(groups, room) if tokens else RESULT_CHARS
     texts = ["\n".join(piece.rendered(share) for piece in group) for group in groups]
-    return _packed(texts, room) if tokens else ["\n\n".join(texts)] if texts else []
+    return _packed(texts, room) if tokens else [_BREAK.join(texts)] if texts else []
 
 
 def _share(groups: Sequence[Sequence[_Piece]], room: int) -> int:
@@ -71,14 +73,16 @@ def _share(groups: Sequence[Sequence[_Piece]], room: int) -> int:
 
 
 def _packed(texts: Sequence[str], room: int) -> list[str]:
-    parts: list[str] = []
+    parts: list[list[str]] = []
+    left = 0
     for text in texts:
         piece = _cut(text, room)
-        if parts and len(parts[-1]) + len(piece) + 2 <= room:
-            parts[-1] = f"{parts[-1]}\n\n{piece}"
-        else:
-            parts.append(piece)
-    return parts
+        if not parts or len(piece) + len(_BREAK) > left:
+            parts.append([])
+            left = room + len(_BREAK)
+        parts[-1].append(piece)
+        left -= len(piece) + len(_BREAK)
+    return [_BREAK.join(part) for part in parts]
 
 
 def _cut(text: str, limit: int) -> str:
@@ -108,7 +112,7 @@ def _reply_piece(block: Text | Thinking | ToolCall) -> _Piece:
         case Thinking(text):
             return _Piece("Thinking: ", text.strip(), "", THINKING_CHARS)
         case ToolCall(_, name, arguments, partial_json):
-            text = partial_json or json.dumps(arguments, ensure_ascii=False)
+            text = partial_json or _ENCODER.encode(arguments)
             return _Piece(f"Call: {name} ", text, "", ARGUMENT_CHARS, is_tool=True)
 
 

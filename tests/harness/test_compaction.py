@@ -18,7 +18,7 @@ from harness.context.compaction import (
 )
 from harness.context.overlay import Compaction, ContextOverlay
 from harness.context.policy import ContextPolicy
-from harness.context.summary_facts import LiveFacts
+from harness.context.summary_facts import LiveFacts, PlanFact, SummaryFacts
 from harness.context.summary_text import parse_summary
 from harness.context.tokens import estimate_messages, estimate_text
 from harness.errors import SummaryFailed
@@ -305,11 +305,27 @@ async def test_reply_with_tool_calls_is_used_for_its_text_or_requested_again():
         await summarize(plan, facts_for(plan), Summarizer(*[AssistantMessage((call,))] * 2))
 
 
-async def test_summary_longer_than_the_messages_is_an_error():
+async def test_summary_is_shorter_than_the_messages():
     plan = plan_of(conversation(2))
+    model = Summarizer("many different words " * 600)
 
+    message = await summarize(plan, facts_for(plan), model)
+
+    assert estimate_text(message.text) < plan.tokens
+    assert f"{plan.tokens // 6:,} words at most" in model.requests[0].system
+    facts = SummaryFacts(plan=PlanFact("step " * 1_000, "accepted"))
     with pytest.raises(SummaryFailed, match="no shorter"):
-        await summarize(plan, facts_for(plan), Summarizer("many different words " * 600))
+        await summarize(plan, facts, Summarizer(PROSE))
+
+
+def test_prompts_take_a_share_of_what_is_summarized():
+    messages = [user("first"), *(user(f"{at} {'x' * 4_000}") for at in range(4)), say("a"), user("b")]
+    plan = plan_of(messages)
+
+    prompts = facts_for(plan).prompts
+
+    assert sum(estimate_text(each.text) for each in prompts) <= plan.tokens / 3
+    assert [each.text[0] for each in prompts] == ["0", "1", "2", "3"]
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ class Config(Struct, frozen=True):
         files = " and ".join(map(str, self.untrusted_files))
         held = (
             f"{files} {'is' if len(self.untrusted_files) == 1 else 'are'} not trusted, so these keys have no effect: "
-            f"{names}; to trust this folder: /trust, or cinch config trust"
+            f"{names}; to trust this folder: /trust, --trust or cinch config trust"
         )
         return (*self.warnings, held)
 

@@ -261,12 +261,15 @@ def _import(cwd: Path, out: Output) -> int:
             for effect in ("allow", "ask", "deny")
             if (rules := [rule for rule in imported.rules if rule.effect == effect])
         ]
-        if imported.approval or lines:
+        approval = [f'mode = "{imported.approval}"'] if imported.approval else []
+        approval += ['loosest_mode = "edits"'] if imported.forbids_off else []
+        plan = ["enabled = true"] if imported.starts_planning else []
+        tables = {"approval": approval, "plan": plan, "permissions": lines}
+        if any(tables.values()):
             out.write_text(f"# {path}: for the {level} configuration of cinch")
-        if imported.approval:
-            out.write_text(f'[approval]\nmode = "{imported.approval}"')
-        if lines:
-            out.write_text("\n".join(("[permissions]", *lines)))
+        for name, settings in tables.items():
+            if settings:
+                out.write_text("\n".join((f"[{name}]", *settings)))
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from cinch_tui.config.options import Options
     from cinch_tui.config.settings import Settings
 
+MOST_UNUSED = 5
+"""Maximum number of harmless, unused files of one folder that are listed one by one."""
+_UNUSED = " · not used by this version"
 _SHOWN_CHANGES = 4
 _LARGEST_SHOWN = 256 * 1024
 
@@ -134,17 +138,32 @@ def _imports_claude(options: Options, files: Inventory) -> bool | None:
 
 
 def _rows(files: Inventory, trust: FolderTrust | None = None, *, imports: bool) -> Iterator[tuple[str, str]]:
-    """Yield the files with their effect; with `trust`, also if they are used at present."""
-    for each in files.found:
-        is_used = each.kind in LOADED and (each.kind != CLAUDE or imports)
-        state = "" if trust is None else " · ignored" if each.path in trust.inert else " · used"
-        if each.kind not in LOADED:
-            state = " · not used by this version"
-        elif not is_used:
-            state = " · not imported"
-        yield files.label(each.path), one_line_name(f"{each.kind} · {each.summary}{state}")
+    """Yield the files with their effect; with `trust`, also if they are used at present.
+
+    Many harmless files of one folder that this version does not use are one row.
+    """
+    for _, group in groupby(files.found, _row_key):
+        found = list(group)
+        if len(found) > MOST_UNUSED:
+            yield f"{files.label(found[0].path.parent)}/", f"{found[0].kind} · {len(found)} files{_UNUSED}"
+            continue
+        yield from (_row(files, each, trust, imports=imports) for each in found)
     for problem in files.problems:
         yield "", escape_controls(problem)
+
+
+def _row_key(found: Found) -> tuple[str, Path]:
+    is_alone = found.kind in LOADED or found.is_pinned
+    return found.kind, found.path if is_alone else found.path.parent
+
+
+def _row(files: Inventory, each: Found, trust: FolderTrust | None, *, imports: bool) -> tuple[str, str]:
+    state = "" if trust is None else " · ignored" if each.path in trust.inert else " · used"
+    if each.kind not in LOADED:
+        state = _UNUSED
+    elif each.kind == CLAUDE and not imports:
+        state = " · not imported"
+    return files.label(each.path), one_line_name(f"{each.kind} · {each.summary}{state}")
 
 
 def _about_changes(

@@ -205,6 +205,7 @@ def test_permissions_of_claude_code_are_printed_as_configuration(folder: Path) -
         "allow": ["Bash(npm test:*)"],
         "deny": ["Read(./.env)", "Bash(domain:x.org)"],
         "defaultMode": "acceptEdits",
+        "disableBypassPermissionsMode": "disable",
     }
     configure(folder / ".claude" / "settings.json", json.dumps({"permissions": permissions}))
 
@@ -212,7 +213,7 @@ def test_permissions_of_claude_code_are_printed_as_configuration(folder: Path) -
 
     lines = ran.text.splitlines()
     assert ran.status == 0
-    assert 'mode = "edits"' in lines
+    assert lines[1:4] == ["[approval]", 'mode = "edits"', 'loosest_mode = "edits"']
     assert 'allow = ["bash(npm test:*)"]' in lines
     assert any(line.startswith("deny = [") and ".env" in line for line in lines)
     assert "settings.json" in ran.stderr

@@ -83,7 +83,7 @@ def test_an_untrusted_file_sets_only_what_is_harmless(tmp_path: Path, trust_file
         "ui.editor",
     }
     assert list(config.origins) == ["ui.theme"]
-    assert config.notices[0].endswith("to trust this folder: /trust, or cinch config trust")
+    assert config.notices[0].endswith("to trust this folder: /trust, --trust or cinch config trust")
 
 
 @pytest.mark.parametrize(

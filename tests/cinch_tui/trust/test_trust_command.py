@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 from cinch_tui.app.app import CinchApp
 from cinch_tui.screens.trust import TrustScreen
 from cinch_tui.transcript.blocks import NoticeBlock
+from cinch_tui.trust.prompt import pending_question
 
 RHYMES = "Always answer in rhymes."
 
@@ -124,8 +125,8 @@ async def test_long_list_is_scrolled_and_hostile_names_stay_on_one_line(tmp_path
     commands = tmp_path / ".claude/commands"
     commands.mkdir(parents=True)
     for number in range(40):
-        (commands / f"cmd{number:02}.md").write_text("Do it.\n")
-    (commands / "zz\x1b[2J\n\u202egnp.md").write_text("Do it.\n")
+        (commands / f"cmd{number:02}.md").write_text("Do it: !`make`\n")
+    (commands / "zz\x1b[2J\n\u202egnp.md").write_text("Do it: !`make`\n")
     app = chat(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, TrustScreen) and not app.screen.waiting)
@@ -138,6 +139,22 @@ async def test_long_list_is_scrolled_and_hostile_names_stay_on_one_line(tmp_path
         await until(pilot, lambda: app.screen.query_one("#options").size.height == 3)
 
     assert last.startswith(".claude/commands/zz␛[2J⟨U+000A⟩⟨U+202E⟩gnp.md  command")
+
+
+def test_many_harmless_unused_files_are_one_row(tmp_path: Path) -> None:
+    commands = tmp_path / ".claude/commands"
+    commands.mkdir(parents=True)
+    for number in range(6):
+        (commands / f"cmd{number}.md").write_text("Do it.\n")
+    (commands / "run.md").write_text("Do it: !`make`\n")
+
+    asked = pending_question(chat(tmp_path).controller.options)
+
+    assert asked is not None
+    assert asked.rows == (
+        (".claude/commands/", "command · 6 files · not used by this version"),
+        (".claude/commands/run.md", "command · runs commands or changes permissions · not used by this version"),
+    )
 
 
 async def test_folder_without_files_has_nothing_to_trust(tmp_path: Path) -> None:

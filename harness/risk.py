@@ -45,6 +45,14 @@ class PathAccess(Struct, frozen=True):
     is_listed: bool = False
     """True if a program gets the names of files in a folder from a listing: it follows links, and blanks may split a
     name."""
+    skips_links: bool = False
+    """True if that listing contains no links."""
+    skips_hidden: bool = False
+    """True for a search that leaves out hidden files, unless the folder's ignore files include them."""
+    texts: tuple[str, ...] = ()
+    """Texts in lower case, of which one is in each file that a search shows lines of; empty: in any file."""
+    refuses_dashes: bool = False
+    """True for a glob of which no match may begin with a dash, because the program would take it for an option."""
 
 
 Coverage: TypeAlias = Literal["any", "written", "exact"]
@@ -100,6 +108,8 @@ class Risk(Struct, frozen=True):
     """Paths the call accesses, in addition to `paths`."""
     commands: tuple[SimpleCommand, ...] = ()
     """Simple commands of a shell command line, outermost first; empty if it could not be analyzed."""
+    removals: tuple[PathAccess, ...] = ()
+    """Paths that the call deletes or moves with everything in them; it never runs if the workspace is among that."""
     programs: tuple[str, ...] = ()
     """Programs that have to be found on PATH, outside the workspace, for the call to count as reading."""
     subject: str = ""

@@ -74,6 +74,8 @@ class PathFacts:
 
     def check(self, risk: Risk) -> Risk:
         """Return the risk with the concern that its paths raise, if any; a protected path makes it dangerous."""
+        if any(self._is_vital(access) for access in risk.removals):
+            return replace(risk, level="forbidden", reason="it would delete or move the workspace or the home folder")
         concerns = [concern for access in accesses_of(risk) for concern in self._concerns(access)]
         concerns += self._concerns_about_programs(risk.programs)
         if not concerns:
@@ -82,6 +84,14 @@ class PathFacts:
         if dangerous and risk.level not in ("dangerous", "forbidden"):
             risk = replace(risk, level="dangerous", reason=dangerous)
         return risk if risk.concern else replace(risk, concern=dangerous or concerns[0].why)
+
+    def _is_vital(self, removal: PathAccess) -> bool:
+        """Return True if the workspace or the home folder is among what a call deletes or moves."""
+        home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111  no exceptions
+        with suppress(_Unresolvable):
+            places = [place.real for place in self._places(_without_globs(removal))]
+            return any(is_within(vital, place) for vital in (self._root, home) for place in places)
+        return False
 
     def places_outside(self, risk: Risk, *, writing: bool) -> tuple[Path, ...]:
         """Return the files and folders outside the workspace that a call accesses, as far as they can be determined.
@@ -113,12 +123,13 @@ class PathFacts:
 
     def _about_read(self, place: _Place, access: PathAccess) -> Iterator[_Concern]:
         secret = next((path for path in (place.shown, place.written) if is_secret(path)), "")
-        if secret:
+        # A list shows names and sizes only.
+        if secret and (access.kind != "list" or not self._workspace.covers(place.real)):
             yield _Concern(f"it reads a secret: {secret}")
         elif not self._workspace.covers(place.real):
             yield _Concern(f"it reads outside the workspace: {place.real}")
         elif access.kind == "search" and not access.skips_secrets:
-            problem = _index(place.real).problem(access.names, is_listed=access.is_listed)
+            problem = _index(place.real).problem(access)
             yield from (_Concern(problem),) if problem else ()
 
     def _about_write(self, place: _Place) -> Iterator[_Concern]:
@@ -160,6 +171,8 @@ class PathFacts:
         pattern = os.path.join(glob.escape(base), path.replace("[^", "[!"))  # noqa: PTH118  as above
         # Without a match, a shell passes the pattern on.
         found = list(islice(glob.iglob(pattern), MOST_NAMES + 1)) or [os.path.join(base, path)]  # noqa: PTH118, PTH207
+        if access.refuses_dashes and any(os.path.relpath(each, base).startswith("-") for each in found):
+            raise _Unresolvable(f"a file matches {access.path} whose name the program would take for an option")
         if len(found) > MOST_NAMES:
             raise _Unresolvable(f"its pattern matches more than {MOST_NAMES:,} files: {access.path}")
         yield from found
@@ -177,6 +190,14 @@ class PathFacts:
                 yield _Concern(f"{name} is not a program of the system")
             elif is_within(path, self._root) or self._workspace.covers(path, writing=True):
                 yield _Concern(f"{name} is a program of the workspace: {path}")
+
+
+def _without_globs(access: PathAccess) -> PathAccess:
+    """Return the folder that a glob for all files in it stands for (`build/*`), unless that is the current one."""
+    folder, _, name = access.path.rstrip("/").rpartition("/")
+    if not access.is_pattern or not folder or set(name) - set("*.?"):
+        return access
+    return replace(access, path=folder, is_pattern=glob.has_magic(folder))
 
 
 def safe_path(path: str, root: str) -> tuple[str, ...]:

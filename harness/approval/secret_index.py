@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from harness.approval.path_lists import is_published, is_secret
+from harness.approval.search_results import SearchResults
+from harness.risk import PathAccess
 
 _SEPARATORS = re.compile(r"[\s'\"\\]+")
 
 MOST_SECRETS = 200
-"""Maximum number of secrets whose names are compared with those that are read."""
+"""Maximum number of secrets, and of names that lead elsewhere, that are compared with the files that are read."""
 MOST_FOLDERS = 20_000
 """Maximum number of folders in an index."""
 TIME_LIMIT_S = 0.05
@@ -27,17 +29,13 @@ class SecretIndex:
         self._folder = folder
         self._times: dict[str, int] = {}
         self._secrets: list[str] = []
-        self._escape = ""
+        self._misleading: list[str] = []
+        self._links: list[str] = []
         self._is_complete = False
         self._worker: threading.Thread | None = None
 
-    def problem(self, names: Sequence[str] = (), *, is_listed: bool = False) -> str:
-        """Return the reason why a search of the folder needs approval; empty if it contains no secret.
-
-        Args:
-            names: Patterns of the names of the files that are read; empty for all files.
-            is_listed: The names of its files are arguments of a program, which follows links.
-        """
+    def problem(self, access: PathAccess) -> str:
+        """Return the reason why a search of the folder needs approval; empty if it shows no secret."""
         if self._worker is None:
             self._worker = threading.Thread(target=self._update, name="secret-index", daemon=True)
             self._worker.start()
@@ -45,17 +43,17 @@ class SecretIndex:
         if self._worker.is_alive():
             return "it searches a folder that is too large to check for secrets in time"
         self._worker = None
-        if secret := self._read_secret(names):
+        if secret := next(self._shown_secrets(access), ""):
             return f"it searches a folder with a secret: {secret}"
-        if is_listed and self._escape:
-            return f"it reads the files of a folder, and a name in it leads elsewhere: {self._escape}"
+        if access.is_listed:
+            elsewhere = [*self._misleading, *(() if access.skips_links else self._links)]
+            if escape := next(_with_names(elsewhere, access.names), ""):
+                return f"it reads the files of a folder, and a name in it leads elsewhere: {escape}"
         return "" if self._is_complete else "it searches a folder that is too large to check for secrets"
 
-    def _read_secret(self, names: Sequence[str]) -> str:
-        if names and len(self._secrets) < MOST_SECRETS:
-            read = (each for each in self._secrets if any(fnmatchcase(os.path.basename(each), name) for name in names))  # noqa: PTH119  fast
-            return next(read, "")
-        return next(iter(self._secrets), "")
+    def _shown_secrets(self, access: PathAccess) -> Iterator[str]:
+        results = SearchResults(self._folder, access)
+        return filter(results.may_show, _with_names(self._secrets, access.names))
 
     def _update(self) -> None:
         if not self._is_complete or self._is_outdated():
@@ -68,7 +66,8 @@ class SecretIndex:
             return True
 
     def _build(self) -> None:
-        self._times, self._secrets, self._escape, self._is_complete = {}, [], "", False
+        self._times, self._secrets, self._is_complete = {}, [], False
+        self._misleading, self._links = [], []
         waiting = [self._folder]
         while waiting and len(self._times) < MOST_FOLDERS:
             waiting += self._read(waiting.pop())
@@ -92,14 +91,33 @@ class SecretIndex:
 
     def _check(self, entry: os.DirEntry[str]) -> None:
         path = os.path.relpath(entry.path, self._folder)
-        if len(self._secrets) < MOST_SECRETS and is_secret(path):
-            self._secrets.append(path)
-        if not self._escape and (_names_another(path) or (entry.is_symlink() and self._leads_outside(entry.path))):
-            self._escape = path
+        if is_secret(path):
+            _note(self._secrets, path)
+        if _names_another(path):
+            _note(self._misleading, path)
+        elif entry.is_symlink() and self._leads_outside(entry.path):
+            _note(self._links, path)
 
     def _leads_outside(self, link: str) -> bool:
         real = os.path.realpath(link)
         return not real.startswith(self._folder.rstrip("/") + "/") or is_secret(real)
+
+
+def _note(paths: list[str], path: str) -> None:
+    if len(paths) < MOST_SECRETS:
+        paths.append(path)
+
+
+def _with_names(paths: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    """Yield the paths whose names match one of the patterns; all of them if there may be more paths than these."""
+    if not names or len(paths) >= MOST_SECRETS:
+        yield from paths
+        return
+    lowered = [name.lower() for name in names]
+    for path in paths:
+        name = os.path.basename(path).lower()  # noqa: PTH119  fast
+        if any(fnmatchcase(name, pattern) for pattern in lowered):
+            yield path
 
 
 def _names_another(path: str) -> bool:

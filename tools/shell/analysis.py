@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from harness.risk import Coverage, PathAccess, Risk, SimpleCommand
 from tools.environment import GitUse
 from tools.shell.builtins import judge_builtin, judge_redirect
-from tools.shell.hazards import Hazard, hazard_of_write, worst_hazard
+from tools.shell.hazards import Hazard, hazard_of_write, hazards_of
 from tools.shell.listings import is_filter, listed_files
 from tools.shell.prefixes import is_escape, prefix_of
 from tools.shell.syntax import Command, Script, read_script
@@ -62,7 +62,8 @@ def analyze(text: str) -> Analysis:
     script = read_script(text)
     effect = _Analyzer(script).effect
     accesses = tuple(dict.fromkeys(effect.accesses))
-    hazard = _worst([worst_hazard(script), *map(_hazard_of, accesses)])
+    hazards = hazards_of(script)
+    hazard = _worst([hazards.worst, *map(_hazard_of, accesses)])
     secret = _SECRET_VARIABLE.search(text)
     is_read = not effect.why and hazard is None and secret is None and bool(effect.commands)
     is_known = not effect.is_opaque
@@ -72,6 +73,7 @@ def analyze(text: str) -> Analysis:
         hazard.why if hazard else reason if is_known else f"it cannot be analyzed: {effect.why}",
         access="read" if is_read else "by_level",
         accesses=accesses if is_known else tuple(each for each in accesses if each.kind == "write"),
+        removals=hazards.removals,
         commands=tuple(effect.commands) if is_known else (),
         # Without bash, another shell would run the text and read it in another way.
         programs=tuple(dict.fromkeys(("bash", *effect.programs))) if is_read else (),

@@ -17,6 +17,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 from msgspec import Struct, field
 
+from harness.risk import PathAccess
+from tools.shell.printed_text import here_texts, printed_text, printed_words
 from tools.shell.syntax import Command, Script, read_script
 from tools.shell.tables import load_table
 from tools.shell.words import Word
@@ -29,7 +31,8 @@ _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _OUTPUT = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
 _DOWNLOADED = "it runs downloaded code"
 _MAY_BE_EMPTY = ", since a variable in the path may be empty: write the path itself"
-_TRAILING_GLOBS = re.compile(r"(/\.?[*?\[\].!]*[*?][*?\[\].!]*)+$")
+_WILD = frozenset("*?")
+_WILD_NAME = frozenset("*?[].!")
 
 
 class Hazard(NamedTuple):
@@ -54,6 +57,8 @@ class _Rule(Struct, forbid_unknown_fields=True):
     line: str = ""
     targets: Literal["", "vital", "system", "permanent"] = ""
     which: Literal["all", "first", "rest", "sources", "last"] = "all"
+    contents: bool = False
+    default: str = ""
     least: int = 0
     single: bool = False
 
@@ -108,10 +113,21 @@ def _tables() -> _Tables:
     return _Tables(msgspec.convert(tomllib.loads(_DATA.read_text(encoding="utf-8")), _Data))
 
 
-def worst_hazard(script: Script) -> Hazard | None:
-    """Return the first forbidden hazard of a script, else its first dangerous one, or None."""
-    found = list(_Search().of_script(script, 0))
-    return next((each for each in found if each.level == "forbidden"), found[0] if found else None)
+class Hazards(NamedTuple):
+    """Hazards of a script."""
+
+    worst: Hazard | None
+    """The first forbidden hazard, else the first dangerous one."""
+    removals: tuple[PathAccess, ...]
+    """Paths that it deletes or moves with everything in them."""
+
+
+def hazards_of(script: Script) -> Hazards:
+    """Return the hazards of a script."""
+    search = _Search()
+    found = list(search.of_script(script, 0))
+    worst = next((each for each in found if each.level == "forbidden"), found[0] if found else None)
+    return Hazards(worst, tuple(dict.fromkeys(search.removals)))
 
 
 def hazard_of_write(path: str) -> Hazard | None:
@@ -125,6 +141,7 @@ def hazard_of_write(path: str) -> Hazard | None:
 
 class _Search:
     def __init__(self) -> None:
+        self.removals: list[PathAccess] = []
         self._tables = _tables()
 
     def of_script(self, script: Script, depth: int) -> Iterator[Hazard]:
@@ -173,8 +190,10 @@ class _Search:
         name, arguments = _name(command.words[start]), command.words[start + 1 :]
         if name in self._tables.privileged:
             yield Hazard("dangerous", "it runs with the privileges of another user")
+        sources = [script.commands[index] for index in command.sources]
+        fed = list(printed_words(sources)) if _is_fed(command, start) else []
         for words, rule in self._tables.rules.get(name, ()):
-            rest = self._after(name, words, arguments)
+            rest = self._after(name, words, [*arguments, *fed])
             if rest is not None and self._applies(rule, rest, command.folders):
                 is_unknown = rule.targets in ("vital", "system") and any(word.text is None for word in rest)
                 yield Hazard(rule.level, rule.why + (_MAY_BE_EMPTY if is_unknown else ""))
@@ -196,6 +215,13 @@ class _Search:
 
     def _applies(self, rule: _Rule, arguments: Sequence[Word], folders: Sequence[str]) -> bool:
         given = _Given(rule, arguments)
+        if not self._matches(rule, given, arguments):
+            return False
+        if rule.targets == "vital":
+            self._note_removals(_chosen(rule, given.operands), folders or ("",))
+        return not rule.targets or self._hits(rule, given.operands, folders or ("",))
+
+    def _matches(self, rule: _Rule, given: _Given, arguments: Sequence[Word]) -> bool:
         texts = [word.text or "" for word in arguments]
         operands = [word.text or "" for word in given.operands]
         return (
@@ -206,19 +232,27 @@ class _Search:
             and (not rule.word or any(re.fullmatch(rule.word, each) for each in texts))
             and (not rule.line or re.fullmatch(rule.line, " ".join(texts)) is not None)
             and len(given.operands) >= rule.least
-            and (not rule.targets or self._hits(rule, given.operands, folders))
+        )
+
+    def _note_removals(self, words: Sequence[Word], folders: Sequence[str]) -> None:
+        named = [(word.text, word.is_glob) for word in words if word.text]
+        self.removals += (
+            PathAccess(path, "write", folder, is_pattern=is_glob) for path, is_glob in named for folder in folders
         )
 
     def _hits(self, rule: _Rule, operands: Sequence[Word], folders: Sequence[str]) -> bool:
-        chosen = {"first": operands[:1], "rest": operands[1:], "sources": operands[:-1], "last": operands[-1:]}
-        targets = chosen.get(rule.which, operands)
+        targets = _chosen(rule, operands)
         if rule.targets == "permanent":
             temporary = re.compile(self._tables.paths.temporary)
             return not targets or not all(word.text and temporary.fullmatch(_normal("", word.text)) for word in targets)
+        return any(self._is_vital(rule, folder, path) for path in map(_least, targets) for folder in folders)
+
+    def _is_vital(self, rule: _Rule, folder: str, path: str) -> bool:
         paths = self._tables.paths
-        pattern = re.compile(paths.system if rule.targets == "system" else f"{paths.system}|{paths.here}")
-        places = folders or ("",)
-        return any(pattern.fullmatch(_normal(place, each)) for each in map(_least, targets) for place in places)
+        # The files of a folder may be moved, but not deleted.
+        is_folder = rule.contents or not path.endswith("*")
+        pattern = f"{paths.system}|{paths.here}" if rule.targets == "vital" and is_folder else paths.system
+        return re.fullmatch(pattern, _normal(folder, path)) is not None
 
     def _of_shell(self, command: Command, start: int, script: Script, depth: int) -> Iterator[Hazard]:
         shell = _Shell(_name(command.words[start]), [word.text or "" for word in command.words[start + 1 :]])
@@ -229,13 +263,16 @@ class _Search:
             is_run = start < index <= last or (index < 0 and reads_input)
             if is_run and self._fetches(script.commands[inner]):
                 yield Hazard("forbidden", _DOWNLOADED)
-        sources = [script.commands[index] for index in command.sources] if reads_input else []
+        is_fed = reads_input or _is_fed(command, start)
+        sources = [script.commands[index] for index in command.sources] if is_fed else []
         if any(map(self._fetches, sources)):
             yield Hazard("forbidden", _DOWNLOADED)
         elif sources:
             yield Hazard("dangerous", "it runs the output of another command")
+        for text in filter(None, map(printed_text, sources)):
+            yield from self.of_script(read_script(text), depth + 1)
         if is_evaluator or shell.is_posix:
-            for text in (*shell.texts(), *_here_texts(command)):
+            for text in (*shell.texts(), *here_texts(command)):
                 yield from self.of_script(read_script(text), depth + 1)
 
     def _fetches(self, command: Command) -> bool:
@@ -285,6 +322,19 @@ def _name(word: Word) -> str:
     return posixpath.basename(word.text or "")
 
 
+def _is_fed(command: Command, start: int) -> bool:
+    """Return True if xargs adds words to the program at `start`."""
+    return any(word.text == "xargs" for word in command.words[:start])
+
+
+def _chosen(rule: _Rule, operands: Sequence[Word]) -> Sequence[Word]:
+    """Return the operands that a rule looks at."""
+    if rule.default and not operands:
+        return [Word(rule.default)]
+    chosen = {"first": operands[:1], "rest": operands[1:], "sources": operands[:-1], "last": operands[-1:]}
+    return chosen.get(rule.which, operands)
+
+
 def _least(word: Word) -> str:
     """Return the path that a word names if its unknown parts are empty."""
     return word.rest if word.text is None else word.text
@@ -295,9 +345,10 @@ def _normal(folder: str, path: str) -> str:
     if not path:
         return ""
     path = path.replace("[.]", ".")
-    place = path if path.startswith(("/", "~")) else posixpath.join(folder, path)
-    shortened = _TRAILING_GLOBS.sub("/", place)
-    normal = posixpath.normpath(shortened)
+    parts = (path if path.startswith(("/", "~")) else posixpath.join(folder, path)).split("/")
+    while parts and (not parts[-1] or (_WILD_NAME.issuperset(parts[-1]) and not _WILD.isdisjoint(parts[-1]))):
+        parts.pop()
+    normal = posixpath.normpath("/".join(parts) or ("/" if path.startswith("/") else "."))
     return re.sub(r"^/+", "/", normal)
 
 
@@ -329,9 +380,3 @@ class _Shell:
             yield " ".join(self._arguments)
         elif self._option is not None:
             yield from self._arguments[self.first : self.first + 1]
-
-
-def _here_texts(command: Command) -> Iterator[str]:
-    for redirect in command.redirects:
-        if redirect.operator.startswith("<<") and redirect.target.text is not None:
-            yield redirect.target.text

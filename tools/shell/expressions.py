@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
-from itertools import pairwise
 
 from harness.risk import Coverage, PathAccess
-from tools.shell.options import may_be_option
+from tools.shell.find_results import found_files
+from tools.shell.options import may_be_option, resolve
 from tools.shell.tables import Judgement, PathKind, load_table
 from tools.shell.words import Word
 
@@ -24,10 +24,17 @@ def judge_find(words: Sequence[Word]) -> Judgement:
     """
     finder = _Find(words[1:])
     why = finder.read()
-    kind: PathKind = "search" if finder.inner else "list"
-    follows = finder.inner is not None and not _finds_only_files([word.text for word in words])
+    kind: PathKind = "search" if _reads(finder.inner) else "list"
+    found = found_files(words)
+    names = found.names if found.only_files or _reads_one(finder.inner or ()) else ()
     accesses = [
-        PathAccess(folder.text or "", kind, is_pattern=folder.is_glob, is_listed=follows)
+        PathAccess(
+            folder.text or "",
+            kind,
+            is_pattern=folder.is_glob,
+            names=names,
+            is_listed=finder.inner is not None and not found.only_files,
+        )
         for folder in finder.folders or [Word(text=".")]
     ]
     accesses += finder.accesses
@@ -35,10 +42,20 @@ def judge_find(words: Sequence[Word]) -> Judgement:
     return Judgement("other" if why else "read", why, tuple(accesses), finder.inner, coverage)
 
 
-def _finds_only_files(texts: Sequence[str | None]) -> bool:
-    """Return True if an expression is known to find neither links nor folders."""
-    is_simple = {"-L", "-follow", "-o", "-or", "!", "-not", ",", "("}.isdisjoint(texts)
-    return is_simple and ("-type", "f") in pairwise(texts)
+def _reads_one(inner: Sequence[Word]) -> bool:
+    """Return True if a command reads nothing of a folder that it gets."""
+    table = load_table(inner[0].text or "") if inner and inner[0].is_literal else None
+    if table is None or table.operands != "read" or table.has_pairs:
+        return False
+    return not resolve(table.options, inner[1:]).has(table.recursive)
+
+
+def _reads(inner: Sequence[Word] | None) -> bool:
+    """Return True if a command may read the files that it gets, and not only list them."""
+    if inner is None:
+        return False
+    table = load_table(inner[0].text or "") if inner[0].is_literal else None
+    return table is None or bool(table.subcommands) or table.operands not in ("list", "text")
 
 
 class _Find:
@@ -94,7 +111,7 @@ class _Find:
         if name in self._paths:
             if value.text is None:
                 return f"the value of {name} of find {_LATER}"
-            self.accesses.append(_access(value, self._paths[name]))
+            self.accesses.append(_access(value, "list"))
         return ""
 
     def _may_be_refused(self, glob: Word) -> bool:

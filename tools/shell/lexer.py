@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from tools.shell.variables import is_number
 from tools.shell.words import Part, ansi_c
 
 DELIMITERS = frozenset(" \t\n;&|<>()")
@@ -24,7 +25,9 @@ _PARAMETER = re.compile(r"#?(?:[A-Za-z_]\w*|\d+|[@*#?$!-])(?:\[(?:[@*]|\d+)\])?"
 _NAME = re.compile(r"[A-Za-z_]\w*|[\d@*#?$!-]", re.ASCII)
 _OPERATION = re.compile(r":?[-+?]|##?|%%?|//?[#%]?|\^\^?|,,?")
 _SLICE = re.compile(r": ?-?\d+(?::-?\d+)?(?=\})")
+_VARIABLE = re.compile(r"(?<!\w)(?:\$\{([A-Za-z_]\w*)\}|\$?([A-Za-z_]\w*))", re.ASCII)
 _LITERAL_ARITHMETIC = re.compile(r"[\d\s+*/%()<>=!&|^~?:-]*")
+_REQUIRED_HOME = re.compile(r"(HOME|PWD):?\?[\w ]*\}")
 _NUMBERS = frozenset("#?$!")
 _LISTS = frozenset("@*")
 
@@ -204,13 +207,13 @@ class Lexer:
 
     def _expansion(self, *, is_quoted: bool) -> Part:
         if self.accept("`"):
-            return Part(None, is_quoted=is_quoted, commands=self._backticks(is_quoted=is_quoted))
+            return self._output(lambda: self._backticks(is_quoted=is_quoted), is_quoted=is_quoted)
         self.position += 1
         if self.accept("(("):
             self._arithmetic("))")
             return Part(None, is_quoted=True)
         if self.accept("("):
-            return Part(None, is_quoted=is_quoted, commands=self.substitution())
+            return self._output(self.substitution, is_quoted=is_quoted)
         if self.accept("{"):
             return self._parameter(is_quoted=is_quoted)
         if self.peek() == "[":
@@ -223,6 +226,12 @@ class Lexer:
         self.position = found.end()
         name = found.group()
         return Part(None, is_quoted or name in _NUMBERS, name, is_list=name in _LISTS)
+
+    def _output(self, read: Callable[[], tuple[int, int]], *, is_quoted: bool) -> Part:
+        start = self.position
+        commands = read()
+        name = "PWD" if self.text[start : self.position - 1].strip(" ") == "pwd" else ""
+        return Part(None, is_quoted, name, commands=commands)
 
     def _special_quote(self) -> Part:
         if self.peek() == '"':
@@ -263,7 +272,9 @@ class Lexer:
             self.position += 1
         content = self.text[start : self.position]
         self.position += len(end)
-        if not _LITERAL_ARITHMETIC.fullmatch(content):
+        names = {found[1] or found[2] for found in _VARIABLE.finditer(content)}
+        plain = _VARIABLE.sub("0", content)
+        if not _LITERAL_ARITHMETIC.fullmatch(plain) or not all(is_number(name, self.text) for name in names):
             self.note("it evaluates arithmetic with values that are only known at run time")
             self.nested(content, lambda lexer: lexer.quoted_text(""))
 
@@ -283,6 +294,9 @@ class Lexer:
             return Part(None, is_quoted or is_count, plain, is_list=is_list and not is_count)
         if sliced := _SLICE.match(self.text, self.position):
             self.position = sliced.end()
+        elif found := _REQUIRED_HOME.match(self.text, self.position - len(name)):
+            self.position = found.end()
+            return Part(None, is_quoted, name)
         elif operation := _OPERATION.match(self.text, self.position):
             self.position = operation.end()
         else:

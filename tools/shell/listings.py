@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from harness.risk import PathAccess
+from tools.shell.find_results import FoundFiles, found_files
 from tools.shell.words import Word
 from tools.shell.wrappers import Judged
 
@@ -44,25 +45,24 @@ def listed_files(judged: Judged) -> Word | None:
             is_plain = is_plain and all(each.is_pattern or each.path == "." for each in judged.accesses)
         case _:
             is_plain = False
-    # `git ls-files` takes patterns, not folders.
-    folder = _common_folder(() if name == "git" else judged.accesses) if is_plain else None
-    return None if folder is None else Word(None, is_single=False, folder=folder, names=_names(name, texts))
+    # `git ls-files` takes patterns, too.
+    has_patterns = name == "git" and not all(map(_PLAIN_PATH.fullmatch, texts[2:]))
+    folder = _common_folder(() if has_patterns else judged.accesses) if is_plain else None
+    if folder is None:
+        return None
+    found = found_files(judged.words) if name == "find" else FoundFiles(_patterns(texts) if name == "git" else ())
+    return Word(None, is_single=False, folder=folder, names=found.names, skips_links=found.only_files)
 
 
 _SIMPLE_PATTERN = re.compile(r"\*[\w.-]+")
-_OPERATORS = frozenset({"-o", "-or", "!", "-not", ",", "(", ")"})
+_PLAIN_PATH = re.compile(r"[\w./-]+")
 _PRINTS = frozenset({"-print", "-print0"})
 _LS_FILES = frozenset({"-z", "-c", "--cached", "-m", "--modified", "-o", "--others", "--exclude-standard", "--"})
 
 
-def _names(name: str, texts: Sequence[str]) -> tuple[str, ...]:
-    """Return patterns that the names of all listed files match; empty if they may have any name."""
-    if name == "find" and texts.count("-name") == 1 and not _OPERATORS & set(texts):
-        patterns = texts[texts.index("-name") + 1 :][:1]
-    elif name == "git":
-        patterns = [text for text in texts[2:] if not text.startswith("-")]
-    else:
-        return ()
+def _patterns(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the patterns of `git ls-files`; empty if one of them may stand for a folder."""
+    patterns = [text for text in texts[2:] if not text.startswith("-")]
     return tuple(patterns) if all(map(_SIMPLE_PATTERN.fullmatch, patterns)) else ()
 
 

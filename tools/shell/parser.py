@@ -18,7 +18,7 @@ _MOST_COMMANDS = 500
 
 _RESERVED = re.compile(r"([a-z]+|[{}!]|\[\[)(?=[ \t\n;&|<>()]|\\\n|$)")
 _FUNCTION = re.compile(r"([\w:.@+-]+)[ \t]*\([ \t]*\)", re.ASCII)
-_FOLLOWED = frozenset({"cd", "pushd", "popd", "command", "builtin"})
+_FOLLOWED = frozenset({"cd", "pushd", "popd", "pwd", "command", "builtin"})
 _CLOSING = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}", "in"})
 _OPENING = frozenset({"{", "if", "while", "until", "for", "case", "function", "[[", "select", "coproc"})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -12,13 +12,14 @@ from harness.risk import Coverage, PathAccess
 from tools.shell.expressions import judge_find, judge_test
 from tools.shell.languages import check_script
 from tools.shell.options import Resolved, resolve
-from tools.shell.tables import Judgement, PathKind, ProgramTable, load_table
+from tools.shell.program_paths import option_paths, paths_of
+from tools.shell.tables import Judgement, ProgramTable, load_table
 from tools.shell.words import Word
 
 _ALIASES = {":": "true"}
 _OPTION = re.compile(r"(option \S+)")
-_SIMPLE_PATTERN = re.compile(r"[\w.*?-]+")
 _SYSTEM_FOLDERS = ("/bin", "/usr/bin")
+_WILD = ("*", "?", "[", "+(", "@(", "!(")
 
 
 def judge(words: Sequence[Word]) -> Judgement:
@@ -67,6 +68,7 @@ def _judge(name: str, table: ProgramTable, words: Sequence[Word]) -> Judgement:
         table.why,
         _named(found.problem, name),
         _missing(name, table, found, operands),
+        _response_file(name, table, operands),
         _unknown_word(name, table, found, operands),
         _named(_value_problem(table, found), name),
         _script_problem(name, table, scripts),
@@ -76,9 +78,10 @@ def _judge(name: str, table: ProgramTable, words: Sequence[Word]) -> Judgement:
     runs = table.operands == "command" and not found.has(table.lists)
     inner = tuple(operands[table.skip :]) if runs else None
     is_known = not found.problem.startswith("unknown")
-    is_refused = is_known and bool(found.problem or _script_problem(name, table, scripts))
+    refusals = (found.problem, _script_problem(name, table, scripts), _response_file(name, table, operands))
+    is_refused = is_known and any(refusals)
     coverage: Coverage = "exact" if why and runs else "written" if is_refused else "any"
-    accesses = tuple(_accesses(table, found, operands))
+    accesses = tuple(paths_of(table, found, operands, scripts))
     return Judgement("other" if why else "read", why, accesses, inner or None, coverage)
 
 
@@ -108,7 +111,7 @@ def _entered(table: ProgramTable, found: Resolved, accesses: tuple[PathAccess, .
     """Return the accesses of a subcommand and of its program's own options; `-C` enters a folder first."""
     folder = posixpath.join("", *(word.text or "" for word in found.values(("-C",))))
     entered = (msgspec.structs.replace(each, cwd=folder) for each in accesses) if folder else accesses
-    return (*_option_accesses(table, found), *entered)
+    return (*option_paths(table, found), *entered)
 
 
 def _named(problem: str, name: str) -> str:
@@ -124,6 +127,17 @@ def _split_script(table: ProgramTable, found: Resolved) -> tuple[list[Word], lis
     if scripts or found.has(table.replaces_script):
         return scripts, found.operands
     return found.operands[:1], found.operands[1:]
+
+
+def _response_file(name: str, table: ProgramTable, operands: Sequence[Word]) -> str:
+    if not table.has_response_files or not any(map(_may_begin_with_at, operands)):
+        return ""
+    return f"an argument of {name} may name a file with options"
+
+
+def _may_begin_with_at(word: Word) -> bool:
+    start = word.prefix if word.text is None else word.text
+    return not start or start.startswith(("@", *_WILD) if word.is_glob else "@")
 
 
 def _missing(name: str, table: ProgramTable, found: Resolved, operands: Sequence[Word]) -> str:
@@ -195,85 +209,3 @@ def _line_problem(name: str, table: ProgramTable, words: Sequence[Word]) -> str:
 
 
 _UNKNOWN = "is only known when the command runs"
-
-
-def _accesses(table: ProgramTable, found: Resolved, operands: Sequence[Word]) -> Iterator[PathAccess]:
-    yield from _option_accesses(table, found)
-    kind = table.operands
-    is_recursive = found.has(table.recursive)
-    if not operands and (table.default or is_recursive):
-        operands = [Word(text=table.default or ".")]
-    if table.expands:
-        operands = [msgspec.structs.replace(word, is_glob=_has_wildcard(word)) for word in operands]
-    if found.has(table.lists):
-        kind = "list"
-    elif found.has(table.changes):
-        kind = "write"
-    match kind:
-        case "text" | "none" | "command":
-            yield from _prefixed(table, operands)
-            # A glob shows the names of files to any program.
-            yield from _paths([word for word in operands if word.is_glob], "list")
-        case "copy":
-            is_into = any(kind == "write" and found.has((name,)) for name, kind in table.paths.items())
-            sources = operands if is_into else operands[:-1]
-            yield from _paths(sources, "read")
-            yield from _paths(operands[len(sources) :], "write")
-        case "revision":
-            yield from _paths([_file_of_revision(word) for word in operands], "read")
-        case _:
-            kind = "search" if is_recursive and kind == "read" else kind
-            yield from _operand_accesses(table, found, operands, kind)
-
-
-def _operand_accesses(
-    table: ProgramTable, found: Resolved, operands: Sequence[Word], kind: PathKind
-) -> Iterator[PathAccess]:
-    follows = found.has(table.follows) and not found.has(table.keeps_links)
-    names = _included(found) if kind == "search" else ()
-    for access in _paths(operands, kind, is_listed=follows):
-        yield msgspec.structs.replace(access, names=names) if names else access
-
-
-def _has_wildcard(word: Word) -> bool:
-    return word.is_glob or not {"*", "?", "["}.isdisjoint(word.text or "")
-
-
-def _included(found: Resolved) -> tuple[str, ...]:
-    """Return the patterns of `grep --include`; empty if files with other names may be read."""
-    patterns = [word.text or "" for word in found.values(("--include",))]
-    is_exact = not found.has(("--exclude", "--exclude-from"))
-    return tuple(patterns) if is_exact and all(map(_SIMPLE_PATTERN.fullmatch, patterns)) else ()
-
-
-def _prefixed(table: ProgramTable, operands: Sequence[Word]) -> Iterator[PathAccess]:
-    for word in operands:
-        for prefix, kind in table.prefixes.items():
-            if word.text is not None and word.text.startswith(prefix):
-                yield PathAccess(word.text.removeprefix(prefix), kind)
-
-
-def _option_accesses(table: ProgramTable, found: Resolved) -> Iterator[PathAccess]:
-    for option in found.options:
-        kind = table.paths.get(option.name)
-        if kind is not None and option.value is not None:
-            yield from _paths([option.value], kind)
-
-
-def _paths(words: Sequence[Word], kind: PathKind, *, is_listed: bool = False) -> Iterator[PathAccess]:
-    for word in words:
-        if word.text is not None and word.text != "-":
-            yield PathAccess(word.text, kind, is_pattern=word.is_glob, is_listed=is_listed)
-        elif word.folder is not None and (kind == "write" or not word.is_single):
-            # A single word is a file that `find` gives to its command: find itself searches the folder.
-            folder = word.folder or "."
-            is_read = kind == "read"
-            yield PathAccess(folder, "search" if is_read else kind, names=word.names, is_listed=is_read)
-
-
-def _file_of_revision(word: Word) -> Word:
-    revision, separator, path = (word.text or "").partition(":")
-    if not revision:
-        # `:/x` is a message to look for, or a path from the root of the repository.
-        path = path.lstrip("/")
-    return Word(text=path, is_glob=word.is_glob) if separator and path else word

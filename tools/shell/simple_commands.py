@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 from msgspec import Struct, field
@@ -36,6 +36,8 @@ class Draft(Struct):
     values: dict[str, tuple[Word, ...]] = field(default_factory=dict[str, tuple[Word, ...]])
     folders: frozenset[str] | None = frozenset({""})
     sources: range = range(0)
+    written: list[str] = field(default_factory=list[str])
+    """Words as they are written."""
     is_background: bool = False
     is_call: bool = False
     """True if it calls a function of the script."""
@@ -135,6 +137,7 @@ class SimpleCommandParser(Lexer):
                 draft.assignments.append((found[1] + found[2], self._value()))
             elif parts := self.word():
                 draft.words.append(parts)
+                draft.written.append(self.text[start : self.position])
             else:
                 break
             self.spans.add((start, self.position))
@@ -185,10 +188,24 @@ class SimpleCommandParser(Lexer):
         if draft.name == "cd":
             words = [word for parts in draft.words[1:] for word in expand(parts, self.constants())]
             words = words[1:] if words and words[0].text == "--" else words
-            target = words[0].text if len(words) == 1 and words[0].is_literal else None
-            self.state.folders = _entered(self.state.folders, target)
+            self._enter_one_of(self._targets(draft, words))
         elif draft.name in _MAY_ENTER and names & {"cd", "pushd", "popd"}:
             self.state.folders = None
+
+    def _targets(self, draft: Draft, words: Sequence[Word]) -> Sequence[Word]:
+        """Return the folders of which `cd` enters one."""
+        parts = draft.words[1] if len(draft.words) == 2 else []
+        is_variable = len(parts) == 1 and parts[0].name in self.state.values
+        if is_variable:
+            return self.state.values[parts[0].name]
+        return words if len(words) == 1 else [Word(None) if words else Word("~")]
+
+    def _enter_one_of(self, words: Sequence[Word]) -> None:
+        before = self.state.folders
+        entered = [_entered(before, word.text if word.is_literal else None) for word in words]
+        self.state.folders = entered[0]
+        for folders in entered[1:]:
+            self.state.folders = either(self.state.folders, folders)
 
     def constants(self) -> dict[str, Word]:
         return {name: values[0] for name, values in self.state.values.items() if len(values) == 1}

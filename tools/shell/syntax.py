@@ -99,8 +99,17 @@ def _script(state: State) -> Script:
         for draft, variants in zip(state.drafts, expanded, strict=True)
         for values in variants
     ]
+    sources = (draft for draft, variants in zip(state.drafts, expanded, strict=True) for _ in variants)
+    if any(map(_hides_name, commands, sources)):
+        state.problems.append("it reads a variable whose name is not written out")
     why = next(iter(state.problems), "")
     return Script(tuple(commands), bool(why), why, state.is_bomb)
+
+
+def _hides_name(command: Command, draft: Draft) -> bool:
+    """Return True for `read` with a variable that a look at the text does not find, such as `read a'b'`."""
+    texts = [word.text or "" for word in command.words]
+    return texts[:1] == ["read"] and any(text.isidentifier() and text not in draft.written for text in texts[1:])
 
 
 def _variants(draft: Draft) -> Iterator[dict[str, Word]]:

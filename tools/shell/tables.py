@@ -15,12 +15,17 @@ from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from harness.risk import Coverage, PathAccess
 from tools.shell.options import Arity, OptionTable, Style, parse_options
+from tools.shell.search_patterns import Dialect
 from tools.shell.words import Word
 
 PathKind: TypeAlias = Literal["read", "search", "list", "write"]
+
+ValueKind: TypeAlias = Literal["read", "search", "list", "write", "range"]
+"""Value of an option: a path, as in `PathAccess`, or lines of a file that is read (`range`): `1,9:notes.txt`."""
 
 OperandKind: TypeAlias = Literal["read", "search", "list", "write", "text", "none", "copy", "revision", "command"]
 """Operands of a program.
@@ -79,6 +84,10 @@ class _Behaviour(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Smallest number of operands with which the program only reads."""
     any_operand: bool = False
     """True if no option does more than read, so that an operand that turns out to be an option is harmless."""
+    has_response_files: bool = False
+    """True if an operand such as `@file` names a file with more options."""
+    has_pairs: bool = False
+    """True if of two operands, one may be the folder of a file with the name of the other."""
     skip: int = 0
     """Number of operands before a command, such as the duration of `timeout`."""
     requires: Names = Names()
@@ -91,6 +100,14 @@ class _Behaviour(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Options with which a search reads the targets of links."""
     keeps_links: Names = Names()
     """Options with which it does not, whatever else is given."""
+    globs: Names = Names()
+    """Options of a search that name the files it reads; after `!`, those it does not read."""
+    shows_hidden: Names = Names()
+    """Options with which a search reads hidden files; empty: it reads them anyway."""
+    dialects: Mapping[str, Dialect] = field(default_factory=dict[str, Dialect])
+    """Dialects of the patterns of a search: with an option, and without one (`default`)."""
+    any_line: Names = Names()
+    """Options with which a search shows lines without a match of its patterns."""
     lists: Names = Names()
     """Options with which operands are only listed, or a command only named."""
     changes: Names = Names()
@@ -114,7 +131,7 @@ class ProgramTable(_Behaviour, frozen=True, kw_only=True):
 
     options: OptionTable
     """Known options."""
-    paths: Mapping[str, PathKind] = field(default_factory=dict[str, PathKind])
+    paths: Mapping[str, ValueKind] = field(default_factory=dict[str, ValueKind])
     """Options whose value is a path, and how it is used."""
     refused_values: Mapping[str, str] = field(default_factory=dict[str, str])
     """Options whose value must not contain a text."""
@@ -127,7 +144,7 @@ class _Group(Struct, frozen=True, forbid_unknown_fields=True):
 
     options: str = ""
     refuse: dict[str, str] = field(default_factory=dict[str, str])
-    paths: dict[str, PathKind] = field(default_factory=dict[str, PathKind])
+    paths: dict[str, ValueKind] = field(default_factory=dict[str, ValueKind])
     refused_values: dict[str, str] = field(default_factory=dict[str, str])
 
 
@@ -141,7 +158,7 @@ class _Source(_Behaviour, frozen=True, kw_only=True):
     options: str = ""
     uses: tuple[str, ...] = ()
     refuse: dict[str, str] = field(default_factory=dict[str, str])
-    paths: dict[str, PathKind] = field(default_factory=dict[str, PathKind])
+    paths: dict[str, ValueKind] = field(default_factory=dict[str, ValueKind])
     refused_values: dict[str, str] = field(default_factory=dict[str, str])
     sub: dict[str, _Source] = field(default_factory=dict[str, "_Source"])
     groups: dict[str, _Group] = field(default_factory=dict[str, _Group])
@@ -157,7 +174,10 @@ def load_table(name: str) -> ProgramTable | None:
     except OSError:
         return None
     source = msgspec.convert(tomllib.loads(text), _Source, dec_hook=_names)
-    return load_table(source.same_as) if source.same_as else _table(source, source.groups)
+    if not source.same_as:
+        return _table(source, source.groups)
+    table = load_table(source.same_as)
+    return replace(table, dialects=source.dialects) if table and source.dialects else table
 
 
 def table_names() -> list[str]:
@@ -171,7 +191,7 @@ def _table(source: _Source, groups: Mapping[str, _Group]) -> ProgramTable:
     arities: dict[str, Arity] = {}
     refused: dict[str, str] = {}
     refused_values: dict[str, str] = {}
-    paths: dict[str, PathKind] = {}
+    paths: dict[str, ValueKind] = {}
     for part in parts:
         arities |= parse_options(part.options)
         for names, why in part.refuse.items():

@@ -32,6 +32,33 @@ def is_harmless_assignment(name: str, value: str | None) -> bool:
     return bool(is_known and _PLAIN.fullmatch(value))
 
 
+_ARITHMETIC = re.compile(r"\(\([^()]*\)\)")
+_END = r"(?=[\s;)}&|]|$)"
+_NUMBERS = r"(?:[\d \t]+|\{\d+\.\.\d+\}|\$\(seq [\d ]+\))"
+
+
+def is_number(name: str, text: str) -> bool:
+    """Return True if a variable holds a number wherever a command line uses it.
+
+    Arithmetic evaluates the value of a variable, which may contain a command: `a[$(command)]`. The line must begin with
+    an assignment of a number, and every other mention must be of a form that keeps it one.
+    """
+    if not is_shell_variable(name):
+        return False
+    first = re.search(rf"(?<!\w){name}(?!\w)", text, re.ASCII)
+    before = text[: first.start()] if first else "'"
+    loop = rf"(?<=for ){name} in {_NUMBERS}[ \t]*(?=[;\n])"
+    is_loop = first is not None and re.compile(loop).match(text, first.start()) is not None
+    is_set = re.compile(rf"{name}=\d+[ \t]*(;|\n|&&)").match(text, len(before)) is not None
+    is_start = before.removesuffix("for ").rstrip(" \t")[-1:] in ("", ";", "\n") and not {"'", '"'} & set(before)
+    if not (is_start and (is_set or is_loop)):
+        return False
+    harmless = rf"(?<!\w){name}=(\d+|\$\(\([^()]*\)\)){_END}|\${name}(?!\w)|\$\{{{name}\}}|{loop}"
+    rest = re.sub(harmless, " ", _ARITHMETIC.sub("((", text), flags=re.ASCII)
+    rest = re.sub(rf"(?<!\w){name}=\$\(\({_END}", " ", rest, flags=re.ASCII)
+    return re.search(rf"(?<!\w){name}(?!\w)", rest, re.ASCII) is None
+
+
 def is_shell_variable(name: str) -> bool:
     """Return True if programs do not look at a variable: its name is in lower case and not special."""
     return bool(_SHELL_NAME.fullmatch(name)) and not _SPECIAL.fullmatch(name)

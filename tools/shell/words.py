@@ -46,6 +46,8 @@ class Word(Struct, frozen=True):
 
     names: tuple[str, ...] = ()
     """Patterns of the names of those files; empty if they may have any name."""
+    skips_links: bool = False
+    """True if none of those files is a link."""
     rest: str = ""
     """Value of a word without `text` if its expansions turn out to be empty: `/` of `$x/`."""
 

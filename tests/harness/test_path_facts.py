@@ -317,3 +317,26 @@ def test_approved_reads_are_possible_in_a_copy_of_the_workspace(facts: PathFacts
     assert extended.covers(str(outside[0]))
     assert not extended.covers(str(outside[0]), writing=True)
     assert not workspace.covers(str(outside[0]))
+
+
+def removing(path: str, **fields: object) -> Risk:
+    return Risk("dangerous", removals=(PathAccess(path, "write", **fields),))  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    "path", [".", "{root}", "{root}/", "{root}/src/..", "../project", "..", "{root}/..", "~", "/", "link"]
+)
+def test_deleting_the_workspace_is_forbidden(facts: PathFacts, root: Path, path: str):
+    (root / "link").symlink_to(root)
+    risk = removing(path.format(root=root))
+    assert facts.check(risk).level == "forbidden"
+
+
+def test_deleting_the_files_of_the_workspace_by_its_absolute_path_is_forbidden(facts: PathFacts, root: Path):
+    assert facts.check(removing(f"{root}/*", is_pattern=True)).level == "forbidden"
+    assert facts.check(removing("project", cwd="..")).level == "forbidden"
+
+
+@pytest.mark.parametrize("path", ["src", "{root}/src", "/elsewhere", "../other"])
+def test_deleting_another_folder_is_not_forbidden(facts: PathFacts, root: Path, path: str):
+    assert facts.check(removing(path.format(root=root))).level == "dangerous"

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from permissions.sandbox import Result
+
 from harness.approval.modes import EXECUTE, ApprovalMode
 from harness.approval.paths import PathFacts
 from harness.approval.policy import Permissions, RulePolicy
@@ -16,14 +18,21 @@ from harness.ports.permission_policy import CallFacts
 from harness.ports.tool import Tool
 from harness.workspace.workspace import Workspace
 from tools.bash import BashTool
+from tools.shell.analysis import analyze
 
 CORPORA = Path(__file__).parent / "corpus"
 
 
-def corpus(name: str) -> list[str]:
-    """Return the commands of a file: one a line, as a JSON string if a line could not hold it."""
+def corpus(name: str, root: Path | None = None) -> list[str]:
+    """Return the commands of a file: one a line, as a JSON string if a line could not hold it.
+
+    Args:
+        name: Name of the file.
+        root: Workspace that `@ROOT@` stands for.
+    """
     lines = (CORPORA / f"{name}.txt").read_text(encoding="utf-8").split("\n")
-    return [_command(line) for line in lines if line and not line.startswith("#")]
+    commands = [_command(line) for line in lines if line and not line.startswith("# ")]
+    return [command.replace("@ROOT@", str(root)) for command in commands]
 
 
 def _command(line: str) -> str:
@@ -43,6 +52,12 @@ def decision_of(
     risk = PathFacts(workspace).check(tool.risk(arguments))
     call = CallFacts(tool, ToolCall("1", tool.name, arguments), arguments, risk, workspace)
     return RulePolicy(store, Permissions(EXECUTE, mode, store)).decide(call, risk)
+
+
+def attempts(result: Result) -> list[str]:
+    """Return what a command tried, except reading secrets in a search that is known to show nothing of them."""
+    is_blind = any(access.texts for access in analyze(result.command).risk.accesses)
+    return [each for each in result.attempts if not (is_blind and each.startswith("reads a secret"))]
 
 
 def objection(command: str, root: Path) -> str:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 from permissions.decisions import corpus, decision
+from permissions.test_corpus import OTHERS, READ
 
 
 @pytest.mark.usefixtures("rg_on_path")
 def test_every_command_of_the_corpora_is_explained_in_order(trapped: Path) -> None:
-    commands = [command for name in ("read", "ask", "bypass", "dangerous", "forbidden") for command in corpus(name)]
+    commands = [command for name in (*READ, *OTHERS) for command in corpus(name)]
     calls = [json.dumps({"tool": "bash", "arguments": {"command": command}}) for command in commands]
     done = subprocess.run(
         [sys.executable, "-m", "cinch_tui", "permissions", "explain", "--mode", "smart"],

@@ -176,7 +176,8 @@ def folders(text: str) -> dict[str, tuple[str, ...]]:
         ("a || cd b && ls", ("", "b")),
         ("a && cd b && ls", ("b",)),
         ("{ cd a && b; }; ls", ("", "a")),
-        ("cd && ls", ()),
+        ("cd && ls", ("~",)),
+        ("for d in a b; do (cd $d && ls); done", ("a", "b")),
     ],
 )
 def test_folders_of_a_command_follow_cd(text: str, expected: tuple[str, ...]) -> None:

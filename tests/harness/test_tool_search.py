@@ -195,7 +195,7 @@ def test_built_in_tools_take_less_than_4000_tokens_with_ten_more_to_come() -> No
 
 
 def test_tools_for_jobs_are_searched_for_once_there_are_more_rare_tools() -> None:
-    tools = [*builtin_tools(), RareTool("fetch_page", "Downloads a page.")]
+    tools = [*builtin_tools(), RareTool("fetch_page", "Downloads a page."), RareTool("send_mail", "Sends letters.")]
 
     assert "job_kill" not in [each.name for each in declared_tools(tools)]
     assert "job_kill" in [each.name for each in declared_tools(builtin_tools())]

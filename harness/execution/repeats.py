@@ -39,10 +39,17 @@ def without_repetition(allowed: Allowed, output: ToolOutput, sent: Sequence[Mode
     earlier = next(_earlier_results(allowed, sent), None)
     if earlier is None or is_reference(earlier) or earlier.content != output.content:
         return output
-    lines = text_of(output.content).count("\n") + 1
-    text = f"[Unchanged since the same call above ({earlier.call_id}): {lines:,} lines. Use that result.]"
+    text = f"[Unchanged since the same call above ({earlier.call_id}): {_extent(output)}. Use that result.]"
     details = {**(output.details or {}), UNCHANGED_SINCE: earlier.call_id}
     return replace(output, content=(Text(text),), view=TextView(text), details=details)
+
+
+def _extent(output: ToolOutput) -> str:
+    match output.details:
+        case {"first": int() as first, "last": int() as last}:
+            return f"lines {first}–{last}"
+        case _:
+            return f"{text_of(output.content).count(chr(10)) + 1:,} lines"
 
 
 def _is_long(output: ToolOutput) -> bool:

@@ -37,7 +37,7 @@ def is_short(result: ToolResult) -> bool:
 async def test_second_read_of_an_unchanged_file_refers_to_the_first(make_agent):
     first, second = await reads(make_agent, READ, READ)
 
-    assert second.text == f"[Unchanged since the same call above ({first.call_id}): 101 lines. Use that result.]"
+    assert second.text == f"[Unchanged since the same call above ({first.call_id}): lines 1–100. Use that result.]"
     assert second.view == TextView(second.text)
     assert not second.is_error
 

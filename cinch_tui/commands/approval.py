@@ -92,9 +92,13 @@ async def trust(host: CommandHost, argument: str) -> None:
     answer = "revoke" if argument else await host.ask_for_trust(asked)
     if answer == "later":
         return
+    before = session.agent.state.approval
     await session.change_trust(asked, answer)
     host.show_permissions()
     host.notice(_trust_notice(session.assembly.folder))
+    now = session.agent.state.approval
+    if now != before:
+        host.notice(f"Approval {now}: {APPROVAL_MEANINGS[now]}", "warning" if now == "off" else "info")
 
 
 def _trust_notice(folder: Folder) -> str:

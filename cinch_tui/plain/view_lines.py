@@ -15,6 +15,9 @@ MAX_LINES = 12
 CONTEXT = 2
 _FENCES = re.compile(r"^```\w*\n?", re.MULTILINE)
 _MARKED_VALUE = re.compile(r"^(- [\w ]+: )`([^`\n]*)`$", re.MULTILINE)
+_TABLE = re.compile(r"^\|.*\|\n\|(?: -+ \|)+\n(?:\|.*\|(?:\n|\Z))*", re.MULTILINE)
+_CELL_BORDER = re.compile(r"(?<!\\)\|")
+_ESCAPED = re.compile(r"\\([\\`*_\[\]<>|])")
 STATES = {"pending": "to do", "in_progress": "now", "completed": "done"}
 
 
@@ -75,8 +78,19 @@ def shorten(lines: Sequence[str], most: int = MAX_LINES) -> list[str]:
 
 
 def strip_markdown(report: str) -> str:
-    """Return a report without its Markdown markup."""
-    return _MARKED_VALUE.sub(r"\1\2", _FENCES.sub("", report).rstrip("\n"))
+    """Return a report without its Markdown markup; each row of a table is a line that names its columns."""
+    text = _TABLE.sub(_table_lines, _FENCES.sub("", report).rstrip("\n"))
+    return _MARKED_VALUE.sub(r"\1\2", text)
+
+
+def _table_lines(table: re.Match[str]) -> str:
+    head, _, *rows = [_CELL_BORDER.split(line.strip()[1:-1]) for line in table[0].splitlines()]
+    return "".join(f"{_row(head, cells)}\n" for cells in rows)
+
+
+def _row(head: Sequence[str], cells: Sequence[str]) -> str:
+    texts = (_ESCAPED.sub(r"\1", cell).strip().strip("`").strip() for cell in cells)
+    return "; ".join(f"{name.strip()}: {text}" for name, text in zip(head, texts, strict=False) if text)
 
 
 def line_count(lines: Sequence[str]) -> str:

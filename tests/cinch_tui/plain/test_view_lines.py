@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cinch_tui.plain.view_lines import diff_lines, shorten, view_lines
+from cinch_tui.plain.view_lines import diff_lines, shorten, strip_markdown, view_lines
 from harness.views import DiffView, ListingView, TerminalView, TodoItem, TodoView
 
 OLD = "".join(f"line {number}\n" for number in range(1, 21))
@@ -36,3 +36,19 @@ def test_lists_and_outputs_are_lines_without_control_sequences():
     assert view_lines(TerminalView("ls", "\x1b[31ma\x1b[0m\nb\n", 0)) == ["a", "b"]
     assert view_lines(ListingView("x in .", ("a", "b"), 5)) == ["x in .: 5", "a", "b", "and 3 more"]
     assert view_lines(TodoView((TodoItem("test", "in_progress"),))) == ["now: test"]
+
+
+def test_rows_of_a_table_name_their_columns():
+    rows = ("| Effect | Rule | Use |", "| --- | --- | --- |", r"| deny | `bash(a \| b)` |  |", "| allow | `x` | 2× |")
+    report = "\n".join(("All rules.", "", *rows, "", "The end."))
+
+    shown = strip_markdown(report).split("\n")
+
+    assert shown == [
+        "All rules.",
+        "",
+        "Effect: deny; Rule: bash(a | b)",
+        "Effect: allow; Rule: x; Use: 2×",
+        "",
+        "The end.",
+    ]

@@ -77,8 +77,14 @@ async def test_trust_is_given_and_revoked_for_the_next_request(folder: Path) -> 
     assert (RHYMES in trusted[0], trusted[1]) == (True, "off")
     assert rules == []
     assert (RHYMES in revoked[0], revoked[1]) == (False, "smart")
-    assert "This folder is trusted. Its files apply from the next request on." in notices(app)
-    assert notices(app)[-1] == "This folder is not trusted. Its files are ignored from the next request on."
+    assert notices(app)[-5:-3] == [
+        "This folder is trusted. Its files apply from the next request on.",
+        "Approval off: no call needs approval",
+    ]
+    assert notices(app)[-2:] == [
+        "This folder is not trusted. Its files are ignored from the next request on.",
+        "Approval smart: calls that change files or run programs need approval",
+    ]
 
 
 async def test_trusted_folder_shows_its_files_and_closing_changes_nothing(folder: Path) -> None:

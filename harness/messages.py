@@ -150,7 +150,7 @@ class Usage(Tagged, frozen=True):
         )
 
 
-UsageSource: TypeAlias = Literal["", "subagent", "side_question", "parallel", "judge", "aborted", "title"]
+UsageSource: TypeAlias = Literal["", "subagent", "side_question", "parallel", "judge", "aborted", "title", "compaction"]
 """Use of tokens that belong to no reply in the history; `aborted` is a reply that was discarded; empty: unknown."""
 
 

@@ -15,7 +15,7 @@ from textual.timer import Timer
 
 from cinch_tui.keybindings.keymap import hint
 from cinch_tui.reports.formatting import app_hints
-from cinch_tui.reports.notices import compaction_text, end_notice, notice_of, retry_text, sentence
+from cinch_tui.reports.notices import end_notice, notice_of, retry_text, sentence, trimming_text
 from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.blocks import NoticeBlock, SourcesBlock
 from cinch_tui.transcript.history_blocks import PLANNED, show_result, user_message_blocks
@@ -48,7 +48,6 @@ class Bridge:
         self._retry = RetryNotice(widgets)
         self._questions = 0
         self._model = ""
-        self._tokens_before = 0
         self._handlers: dict[type[events.Event], Callable[[Any], object]] = {
             events.AgentStart: lambda _: self._agent_started(),
             events.AgentEnd: self._agent_ended,
@@ -68,8 +67,7 @@ class Bridge:
             events.SubagentEvent: self._subagent_reported,
             events.ModelFallback: self._fell_back,
             events.ModelRouted: lambda event: widgets.set_status(model=event.spec.name),
-            events.CompactionStart: self._compaction_started,
-            events.CompactionEnd: self._compaction_ended,
+            events.ContextTrimmed: self._trimmed,
             events.ModeChanged: lambda event: widgets.set_status(plan=event.mode == PLAN.name),
             events.ModelChanged: self._model_changed,
         }
@@ -265,11 +263,8 @@ class Bridge:
         self._show_notice(event)
         self._widgets.set_status(model=event.spec.name)
 
-    def _compaction_started(self, event: events.CompactionStart) -> None:
-        self._tokens_before = event.tokens
-
-    def _compaction_ended(self, event: events.CompactionEnd) -> None:
-        if text := compaction_text(event, self._tokens_before):
+    def _trimmed(self, event: events.ContextTrimmed) -> None:
+        if text := trimming_text(event):
             self._widgets.notice(text)
 
     def _show_notice(self, event: events.Event) -> None:

@@ -61,10 +61,10 @@ def retry_text(event: events.RetryScheduled) -> str:
     return f"{sentence(event.error)} Trying again in {format_delay(event.delay)} ({attempt})."
 
 
-def compaction_text(event: events.CompactionEnd, tokens_before: int = 0) -> str:
-    """Return what an overflow left out of the context, whose tokens were counted before; empty for nothing."""
+def trimming_text(event: events.ContextTrimmed) -> str:
+    """Return what an overflow left out of the context; empty for nothing."""
     # If nothing could be left out, the provider reports the overflow.
-    if event.reason == "window" or not (event.dropped or event.tokens < tokens_before):
+    if event.reason == "window" or not (event.dropped or event.tokens < event.tokens_before):
         return ""
     older = "1 older message is" if event.dropped == 1 else f"{event.dropped:,} older messages are"
     omitted = f"{older} left out of what it sees" if event.dropped else "it sees less of the longest messages"

@@ -75,7 +75,7 @@ def context_report(agent: Agent, instructions: str) -> str:
     from harness.context.breakdown import breakdown, context_inputs
 
     frame = context_inputs(agent.state, instructions, agent.options.window)
-    return report(breakdown(agent.history.context_messages, frame))
+    return report(breakdown(agent.context_messages, frame))
 
 
 def session_summary(assembly: Assembly) -> str:

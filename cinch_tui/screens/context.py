@@ -33,7 +33,7 @@ async def open_context(app: App[object], assembly: Assembly) -> None:
     agent = assembly.agent
     frame = context_inputs(agent.state, assembly.folder.instructions, agent.options.window)
     await agent.history.load()
-    usage = await asyncio.to_thread(breakdown, agent.history.messages, frame)
+    usage = await asyncio.to_thread(breakdown, agent.context_messages, frame)
     await app.push_screen_wait(ContextScreen(usage, lambda piece: segment_text(piece, texts_of(frame))))
 
 

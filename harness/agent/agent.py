@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.agent.agent_base import AgentBase
 from harness.agent.arguments import Prompt, ToolLike, messages_of, model_of, tool_list
+from harness.agent.context_control import ContextControl
 from harness.agent.limits import Ledger
 from harness.agent.options import AgentOptions
 from harness.agent.run_state import AgentResult, Run, RunRequest
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from harness.session.resume import LoadedSession
 
 
-class Agent(AgentBase):
+class Agent(ContextControl):
     """A conversation with a model that can use tools.
 
     Creating an `Agent` performs no I/O. An agent holds one conversation and executes one run at a time; a second
@@ -176,6 +176,7 @@ class Agent(AgentBase):
         """
         self.ensure_idle()
         self.history.replace(messages)
+        self.state.context.restart(self.history.outline)
 
     def append_messages(self, messages: Sequence[Message]) -> None:
         """Append messages to the history without a model call; each is published as `MessageStart` and `MessageEnd`.
@@ -193,11 +194,7 @@ class Agent(AgentBase):
             publish_message(self.publish, message)
 
     def clear_messages(self) -> None:
-        """Remove all messages, in the same session; no event is published.
-
-        Raises:
-            AlreadyRunning: A run is active.
-        """
+        """Remove all messages, in the same session, as `replace_messages` does."""
         self.replace_messages(())
 
     def save_messages(self) -> str:
@@ -246,8 +243,8 @@ class Agent(AgentBase):
         """
         self.ensure_idle()
         self.history.replace(messages)
+        self.state.context.restart(self.history.outline)
         self.state.ledger = Ledger()
-        self.state.budget = 0
         for model, usage in usage_of(messages):
             self.state.ledger.add(model, usage)
         self.state.permissions.store.end_session()
@@ -314,7 +311,7 @@ class Agent(AgentBase):
 
             messages = repaired_messages(loaded)
         self.new_session(loaded.session_id, messages)
-        self.history.overlay = loaded.overlay
+        self.state.context.restore(loaded.overlay)
         self._restore_identity(loaded.run_ids, [*loaded.tools])
         for model, usage in loaded.other_usage:
             self.state.ledger.add(model, usage)

@@ -90,6 +90,11 @@ class AgentBase:
         return self.history.messages
 
     @property
+    def context_messages(self) -> Sequence[Message]:
+        """The history as models see it, before the stages that keep it within the window."""
+        return self.state.context.overlay.apply(self.history.messages)
+
+    @property
     def streaming_message(self) -> AssistantMessage | None:
         """The reply in progress, as far as it was received; None while no reply is streamed."""
         return self.state.reply.partial() if self.state.reply else None

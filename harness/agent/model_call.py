@@ -20,8 +20,8 @@ from harness.agent.retry import RetryPolicy, RetryStrategy, format_delay, retry_
 from harness.agent.run_state import Run, State
 from harness.agent.tool_search import with_real_calls, with_sent_calls
 from harness.concurrency import cancel_tasks, is_cancelled, raise_if_cancelled
-from harness.context.build import build_context, shrink_after_overflow
-from harness.context.tokens import estimate
+from harness.context.pipeline import BuiltContext, build_context, shrink_after_overflow
+from harness.context.tokens import Report, estimate_message
 from harness.deltas import UsageReport
 from harness.errors import ContextWindowOverflow, ProviderError, StreamError
 from harness.events import (
@@ -39,7 +39,7 @@ from harness.events import (
     UsageAdded,
     UsageUpdate,
 )
-from harness.messages import AssistantMessage, ModelMessage, ModelSpec, Usage
+from harness.messages import AssistantMessage, ModelSpec, Usage
 from harness.ports.provider import Model, Request, known_model_info
 from harness.ports.tool import specs_of
 
@@ -76,13 +76,13 @@ class _ModelCall:
         self._attempt = 1
         self._empty = 0
         self._has_shrunk = False
-        self._shown: tuple[ModelMessage, ...] = ()
+        self._context = BuiltContext()
         self.builder = ReplyBuilder(self._model.spec, run.history.call_ids)
 
     async def reply(self) -> AssistantMessage:
         try:
             self._model = self._choose()
-            self._shown = await self._build_context()
+            self._context = await self._build_context()
             while True:
                 raise_if_cancelled()
                 # Chosen anew for each attempt, because the user may switch models during a wait.
@@ -108,10 +108,17 @@ class _ModelCall:
             run.bus.publish(MessageStart(message_id=reply.id, role="assistant"))
         run.bus.publish(MessageEnd(message=reply))
         count_turn(run)
+        self._observe(reply)
         record_usage(run, self._model, reply.usage)
         if reply.tool_calls:
             run.bus.publish(ToolCallsReceived(count=len(reply.tool_calls)))
         return reply
+
+    def _observe(self, reply: AssistantMessage) -> None:
+        """Calibrate the token counts; what an incomplete reply reports may be incomplete, too."""
+        if reply.usage.context and reply.stop_reason not in ("error", "aborted"):
+            estimate = self._context.estimate + estimate_message(reply)
+            self._run.state.context.observe(Report(self._model.spec.name, reply.usage.context, estimate))
 
     def _take(self, model: Model) -> None:
         if model.spec != self._model.spec:
@@ -123,17 +130,17 @@ class _ModelCall:
         with _as_stream_error("the routing failed"):
             return _chosen(self._run)
 
-    async def _build_context(self, *, overflow: bool = False) -> tuple[ModelMessage, ...]:
+    async def _build_context(self, *, overflow: bool = False) -> BuiltContext:
+        build = shrink_after_overflow if overflow else build_context
         with _as_stream_error("the conversation could not be prepared"):
-            return await (shrink_after_overflow(self._run, self._model) if overflow else build_context(self._run))
+            return await build(self._run, self._model)
 
     async def _ask(self) -> AssistantMessage:
         try:
             request = await self._request()
             self._run.progress.sent = request.messages
-            tokens = estimate(request.system, request.tools, request.messages)
-            start = RequestStart(spec=request.spec, message_count=len(request.messages), tokens=tokens)
-            self._run.bus.publish(start)
+            count, tokens = len(request.messages), self._context.tokens
+            self._run.bus.publish(RequestStart(spec=request.spec, message_count=count, tokens=tokens))
             await self._run.bus.flush()
             return await self._stream(request)
         except ProviderError:
@@ -151,7 +158,7 @@ class _ModelCall:
             tools = specs_of(run.tools)
         request = replace(
             await request_of(run.options, run.state, self._model.spec, run.bus.session_id),
-            messages=with_sent_calls(self._shown, run.state.tools),
+            messages=with_sent_calls(self._context.messages, run.state.tools),
             tools=tools,
             output_schema=run.request.output_schema if self._model.native_schema else None,
             metadata=run.request.metadata,
@@ -207,7 +214,7 @@ class _ModelCall:
         if isinstance(error, ContextWindowOverflow) and not self._has_shrunk:
             self._has_shrunk = True
             self._discard(str(error))
-            self._shown = await self._build_context(overflow=True)
+            self._context = await self._build_context(overflow=True)
             return True
         retry = self._run.options.retry
         with _as_stream_error("the retry strategy failed"):

@@ -17,7 +17,7 @@ from harness.agent.routing import Routing
 from harness.approval.interactions import ApprovalCallback, CallbackApproval
 from harness.approval.modes import EXECUTE, ApprovalMode, Mode, Planning
 from harness.approval.store import RuleStore
-from harness.context.build import ToLlm, Transform, to_llm
+from harness.context.pipeline import ToLlm, Transform, to_llm
 from harness.context.policy import ContextPolicy
 from harness.execution.context import Execution
 from harness.inbox import QueueMode
@@ -109,6 +109,8 @@ class AgentOptions(Struct, frozen=True):
     """Limits of subagents."""
     window: ContextPolicy = ContextPolicy()
     """Fitting the history into the context window."""
+    compact_model: Model | None = None
+    """Model that summarizes older messages; None: the agent's model."""
     hooks: Sequence[Hooks] = ()
     """Hooks and policies, called in order."""
     guardrails: Sequence[InputGuardrail] = ()

@@ -13,7 +13,11 @@ retries             0         3           2 (3 attempts)    3           5
 delay from · to     -         1 s · -     1 s · 60 s        1 s · 30 s  1 s · 30 s
 jitter              -         none        half              a fifth     a quarter
 empty replies       3         -           -                 -           -
-window              200,000   -           100,000 · 50,000  100,000     180,000
+window              200,000   -           100,000 · 50,000  100,000     200,000
+advice              60 · 80 % -           -                 -           80 %
+eviction            80 · 60 % -           -                 -           -
+compaction          80 %      -           -                 -           90 %
+turns between       10        -           -                 -           0
 first · recent      1 · 10    -           2 · -             2 · 10      0 · 10
 lines of output     all       -           all               50          160
 calls               parallel  sequential  parallel          parallel    -
@@ -30,7 +34,7 @@ with the tools that only read, and executes the submitted plan without a review;
 trustee: the `[execution]` and `[tools]` sections of its configuration; `confirm` asks about everything. swink:
 swink-agent-prd.md sections 11 to 13, its window (the second number after an overflow), and the turns and cost of its
 recommended policies. phi: phi-core-architecture.md sections 4 to 7; its window includes the system prompt. cersei: its
-builder; 0.90 of a window of 200,000; more than 165 lines are cut to 80 and 80. cinch and cersei ask for no approval:
+builder; more than 165 lines are cut to 80 and 80. cinch and cersei ask for no approval:
 `approval="off"`.
 """
 
@@ -39,11 +43,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from harness.agent.limits import Limits
 from harness.agent.options import AgentOptions
 from harness.agent.retry import RetryPolicy
 from harness.approval.modes import PLAN, Planning
-from harness.context.policy import ContextPolicy
+from harness.context.policy import NO_STAGES, ContextPolicy
 from harness.errors import ConfigError
 from harness.execution.context import Execution
 
@@ -56,7 +62,7 @@ _PRESETS: dict[str, Callable[[], AgentOptions]] = {
         max_tokens=1_024,
         temperature=0.7,
         retry=RetryPolicy(max_retries=0, max_empty=3, empty_delay=0.5),
-        window=ContextPolicy(max_tokens=200_000, keep_first=1, keep_recent=10, tool_output_lines=0),
+        window=ContextPolicy(window=200_000, compact_at=0.80, compact_cooldown=10, tool_output_lines=0),
         execution=Execution(
             concurrency="parallel", timeout=60.0, max_result_chars=30_000, cache_entries=100, cache_turns=10
         ),
@@ -66,6 +72,7 @@ _PRESETS: dict[str, Callable[[], AgentOptions]] = {
         limits=Limits(max_turns=1_000),
         max_tokens=16_000,
         retry=RetryPolicy(max_retries=3, initial=1.0, multiplier=2.0, jitter=0.0),
+        window=NO_STAGES,
         execution=Execution(concurrency="sequential", timeout=120.0, max_result_chars=256_000),
     ),
     "swink": lambda: AgentOptions(
@@ -73,7 +80,7 @@ _PRESETS: dict[str, Callable[[], AgentOptions]] = {
         limits=Limits(max_turns=50, max_cost=10.0),
         # Its three attempts include the first.
         retry=RetryPolicy(max_retries=2, initial=1.0, multiplier=2.0, max_delay=60.0, jitter=0.5),
-        window=ContextPolicy(max_tokens=100_000, overflow_tokens=50_000, keep_first=2, tool_output_lines=0),
+        window=replace(NO_STAGES, window=100_000, reserve=0, overflow_tokens=50_000, keep_first=2, tool_output_lines=0),
         execution=Execution(concurrency="parallel", timeouts={"bash": 30.0}, max_result_chars=102_400),
         steering_mode="interrupt",
         steering="one",
@@ -83,7 +90,7 @@ _PRESETS: dict[str, Callable[[], AgentOptions]] = {
         limits=Limits(max_turns=50, max_tokens=1_000_000, max_seconds=600.0),
         max_tokens=8_192,
         retry=RetryPolicy(max_retries=3, initial=1.0, multiplier=2.0, max_delay=30.0, jitter=0.2),
-        window=ContextPolicy(max_tokens=100_000, keep_first=2, keep_recent=10, tool_output_lines=50),
+        window=replace(NO_STAGES, window=100_000, reserve=0, keep_first=2, keep_recent=10, tool_output_lines=50),
         execution=Execution(concurrency="parallel", timeouts={"bash": 120.0}),
         steering_mode="after_batch",
         steering="one",
@@ -94,7 +101,17 @@ _PRESETS: dict[str, Callable[[], AgentOptions]] = {
         limits=Limits(max_turns=10),
         max_tokens=16_384,
         retry=RetryPolicy(max_retries=5, initial=1.0, multiplier=2.0, max_delay=30.0, jitter=0.25),
-        window=ContextPolicy(max_tokens=180_000, keep_first=0, keep_recent=10, tool_output_lines=160),
+        window=ContextPolicy(
+            window=200_000,
+            reserve=0,
+            advise_at=0,
+            warn_at=0.80,
+            evict_at=0,
+            compact_at=0.90,
+            compact_cooldown=0,
+            keep_first=0,
+            tool_output_lines=160,
+        ),
         execution=Execution(max_result_chars=20_000),
     ),
 }

@@ -15,8 +15,8 @@ from harness.agent.tool_search import declared_tools
 from harness.approval.modes import ApprovalMode, Mode
 from harness.approval.policy import Permissions
 from harness.concurrency import InterruptibleWait
-from harness.context.build import ContextProgress
 from harness.context.history import History
+from harness.context.state import ContextState
 from harness.errors import Aborted, AgentError, CinchError, LimitExceeded, ProviderError, Rejected
 from harness.events import AgentEnd, Continuation, RunConfig, TurnTrigger
 from harness.execution.cache import ResultCache
@@ -56,8 +56,8 @@ class State(Struct):
     """Maximum length of a reply in tokens; None: the provider's default."""
     ledger: Ledger = field(default_factory=Ledger)
     """Usage of the whole conversation."""
-    budget: int = 0
-    """Maximum length of a request in tokens, learned from an overflow; 0 = unknown."""
+    context: ContextState = field(default_factory=ContextState)
+    """What models see of the history."""
     pause: InterruptibleWait = field(default_factory=InterruptibleWait)
     """Wait before a retry."""
     calls: RunningCalls = field(default_factory=RunningCalls)
@@ -148,8 +148,6 @@ class Progress(Struct):
     """Messages of the latest request."""
     announced_mode: str = ""
     """Name of the mode that the model knows of; empty before the first turn."""
-    context: ContextProgress = field(default_factory=ContextProgress)
-    """State of context building."""
 
 
 class Run(Struct, frozen=True):
@@ -202,11 +200,6 @@ class Run(Struct, frozen=True):
     def jobs(self) -> Jobs:
         """Background jobs."""
         return self.state.jobs
-
-    @property
-    def context(self) -> ContextProgress:
-        """State of context building."""
-        return self.progress.context
 
     @property
     def sent(self) -> tuple[ModelMessage, ...]:

@@ -17,13 +17,12 @@ from harness.agent.model_call import request_of
 from harness.agent.reply import ReplyBuilder
 from harness.agent.tool_search import with_sent_calls
 from harness.concurrency import raise_if_cancelled
-from harness.context.normalize import Normalizer
-from harness.context.policy import fit, last_reply_failed
-from harness.context.tokens import estimate_overhead, smallest_limit
+from harness.context.pipeline import side_context
+from harness.context.trimming import last_reply_failed
 from harness.deltas import BlockDelta
 from harness.errors import Rejected, StreamError
 from harness.events import UsageAdded
-from harness.messages import AssistantMessage, Message, ModelMessage, Text, ToolResult, Usage, UserMessage
+from harness.messages import AssistantMessage, Message, Text, ToolResult, Usage, UserMessage
 from harness.ports.provider import Model, Request, known_model_info
 from harness.ports.tool import Tool, specs_of
 
@@ -56,7 +55,7 @@ async def ask_side_question(
     # The tools are declared as usual: services cache the beginning of a request, and reject tool calls in a
     # conversation without tools.
     await self.history.load()
-    request = await _request(self, [*_with_open_calls(self.history.context_messages), message])
+    request = await _request(self, [*_with_open_calls(self.context_messages), message])
     for _ in range(MAX_REQUESTS):
         reply = await _answer(self, request, on_text)
         if reply.text.strip() or not reply.tool_calls:
@@ -81,24 +80,12 @@ async def _request(agent: AgentBase, messages: Sequence[Message]) -> Request:
     if options.tool_filter is not None:
         tools = options.tool_filter(tools, agent.history.messages)
     specs = specs_of(tools)
-    shown = await _shown(agent, messages, estimate_overhead(state.system, specs))
+    shown = await side_context(options, state, messages, specs)
     request = await request_of(options, state, state.model.spec, agent.session_id)
     request = replace(request, messages=with_sent_calls(shown, state.tools), tools=specs)
     for hook in options.hooks:
         request = await hook.for_run().before_model(request) or request
     return request
-
-
-async def _shown(agent: AgentBase, messages: Sequence[Message], overhead: int) -> tuple[ModelMessage, ...]:
-    options = agent.options
-    if options.transform_context is not None:
-        has_overflowed = False
-        messages = await options.transform_context(messages, has_overflowed)
-    budget = smallest_limit(options.window.max_tokens, agent.state.budget)
-    if budget:
-        messages = fit(messages, budget - overhead, options.window).messages
-    kept = [converted for each in messages if (converted := options.convert_to_llm(each)) is not None]
-    return Normalizer().normalize(kept)
 
 
 async def _answer(agent: AgentBase, request: Request, on_text: Callable[[str], None]) -> AssistantMessage:

@@ -11,9 +11,10 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from harness.context.build import ContextState
-from harness.context.policy import ContextPolicy, fit
-from harness.context.tokens import estimate_message, estimate_overhead, estimate_text, smallest_limit
+from harness.context.pipeline import ContextSettings, limits_for
+from harness.context.policy import ContextPolicy
+from harness.context.tokens import MAX_FACTOR, estimate_message, estimate_overhead, estimate_text
+from harness.context.trimming import fit
 from harness.messages import AssistantMessage, CustomMessage, Message, Usage
 from harness.ports.provider import ToolSpec
 from harness.ports.tool import specs_of
@@ -22,8 +23,6 @@ Section: TypeAlias = Literal["tools", "system", "instructions", "start", "middle
 Cached: TypeAlias = Literal["all", "partly", "not"]
 
 SECTIONS: tuple[Section, ...] = ("tools", "system", "instructions", "start", "middle", "recent")
-MAX_FACTOR = 4.0
-"""Maximum factor between a counted difference and its estimate; beyond it, the difference includes something else."""
 
 
 class ContextInputs(Struct, frozen=True):
@@ -42,7 +41,7 @@ class ContextInputs(Struct, frozen=True):
     window: ContextPolicy = ContextPolicy()
     """Context policy."""
     budget: int = 0
-    """Maximum length of a request in tokens; 0 = unlimited."""
+    """Maximum estimate of a request in tokens; 0 = unlimited."""
 
 
 class ContextSegment(Struct, frozen=True):
@@ -84,18 +83,18 @@ class Breakdown(Struct, frozen=True):
 
 
 def context_inputs(
-    state: ContextState, instructions: str = "", window: ContextPolicy = ContextPolicy()
+    state: ContextSettings, instructions: str = "", window: ContextPolicy = ContextPolicy()
 ) -> ContextInputs:
     """Return the inputs of an agent's next request: `context_inputs(agent.state)`."""
-    facts = state.model_info
+    limits, context = limits_for(window, state, state.model), state.context
     return ContextInputs(
         system=state.system,
         tools=specs_of(state.available_tools),
         instructions=instructions if instructions in state.system else "",
-        size=facts.context_window,
-        reserve=min(state.max_tokens or facts.max_output or 0, facts.context_window),
+        size=limits.window,
+        reserve=limits.reserve,
         window=window,
-        budget=smallest_limit(window.max_tokens, state.budget),
+        budget=context.calibration.estimate_for(limits.usable, state.model.spec.name, context.report),
     )
 
 

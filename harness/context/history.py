@@ -10,7 +10,6 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence, Set
 
-from harness.context.overlay import ContextOverlay
 from harness.messages import AssistantMessage, CustomMessage, Message, ToolCall, ToolResult, Usage, UserMessage
 
 
@@ -68,8 +67,6 @@ class History:
     """Messages of a conversation, oldest first."""
 
     def __init__(self, messages: Sequence[Message] = ()) -> None:
-        self.overlay = ContextOverlay()
-        """Summaries and stubs that models see instead of messages."""
         self.replace(messages)
 
     def __len__(self) -> int:
@@ -84,11 +81,6 @@ class History:
         if self._stored is not None:
             self._read(self._stored)
         return tuple(self._messages)
-
-    @property
-    def context_messages(self) -> Sequence[Message]:
-        """All messages, with the overlay applied; see `messages`."""
-        return self.overlay.apply(self.messages)
 
     @property
     def outline(self) -> Sequence[Message]:

@@ -1,15 +1,21 @@
-"""Overlay of the context: summaries and stubs that models see instead of messages. The history keeps the messages."""
+"""Overlay of the context: summaries, stubs, pins and removals that models see. The history keeps all messages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.messages import AssistantMessage, CustomMessage, Message, Text, UserMessage
+from harness.context.grouping import message_groups
+from harness.messages import AssistantMessage, CustomMessage, Message, Text, ToolCall, ToolResult, UserMessage
 
 EVICTED = Text("[Content removed from the context to save tokens]")
+DROPPED = Text("[Content removed from the context by the user]")
+RECALL_CHARS = 8
+"""Characters of a message's id by which the `recall` tool finds it."""
+_CALL_CHARS = 80
+_MAIN_ARGUMENTS = ("path", "command", "pattern", "url", "query")
 
 
 class Compaction(Struct, frozen=True):
@@ -19,6 +25,19 @@ class Compaction(Struct, frozen=True):
     """The message that models see instead."""
     replaced: Set[str]
     """Ids of the messages, and of earlier summaries, that it replaces."""
+    after: str = ""
+    """Id of the last message when it was made; empty if unknown."""
+
+
+class Eviction(Struct, frozen=True):
+    """A batch of messages whose content is replaced by stubs."""
+
+    ids: Set[str]
+    """Ids of the messages."""
+    after: str = ""
+    """Id of the last message when it was made; empty if unknown."""
+    can_recall: bool = False
+    """True if the stubs name the `recall` tool."""
 
 
 class ContextOverlay(Struct, frozen=True):
@@ -26,26 +45,110 @@ class ContextOverlay(Struct, frozen=True):
 
     compactions: tuple[Compaction, ...] = ()
     """Summaries, in the order in which they were made."""
-    evicted: Set[str] = frozenset()
-    """Ids of the messages whose content is replaced by a stub."""
+    evictions: tuple[Eviction, ...] = ()
+    """Evictions, in the order in which they were made."""
+    pinned: Set[str] = frozenset()
+    """Ids of messages that stay in the context unchanged."""
+    dropped: Set[str] = frozenset()
+    """Ids of messages that the user removed."""
+
+    def __bool__(self) -> bool:
+        return bool(self.compactions or self.evictions or self.dropped)
+
+    @property
+    def evicted(self) -> set[str]:
+        """Ids of the messages whose content is replaced by a stub."""
+        return {each for eviction in self.evictions for each in eviction.ids} - self.pinned
 
     def apply(self, messages: Sequence[Message]) -> Sequence[Message]:
         """Return the messages for models. Pure; ids that no message has are ignored."""
-        if self.evicted:
-            messages = [_stub(each) if each.id in self.evicted else each for each in messages]
+        if not self:
+            return messages
+        pinned = with_partners(messages, self.pinned)
+        if self.evictions or self.dropped:
+            messages = _Stubs(self, messages).apply()
         for compaction in self.compactions:
-            replaced = compaction.replaced
-            place = next((index for index, each in enumerate(messages) if each.id in replaced), None)
+            replaced = compaction.replaced - pinned
+            place = next((index for index, each in enumerate(messages) if each.id in compaction.replaced), None)
             if place is not None:
                 kept = (each for each in messages[place:] if each.id not in replaced)
                 messages = [*messages[:place], compaction.summary, *kept]
         return messages
 
+    def within(self, messages: Iterable[Message]) -> ContextOverlay:
+        """Return the overlay as it was when the conversation had these messages, such as after a rewind."""
+        if not (self or self.pinned):
+            return self
+        ids = {each.id for each in messages}
+        known = set(ids)
+        compactions: list[Compaction] = []
+        for each in self.compactions:
+            if each.replaced <= known and (not each.after or each.after in ids):
+                known.add(each.summary.id)
+                compactions.append(each)
+        evictions = (each for each in self.evictions if each.ids & ids and (not each.after or each.after in ids))
+        return ContextOverlay(tuple(compactions), tuple(evictions), self.pinned & ids, self.dropped & ids)
 
-def _stub(message: Message) -> Message:
-    """Return a message without its content; a reply keeps its calls, which have results."""
-    if isinstance(message, CustomMessage):
-        return message
-    if isinstance(message, AssistantMessage):
-        return replace(message, content=(EVICTED, *message.tool_calls))
-    return replace(message, content=(EVICTED,))
+
+def with_partners(messages: Sequence[Message], ids: Set[str]) -> Set[str]:
+    """Return the ids and those of the messages that must stay with them: calls and their results."""
+    if not ids:
+        return ids
+    groups = (group for group in message_groups(messages) if any(each.id in ids for each in group))
+    return {each.id for group in groups for each in group}
+
+
+class _Stubs:
+    """Replaces the content of evicted and dropped messages."""
+
+    def __init__(self, overlay: ContextOverlay, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self._dropped = overlay.dropped
+        evicted = overlay.evicted
+        self._recallable = {each: batch.can_recall for batch in overlay.evictions for each in batch.ids & evicted}
+        replies = (each for each in messages if isinstance(each, AssistantMessage))
+        self._calls = {call.id: call for reply in replies for call in reply.tool_calls}
+
+    def apply(self) -> list[Message]:
+        gone: set[str] = set()
+        shown: list[Message] = []
+        for message in self._messages:
+            if isinstance(message, AssistantMessage):
+                # Call ids are unique within a reply only.
+                gone = {call.id for call in message.tool_calls} if message.id in self._dropped else set()
+                if message.id in self._dropped:
+                    continue
+            elif isinstance(message, ToolResult) and message.call_id in gone:
+                continue
+            shown.append(self._shown(message))
+        return shown
+
+    def _shown(self, message: Message) -> Message:
+        if message.id in self._dropped and not isinstance(message, CustomMessage):
+            return replace(message, content=(DROPPED,))
+        if message.id not in self._recallable or isinstance(message, CustomMessage):
+            return message
+        if isinstance(message, AssistantMessage):
+            return replace(message, content=(EVICTED, *message.tool_calls))
+        if isinstance(message, UserMessage):
+            return replace(message, content=(EVICTED,))
+        call = self._calls.get(message.call_id)
+        return replace(message, content=(Text(stub_text(message, call, can_recall=self._recallable[message.id])),))
+
+
+def stub_text(result: ToolResult, call: ToolCall | None, *, can_recall: bool) -> str:
+    """Return what the model sees instead of an evicted result: the call, the length, and how to get it back."""
+    name = f"{result.tool_name}({_main_argument(call)})" if call else result.tool_name
+    size = f"{len(result.text):,} chars"
+    if can_recall:
+        return f'[Cleared: {name} — {size}. recall(id="{result.id[:RECALL_CHARS]}") returns it.]'
+    return f"[Cleared: {name} — {size}. Repeat the call if you need it.]"
+
+
+def _main_argument(call: ToolCall) -> str:
+    """Return the argument that tells calls of a tool apart, on one line."""
+    arguments = call.arguments
+    named = (arguments[key] for key in _MAIN_ARGUMENTS if isinstance(arguments.get(key), str))
+    other = (value for value in arguments.values() if isinstance(value, str))
+    text = " ".join(str(next(named, next(other, ""))).split())
+    return text if len(text) <= _CALL_CHARS else f"{text[: _CALL_CHARS - 1]}…"

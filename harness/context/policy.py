@@ -1,221 +1,87 @@
-"""Context policy: fits a conversation into a token budget without a model. Start and end stay, the middle goes.
-
-The history is unchanged. A call and its results stay together whatever the budget, because providers reject one without
-the other. First old tool output is truncated to some lines, then messages are evicted; if the first prompt, the newest
-prompt and the last message are still too long, their middle is cut, tool output before prompts.
-"""
+"""Context policy: the numbers that decide what fills the context window, and the limits that follow from them."""
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Sequence
-from math import ceil
-from typing import TypeAlias
-
 from msgspec import Struct
-from msgspec.structs import replace
 
-from harness.context.grouping import count_groups, message_groups
-from harness.context.tokens import CHARS_PER_TOKEN, IMAGE_TOKENS, estimate_message, estimate_messages, estimate_text
-from harness.messages import AssistantMessage, Image, Message, Text, ToolResult, UserContent, UserMessage
-from harness.truncation import cut_middle, fair_share, limit_lines
+from harness.ports.provider import Model, known_model_info
 
-MIN_BUDGET = 200
-"""Smallest budget in tokens; a shorter request would be meaningless."""
-STEPS = 4
-"""Number of steps in which a growing conversation is cut; between two steps the cut stays in place."""
-MARKER = "[Context compacted: {} messages removed to fit context window]"
-NO_IMAGE = Text("[Image removed to fit context window]")
-
-# Only these are truncated; a reply must go back to its vendor unchanged.
-Truncated: TypeAlias = tuple[type[ToolResult] | type[UserMessage], ...]
+MAX_RESERVED = 0.20
+"""Largest share of the window that is reserved for the reply by default."""
 
 
 class ContextPolicy(Struct, frozen=True):
-    """Options for fitting a conversation into the context window."""
+    """Options of the context: its size, and the stages that keep a conversation within it.
 
-    max_tokens: int = 0
-    """Maximum length of a request in tokens; 0 sends everything until the service reports an overflow."""
-    overflow_tokens: int = 0
-    """Length after an overflow, in tokens; 0: half of the rejected length."""
+    Shares, from 0 to 1, are parts of the window without the reserve. A stage is off if its share is 0.
+    """
+
+    window: int = 0
+    """Size of the context window in tokens; 0: that of the model. A smaller window of the model takes precedence."""
+    reserve: int | None = None
+    """Tokens reserved for the reply; None: the maximum length of a reply, but at most 20 % of the window."""
+    advise_at: float = 0.60
+    """Share from which the model is advised to save tokens."""
+    warn_at: float = 0.80
+    """Share from which the model is warned that old tool output will be cleared."""
+    critical_at: float = 0.95
+    """Share from which the user is warned."""
+    evict_at: float = 0.80
+    """Share from which old tool output is replaced by stubs."""
+    evict_to: float = 0.60
+    """Share that an eviction reaches if possible."""
+    evict_min_age: int = 3
+    """Turns for which tool output is not evicted."""
+    compact_at: float = 0.90
+    """Share from which a model summarizes older messages."""
+    compact_cooldown: int = 3
+    """Turns without another automatic compaction after one."""
+    compact_failures: int = 3
+    """Failed summaries after which messages are left out instead; 0 = unlimited."""
+    summary_tokens: int = 2_048
+    """Maximum length of a summary in tokens, without the parts that no model writes."""
+    prompts_tokens: int = 4_000
+    """Tokens of the user's prompts that a summary quotes word for word."""
     keep_first: int = 1
-    """Number of first messages to evict last."""
+    """Number of first messages that are never summarized and are left out last."""
     keep_recent: int = 10
-    """Number of latest messages to evict last."""
+    """Number of latest messages that are never summarized and are left out last; calls stay with their results."""
     tool_output_lines: int = 50
-    """Lines that older tool output is truncated to before messages are evicted; 0 = no truncation."""
+    """Lines that older tool output is truncated to before messages are left out; 0 = no truncation."""
+    overflow_tokens: int = 0
+    """Length after a request that the service rejected as too long, in tokens; 0: half of the rejected length."""
 
 
 DEFAULT_POLICY = ContextPolicy()
+NO_STAGES = ContextPolicy(advise_at=0, warn_at=0, critical_at=0, evict_at=0, compact_at=0)
+"""Policy without stages: messages are left out only if they do not fit."""
 
 
-class FittedContext(Struct, frozen=True):
-    """Part of a conversation that is sent."""
+class ContextLimits(Struct, frozen=True):
+    """Sizes that a policy results in for a model, in tokens."""
 
-    messages: tuple[Message, ...]
-    """The messages."""
-    tokens: int
-    """Estimated length in tokens."""
-    dropped: int = 0
-    """Number of messages left out."""
-    fits: bool = True
-    """False if it exceeds the budget: replies and their calls are never cut, and nothing is cut below `MIN_BUDGET`."""
+    window: int
+    """Size of the context window."""
+    reserve: int
+    """Tokens reserved for the reply."""
+    usable: int
+    """Maximum length of a request."""
 
 
-def fit(messages: Sequence[Message], budget: int, window: ContextPolicy = DEFAULT_POLICY) -> FittedContext:
-    """Cut the messages down to `budget` tokens if possible. Pure and deterministic.
+def context_limits(policy: ContextPolicy, model: Model, reply_tokens: int | None, budget: int = 0) -> ContextLimits:
+    """Return the sizes for a model.
 
-    The first message (if the policy keeps any), the newest prompt of the user and the newest message always stay.
+    Args:
+        policy: The policy.
+        model: The model.
+        reply_tokens: Maximum length of a reply in tokens; None: that of the model.
+        budget: Maximum length of a request that an overflow taught; 0 = unknown.
     """
-    tokens = estimate_messages(messages)
-    budget = max(budget, 0)
-    if tokens <= budget:
-        return FittedContext(tuple(messages), tokens)
-    groups = message_groups(messages)
-    weights = [estimate_messages(group) for group in groups]
-    first = count_groups(groups, window.keep_first)
-    recent = max(first, len(groups) - count_groups(groups[::-1], window.keep_recent))
-    # Older groups are evicted with the middle, so there is no need to truncate them.
-    oldest = _shorten(groups, range(first, recent), budget, window.tool_output_lines)
-    if oldest == 0 and sum(map(estimate_messages, groups)) <= budget:
-        return _fitted(groups, 0, budget)
-    aim = max(budget, MIN_BUDGET)
-    # A single huge output must not displace everything else.
-    groups[oldest:] = [[_truncated(each, aim // 2) for each in group] for group in groups[oldest:]]
-    cut = _Cut(groups, weights, first, recent)
-    return _fitted(*cut.without_middle(aim), budget)
-
-
-def _fitted(groups: Sequence[list[Message]], dropped: int, budget: int) -> FittedContext:
-    shown = tuple(each for group in groups for each in group)
-    tokens = estimate_messages(shown)
-    return FittedContext(shown, tokens, dropped, fits=tokens <= budget)
-
-
-def last_reply_failed(messages: Sequence[Message]) -> bool:
-    """Return True if the conversation ends with a failed reply without tool calls."""
-    last = messages[-1] if messages else None
-    return isinstance(last, AssistantMessage) and last.stop_reason in ("error", "aborted") and not last.tool_calls
-
-
-def _shorten(groups: list[list[Message]], old: range, budget: int, lines: int) -> int:
-    """Truncate old tool output, newest first, until the budget is exceeded; return the index that was reached."""
-    for at in range(len(groups) - 1, -1, -1):
-        if lines and at in old:
-            groups[at] = [_shortened(each, lines) for each in groups[at]]
-        budget -= estimate_messages(groups[at])
-        if budget < 0:
-            return at
-    return 0
-
-
-def _shortened(message: Message, lines: int) -> Message:
-    if not isinstance(message, ToolResult):
-        return message
-    content = tuple(_fewer_lines(block, lines) for block in message.content)
-    return message if content == message.content else replace(message, content=content)
-
-
-def _fewer_lines(block: UserContent, lines: int) -> UserContent:
-    text = limit_lines(block.text, lines) if isinstance(block, Text) else ""
-    return block if isinstance(block, Image) or text == block.text else Text(text)
-
-
-class _Cut(Struct, frozen=True):
-    """Groups to cut. `weights` are their original sizes, which stay the same while a conversation grows."""
-
-    groups: Sequence[list[Message]]
-    weights: Sequence[int]
-    first: int
-    recent: int
-
-    def without_middle(self, budget: int) -> tuple[list[list[Message]], int]:
-        """Return the groups that stay, with a marker for the others, and the number of evicted messages."""
-        budget -= estimate_text(MARKER.format(sum(map(len, self.groups))))
-        kept = self._kept(budget)
-        stay = _all_truncated([group for at, group in enumerate(self.groups) if at in kept], budget)
-        gone = [message for at, group in enumerate(self.groups) if at not in kept for message in group]
-        if not gone:
-            return stay, 0
-        place = next(at for at in range(len(self.groups)) if at not in kept)
-        return [*stay[:place], [_marker(gone)], *stay[place:]], len(gone)
-
-    def _kept(self, budget: int) -> set[int]:
-        last = len(self.groups) - 1
-        kept = {*range(min(self.first, 1)), _newest_prompt(self.groups), last}
-        left = budget - sum(estimate_messages(self.groups[at]) for at in kept)
-        for at in range(self.first):
-            weight = 0 if at in kept else estimate_messages(self.groups[at])
-            if weight <= left:
-                kept.add(at)
-                left -= weight
-        cut = last
-        while cut > self.first:
-            left -= 0 if cut - 1 in kept else estimate_messages(self.groups[cut - 1])
-            if left < 0:
-                break
-            cut -= 1
-        return kept | set(range(self._steady(cut, budget) if cut > self.first else cut, len(self.groups)))
-
-    def _steady(self, cut: int, budget: int) -> int:
-        """Move the cut forward to the next step, so that it stays in place for some turns.
-
-        The prompt cache holds everything before a cut that stays in place.
-        """
-        step = max(1, budget // STEPS)
-        before = sum(self.weights[:cut])
-        target = ceil(before / step) * step
-        while cut < self.recent and before < target:
-            before += self.weights[cut]
-            cut += 1
-        return cut
-
-
-def _newest_prompt(groups: Sequence[list[Message]]) -> int:
-    """Return the group of the user's newest prompt, or the last group if no prompt exists."""
-    for at in range(len(groups) - 1, -1, -1):
-        if any(isinstance(each, UserMessage) and not each.synthetic for each in groups[at]):
-            return at
-    return len(groups) - 1
-
-
-def _marker(gone: Sequence[Message]) -> UserMessage:
-    # Derived, not random: the same context must be identical each time to be found in the prompt cache.
-    marker_id = uuid.uuid5(uuid.NAMESPACE_OID, f"{gone[0].id}/{len(gone)}")
-    return UserMessage((Text(MARKER.format(len(gone))),), synthetic=True, id=str(marker_id), time=gone[-1].time)
-
-
-def _all_truncated(groups: Sequence[Sequence[Message]], budget: int) -> list[list[Message]]:
-    """Truncate the messages to `budget` tokens if possible: longest texts most, tool output before user messages."""
-    shorter = _share_budget(groups, budget, (ToolResult,))
-    if sum(map(estimate_messages, shorter)) <= budget:
-        return shorter
-    return _share_budget(groups, budget, (ToolResult, UserMessage))
-
-
-def _share_budget(groups: Sequence[Sequence[Message]], budget: int, kinds: Truncated) -> list[list[Message]]:
-    messages = [message for group in groups for message in group]
-    fixed = sum(estimate_message(each) for each in messages if not isinstance(each, kinds))
-    weights = [_weigh_block(block) for each in messages if isinstance(each, kinds) for block in each.content]
-    share = fair_share(weights, budget - fixed)
-    return [[_truncated(each, share, kinds) for each in group] for group in groups]
-
-
-def _truncated(message: Message, share: int, kinds: Truncated = (ToolResult,)) -> Message:
-    """Return the message with each block truncated to `share` tokens, if it is of one of these kinds."""
-    if not isinstance(message, kinds) or all(_weigh_block(block) <= share for block in message.content):
-        return message
-    return replace(message, content=tuple(_cut(block, share) for block in message.content))
-
-
-def _cut(block: UserContent, tokens: int) -> UserContent:
-    if _weigh_block(block) <= tokens:
-        return block
-    if isinstance(block, Image):
-        return NO_IMAGE
-    room = int(tokens * CHARS_PER_TOKEN) - 1
-    return Text(cut_middle(block.text, room, lambda gone: f"\n[... {gone} characters truncated ...]\n"))
-
-
-def _weigh_block(block: UserContent) -> int:
-    return IMAGE_TOKENS if isinstance(block, Image) else estimate_text(block.text)
+    info = known_model_info(model)
+    window = policy.window or info.context_window
+    if model.info.now is not None:
+        window = min(window, info.context_window)
+    most = int(window * MAX_RESERVED)
+    reserve = min(reply_tokens or info.max_output or most, most) if policy.reserve is None else policy.reserve
+    usable = max(1, window - reserve)
+    return ContextLimits(window, reserve, min(usable, budget) if budget else usable)

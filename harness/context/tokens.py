@@ -1,15 +1,22 @@
-"""Token counts of a conversation: as counted by the provider, plus an estimate of later messages."""
+"""Token counts: estimates by length, calibrated per model by what the service reports."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from harness.messages import AssistantMessage, CustomMessage, Image, Message, Text, Thinking, ToolCall
+import msgspec
+from msgspec import Struct, field
+
+from harness.messages import CustomMessage, Image, JsonObject, Message, Text, Thinking, ToolCall
 from harness.ports.provider import ToolSpec
 
 CHARS_PER_TOKEN = 4.0
 IMAGE_TOKENS = 1_200
+MAX_FACTOR = 4.0
+"""Maximum factor between a reported number of tokens and its estimate, in both directions."""
+
+_encode = msgspec.json.Encoder().encode
 
 
 def estimate_text(text: str) -> int:
@@ -31,30 +38,72 @@ def smallest_limit(*limits: int) -> int:
     return min((each for each in limits if each), default=0)
 
 
-def estimate(system: str, tools: Iterable[ToolSpec], messages: Sequence[Message]) -> int:
-    """Estimate the tokens of the next request, from the latest reported usage and the messages after it."""
-    tail = 0
-    for message in reversed(messages):
-        if isinstance(message, AssistantMessage) and message.usage.context:
-            return message.usage.context + tail
-        tail += estimate_message(message)
-    return tail + estimate_overhead(system, tools)
-
-
 def estimate_overhead(system: str, tools: Iterable[ToolSpec]) -> int:
     """Estimate the tokens of a request without messages."""
     return estimate_text(system) + sum(_estimate_tool(tool) for tool in tools)
 
 
+class Report(Struct, frozen=True):
+    """Tokens that a service reported for a context."""
+
+    model: str
+    """Model as `provider/model`."""
+    tokens: int
+    """Tokens of the request and its reply."""
+    estimate: int
+    """Estimate of the same."""
+
+
+class Calibration(Struct):
+    """Ratio of reported to estimated tokens, per model."""
+
+    factors: dict[str, float] = field(default_factory=dict[str, float])
+    """Factor by which estimates are multiplied, by model as `provider/model`."""
+
+    def add(self, report: Report) -> None:
+        """Use the ratio of a report for its model from now on."""
+        if report.tokens > 0 and report.estimate > 0:
+            ratio = report.tokens / report.estimate
+            self.factors[report.model] = min(max(ratio, 1 / MAX_FACTOR), MAX_FACTOR)
+
+    def factor(self, model: str) -> float:
+        """Return the factor of a model; 1 until its first report."""
+        return self.factors.get(model, 1.0)
+
+    def count(self, estimate: int, model: str, report: Report | None) -> int:
+        """Return the tokens of a context: those of the report plus the calibrated difference to it.
+
+        Args:
+            estimate: Estimate of the context.
+            model: Model that the context is for.
+            report: The latest report; one for another model does not count.
+        """
+        if report is None or report.model != model:
+            return round(self.factor(model) * estimate)
+        return max(0, report.tokens + round(self.factor(model) * (estimate - report.estimate)))
+
+    def estimate_for(self, tokens: int, model: str, report: Report | None) -> int:
+        """Return the estimate of a context that has this many tokens; the inverse of `count`."""
+        if report is None or report.model != model:
+            return int(tokens / self.factor(model))
+        return int((tokens - report.tokens) / self.factor(model)) + report.estimate
+
+
 def _estimate_block(block: Text | Thinking | Image | ToolCall) -> int:
-    match block:
-        case Text(text) | Thinking(text):
-            return estimate_text(text)
-        case Image():
-            return IMAGE_TOKENS
-        case ToolCall(_, name, arguments, partial_json):
-            return estimate_text(name + (partial_json or json.dumps(arguments)))
+    if isinstance(block, Text | Thinking):
+        return estimate_text(block.text)
+    if isinstance(block, ToolCall):
+        arguments = len(block.partial_json) or _json_length(block.arguments)
+        return int((len(block.name) + arguments) / CHARS_PER_TOKEN) + 1
+    return IMAGE_TOKENS
 
 
 def _estimate_tool(tool: ToolSpec) -> int:
-    return estimate_text(tool.description) + estimate_text(json.dumps(tool.parameters))
+    return estimate_text(tool.description) + int(_json_length(tool.parameters) / CHARS_PER_TOKEN) + 1
+
+
+def _json_length(value: JsonObject) -> int:
+    try:
+        return len(_encode(value))
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return len(json.dumps(value))

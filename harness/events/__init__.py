@@ -1,10 +1,13 @@
 """Events: one closed union of frozen structs, each serializable by `harness.codec`.
 
 Order within a run (`[]` may repeat, `?` is optional):
-AgentStart, [TurnStart, [MessageStart, MessageEnd of a user message], ModelRouted?, RequestStart, MessageStart,
-[MessageUpdate], MessageEnd, UsageUpdate, ContextWarning?, ToolCallsReceived?, [ToolApprovalRequested,
-ToolApprovalResolved]?, [ToolExecutionStart, [ToolExecutionUpdate], ToolExecutionEnd], [MessageStart, MessageEnd of each
-tool result, in call order], TurnEnd], AgentEnd.
+AgentStart, [TurnStart, [MessageStart, MessageEnd of a user message], ModelRouted?, [Evicted, CompactionStart,
+CompactionEnd, ContextTrimmed]?, RequestStart, MessageStart, [MessageUpdate], MessageEnd, UsageUpdate, ContextWarning?,
+ToolCallsReceived?, [ToolApprovalRequested, ToolApprovalResolved]?, [ToolExecutionStart, [ToolExecutionUpdate],
+ToolExecutionEnd], [MessageStart, MessageEnd of each tool result, in call order], TurnEnd], AgentEnd.
+
+CompactionStart and CompactionEnd come in pairs, in a run and outside of one; for a changed summary, CompactionEnd comes
+alone.
 
 AgentEnd comes exactly once on every path; it comes alone if a hook stops the run before it begins. Every tool call gets
 exactly one ToolExecutionStart and one ToolExecutionEnd, also if it was denied or invalid. A call blocked by a hook gets
@@ -21,9 +24,6 @@ from typing import Literal, TypeAlias
 from msgspec import field
 from msgspec.structs import replace
 
-from harness.events.calls import CompactionEnd as CompactionEnd
-from harness.events.calls import CompactionStart as CompactionStart
-from harness.events.calls import ContextWarning as ContextWarning
 from harness.events.calls import EventHeader as EventHeader
 from harness.events.calls import HookRan as HookRan
 from harness.events.calls import JobEnded as JobEnded
@@ -49,6 +49,14 @@ from harness.events.calls import ToolExecutionStart as ToolExecutionStart
 from harness.events.calls import ToolExecutionUpdate as ToolExecutionUpdate
 from harness.events.calls import UsageAdded as UsageAdded
 from harness.events.calls import UsageUpdate as UsageUpdate
+from harness.events.context import CompactionEnd as CompactionEnd
+from harness.events.context import CompactionStart as CompactionStart
+from harness.events.context import CompactionTrigger as CompactionTrigger
+from harness.events.context import CompactionUndone as CompactionUndone
+from harness.events.context import ContextEdited as ContextEdited
+from harness.events.context import ContextTrimmed as ContextTrimmed
+from harness.events.context import ContextWarning as ContextWarning
+from harness.events.context import Evicted as Evicted
 from harness.messages import (
     AssistantMessage,
     JsonObject,
@@ -254,8 +262,12 @@ Event: TypeAlias = (
     | UsageUpdate
     | UsageAdded
     | ContextWarning
+    | Evicted
     | CompactionStart
     | CompactionEnd
+    | CompactionUndone
+    | ContextTrimmed
+    | ContextEdited
     | RetryScheduled
     | ModelRouted
     | ModelFallback

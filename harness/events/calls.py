@@ -103,37 +103,6 @@ class UsageAdded(EventHeader, frozen=True, kw_only=True):
     """Use of the tokens."""
 
 
-class ContextWarning(EventHeader, frozen=True, kw_only=True):
-    """The context window is filled to 60, 80 or 95 percent."""
-
-    context: int
-    """Tokens in the context window."""
-    window: int
-    """Size of the context window in tokens."""
-    level: Literal["advise", "warn", "critical"]
-    """Severity: 60, 80 and 95 percent."""
-
-
-class CompactionStart(EventHeader, frozen=True, kw_only=True):
-    """The context is about to be reduced; the history is unchanged."""
-
-    reason: Literal["overflow", "window"]
-    """`overflow` if the service rejected the request, `window` if the policy requires it."""
-    tokens: int
-    """Estimated length before, in tokens."""
-
-
-class CompactionEnd(EventHeader, frozen=True, kw_only=True):
-    """The context was reduced."""
-
-    reason: Literal["overflow", "window"]
-    """See `CompactionStart`."""
-    dropped: int
-    """Number of messages left out of the context."""
-    tokens: int
-    """Estimated length after, in tokens."""
-
-
 class RetryScheduled(EventHeader, frozen=True, kw_only=True):
     """A model call failed and will be retried."""
 

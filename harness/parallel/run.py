@@ -341,7 +341,7 @@ def _variant_agent(agent: Agent, branch: ParallelVariant, run: Run, base: tuple[
     )
     variant = Agent(branch.model, tools, system_prompt, options)
     variant.identity = identity
-    variant.history.overlay = agent.history.overlay
+    variant.state.context = agent.state.context.fork()
     variant.state.calls = state.calls
     variant.state.jobs = state.jobs.for_child(variant.inbox.news)
     if branch.options is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, TypedDict
 
 import msgspec
 from msgspec import Struct
@@ -35,6 +35,13 @@ class Note(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
     """Id of the session."""
     timestamp: str = ""
     """ISO time with milliseconds, in UTC."""
+
+
+class NoteOrigin(TypedDict):
+    """Fields that every note has."""
+
+    session_id: str
+    timestamp: str
 
 
 class HeaderNote(Note, frozen=True, kw_only=True, tag="cinch-session", omit_defaults=False):
@@ -143,6 +150,17 @@ class CompactionNote(Note, frozen=True, kw_only=True, tag="cinch-compaction"):
     """Cause of the compaction."""
     tokens_before: int = 0
     """Size of the context before it, in tokens."""
+    tokens_after: int = 0
+    """Size of the context after it, in tokens."""
+
+
+class CompactionUndoNote(Note, frozen=True, kw_only=True, tag="cinch-compaction-undo"):
+    """The withdrawal of a summary: its messages are in the context again."""
+
+    id: str
+    """Id of the summary's message."""
+    after: str = ""
+    """Line of the conversation before it."""
 
 
 class EvictionNote(Note, frozen=True, kw_only=True, tag="cinch-eviction"):
@@ -150,6 +168,19 @@ class EvictionNote(Note, frozen=True, kw_only=True, tag="cinch-eviction"):
 
     ids: tuple[str, ...]
     """Lines of the messages."""
+    after: str = ""
+    """Line of the conversation before it."""
+    can_recall: bool = False
+    """True if the stubs name the `recall` tool."""
+
+
+class ContextNote(Note, frozen=True, kw_only=True, tag="cinch-context"):
+    """The messages that the user has pinned or removed from the context; the last line counts."""
+
+    pinned: tuple[str, ...] = ()
+    """Lines of the pinned messages."""
+    dropped: tuple[str, ...] = ()
+    """Lines of the removed messages."""
     after: str = ""
     """Line of the conversation before it."""
 
@@ -183,7 +214,9 @@ AnyNote = (
     | RunNote
     | CustomNote
     | CompactionNote
+    | CompactionUndoNote
     | EvictionNote
+    | ContextNote
     | CheckpointNote
     | RewindNote
 )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -48,6 +48,7 @@ from harness.messages import (
     UserMessage,
     new_id,
 )
+from harness.session.context_notes import context_note
 from harness.session.copies import SessionMemory, SubagentFile
 from harness.session.notes import (
     AnyNote,
@@ -55,6 +56,7 @@ from harness.session.notes import (
     CustomNote,
     ModelNote,
     ModeNote,
+    NoteOrigin,
     RewindNote,
     RunNote,
     UsageNote,
@@ -308,7 +310,7 @@ class SessionRecorder:
             )
 
     def _note_change(self, event: Event) -> None:
-        """Record a change of the model, the system prompt or the mode, or the start or end of a run."""
+        """Record a change of the model, the system prompt, the mode or the context, or the start or end of a run."""
         match event:
             case ModelChanged(spec=spec):
                 self.choose(spec)
@@ -331,9 +333,10 @@ class SessionRecorder:
             case AgentEnd(stop_reason=stop, limit=limit):
                 self._note(RunNote(**self._at(event.time), phase="end", loop_id=event.run_id, stop=stop, limit=limit))
             case _:
-                pass
+                if note := context_note(event, self._at(event.time), self._lines.parent or ""):
+                    self._note(note)
 
-    def _at(self, time: float) -> _Common:
+    def _at(self, time: float) -> NoteOrigin:
         return {"session_id": self._session_id, "timestamp": iso(time)}
 
     def _note(self, line: AnyNote | JsonObject, *, now: bool = False) -> None:
@@ -374,11 +377,6 @@ def _store_journal(store: SessionStore, session_id: str, on_problem: Callable[[s
     from harness.session.stores import StoreJournal
 
     return StoreJournal(store, session_id, on_problem)
-
-
-class _Common(TypedDict):
-    session_id: str
-    timestamp: str
 
 
 def _last_labels(resumed: LoadedSession) -> dict[str, JsonObject]:

@@ -5,14 +5,14 @@ Opening a file only indexes it; a message is read when it is first accessed, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
 
 from harness.codec import decode_or_none
-from harness.context.overlay import Compaction, ContextOverlay
+from harness.context.overlay import Compaction, ContextOverlay, Eviction
 from harness.errors import SessionError, SessionMissing, SessionTooNew
 from harness.messages import JsonObject, ModelSpec, Text, Usage, UserMessage
 from harness.session.line_index import LineIndex, scan
@@ -22,6 +22,8 @@ from harness.session.notes import (
     AnyNote,
     CheckpointNote,
     CompactionNote,
+    CompactionUndoNote,
+    ContextNote,
     EvictionNote,
     HeaderNote,
     ModelNote,
@@ -69,8 +71,10 @@ class LoadedSession(Struct, frozen=True):
     """Hashes of the tools of its requests by name, in order; empty if none are recorded."""
     compactions: tuple[CompactionNote, ...] = ()
     """Summaries that replace messages in the context, in order."""
-    evicted: frozenset[str] = frozenset()
-    """Ids of messages whose content the context replaces by a stub."""
+    evictions: tuple[EvictionNote, ...] = ()
+    """Messages whose content the context replaces by a stub, in order."""
+    context_edits: ContextNote = ContextNote()
+    """Messages that the user pinned or removed from the context."""
     checkpoints: tuple[CheckpointNote, ...] = ()
     """Places to which the conversation can be rewound, in order."""
     notes: tuple[AnyNote, ...] = ()
@@ -84,8 +88,8 @@ class LoadedSession(Struct, frozen=True):
 
     @property
     def overlay(self) -> ContextOverlay:
-        """Summaries and stubs that models see instead of messages."""
-        return _overlay(self.messages, self.compactions, self.evicted)
+        """Summaries, stubs, pins and removals that models see."""
+        return _overlay(self)
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -151,8 +155,9 @@ def _loaded(
         run_ids=tuple(note.loop_id for note in _of(RunNote, notes) if note.phase == "start"),
         system=next((note.system for note in reversed(_of(HeaderNote, notes)) if note.system), ""),
         tools=next((note.tools for note in reversed(_of(HeaderNote, notes)) if note.tools), dict[str, str]()),
-        compactions=tuple(_of(CompactionNote, here)),
-        evicted=frozenset(each for note in _of(EvictionNote, here) for each in note.ids),
+        compactions=_compactions(here),
+        evictions=tuple(_of(EvictionNote, here)),
+        context_edits=next(iter(reversed(_of(ContextNote, here))), ContextNote()),
         checkpoints=tuple(_of(CheckpointNote, notes)),
         notes=notes,
         labels=tuple(other for other in layout.others if text_at(other, "type") in LABELS),
@@ -163,20 +168,47 @@ def _loaded(
     )
 
 
-def _overlay(messages: SessionMessages, compactions: Sequence[CompactionNote], evicted: Set[str]) -> ContextOverlay:
-    if not (compactions or evicted):
+def _compactions(notes: Sequence[AnyNote]) -> tuple[CompactionNote, ...]:
+    """Return the compactions that were not undone."""
+    made: dict[str, CompactionNote] = {}
+    for note in notes:
+        if isinstance(note, CompactionNote):
+            made[note.id] = note
+        elif isinstance(note, CompactionUndoNote):
+            made.pop(note.id, None)
+    return tuple(made.values())
+
+
+def _overlay(session: LoadedSession) -> ContextOverlay:
+    edits = session.context_edits
+    if not (session.compactions or session.evictions or edits.pinned or edits.dropped):
         return ContextOverlay()
-    positions, ids = messages.positions(), messages.ids
-    made: list[Compaction] = []
+    ids = session.messages.ids
+    names = {line: ids[index] for line, index in session.messages.positions().items()}
+    evictions = (
+        Eviction(_named(note.ids, names), names.get(note.after, ""), note.can_recall) for note in session.evictions
+    )
+    return ContextOverlay(
+        tuple(_compacted(session)), tuple(evictions), _named(edits.pinned, names), _named(edits.dropped, names)
+    )
+
+
+def _named(lines: Iterable[str], names: Mapping[str, str]) -> frozenset[str]:
+    """Return the ids of the messages with these lines; `names` has the message of each line."""
+    return frozenset(names[line] for line in lines if line in names)
+
+
+def _compacted(session: LoadedSession) -> Iterator[Compaction]:
+    positions, ids = session.messages.positions(), session.messages.ids
     summaries: dict[str, int] = {}
-    for note in compactions:
+    for note in session.compactions:
         first, end = positions.get(note.first, 0), positions.get(note.last, positions.get(note.after, -1)) + 1
         replaced = {*ids[first:end], *(name for name, place in summaries.items() if first <= place < end)}
         kept = {"", *note.kept, *(ids[positions[line]] for line in note.kept if line in positions)}
         summary = UserMessage((Text(note.summary),), synthetic=True, id=note.id, time=iso_time(note.timestamp))
-        made.append(Compaction(summary, replaced - kept))
+        after = positions.get(note.after)
+        yield Compaction(summary, replaced - kept, "" if after is None else ids[after])
         summaries[note.id] = first
-    return ContextOverlay(tuple(made), {ids[positions[line]] for line in evicted if line in positions})
 
 
 def _spec(notes: Sequence[AnyNote]) -> ModelSpec | None:

@@ -13,8 +13,7 @@ from cinch_tui.widgets.status_bar import StatusBar, parts_of
 from harness.events import (
     AgentEnd,
     AgentStart,
-    CompactionEnd,
-    CompactionStart,
+    ContextTrimmed,
     Event,
     HookRan,
     MessageEnd,
@@ -236,11 +235,10 @@ async def test_a_subagent_that_is_done_no_longer_shows_what_it_is_at():
         (1200, 9, ["The conversation was too long for the model: 1,200 older messages are left out of what it sees."]),
     ],
 )
-async def test_compaction_reports_dropped_messages(dropped: int, tokens: int, reported: list[str]):
+async def test_trimming_reports_dropped_messages(dropped: int, tokens: int, reported: list[str]):
     app, widgets, bridge = stage()
     async with app.run_test():
-        bridge.receive(CompactionStart(reason="overflow", tokens=900))
-        bridge.receive(CompactionEnd(reason="overflow", dropped=dropped, tokens=tokens))
+        bridge.receive(ContextTrimmed(reason="overflow", dropped=dropped, tokens_before=900, tokens=tokens))
 
         assert [block.source for block in widgets.transcript.blocks if isinstance(block, NoticeBlock)] == reported
 

@@ -134,7 +134,7 @@ TWISTS: list[Twist] = [
     *(("steering_mode", "after_batch"), ("steering", "all"), ("follow_up", "all")),
     *(("limits.max_turns", count) for count in (1, 2)),
     *(("limits.max_tokens", 20), ("limits.max_cost", 1e-5), ("limits.max_seconds", 1e-9)),
-    *(("window.max_tokens", tokens) for tokens in (1, 260)),
+    *(("window.window", tokens) for tokens in (1, 260)),
     *(("window.overflow_tokens", 250), ("window.keep_recent", 1)),
     *(("retry.max_retries", 0), ("retry.max_empty", 0)),
     *(("approval", how) for how in ("on", "off", "off")),

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from harness.context.normalize import normalize
-from harness.context.policy import MIN_BUDGET, NO_IMAGE, ContextPolicy, FittedContext, fit
+from harness.context.policy import ContextPolicy
 from harness.context.tokens import estimate_message
+from harness.context.trimming import MIN_BUDGET, NO_IMAGE, FittedContext, fit
 from harness.messages import (
     AssistantMessage,
     CustomMessage,

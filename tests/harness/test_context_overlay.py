@@ -92,7 +92,8 @@ def test_evicted_content_becomes_a_stub_and_calls_stay(tmp_path: Path):
 
     first, second, third, *rest = session.overlay.apply(list(session.messages))
 
-    assert texts([first, second, third]) == [EVICTED.text] * 3
+    stub = "[Cleared: read_file() — 5 chars. Repeat the call if you need it.]"
+    assert texts([first, second, third]) == [EVICTED.text, EVICTED.text, stub]
     assert isinstance(second, AssistantMessage)
     assert isinstance(third, ToolResult)
     assert [each.id for each in second.tool_calls] == [third.call_id]
@@ -108,7 +109,7 @@ def test_fork_has_the_same_overlay(tmp_path: Path):
 @pytest.mark.parametrize("limit", [0, 100_000])
 async def test_resumed_agent_sends_the_summary_and_keeps_the_history(make_agent, requests, tmp_path, limit: int):
     session = session_with(tmp_path, compaction(3))
-    agent = await resumed(make_agent, session, "five", "aside", window=ContextPolicy(max_tokens=limit))
+    agent = await resumed(make_agent, session, "five", "aside", window=ContextPolicy(window=limit))
 
     await agent.prompt("more")
     await agent.ask_side_question("why?")
@@ -118,7 +119,7 @@ async def test_resumed_agent_sends_the_summary_and_keeps_the_history(make_agent,
     assert sent[1][:-1] == [*sent[0], "five"]
     assert list(agent.messages[:-2]) == rounded(CONVERSATION)
     agent.rotate_session_if_idle(-1)
-    assert texts(agent.history.context_messages)[:3] == ["summary", "three", "four"]
+    assert texts(agent.context_messages)[:3] == ["summary", "three", "four"]
 
 
 async def test_parallel_runs_see_the_summary(make_agent, requests, tmp_path: Path):
@@ -137,4 +138,4 @@ async def test_overlay_of_one_session_does_not_concern_another(make_agent, tmp_p
 
     agent.new_session(messages=[user("new"), synthetic("notice")])
 
-    assert texts(agent.history.context_messages) == ["new", "notice"]
+    assert texts(agent.context_messages) == ["new", "notice"]

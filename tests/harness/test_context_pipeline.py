@@ -8,13 +8,12 @@ from fakes.simple_tools import SimpleTool
 from msgspec.structs import replace
 
 from harness.agent.retry import RetryPolicy
-from harness.context.build import to_llm
-from harness.context.policy import ContextPolicy
+from harness.context.pipeline import to_llm
+from harness.context.policy import NO_STAGES, ContextPolicy
 from harness.errors import Aborted, ContextWindowOverflow, RequestRejected, StreamError
 from harness.events import (
     AgentEnd,
-    CompactionEnd,
-    CompactionStart,
+    ContextTrimmed,
     MessageDiscarded,
     MessageEnd,
     Notice,
@@ -126,13 +125,13 @@ async def test_provider_violating_its_contract_is_a_failed_reply(make_agent):
 async def test_overflow_is_recovered_once_per_turn(make_agent, record, requests):
     long = "words " * 4000
     history = [user("the beginning"), *(each for n in range(20) for each in (user(f"{n} {long}"),))]
-    agent = make_agent(TOO_LONG, "done", messages=history)
+    agent = make_agent(TOO_LONG, "done", messages=history, window=NO_STAGES)
     seen = record(agent)
 
     result = await agent.prompt("go")
 
     assert plain(seen.names) == [
-        *["AgentStart", *ONE_TURN, "RequestStart", "CompactionStart", "CompactionEnd"],
+        *["AgentStart", *ONE_TURN, "RequestStart", "ContextTrimmed"],
         *["RequestStart", "MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"],
     ]
     first, second = requests(agent)
@@ -175,18 +174,18 @@ async def test_transform_sees_the_overflow_and_can_recover_it_itself(make_agent,
 
     assert flags == [False, True]
     assert [message.text for message in requests(agent)[1].messages] == ["go"]
-    assert agent.state.budget == 0
+    assert agent.state.context.budget == 0
 
 
 async def test_later_turns_respect_the_limit_learned_from_an_overflow(make_agent, record):
     history = [user("word " * 2000) for _ in range(10)]
-    agent = make_agent(TOO_LONG, calls("look"), "done", tools=[SimpleTool("look")], messages=history)
+    agent = make_agent(TOO_LONG, calls("look"), "done", tools=[SimpleTool("look")], messages=history, window=NO_STAGES)
     seen = record(agent)
 
     await agent.prompt("go")
 
-    assert seen.of(RequestStart)[2].tokens <= agent.state.budget
-    assert [event.reason for event in seen.of(CompactionEnd)] == ["overflow", "window"]
+    assert seen.of(RequestStart)[2].tokens <= agent.state.context.budget
+    assert [event.reason for event in seen.of(ContextTrimmed)] == ["overflow"]
 
 
 async def test_overflow_after_partial_text_discards_it(make_agent, record):
@@ -202,12 +201,12 @@ async def test_overflow_after_partial_text_discards_it(make_agent, record):
 
 async def test_context_is_shrunk_before_the_service_rejects_it(make_agent, record, requests):
     history = [user(f"{n} " + "word " * 400) for n in range(20)]
-    agent = make_agent("done", messages=history, window=ContextPolicy(max_tokens=3000))
+    agent = make_agent("done", messages=history, window=replace(NO_STAGES, window=3000))
     seen = record(agent)
 
     await agent.prompt("go")
 
-    assert seen.of(CompactionStart)[0].reason == "window"
+    assert seen.of(ContextTrimmed)[0].reason == "window"
     assert seen.of(RequestStart)[0].tokens <= 3000
     assert requests(agent)[0].messages[-1].text == "go"
 
@@ -215,13 +214,13 @@ async def test_context_is_shrunk_before_the_service_rejects_it(make_agent, recor
 async def test_unlimited_model_window_bounds_the_context_after_an_overflow(make_agent, record):
     model = scripted(TOO_LONG, "done")
     model = replace(model, info=StaticModelInfo(ModelInfo(context_window=1000)))
-    agent = make_agent(model=model, messages=[user("word " * 3000) for _ in range(5)])
+    agent = make_agent(model=model, messages=[user("word " * 3000) for _ in range(5)], window=NO_STAGES)
     seen = record(agent)
 
     await agent.prompt("go")
 
-    assert agent.state.budget == 500
-    assert seen.of(CompactionEnd)[0].dropped >= 4
+    assert agent.state.context.budget == 500
+    assert seen.of(ContextTrimmed)[0].dropped >= 4
 
 
 async def test_empty_reply_is_requested_again(make_agent, record, requests):
@@ -348,12 +347,12 @@ async def test_omitted_messages_are_reported_when_their_number_grows(make_agent,
         "done",
         tools=[SimpleTool("look")],
         messages=history,
-        window=ContextPolicy(max_tokens=3000),
+        window=replace(NO_STAGES, window=3000),
     )
     seen = record(agent)
 
     await agent.prompt("go")
 
-    reported = [event.dropped for event in seen.of(CompactionEnd)]
+    reported = [event.dropped for event in seen.of(ContextTrimmed)]
     assert reported == sorted(set(reported))
     assert len(reported) < len(seen.of(RequestStart)) / 2

@@ -15,7 +15,7 @@ from harness.agent.options import AgentOptions
 from harness.agent.presets import preset, preset_model, preset_names
 from harness.agent.retry import RetryPolicy
 from harness.agent.tool_calls import STEERING_GRACE_S
-from harness.context.policy import ContextPolicy
+from harness.context.policy import NO_STAGES, ContextPolicy
 from harness.errors import ConfigError, ModelThrottled
 from harness.events import RetryScheduled
 from harness.execution.context import Execution
@@ -43,11 +43,35 @@ RETRIES = {
     "cersei": RetryPolicy(max_retries=5, initial=1.0, multiplier=2.0, max_delay=30.0, jitter=0.25),
 }
 WINDOWS = {
-    "cinch": ContextPolicy(200_000, keep_first=1, keep_recent=10, tool_output_lines=0),
-    "trustee": ContextPolicy(),
-    "swink": ContextPolicy(100_000, 50_000, keep_first=2, tool_output_lines=0),
-    "phi": ContextPolicy(100_000, keep_first=2, keep_recent=10, tool_output_lines=50),
-    "cersei": ContextPolicy(180_000, keep_first=0, keep_recent=10, tool_output_lines=160),
+    "cinch": ContextPolicy(
+        200_000,
+        advise_at=0.60,
+        warn_at=0.80,
+        evict_at=0.80,
+        evict_to=0.60,
+        evict_min_age=3,
+        compact_at=0.80,
+        compact_cooldown=10,
+        keep_first=1,
+        keep_recent=10,
+        tool_output_lines=0,
+    ),
+    "trustee": NO_STAGES,
+    "swink": replace(NO_STAGES, window=100_000, reserve=0, overflow_tokens=50_000, keep_first=2, tool_output_lines=0),
+    "phi": replace(NO_STAGES, window=100_000, reserve=0, keep_first=2, keep_recent=10, tool_output_lines=50),
+    "cersei": ContextPolicy(
+        200_000,
+        reserve=0,
+        advise_at=0,
+        warn_at=0.80,
+        critical_at=0.95,
+        evict_at=0,
+        compact_at=0.90,
+        compact_cooldown=0,
+        keep_first=0,
+        keep_recent=10,
+        tool_output_lines=160,
+    ),
 }
 EXECUTIONS = {
     "cinch": Execution(timeout=60.0, max_result_chars=30_000, cache_entries=100, cache_turns=10),

@@ -328,7 +328,7 @@ async def test_context_is_shrunk_before_a_fallback_is_tried(make_agent, record):
     result = await agent.prompt("go")
 
     assert happened.of(ModelFallback) == []
-    assert brief(happened.names)[4:7] == ["RequestStart", "CompactionStart", "CompactionEnd"]
+    assert brief(happened.names)[4:7] == ["RequestStart", "ContextTrimmed", "RequestStart"]
     assert result.text == "short enough"
 
 

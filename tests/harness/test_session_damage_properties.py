@@ -21,6 +21,8 @@ from harness.session.notes import (
     CallNote,
     CheckpointNote,
     CompactionNote,
+    CompactionUndoNote,
+    ContextNote,
     CustomNote,
     EvictionNote,
     HeaderNote,
@@ -106,7 +108,9 @@ class Tree:
             RunNote(phase="start", loop_id="l"),
             CustomNote(id="x", kind="k", data={"deep": [{"type": "cinch-x"}]}, after=place),
             CompactionNote(id="y", after=place, summary=self._text()),
+            CompactionUndoNote(id="y", after=place),
             EvictionNote(ids=(place,), after=place),
+            ContextNote(pinned=(place,), after=place),
             CheckpointNote(id="z", leaf=place, label="{"),
             RewindNote(leaf=place),
         )

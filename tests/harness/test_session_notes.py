@@ -195,12 +195,12 @@ def test_compactions_evictions_and_checkpoints_belong_to_their_branch(tmp_path: 
 
     session = append(path, *notes)
     assert session.compactions == (compaction,)
-    assert session.evicted == {ids[2]}
+    assert [each.ids for each in session.evictions] == [(ids[2],)]
     assert [each.label for each in session.checkpoints] == ["start"]
     assert texts(session) == ["one", "two", "three", "four"]
 
     rewound = append(path, RewindNote(leaf=ids[1], checkpoint="p1"))
-    assert (rewound.compactions, rewound.evicted) == ((), frozenset())
+    assert (rewound.compactions, rewound.evictions) == ((), ())
     assert len(rewound.checkpoints) == 1
 
 
@@ -255,7 +255,7 @@ def test_fork_takes_the_notes_of_its_branch_along(store: SessionRecorder):
     own = [message.id for message in copy.messages]
     assert copy.system == "be brief"
     assert [(each.first, each.last, each.after) for each in copy.compactions] == [(own[0], own[1], own[4])]
-    assert copy.evicted == {own[2]}
+    assert [each.ids for each in copy.evictions] == [(own[2],)]
 
 
 def test_unknown_notes_and_fields_are_skipped(tmp_path: Path):

@@ -11,7 +11,7 @@ from harness.agent.limits import Limits
 from harness.agent.options import Subagents
 from harness.agent.policies import Budget, LoopDetection
 from harness.agent.subagents.limits import InheritedHooks
-from harness.events import CompactionEnd, LimitReached, RequestStart, UsageUpdate
+from harness.events import ContextTrimmed, LimitReached, RequestStart, UsageUpdate
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
 from providers.demo import Reply
@@ -129,12 +129,12 @@ async def test_subagent_respects_the_limit_its_parent_learned_from_an_overflow(m
 
     model = one(*[calls("look")] * 3, "done")
     agent = make_agent(model=model, tools=[DelegateTool(), SimpleTool("look", long_output)])
-    agent.state.budget = 5_000
+    agent.state.context.budget = 5_000
     seen = record(agent)
 
     await agent.prompt("go")
 
-    assert inside(seen.events, CompactionEnd)
+    assert inside(seen.events, ContextTrimmed)
     assert max(event.tokens for event in inside(seen.events, RequestStart)) <= 5_000
 
 

@@ -129,11 +129,12 @@ class Spawner(Delegate):
         child = self._agent_class(role.model or run.state.model, tools, self._system(role), options)
         child.state.permissions = run.state.permissions
         child.state.pause = run.state.pause
+        child.state.context.calibration = run.state.context.calibration
         child.state.calls = run.state.calls
         child.state.jobs = run.state.jobs.for_child(child.inbox.news)
         if not role.model:
             child.state.max_tokens = run.state.max_tokens
-            child.state.budget = run.state.budget
+            child.state.context.budget = run.state.context.budget
         child.identity.parent_run_id = run.bus.run_id
         return child
 

@@ -1,0 +1,145 @@
+"""Eviction: the choice of old tool output that stubs replace. Pure.
+
+One batch frees enough for several turns, because each batch makes the provider's cache unusable from its first stub on.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence, Set
+from math import log
+
+import msgspec
+from msgspec import Struct
+
+from harness.context.overlay import stub_text
+from harness.context.policy import ContextPolicy
+from harness.context.tokens import estimate_message, estimate_text
+from harness.messages import AssistantMessage, Message, ToolCall, ToolResult
+
+LOOKING = frozenset({"read_file", "grep", "find_files", "list_files"})
+"""Tools whose output can be had again without side effects."""
+EDITING = frozenset({"edit_file", "write_file", "apply_patch"})
+LOOKING_WEIGHT = 1.5
+SMALLEST_BATCH = 0.10
+"""Smallest share of the usable window that an eviction frees, unless it reaches its goal."""
+
+
+class Candidate(Struct, frozen=True):
+    """Tool output that may be evicted."""
+
+    id: str
+    """Id of the message."""
+    freed: int
+    """Tokens that its eviction frees."""
+    is_superseded: bool
+    """True if later output replaces it: the file was read again or edited, or the same call was made again."""
+    priority: float
+    """Rank among the others: old, long output of tools that only look comes first."""
+
+
+class EvictionGoal(Struct, frozen=True):
+    """Amount to evict, in estimated tokens."""
+
+    wanted: int
+    """Tokens to free."""
+    least: int
+    """Tokens below which nothing is evicted, because the next eviction would soon follow."""
+
+
+def choose_evictions(
+    messages: Sequence[Message], goal: EvictionGoal, policy: ContextPolicy, kept: Set[str]
+) -> list[str]:
+    """Return the ids of the messages to evict in one batch, superseded ones first; empty if too little can be freed.
+
+    Args:
+        messages: The context.
+        goal: Tokens to free.
+        policy: The policy.
+        kept: Ids of the messages that are pinned, or stubs already.
+    """
+    candidates = sorted(candidates_for_eviction(messages, policy, kept), key=_order)
+    chosen: list[str] = []
+    freed = 0
+    for candidate in candidates:
+        if freed >= goal.wanted:
+            break
+        chosen.append(candidate.id)
+        freed += candidate.freed
+    return chosen if freed >= min(goal.wanted, goal.least) else []
+
+
+def candidates_for_eviction(messages: Sequence[Message], policy: ContextPolicy, kept: Set[str]) -> Iterator[Candidate]:
+    """Yield the tool output that may be evicted, latest first."""
+    age, later, calls = 0, _LaterCalls(), _calls_by_result(messages)
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if isinstance(message, AssistantMessage):
+            age += 1
+            later.add(message)
+        elif isinstance(message, ToolResult):
+            call = calls.get(index)
+            if message.is_error:
+                later.failed.add(message.call_id)
+            if age >= policy.evict_min_age and message.id not in kept:
+                candidate = _candidate(message, call, age, is_superseded=call is not None and later.supersede(call))
+                if candidate.freed > 0:
+                    yield candidate
+
+
+def _order(candidate: Candidate) -> tuple[bool, float]:
+    return not candidate.is_superseded, -candidate.priority
+
+
+def _calls_by_result(messages: Sequence[Message]) -> dict[int, ToolCall]:
+    """Return the call of each result, by the index of the result; call ids may repeat in imported conversations."""
+    due: dict[str, ToolCall] = {}
+    calls: dict[int, ToolCall] = {}
+    for index, message in enumerate(messages):
+        if isinstance(message, AssistantMessage):
+            due = {call.id: call for call in message.tool_calls}
+        elif isinstance(message, ToolResult) and message.call_id in due:
+            calls[index] = due[message.call_id]
+    return calls
+
+
+def _candidate(result: ToolResult, call: ToolCall | None, age: int, *, is_superseded: bool) -> Candidate:
+    tokens = estimate_message(result)
+    stub = estimate_text(stub_text(result, call, can_recall=True))
+    weight = LOOKING_WEIGHT if result.tool_name in LOOKING else 1.0
+    return Candidate(result.id, tokens - stub, is_superseded, age * log(max(tokens, 2)) * weight)
+
+
+class _LaterCalls:
+    """Successful calls after a place in the conversation, which is walked backwards."""
+
+    def __init__(self) -> None:
+        self.failed: set[str] = set()
+        """Ids of the calls that failed, of the reply before the place."""
+        self._same: set[tuple[str, bytes]] = set()
+        self._changed: set[str] = set()
+
+    def add(self, reply: AssistantMessage) -> None:
+        """Add the calls of the reply before the results seen so far."""
+        for call in reply.tool_calls:
+            if call.id not in self.failed:
+                self._same.add(_key(call))
+                if call.name in EDITING or (call.name == "read_file" and call.arguments.keys() <= {"path"}):
+                    self._changed.add(_path(call))
+        self.failed.clear()
+
+    def supersede(self, call: ToolCall) -> bool:
+        """Return True if the output of an earlier call is out of date."""
+        return _key(call) in self._same or (call.name == "read_file" and _path(call) in self._changed)
+
+
+def _key(call: ToolCall) -> tuple[str, bytes]:
+    try:
+        return call.name, msgspec.json.encode(call.arguments, order="deterministic")
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return call.name, repr(call.arguments).encode("utf-8", "surrogatepass")
+
+
+def _path(call: ToolCall) -> str:
+    path = call.arguments.get("path")
+    return posixpath.normpath(path) if isinstance(path, str) else ""

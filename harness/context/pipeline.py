@@ -1,0 +1,294 @@
+"""Context pipeline: from the history to the messages of a model call.
+
+Overlay → `transform_context` → eviction → compaction → trimming → `convert_to_llm` → normalization. A stage changes
+what models see only when the context has grown beyond its share of the window, so that the beginning of a request,
+which providers cache, stays the same between turns. The history never changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from harness.context.eviction import SMALLEST_BATCH, EvictionGoal, choose_evictions
+from harness.context.history import History
+from harness.context.normalize import Normalizer
+from harness.context.overlay import Eviction
+from harness.context.policy import ContextLimits, ContextPolicy, context_limits
+from harness.context.state import ContextState
+from harness.context.tokens import Report, estimate_message, estimate_messages, estimate_overhead
+from harness.context.trimming import fit, last_reply_failed
+from harness.events import ContextTrimmed, Evicted
+from harness.messages import AssistantMessage, CustomMessage, Message, ModelMessage
+from harness.ports.provider import Model, ToolSpec
+from harness.ports.tool import Tool, specs_of
+from harness.publishing import Bus
+
+RECALL = "recall"
+"""Name of the tool that returns evicted content."""
+
+ToLlm: TypeAlias = Callable[[Message], ModelMessage | None]
+"""Function that converts a message for the model, or returns None to leave it out."""
+
+Transform: TypeAlias = Callable[[Sequence[Message], bool], Awaitable[Sequence[Message]]]
+"""Function that turns the history into the context; the flag is True if the last request was too long."""
+
+CompactionReason: TypeAlias = Literal["auto", "manual", "overflow"]
+Compact: TypeAlias = Callable[[CompactionReason], Awaitable[bool]]
+"""Function that lets a model summarize older messages; returns False if they stay."""
+
+
+def to_llm(message: Message) -> ModelMessage | None:
+    """Convert a message for the model; messages of the application are left out."""
+    return None if isinstance(message, CustomMessage) else message
+
+
+async def no_compaction(reason: CompactionReason) -> bool:
+    """Compact nothing."""
+    return False
+
+
+class ContextOptions(Protocol):
+    """The options that context building needs."""
+
+    @property
+    def window(self) -> ContextPolicy: ...
+    @property
+    def convert_to_llm(self) -> ToLlm: ...
+    @property
+    def transform_context(self) -> Transform | None: ...
+
+
+class ContextSettings(Protocol):
+    """The settings of an agent that its context depends on."""
+
+    max_tokens: int | None
+
+    @property
+    def context(self) -> ContextState: ...
+    @property
+    def model(self) -> Model: ...
+    @property
+    def system(self) -> str: ...
+    @property
+    def available_tools(self) -> tuple[Tool, ...]: ...
+
+
+class ContextSource(Protocol):
+    """The part of a run that its context is built from."""
+
+    @property
+    def history(self) -> History: ...
+    @property
+    def bus(self) -> Bus: ...
+    @property
+    def options(self) -> ContextOptions: ...
+    @property
+    def state(self) -> ContextSettings: ...
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that the model is offered."""
+        ...
+
+
+class BuiltContext(Struct, frozen=True):
+    """Messages of a request, with its size."""
+
+    messages: tuple[ModelMessage, ...] = ()
+    """The messages."""
+    estimate: int = 0
+    """Estimated tokens of the request, uncalibrated."""
+    tokens: int = 0
+    """Calibrated tokens of the request."""
+
+
+async def build_context(run: ContextSource, model: Model, compact: Compact = no_compaction) -> BuiltContext:
+    """Return the messages of the next request.
+
+    Args:
+        run: The run.
+        model: The model of the request.
+        compact: Lets a model summarize older messages.
+    """
+    pipeline = _Pipeline(run, model)
+    await pipeline.transform(overflow=False)
+    policy, usable = pipeline.policy, pipeline.limits.usable
+    if pipeline.exceeds(policy.evict_at) and pipeline.evict(int(policy.evict_to * usable)):
+        await pipeline.transform(overflow=False)
+    if pipeline.exceeds(policy.compact_at) and not run.state.context.cooldown and await compact("auto"):
+        await pipeline.transform(overflow=False)
+    pipeline.trim(usable)
+    return pipeline.result()
+
+
+async def shrink_after_overflow(run: ContextSource, model: Model, compact: Compact = no_compaction) -> BuiltContext:
+    """Return a smaller context after an overflow, and limit the requests of later turns; the history is unchanged."""
+    pipeline = _Pipeline(run, model)
+    state, policy = run.state.context, pipeline.policy
+    refused = pipeline.seen_tokens
+    await pipeline.transform(overflow=True)
+    wanted = policy.overflow_tokens or min(refused, pipeline.limits.window) // 2
+    if pipeline.tokens > wanted:
+        state.budget = wanted
+        if policy.evict_at and pipeline.evict(wanted):
+            await pipeline.transform(overflow=True)
+        if policy.compact_at and pipeline.tokens > wanted and await compact("overflow"):
+            await pipeline.transform(overflow=True)
+    pipeline.trim(wanted, reason="overflow")
+    return pipeline.result()
+
+
+async def side_context(
+    options: ContextOptions, state: ContextSettings, messages: Sequence[Message], tools: Sequence[ToolSpec]
+) -> tuple[ModelMessage, ...]:
+    """Return the messages of a request that is not part of a run, such as a side question. Changes no state.
+
+    Args:
+        options: Options of the agent.
+        state: Settings of the agent.
+        messages: The context, with the overlay applied.
+        tools: Declared tools.
+    """
+    if options.transform_context is not None:
+        has_overflowed = False
+        messages = await options.transform_context(messages, has_overflowed)
+    overhead, model, context = estimate_overhead(state.system, tools), state.model, state.context
+    usable = limits_for(options.window, state, model).usable
+    if context.count(overhead + estimate_messages(messages), model.spec.name) > usable:
+        budget = context.calibration.estimate_for(usable, model.spec.name, context.report) - overhead
+        messages = fit(messages, budget, options.window).messages
+    return converted(messages, options.convert_to_llm, Normalizer())
+
+
+class _Pipeline:
+    """One pass through the stages. `tokens` is the calibrated size of the request so far."""
+
+    def __init__(self, run: ContextSource, model: Model) -> None:
+        self._run = run
+        self._state = run.state.context
+        self._model = model.spec.name
+        self._overhead = estimate_overhead(run.state.system, specs_of(run.tools))
+        self.policy = run.options.window
+        self.limits = limits_for(run.options.window, run.state, model)
+        self._update()
+        if self._state.report is None:
+            self._state.report = earlier_report(self._state, self._overhead)
+        self._shown: Sequence[Message] = ()
+        self._estimate = 0
+
+    @property
+    def tokens(self) -> int:
+        return self._state.count(self._estimate, self._model)
+
+    def exceeds(self, share: float) -> bool:
+        """Return True if the request exceeds a share of the usable window; 0 = unlimited."""
+        return 0 < share * self.limits.usable < self.tokens
+
+    @property
+    def seen_tokens(self) -> int:
+        """Size of a request with all that the overlay shows."""
+        return self._state.count(self._overhead + self._state.view.tokens, self._model)
+
+    def _update(self) -> None:
+        self._state.view.update(self._run.history.messages, self._state.overlay)
+
+    async def transform(self, *, overflow: bool) -> None:
+        """Start from the overlay again, and let the program's function change it."""
+        self._update()
+        view, change = self._state.view, self._run.options.transform_context
+        if change is None:
+            self._shown, self._estimate = view.messages, self._overhead + view.tokens
+        else:
+            self._shown = await change(tuple(view.messages), overflow)
+            self._estimate = self._overhead + estimate_messages(self._shown)
+
+    def evict(self, target: int) -> bool:
+        """Evict old tool output down to `target` tokens if possible. Return False if too little can be evicted."""
+        state, before = self._state, self.tokens
+        factor = state.calibration.factor(self._model)
+        goal = EvictionGoal(int((before - target) / factor), int(SMALLEST_BATCH * self.limits.usable / factor))
+        overlay = state.overlay
+        ids = choose_evictions(
+            state.view.messages, goal, self.policy, overlay.evicted | overlay.pinned | overlay.dropped
+        )
+        if not ids:
+            return False
+        can_recall = any(tool.name == RECALL for tool in self._run.tools)
+        eviction = Eviction(frozenset(ids), last_id(self._run.history), can_recall)
+        seen = state.view.tokens
+        state.add_eviction(eviction)
+        self._update()
+        after = state.count(self._estimate + state.view.tokens - seen, self._model)
+        self._run.bus.publish(Evicted(ids=tuple(ids), can_recall=can_recall, tokens_before=before, tokens=after))
+        return True
+
+    def trim(self, target: int, reason: Literal["overflow", "window"] = "window") -> None:
+        """Leave messages out, and truncate others, until the request has at most `target` tokens if possible."""
+        state, before = self._state, self.tokens
+        if before <= target:
+            if reason == "window":
+                state.trimmed = (0, False)
+            return
+        budget = state.calibration.estimate_for(target, self._model, state.report) - self._overhead
+        fitted = fit(self._shown, budget, self.policy)
+        left_out = (fitted.dropped, fitted.tokens + self._overhead < self._estimate)
+        self._shown, self._estimate = fitted.messages, fitted.tokens + self._overhead
+        # Published when more is left out than before, not every turn.
+        if reason == "overflow" or left_out > state.trimmed:
+            state.trimmed = left_out
+            self._run.bus.publish(
+                ContextTrimmed(reason=reason, dropped=fitted.dropped, tokens_before=before, tokens=self.tokens)
+            )
+
+    def result(self) -> BuiltContext:
+        return BuiltContext(self._converted(), self._estimate, self.tokens)
+
+    def _converted(self) -> tuple[ModelMessage, ...]:
+        shown = self._shown
+        if last_reply_failed(shown):
+            # The model must not take its failed reply for the beginning of its answer.
+            shown = shown[:-1]
+        return converted(shown, self._run.options.convert_to_llm, self._state.normalizer)
+
+
+def converted(messages: Sequence[Message], convert: ToLlm, normalizer: Normalizer) -> tuple[ModelMessage, ...]:
+    """Return the messages as they can be sent."""
+    # Normalization drops custom messages as well, so that a long conversation is not walked twice.
+    if convert is to_llm:
+        return normalizer.normalize(messages)
+    return normalizer.normalize([each for message in messages if (each := convert(message)) is not None])
+
+
+def limits_for(policy: ContextPolicy, state: ContextSettings, model: Model) -> ContextLimits:
+    """Return the sizes that apply to requests of an agent to a model."""
+    return context_limits(policy, model, state.max_tokens, state.context.budget)
+
+
+def last_id(history: History) -> str:
+    """Return the id of the last message that models see; empty if there is none."""
+    messages = reversed(history.outline)
+    return next((each.id for each in messages if not isinstance(each, CustomMessage)), "")
+
+
+def earlier_report(state: ContextState, overhead: int) -> Report | None:
+    """Return the report of the last reply, such as that of a resumed session.
+
+    None if it does not fit the context, because messages were left out of it or the overlay has changed since.
+    """
+    changes = {state.overlay.compactions[-1].after} if state.overlay.compactions else set[str]()
+    changes |= {state.overlay.evictions[-1].after} if state.overlay.evictions else set[str]()
+    messages = state.view.messages
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if message.id in changes:
+            return None
+        if isinstance(message, AssistantMessage) and message.usage.context:
+            estimate = overhead + sum(map(estimate_message, messages[: index + 1]))
+            report = Report(f"{message.provider}/{message.model}", message.usage.context, estimate)
+            if 2 * report.tokens < report.estimate:
+                return None
+            state.calibration.add(report)
+            return report
+    return None

@@ -91,9 +91,13 @@ if TYPE_CHECKING:
     from harness.events import BranchEvent as BranchEvent
     from harness.events import CompactionEnd as CompactionEnd
     from harness.events import CompactionStart as CompactionStart
+    from harness.events import CompactionUndone as CompactionUndone
+    from harness.events import ContextEdited as ContextEdited
+    from harness.events import ContextTrimmed as ContextTrimmed
     from harness.events import ContextWarning as ContextWarning
     from harness.events import Continuation as Continuation
     from harness.events import Event as Event
+    from harness.events import Evicted as Evicted
     from harness.events import HookRan as HookRan
     from harness.events import InputRejected as InputRejected
     from harness.events import JobEnded as JobEnded

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from msgspec.structs import replace
+
 from harness.agent.agent_base import AgentBase
-from harness.errors import ConfigError
-from harness.events import ContextEdited
+from harness.agent.compaction import compact_context, compaction_end
+from harness.agent.run_state import RunRequest
+from harness.concurrency import call_in, cancel_tasks
+from harness.context.compaction import replace_prose
+from harness.context.overlay import Compaction
+from harness.errors import Aborted, ConfigError
+from harness.events import CompactionUndone, ContextEdited
+from harness.messages import new_id
 
 
 class ContextControl(AgentBase):
@@ -12,6 +22,74 @@ class ContextControl(AgentBase):
 
     Changes apply from the next model call on and are part of the session.
     """
+
+    _compacting: asyncio.Task[Compaction | None] | None = None
+
+    async def compact(self, focus: str = "") -> Compaction | None:
+        """Let a model summarize older messages now; later model calls see the summary instead of them.
+
+        Args:
+            focus: Topic that the summary focuses on.
+
+        Returns:
+            The summary; None if there is nothing to summarize, or a hook prevents it.
+
+        Raises:
+            AlreadyRunning: A run is active.
+            Aborted: `abort` was called; nothing was changed.
+            SummaryFailed: No reply was usable; nothing was changed.
+            ProviderError: The model call failed; nothing was changed.
+        """
+        self.ensure_idle()
+        self._idle.drop()
+        try:
+            await self.history.load()
+            run = self._new_run(RunRequest())
+            self._compacting = task = asyncio.create_task(compact_context(run, "manual", focus))
+            try:
+                await asyncio.wait([task])
+            finally:
+                await cancel_tasks([task])
+        finally:
+            self._compacting = None
+            self._idle.lift()
+        if task.cancelled():
+            raise Aborted("the compaction was aborted")
+        return task.result()
+
+    def abort(self) -> None:
+        """Abort the active run or compaction, if any. Messages and changes made so far remain."""
+        super().abort()
+        if task := self._compacting:
+            call_in(task.get_loop(), task.cancel)
+
+    def undo_compaction(self) -> bool:
+        """Withdraw the last summary: later model calls see its messages again.
+
+        Returns:
+            False if no summary exists.
+        """
+        undone = self.state.context.undo_compaction(self.options.window.compact_cooldown)
+        if undone is not None:
+            self.publish(CompactionUndone(summary_id=undone.summary.id))
+        return undone is not None
+
+    def replace_summary(self, prose: str) -> Compaction:
+        """Replace the prose of the last summary, which a model wrote; the facts in it stay.
+
+        Raises:
+            ConfigError: No summary exists.
+        """
+        context = self.state.context
+        old = context.undo_compaction(context.cooldown)
+        if old is None:
+            raise ConfigError("the context has no summary")
+        new = replace(old, summary=replace(replace_prose(old.summary, prose), id=new_id()))
+        earlier = context.overlay.compactions
+        context.add_compaction(new, context.cooldown)
+        self.publish(CompactionUndone(summary_id=old.summary.id))
+        self.publish(replace(compaction_end(new, earlier, self.history.outline), reason="edit"))
+        return new
 
     def pin(self, message_id: str) -> None:
         """Keep a message in the context: it is never evicted, summarized or left out by a compaction.

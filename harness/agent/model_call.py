@@ -6,24 +6,26 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import AsyncGenerator, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator
+from functools import partial
 from typing import Literal
 
 from msgspec.structs import replace
 
+from harness.agent.compaction import compact_context
 from harness.agent.limits import with_price
-from harness.agent.options import AgentOptions
+from harness.agent.model_request import as_stream_error, request_of, stream_error
 from harness.agent.planning import count_turn
 from harness.agent.reply import ReplyBuilder
 from harness.agent.retry import RetryPolicy, RetryStrategy, format_delay, retry_delay
-from harness.agent.run_state import Run, State
+from harness.agent.run_state import Run
 from harness.agent.tool_search import with_real_calls, with_sent_calls
 from harness.concurrency import cancel_tasks, is_cancelled, raise_if_cancelled
+from harness.context.breakdown import largest_parts
 from harness.context.pipeline import BuiltContext, build_context, shrink_after_overflow
 from harness.context.tokens import Report, estimate_message
 from harness.deltas import UsageReport
-from harness.errors import ContextWindowOverflow, ProviderError, StreamError
+from harness.errors import ContextWindowOverflow, ProviderError
 from harness.events import (
     ContextWarning,
     MessageDiscarded,
@@ -39,7 +41,7 @@ from harness.events import (
     UsageAdded,
     UsageUpdate,
 )
-from harness.messages import AssistantMessage, ModelSpec, Usage
+from harness.messages import AssistantMessage, Usage
 from harness.ports.provider import Model, Request, known_model_info
 from harness.ports.tool import specs_of
 
@@ -86,7 +88,7 @@ class _ModelCall:
             while True:
                 raise_if_cancelled()
                 # Chosen anew for each attempt, because the user may switch models during a wait.
-                self._take(self._choose())
+                await self._take(self._choose())
                 try:
                     reply = await self._ask()
                 except ProviderError as error:
@@ -96,7 +98,8 @@ class _ModelCall:
                 await load_price(self._run, self._model, reply)
                 if not await self._retries_empty(reply):
                     return self.settle(reply)
-        except ProviderError as error:
+        except ProviderError as failure:
+            error = self._with_sizes(failure) if isinstance(failure, ContextWindowOverflow) else failure
             self._run.progress.failure = error
             return self.settle(self.builder.fail(_explained(error, self._run.options.retry)))
 
@@ -120,20 +123,29 @@ class _ModelCall:
             estimate = self._context.estimate + estimate_message(reply)
             self._run.state.context.observe(Report(self._model.spec.name, reply.usage.context, estimate))
 
-    def _take(self, model: Model) -> None:
+    def _with_sizes(self, error: ContextWindowOverflow) -> ContextWindowOverflow:
+        """Return the error with what fills the context."""
+        parts = largest_parts(self._run.state.system, specs_of(self._run.tools), self._context.messages)
+        text = f"{str(error).rstrip('.')}. The request has about {self._context.tokens:,} tokens: {parts}."
+        return ContextWindowOverflow(text, retry_after=error.retry_after, status=error.status)
+
+    async def _take(self, model: Model) -> None:
         if model.spec != self._model.spec:
             self._attempt = 1
+            self._model = model
+            # The window of the other model may be smaller.
+            self._context = await self._build_context()
         self._model = model
         self.builder = ReplyBuilder(model.spec, self._run.history.call_ids)
 
     def _choose(self) -> Model:
-        with _as_stream_error("the routing failed"):
+        with as_stream_error("the routing failed"):
             return _chosen(self._run)
 
     async def _build_context(self, *, overflow: bool = False) -> BuiltContext:
         build = shrink_after_overflow if overflow else build_context
-        with _as_stream_error("the conversation could not be prepared"):
-            return await build(self._run, self._model)
+        with as_stream_error("the conversation could not be prepared"):
+            return await build(self._run, self._model, partial(compact_context, self._run))
 
     async def _ask(self) -> AssistantMessage:
         try:
@@ -148,13 +160,13 @@ class _ModelCall:
         except asyncio.CancelledError as error:
             if is_cancelled(asyncio.current_task()):
                 raise
-            raise _stream_error(f"{self._model.spec.provider} was cancelled from within", error) from error
+            raise stream_error(f"{self._model.spec.provider} was cancelled from within", error) from error
         except Exception as error:  # user-supplied provider or API key source; may raise
-            raise _stream_error(f"{self._model.spec.provider} failed", error) from error
+            raise stream_error(f"{self._model.spec.provider} failed", error) from error
 
     async def _request(self) -> Request:
         run = self._run
-        with _as_stream_error("the tools could not be listed"):
+        with as_stream_error("the tools could not be listed"):
             tools = specs_of(run.tools)
         request = replace(
             await request_of(run.options, run.state, self._model.spec, run.bus.session_id),
@@ -217,7 +229,7 @@ class _ModelCall:
             self._context = await self._build_context(overflow=True)
             return True
         retry = self._run.options.retry
-        with _as_stream_error("the retry strategy failed"):
+        with as_stream_error("the retry strategy failed"):
             delay = retry_delay(retry, error, self._attempt)
         if delay is not None:
             self._discard(str(error))
@@ -273,21 +285,6 @@ class _ModelCall:
         await self._run.state.pause.wait(delay)
 
 
-async def request_of(options: AgentOptions, state: State, spec: ModelSpec, session_id: str) -> Request:
-    """Return the part of a request that depends on the agent only, without messages and tools."""
-    return Request(
-        spec=spec,
-        system=state.system,
-        messages=(),
-        max_tokens=state.max_tokens,
-        temperature=options.temperature,
-        session_id=session_id,
-        api_key=await options.get_api_key(spec.provider) if options.get_api_key else None,
-        cache=options.cache,
-        transport=options.transport,
-    )
-
-
 def _chosen(run: Run) -> Model:
     """Return the current model: a fallback after a failure, else by routing, else the agent's own."""
     if run.progress.fallbacks:
@@ -301,24 +298,10 @@ def _chosen(run: Run) -> Model:
     return model
 
 
-@contextmanager
-def _as_stream_error(what: str) -> Generator[None]:
-    """Turn any exception of user-supplied code in this block into a `StreamError`."""
-    try:
-        yield
-    except Exception as error:
-        raise _stream_error(what, error) from error
-
-
 def _ignore_outcome(task: asyncio.Task[AssistantMessage]) -> None:
     """Retrieve the outcome of an abandoned task, which is of no interest."""
     if not task.cancelled():
         task.exception()
-
-
-def _stream_error(what: str, error: BaseException) -> StreamError:
-    logger.error("%s", what, exc_info=error)
-    return StreamError(f"{what}: {type(error).__name__}: {error}")
 
 
 def _explained(error: ProviderError, retry: RetryStrategy) -> str:

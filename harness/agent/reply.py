@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Set
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.codec import parsed_arguments
+from harness.concurrency import raise_if_cancelled
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done, UsageReport
 from harness.errors import StreamError
 from harness.messages import (
@@ -176,3 +177,26 @@ def _unfinished(block: AssistantContent) -> AssistantContent:
     if isinstance(block, ToolCall) and not (block.arguments or block.partial_json):
         return replace(block, partial_json="{")
     return block
+
+
+async def read_reply(
+    deltas: AsyncIterator[Delta], builder: ReplyBuilder, on_text: Callable[[str], None] = lambda _: None
+) -> AssistantMessage:
+    """Return the reply of a provider that is no part of a run.
+
+    Args:
+        deltas: Stream of the provider, which is closed on every path.
+        builder: Collects the deltas; its `usage` is valid on every path, too.
+        on_text: Receives the text as it is streamed.
+    """
+    try:
+        async for delta in deltas:
+            raise_if_cancelled()
+            seen = builder.take(delta)
+            if isinstance(seen, BlockDelta) and builder.kind_of(seen.index) == "text":
+                on_text(seen.text)
+        return builder.finish()
+    finally:
+        # An interrupted stream holds its connection until it is closed.
+        if isinstance(deltas, AsyncGenerator):
+            await deltas.aclose()

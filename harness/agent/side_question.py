@@ -6,20 +6,18 @@ It may be asked during a run and does not affect it: no tool runs, and only the 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
 from harness.agent.agent_base import AgentBase
 from harness.agent.guardrails import Reject, apply_guardrails
 from harness.agent.limits import with_price
-from harness.agent.model_call import request_of
-from harness.agent.reply import ReplyBuilder
+from harness.agent.model_request import request_of
+from harness.agent.reply import ReplyBuilder, read_reply
 from harness.agent.tool_search import with_sent_calls
-from harness.concurrency import raise_if_cancelled
 from harness.context.pipeline import side_context
 from harness.context.trimming import last_reply_failed
-from harness.deltas import BlockDelta
 from harness.errors import Rejected, StreamError
 from harness.events import UsageAdded
 from harness.messages import AssistantMessage, Message, Text, ToolResult, Usage, UserMessage
@@ -92,19 +90,11 @@ async def _answer(agent: AgentBase, request: Request, on_text: Callable[[str], N
     """Request one reply and add its usage to the agent's."""
     model = agent.state.model
     builder = ReplyBuilder(request.spec, agent.history.call_ids)
-    deltas = model.provider.stream(request)
     try:
-        async for delta in deltas:
-            raise_if_cancelled()
-            seen = builder.take(delta)
-            if isinstance(seen, BlockDelta) and builder.kind_of(seen.index) == "text":
-                on_text(seen.text)
-        reply = builder.finish()
+        reply = await read_reply(model.provider.stream(request), builder, on_text)
         await model.info.load()
     finally:
         usage = _record_usage(agent, model, builder.usage)
-        if isinstance(deltas, AsyncGenerator):
-            await deltas.aclose()
     reply = replace(reply, usage=usage)
     if reply.stop_reason == "error":
         raise StreamError(reply.error or "the model refused to answer")

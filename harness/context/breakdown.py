@@ -6,6 +6,7 @@ all others are estimated, and the estimates are scaled to match the counted tota
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from typing import Literal, TypeAlias
 
@@ -15,7 +16,7 @@ from harness.context.pipeline import ContextSettings, limits_for
 from harness.context.policy import ContextPolicy
 from harness.context.tokens import MAX_FACTOR, estimate_message, estimate_overhead, estimate_text
 from harness.context.trimming import fit
-from harness.messages import AssistantMessage, CustomMessage, Message, Usage
+from harness.messages import AssistantMessage, CustomMessage, Message, ToolResult, Usage, UserMessage
 from harness.ports.provider import ToolSpec
 from harness.ports.tool import specs_of
 
@@ -112,6 +113,24 @@ def breakdown(messages: Sequence[Message], inputs: ContextInputs) -> Breakdown:
         ContextSegment, sections, weights.tokens, weights.counted, weights.cached(), [*[None] * len(before), *sent]
     )
     return Breakdown(tuple(segments), inputs.size, inputs.reserve)
+
+
+def largest_parts(system: str, tools: Sequence[ToolSpec], messages: Sequence[Message], count: int = 4) -> str:
+    """Return the largest parts of a request with their estimated tokens, such as `9,000 in the result of bash`."""
+    sizes: Counter[str] = Counter()
+    sizes["the system prompt"] = estimate_text(system)
+    sizes["tool declarations"] = estimate_overhead("", tools)
+    for message in messages:
+        match message:
+            case ToolResult(tool_name=name):
+                sizes[f"results of {name}"] += estimate_message(message)
+            case UserMessage(synthetic=False):
+                sizes["the user's messages"] += estimate_message(message)
+            case AssistantMessage():
+                sizes["replies and their calls"] += estimate_message(message)
+            case _:
+                sizes["reminders and summaries"] += estimate_message(message)
+    return ", ".join(f"{tokens:,} in {name}" for name, tokens in sizes.most_common(count) if tokens > 1)
 
 
 def _before(inputs: ContextInputs) -> list[tuple[Section, int]]:

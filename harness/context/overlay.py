@@ -90,6 +90,36 @@ class ContextOverlay(Struct, frozen=True):
         return ContextOverlay(tuple(compactions), tuple(evictions), self.pinned & ids, self.dropped & ids)
 
 
+class ReplacedSpan(Struct, frozen=True):
+    """Place of the messages that a summary replaces in the history."""
+
+    first: str = ""
+    """Id of the first replaced message."""
+    last: str = ""
+    """Id of the last replaced message."""
+    kept: tuple[str, ...] = ()
+    """Ids of the messages between them that stay."""
+
+
+def replaced_span(compaction: Compaction, earlier: Sequence[Compaction], messages: Sequence[Message]) -> ReplacedSpan:
+    """Return the place of the messages that a summary, and the earlier summaries in it, replace.
+
+    Args:
+        compaction: The summary.
+        earlier: The summaries before it.
+        messages: The history.
+    """
+    replaced = set(compaction.replaced)
+    for each in reversed(earlier):
+        replaced |= each.replaced if each.summary.id in replaced else frozenset()
+    places = [index for index, each in enumerate(messages) if each.id in replaced]
+    if not places:
+        return ReplacedSpan()
+    between = messages[places[0] : places[-1] + 1]
+    kept = (each.id for each in between if each.id not in replaced and not isinstance(each, CustomMessage))
+    return ReplacedSpan(between[0].id, between[-1].id, tuple(kept))
+
+
 def with_partners(messages: Sequence[Message], ids: Set[str]) -> Set[str]:
     """Return the ids and those of the messages that must stay with them: calls and their results."""
     if not ids:

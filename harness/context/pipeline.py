@@ -20,7 +20,7 @@ from harness.context.policy import ContextLimits, ContextPolicy, context_limits
 from harness.context.state import ContextState
 from harness.context.tokens import Report, estimate_message, estimate_messages, estimate_overhead
 from harness.context.trimming import fit, last_reply_failed
-from harness.events import ContextTrimmed, Evicted
+from harness.events import CompactionTrigger, ContextTrimmed, Evicted
 from harness.messages import AssistantMessage, CustomMessage, Message, ModelMessage
 from harness.ports.provider import Model, ToolSpec
 from harness.ports.tool import Tool, specs_of
@@ -35,19 +35,13 @@ ToLlm: TypeAlias = Callable[[Message], ModelMessage | None]
 Transform: TypeAlias = Callable[[Sequence[Message], bool], Awaitable[Sequence[Message]]]
 """Function that turns the history into the context; the flag is True if the last request was too long."""
 
-CompactionReason: TypeAlias = Literal["auto", "manual", "overflow"]
-Compact: TypeAlias = Callable[[CompactionReason], Awaitable[bool]]
-"""Function that lets a model summarize older messages; returns False if they stay."""
+Compact: TypeAlias = Callable[[CompactionTrigger], Awaitable[object]]
+"""Function that lets a model summarize older messages; returns None if they stay."""
 
 
 def to_llm(message: Message) -> ModelMessage | None:
     """Convert a message for the model; messages of the application are left out."""
     return None if isinstance(message, CustomMessage) else message
-
-
-async def no_compaction(reason: CompactionReason) -> bool:
-    """Compact nothing."""
-    return False
 
 
 class ContextOptions(Protocol):
@@ -104,7 +98,7 @@ class BuiltContext(Struct, frozen=True):
     """Calibrated tokens of the request."""
 
 
-async def build_context(run: ContextSource, model: Model, compact: Compact = no_compaction) -> BuiltContext:
+async def build_context(run: ContextSource, model: Model, compact: Compact) -> BuiltContext:
     """Return the messages of the next request.
 
     Args:
@@ -123,7 +117,7 @@ async def build_context(run: ContextSource, model: Model, compact: Compact = no_
     return pipeline.result()
 
 
-async def shrink_after_overflow(run: ContextSource, model: Model, compact: Compact = no_compaction) -> BuiltContext:
+async def shrink_after_overflow(run: ContextSource, model: Model, compact: Compact) -> BuiltContext:
     """Return a smaller context after an overflow, and limit the requests of later turns; the history is unchanged."""
     pipeline = _Pipeline(run, model)
     state, policy = run.state.context, pipeline.policy

@@ -22,7 +22,7 @@ class ContextView:
         self.tokens = 0
         """Estimated tokens of the messages."""
         self._source: tuple[Message, ...] = ()
-        self._overlay = ContextOverlay()
+        self._overlay: ContextOverlay = ContextOverlay()
 
     def update(self, history: tuple[Message, ...], overlay: ContextOverlay) -> None:
         """Show another history, or the same one with more messages."""

@@ -1,7 +1,8 @@
 """Hooks: the points of a run where user code may observe or change it.
 
 Strict order; each hook wraps its events, as in phi-core, and AgentEnd comes exactly once on every path:
-before_loop → AgentStart, [before_turn → TurnStart, messages, before_model → RequestStart … MessageEnd → after_model,
+before_loop → AgentStart, [before_turn → TurnStart, messages, before_compact → CompactionStart … CompactionEnd,
+before_model → RequestStart … MessageEnd → after_model,
 [before_tool → ToolApprovalRequested → ToolApprovalResolved] for each call, then [ToolExecutionStart, [before_update →
 ToolExecutionUpdate → after_update], ToolExecutionEnd → after_tool] for each allowed one, tool result messages,
 TurnEnd → after_turn], AgentEnd → after_loop.
@@ -18,7 +19,7 @@ from typing import TypeAlias, TypeVar
 from msgspec import Struct
 
 from harness.concurrency import is_cancelled, raise_if_cancelled
-from harness.events import AgentEnd, HookRan, TurnEnd
+from harness.events import AgentEnd, CompactionTrigger, HookRan, TurnEnd
 from harness.messages import AssistantMessage, JsonObject, Message, ToolCall, ToolResult
 from harness.ports.provider import Request
 from harness.publishing import Bus
@@ -44,7 +45,7 @@ class Inject(Struct, frozen=True):
 
 
 class Block(Struct, frozen=True):
-    """Keeps the call from running."""
+    """Prevents a call or a compaction."""
 
     reason: str
     """Becomes the result of the call."""
@@ -126,6 +127,13 @@ class Hooks:
     async def after_model(self, reply: AssistantMessage) -> None:
         """Run after each reply, failed ones included."""
 
+    async def before_compact(self, trigger: CompactionTrigger, tokens: int) -> Block | Inject | None:
+        """Run before a model summarizes older messages; `tokens` is the length of the context.
+
+        `Block` prevents the compaction, `Inject` adds instructions for the summary.
+        """
+        return None
+
     async def before_tool(self, call: ToolCall) -> CallVerdict:
         """Run before the user is asked about a call, unless a permission rule denies it.
 
@@ -187,6 +195,19 @@ class HookChain:
 
     async def after_model(self, reply: AssistantMessage) -> None:
         await self._notify("after_model", lambda hook: hook.after_model(reply))
+
+    async def before_compact(self, trigger: CompactionTrigger, tokens: int) -> Block | str:
+        """Return the first verdict that prevents a compaction, or the instructions of all hooks."""
+        instructions: list[str] = []
+        for hook in self.hooks:
+            verdict = await self._attempt("before_compact", partial(hook.before_compact, trigger, tokens))
+            if isinstance(verdict, Block):
+                self._bus.publish(HookRan(point="before_compact", outcome="stopped", reason=verdict.reason))
+                return verdict
+            if isinstance(verdict, Inject):
+                self._bus.publish(HookRan(point="before_compact", outcome="injected", reason=verdict.text))
+                instructions.append(verdict.text)
+        return "\n\n".join(instructions)
 
     async def on_error(self, error: str) -> None:
         await self._notify("on_error", lambda hook: hook.on_error(error))

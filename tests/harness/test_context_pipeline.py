@@ -190,7 +190,7 @@ async def test_later_turns_respect_the_limit_learned_from_an_overflow(make_agent
 
 async def test_overflow_after_partial_text_discards_it(make_agent, record):
     broken = Reply((Say("half an answer"), Break(ContextWindowOverflow("too long"))))
-    agent = make_agent(broken, "done", messages=[user("x" * 9000), user("y" * 9000)])
+    agent = make_agent(broken, "done", messages=[user("x" * 9000), user("y" * 9000)], window=NO_STAGES)
     seen = record(agent)
 
     result = await agent.prompt("go")

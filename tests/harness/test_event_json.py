@@ -20,6 +20,7 @@ from harness.agent.limits import Limits
 from harness.agent.routing import ByTurn
 from harness.approval.modes import PLAN
 from harness.codec import decode, encode
+from harness.context.policy import ContextPolicy
 from harness.errors import ContextWindowOverflow, NetworkError, RequestRejected
 from harness.events import BranchEvent, Event, EventHeader, Notice, SubagentEvent, TurnStart
 from harness.messages import ModelSpec, Usage
@@ -172,6 +173,24 @@ def _with_inner(events: Iterable[Event]) -> Iterator[Event]:
             yield from _with_inner([event.event])
 
 
+async def _with_changed_context(make: Make, record: Callable[..., Any]) -> list[Event]:
+    """Return the events of an eviction, a compaction, its end, and a pin."""
+    looks = [calls("look", path=str(number)) for number in range(9)]
+
+    async def long_output(arguments, context) -> ToolOutput:
+        return ToolOutput.text("word " * 300)
+
+    window = ContextPolicy(window=4_000, reserve=0, compact_at=0, keep_recent=2)
+    tools = [SimpleTool("look", long_output)]
+    agent = make(*looks, "done", "The files were read, and all tests pass.", tools=tools, window=window)
+    recorder = record(agent)
+    await agent.prompt("go")
+    await agent.compact()
+    agent.undo_compaction()
+    agent.pin(agent.messages[0].id)
+    return recorder.events
+
+
 async def test_every_declared_event_occurs(make_agent, record):
     happened: set[type] = set()
 
@@ -186,6 +205,7 @@ async def test_every_declared_event_occurs(make_agent, record):
     agent.set_model(scripted("other"))
     agent.notify("hello")
     happened |= set(map(type, recorder.events))
+    happened |= set(map(type, await _with_changed_context(make_agent, record)))
 
     assert {kind.__name__ for kind in set(EVENTS) - happened} == set()
 

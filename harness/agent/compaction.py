@@ -1,0 +1,265 @@
+"""Compaction: asks a model to summarize older messages, and lets models see the summary instead of them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from harness.agent.limits import with_price
+from harness.agent.model_request import request_of, stream_error
+from harness.agent.reminders import mode_reminder
+from harness.agent.reply import ReplyBuilder, read_reply
+from harness.agent.retry import retry_delay
+from harness.agent.run_state import Run
+from harness.approval.modes import EXECUTE
+from harness.concurrency import is_cancelled
+from harness.context.compaction import (
+    CompactionPlan,
+    SummaryOptions,
+    SummaryRequest,
+    facts_for,
+    plan_compaction,
+    summarize,
+)
+from harness.context.overlay import Compaction, replaced_span
+from harness.context.pipeline import last_id, limits_for
+from harness.context.summary_facts import LiveFacts
+from harness.context.tokens import estimate_overhead
+from harness.errors import ContextWindowOverflow, ProviderError, SummaryFailed
+from harness.events import CompactionEnd, CompactionStart, CompactionTrigger, Notice, UsageAdded
+from harness.messages import AssistantMessage, Message, Usage, UserMessage, user
+from harness.ports.hooks import Block
+from harness.ports.provider import Model, known_model_info
+from harness.ports.tool import specs_of
+
+RECENT_SHARE = 0.30
+"""Maximum share of the usable window for the latest messages that are not summarized."""
+MIN_WINDOW = 4_000
+"""Tokens below which a request for a summary is not made smaller."""
+_SECTION = re.compile(r"^#+ *Compaction Instructions *\n(.*?)(?=^#{1,6} |\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+
+
+async def compact_context(run: Run, trigger: CompactionTrigger, focus: str = "") -> Compaction | None:
+    """Summarize older messages, and return the summary.
+
+    After `compact_failures` failures in a row, automatic compactions are off for the session.
+
+    Args:
+        run: The run; it need not have begun.
+        trigger: Cause.
+        focus: Topic that the user wants the summary to focus on.
+
+    Returns:
+        None if there is nothing to summarize, a hook prevents it, or an automatic compaction fails.
+
+    Raises:
+        SummaryFailed: A manual compaction failed: no reply was usable.
+        ProviderError: A manual compaction failed: the model call failed.
+    """
+    state, policy = run.state.context, run.options.window
+    if trigger == "manual":
+        state.failures = 0
+    elif 0 < policy.compact_failures <= state.failures:
+        return None
+    compaction = _Compaction(run, trigger)
+    plan = compaction.plan()
+    if plan is None:
+        return None
+    verdict = await run.hooks.before_compact(trigger, compaction.tokens)
+    if isinstance(verdict, Block):
+        return None
+    instructions = "\n\n".join(filter(None, (compaction_instructions(run.state.system), verdict)))
+    return await compaction.execute(plan, SummaryOptions(focus, instructions, policy.summary_tokens))
+
+
+def compaction_instructions(system: str) -> str:
+    """Return the sections "Compaction Instructions" of a system prompt; instruction files contain them."""
+    return "\n\n".join(match[1].strip() for match in _SECTION.finditer(system))
+
+
+class _Summarizer(Struct, frozen=True):
+    """Model that is asked for a summary, and the size of the requests to it, in tokens."""
+
+    model: Model
+    window: int
+
+
+class _Compaction:
+    """One compaction. `tokens` is the length of the context before it."""
+
+    def __init__(self, run: Run, trigger: CompactionTrigger) -> None:
+        self._run = run
+        self._state = run.state.context
+        self._policy = run.options.window
+        self._trigger: CompactionTrigger = trigger
+        self._overhead = estimate_overhead(run.state.system, specs_of(run.tools))
+        self.tokens = self._count()
+
+    def plan(self) -> CompactionPlan | None:
+        """Return what to summarize, with the content of evicted messages."""
+        run, state = self._run, self._state
+        model = run.state.model
+        usable = limits_for(self._policy, run.state, model).usable
+        recent = int(RECENT_SHARE * usable / state.calibration.factor(model.spec.name))
+        plan = plan_compaction(state.view.messages, self._policy, state.overlay.pinned, recent_tokens=recent)
+        evicted = state.overlay.evicted
+        if plan is None or not evicted:
+            return plan
+        originals = {each.id: each for each in run.history.messages if each.id in evicted}
+        return replace(plan, messages=tuple(originals.get(each.id, each) for each in plan.messages))
+
+    async def execute(self, plan: CompactionPlan, options: SummaryOptions) -> Compaction | None:
+        self._run.bus.publish(CompactionStart(reason=self._trigger, tokens=self.tokens))
+        try:
+            summary = await self._summary(plan, options)
+        except asyncio.CancelledError:
+            self._publish_failure("the compaction was aborted")
+            raise
+        except (ProviderError, SummaryFailed) as error:
+            self._publish_failure(str(error))
+            if self._trigger == "manual":
+                raise
+            return None
+        return self._applied(Compaction(summary, plan.replaced, last_id(self._run.history)))
+
+    async def _summary(self, plan: CompactionPlan, options: SummaryOptions) -> UserMessage:
+        """Ask until a summary is usable, or too many have failed; a service that is down is not asked again.
+
+        Raises:
+            SummaryFailed: No reply was usable.
+            ProviderError: The model call failed.
+        """
+        run = self._run
+        facts = facts_for(plan, self._live_facts(), self._policy.prompts_tokens)
+        summarizer = _summarizer(run.options.compact_model or run.state.model)
+        while True:
+            ask = _Question(run, summarizer.model)
+            try:
+                return await summarize(plan, facts, ask, replace(options, window=summarizer.window))
+            except (ProviderError, SummaryFailed) as error:
+                self._state.failures += 1
+                is_last = 0 < self._policy.compact_failures <= self._state.failures
+                if is_last or (isinstance(error, ProviderError) and error.retryable):
+                    raise
+                summarizer = self._next(summarizer, error)
+
+    def _next(self, failed: _Summarizer, error: Exception) -> _Summarizer:
+        """Return whom to ask after a failure: the same model with a smaller request, or the agent's own."""
+        if isinstance(error, ContextWindowOverflow):
+            return replace(failed, window=max(failed.window // 2, MIN_WINDOW))
+        return _summarizer(self._run.state.model) if failed.model.spec != self._run.state.model.spec else failed
+
+    def _live_facts(self) -> LiveFacts:
+        state = self._run.state
+        mode = "" if state.mode == EXECUTE else mode_reminder(state.mode, (tool.name for tool in state.tools))
+        jobs = tuple(f"{job.id}: {job.spec.title} ({job.state})" for job in self._run.jobs.running)
+        return LiveFacts(mode=mode, jobs=jobs)
+
+    def _applied(self, compaction: Compaction) -> Compaction:
+        state, history = self._state, self._run.history
+        earlier = state.overlay.compactions
+        state.add_compaction(compaction, self._policy.compact_cooldown)
+        state.failures, state.trimmed = 0, (0, False)
+        end = compaction_end(compaction, earlier, history.outline)
+        self._run.bus.publish(replace(end, reason=self._trigger, tokens_before=self.tokens, tokens=self._count()))
+        return compaction
+
+    def _count(self) -> int:
+        """Return the length of the context as the overlay shows it now."""
+        state, run = self._state, self._run
+        state.view.update(run.history.messages, state.overlay)
+        return state.count(self._overhead + state.view.tokens, run.state.model.spec.name)
+
+    def _publish_failure(self, error: str) -> None:
+        bus, failures = self._run.bus, self._state.failures
+        bus.publish(CompactionEnd(reason=self._trigger, tokens_before=self.tokens, tokens=self.tokens, error=error))
+        if 0 < self._policy.compact_failures <= failures and self._trigger != "manual":
+            text = (
+                f"Summarizing older messages failed {failures} times: {error}. From now on the oldest messages are "
+                "left out of the context instead. A manual compaction tries again."
+            )
+            bus.publish(Notice(text=text, level="warning"))
+
+
+class _Question:
+    """Model call for a summary; its usage counts for the run and the agents it works for."""
+
+    def __init__(self, run: Run, model: Model) -> None:
+        self._run = run
+        self._model = model
+
+    async def __call__(self, request: SummaryRequest) -> AssistantMessage:
+        """Return the reply, after retries."""
+        run, attempt = self._run, 1
+        await run.bus.flush()
+        while True:
+            try:
+                return await self._ask(request)
+            except ProviderError as error:
+                delay = retry_delay(run.options.retry, error, attempt)
+                if delay is None:
+                    raise
+                attempt += 1
+                await run.state.pause.wait(delay)
+
+    async def _ask(self, question: SummaryRequest) -> AssistantMessage:
+        run, model = self._run, self._model
+        spec = replace(model.spec, thinking="off")
+        builder = ReplyBuilder(spec, run.history.call_ids)
+        try:
+            request = replace(
+                await request_of(run.options, run.state, spec, run.bus.session_id),
+                system=question.system,
+                messages=(user(question.prompt),),
+                max_tokens=question.max_tokens,
+            )
+            return await read_reply(model.provider.stream(request), builder)
+        except ProviderError:
+            raise
+        except asyncio.CancelledError as error:
+            if is_cancelled(asyncio.current_task()):
+                raise
+            raise stream_error(f"{spec.provider} was cancelled from within", error) from error
+        except Exception as error:  # user-supplied provider or API key source; may raise
+            raise stream_error(f"{spec.provider} failed", error) from error
+        finally:
+            self._record(builder.usage)
+
+    def _record(self, usage: Usage) -> None:
+        if usage == Usage():
+            return
+        run, name, price = self._run, self._model.spec.name, known_model_info(self._model).price
+        usage = with_price(usage, price)
+        for each in run.ancestors:
+            for ledger in (each.meter.ledger, each.state.ledger):
+                ledger.settle(name, price)
+                ledger.add(name, usage)
+        run.bus.publish(UsageAdded(model=name, usage=usage, source="compaction"))
+
+
+def compaction_end(compaction: Compaction, earlier: Sequence[Compaction], history: Sequence[Message]) -> CompactionEnd:
+    """Return the event of a summary.
+
+    Args:
+        compaction: The summary.
+        earlier: The summaries before it.
+        history: The messages.
+    """
+    span = replaced_span(compaction, earlier, history)
+    return CompactionEnd(
+        reason="auto",
+        summary_id=compaction.summary.id,
+        summary=compaction.summary.text,
+        first=span.first,
+        last=span.last,
+        kept=span.kept,
+        replaced=len(compaction.replaced),
+    )
+
+
+def _summarizer(model: Model) -> _Summarizer:
+    return _Summarizer(model, known_model_info(model).context_window)

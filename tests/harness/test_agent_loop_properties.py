@@ -31,6 +31,7 @@ from harness.agent.agent import Agent
 from harness.agent.limits import Limits
 from harness.agent.options import AgentOptions
 from harness.approval.modes import Planning
+from harness.context.policy import NO_STAGES
 from harness.errors import AgentError
 from harness.events import AgentEnd
 from harness.messages import AssistantMessage, CustomMessage, Text
@@ -136,7 +137,8 @@ async def perform(script: Script, folder: Path) -> None:
 
 
 async def check_usable(agent: Agent) -> None:
-    agent.options = AgentOptions(user=agent.options.user, workspace=agent.options.workspace)
+    # A summary would take the only reply.
+    agent.options = AgentOptions(user=agent.options.user, workspace=agent.options.workspace, window=NO_STAGES)
     agent.state.model = scripted("still here")
     result = await agent.prompt("and now?")
     assert (result.text, result.stop_reason) == ("still here", "stop")

@@ -57,7 +57,7 @@ class State(Struct):
     ledger: Ledger = field(default_factory=Ledger)
     """Usage of the whole conversation."""
     context: ContextState = field(default_factory=ContextState)
-    """What models see of the history."""
+    """Context: the history as models see it."""
     pause: InterruptibleWait = field(default_factory=InterruptibleWait)
     """Wait before a retry."""
     calls: RunningCalls = field(default_factory=RunningCalls)

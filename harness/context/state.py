@@ -58,7 +58,7 @@ class ContextState(Struct):
     trimmed: tuple[int, bool] = (0, False)
     """Number of messages that the last context left out, and True if others were truncated."""
     view: ContextView = field(default_factory=ContextView)
-    """What models see of the history."""
+    """History as models see it."""
     normalizer: Normalizer = field(default_factory=Normalizer)
     """Normalization of the view."""
 

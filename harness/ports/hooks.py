@@ -128,7 +128,7 @@ class Hooks:
         """Run after each reply, failed ones included."""
 
     async def before_compact(self, trigger: CompactionTrigger, tokens: int) -> Block | Inject | None:
-        """Run before a model summarizes older messages; `tokens` is the length of the context.
+        """Run before a model summarizes older messages; `trigger` is the cause, `tokens` the length of the context.
 
         `Block` prevents the compaction, `Inject` adds instructions for the summary.
         """

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from fakes.cinch_process import run
 from fakes.model_server import ModelServer, Reply
 
 TRAP = "open({trace!r}, 'a').write(__name__ + '\\n')\n"
@@ -23,19 +22,6 @@ def trapped(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def start(folder: Path, command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-
-
 MODULE = [sys.executable, "-m", "cinch_tui"]
 SCRIPT = [str(Path(sys.executable).with_name("cinch"))]
 
@@ -49,7 +35,7 @@ def test_modules_in_the_working_directory_are_never_imported(
     look = Reply("Let me look.", calls=[("grep", {"pattern": "trace"}), ("bash", {"command": "make"})])
     with ModelServer([look, Reply("Done.")]) as server:
         service = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "none"}
-        done = start(trapped, [*command, *arguments], PYTHONPATH=python_path, **service)
+        done = run([*command, *arguments], cwd=trapped, PYTHONPATH=python_path, **service)
 
     assert not (trapped / "trace").exists(), (trapped / "trace").read_text(encoding="utf-8")
     # The bash call is denied, since print mode has no user to approve it.
@@ -69,7 +55,7 @@ def test_editable_install_from_the_current_folder_is_found(trapped: Path) -> Non
     (trapped / "environment").mkdir()
     (trapped / "environment" / "own.pth").write_text(f"{trapped}\n", encoding="utf-8")
 
-    done = start(trapped, [sys.executable, "-c", INSTALLED_HERE])
+    done = run([sys.executable, "-c", INSTALLED_HERE], cwd=trapped)
 
     assert done.stdout == f"{trapped / 'own_provider.py'} False\n", done.stderr
     assert not (trapped / "trace").exists()
@@ -79,6 +65,6 @@ def test_deleted_working_directory_is_no_obstacle(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
 
-    done = start(tmp_path, ["sh", "-c", f"cd gone && rmdir '{gone}' && '{sys.executable}' -m cinch_tui --version"])
+    done = run(["sh", "-c", f"cd gone && rmdir '{gone}' && '{sys.executable}' -m cinch_tui --version"], cwd=tmp_path)
 
     assert done.stdout.startswith("cinch ")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fakes.cinch_process import CINCH, run
 
 from cinch_tui import __version__
 from cinch_tui.cli.arguments import UsageError, parse_arguments
@@ -16,16 +17,7 @@ from harness.errors import ConfigError
 
 
 def cinch(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "cinch_tui", *arguments],
-        cwd=cwd,
-        env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    return run((*CINCH, *arguments), cwd=cwd, **environment)
 
 
 @pytest.mark.parametrize(

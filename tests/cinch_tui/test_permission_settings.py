@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.cinch_process import CINCH, run
 from fakes.model_server import ModelServer, Reply
 
 from cinch_tui.assembly import assemble
@@ -46,17 +45,8 @@ class Done:
 
     def __init__(self, folder: Path, call: Reply, *arguments: str) -> None:
         with ModelServer([call, Reply("fine")]) as server:
-            own = {"ANTHROPIC_API_KEY": "sk-x", "ANTHROPIC_BASE_URL": server.url}
-            done = subprocess.run(
-                [sys.executable, "-m", "cinch_tui", "-p", "-m", "anthropic/fake-model", "go", *arguments],
-                cwd=folder,
-                env={**os.environ, **own},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=60,
-            )
+            command = (*CINCH, "-p", "-m", "anthropic/fake-model", "go", *arguments)
+            done = run(command, cwd=folder, ANTHROPIC_API_KEY="sk-x", ANTHROPIC_BASE_URL=server.url)
         self.status, self.stderr = done.returncode, done.stderr
         self.bodies: list[dict[str, Any]] = [each.body for each in server.requests]
         self.result = json.dumps(self.bodies[-1]["messages"][-1]) if self.bodies else ""

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pexpect
 import pytest
+from fakes.cinch_process import CINCH, run
 from fakes.model_server import Failure, Hang, ModelServer, Reply
 from fakes.script import Script
 
 Begin = Callable[[Script], ModelServer]
-COMMAND = [sys.executable, "-m", "cinch_tui", "doctor"]
+COMMAND = [*CINCH, "doctor"]
 KEY = "sk-canary-0123456789"
 
 
 def doctor(*arguments: str, folder: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        cwd=folder,
-        env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    return run([*COMMAND, *arguments], cwd=folder, **environment)
 
 
 def test_a_machine_without_anything_set_up_is_well() -> None:

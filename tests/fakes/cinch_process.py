@@ -1,0 +1,25 @@
+"""cinch as a process, without a terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+CINCH = (sys.executable, "-m", "cinch_tui")
+
+
+def run(command: Sequence[str], *, cwd: Path | None, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Return a finished process with its output; `environment` is added to that of the tests."""
+    return subprocess.run(
+        command,
+        cwd=cwd,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )

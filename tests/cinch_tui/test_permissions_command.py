@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from fakes.recording_host import RecordingHost
 
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation
+from cinch_tui.config.layers import Sources, load_config
 
 REGISTRY = builtin_commands()
 
@@ -83,6 +86,27 @@ async def test_words_of_the_command_line_work_too(host: RecordingHost):
         "There is no rule bash(make:*); /permissions lists all",
         "To propose rules from past approvals, run: cinch permissions suggest",
     ]
+
+
+async def test_rule_for_all_projects_is_added_to_the_file_of_the_user(host: RecordingHost, tmp_path: Path):
+    file = tmp_path / "config.toml"
+    file.write_text('# mine\n[permissions]\nallow = ["grep"]\n')
+    host.session.options.sources.user_file = file  # type: ignore[misc] a namespace here
+    store = host.agent.state.permissions.store
+
+    for _ in range(2):
+        await run("/permissions allow bash(make test:*) user", host)
+    await run("/permissions deny bash(curl:*) user", host)
+
+    assert file.read_text().startswith("# mine\n")
+    configured = load_config(
+        Sources(user_file=file, project_file=None, environ={}, trust_file=tmp_path / "trusted.json")
+    ).rules
+    written = sorted((rule.effect, rule.text) for rule in configured)
+    assert written == [("allow", "bash(make test:*)"), ("allow", "grep"), ("deny", "bash(curl:*)")]
+    applied = [(rule.effect, str(rule), str(rule.source)) for rule in store.rules]
+    assert applied == [("allow", "bash(make test:*)", f"user: {file}"), ("deny", "bash(curl:*)", f"user: {file}")]
+    assert [text for _, text in host.notices][-1] == "Denied in all projects: bash(curl:*)"
 
 
 async def test_decision_on_a_call_is_explained(host: RecordingHost):

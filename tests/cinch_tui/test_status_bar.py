@@ -62,6 +62,21 @@ def test_counts_are_short_and_never_rounded_up(number: int, text: str):
     assert format_count(number) == text
 
 
+@pytest.mark.parametrize(
+    ("files", "text", "short"),
+    [
+        ((), None, None),
+        (("AGENTS.md",), "AGENTS.md skipped", "not trusted"),
+        (("AGENTS.md", ".cinch/config.toml", ".mcp.json"), "AGENTS.md +2 skipped", "not trusted"),
+        (("a\x1b[2Jb\n.md",), "ab .md skipped", "not trusted"),
+    ],
+)
+def test_files_of_an_untrusted_folder_are_named(files: tuple[str, ...], text: str | None, short: str | None):
+    shown = [part for part in parts_of(Status(skipped=files), None) if "skipped" in part.text]
+
+    assert [(part.text, part.short) for part in shown] == ([(text, short)] if text else [])
+
+
 @pytest.mark.parametrize(("seconds", "text"), [(0.9, "00:00"), (61, "01:01"), (3599, "59:59"), (3661, "01:01:01")])
 def test_elapsed_time_has_hours_only_when_needed(seconds: float, text: str):
     assert format_elapsed(seconds) == text

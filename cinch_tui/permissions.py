@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from cinch_tui.config.layers import Layer, RuleText
+from cinch_tui.config.layers import Layer
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
 from cinch_tui.trust.store import TrustStore
-from harness.approval.store import RuleFile, RuleStore
+from harness.approval.store import RuleStore, WrittenRule
+from harness.errors import ConfigError
 from harness.permissions import READ, SHELL, WRITE, Level, Rule, RuleKey, RuleSource
 from harness.ports.interaction import NonInteractive
 from harness.ports.tool import Tool
+from harness.risk import Risk
 from harness.session.paths import project_dir
 from harness.user_requests import AllowOnce, Approval, ApprovalRequest
 
@@ -48,7 +50,7 @@ def load_rules(options: Options, settings: Settings, root: Path) -> tuple[RuleSt
     Raises:
         ConfigError: a rule that asks or denies is invalid, or contradicts its examples.
     """
-    store = RuleStore(project_dir(options.paths.data, root) / "rules.json")
+    store = RuleStore(project_dir(options.paths.data, root) / "rules.json", risk_of=_risk_of)
     return store, reload_rules(store, options, settings, root)
 
 
@@ -59,7 +61,10 @@ def reload_rules(store: RuleStore, options: Options, settings: Settings, root: P
         ConfigError: as `load_rules`.
     """
     store.managed_only = settings.permissions.managed_only
-    files = [_rule_file(each, dict(options.rule_examples)) for each in options.rules]
+    written = [
+        WrittenRule(each.text, each.effect, RuleSource(LEVELS[each.layer], each.place), _examples(options, each.text))
+        for each in options.rules
+    ]
     imported: dict[RuleKey, Rule] = {}
     notices: list[str] = []
     if settings.permissions.import_claude:
@@ -72,7 +77,7 @@ def reload_rules(store: RuleStore, options: Options, settings: Settings, root: P
             notices += _import_notice(file.path, found.notices)
             for rule in found.rules:
                 imported.setdefault(rule.key, rule)
-    return [*notices, *store.load(files, imported.values())]
+    return [*notices, *store.load(written, imported.values())]
 
 
 def _import_notice(path: Path, notices: Sequence[str]) -> Sequence[str]:
@@ -82,15 +87,26 @@ def _import_notice(path: Path, notices: Sequence[str]) -> Sequence[str]:
     return (f"{path}: {len(notices)} entries are not imported as they are; cinch permissions import names them",)
 
 
-def _rule_file(rule: RuleText, examples: dict[str, tuple[str, ...]]) -> RuleFile:
-    source, texts = RuleSource(LEVELS[rule.layer], rule.place), (rule.text,)
-    match rule.effect:
-        case "allow":
-            return RuleFile(source, allow=texts, examples=examples)
-        case "ask":
-            return RuleFile(source, ask=texts, examples=examples)
-        case "deny":
-            return RuleFile(source, deny=texts, examples=examples)
+def _examples(options: Options, text: str) -> tuple[str, ...]:
+    """Return the examples of a rule, which may name it in another spelling."""
+    found = (examples for name, examples in options.rule_examples.items() if _is_same(name, text))
+    return next(found, ())
+
+
+def _is_same(name: str, text: str) -> bool:
+    from harness.approval.rules import parse_rule
+
+    try:
+        return name == text or str(parse_rule(name)) == str(parse_rule(text))
+    except ConfigError:
+        return False
+
+
+def _risk_of(command: str) -> Risk:
+    # Imported here because few rules have examples.
+    from tools.shell.analysis import analyze
+
+    return analyze(command).risk
 
 
 def ineffective_rules(rules: Iterable[Rule], tools: Set[str]) -> Iterator[str]:

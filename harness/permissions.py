@@ -63,10 +63,6 @@ class Rule(Struct, frozen=True):
     """Effect on covered calls."""
     source: RuleSource = SESSION
     """Origin of the rule."""
-    matches: tuple[str, ...] = ()
-    """Examples that the rule must cover."""
-    rejects: tuple[str, ...] = ()
-    """Examples that the rule must not cover."""
     is_exact: bool = False
     """True if `pattern` is the entire command line, compared verbatim."""
     is_offered: bool = False
@@ -74,7 +70,7 @@ class Rule(Struct, frozen=True):
 
     @property
     def key(self) -> RuleKey:
-        """Identity of the rule, regardless of its origin and examples."""
+        """Identity of the rule, regardless of its origin."""
         return self.tool, self.pattern, self.effect, self.is_exact
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -82,36 +82,34 @@ def _command_pattern(pattern: str) -> str:
     return pattern
 
 
-def rule_text(rule: Rule) -> str:
-    """Return the canonical text of a rule, which `parse_rule` reads."""
-    return str(rule)
-
-
-def check_examples(rule: Rule, risk_of: Callable[[str], Risk] | None = None) -> list[str]:
-    """Return the problems with the examples of a rule; empty if it matches all it must and none it must not.
+def check_examples(rule: Rule, examples: Iterable[str], risk_of: Callable[[str], Risk] | None = None) -> Iterator[str]:
+    """Yield the problems with the examples of a rule.
 
     Args:
         rule: The rule.
+        examples: Commands, paths, URLs or names; one after `!` must not match.
         risk_of: Assesses a command line; None splits it into words, as one command.
     """
-    if not rule.matches and not rule.rejects:
-        return []
+    for example in examples:
+        text = example.removeprefix("!").strip()
+        is_match = _is_match(rule, Target(rule.tool, _example_risk(rule, text, risk_of), Path.cwd()))
+        if is_match and example.startswith("!"):
+            yield f"{rule} matches {text!r}"
+        elif not is_match and not example.startswith("!"):
+            yield f"{rule} does not match {text!r}"
 
-    def is_match(example: str) -> bool:
-        target = Target(rule.tool, _example_risk(rule, example, risk_of), Path.cwd())
-        if rule.effect != "allow":
-            return affects(rule, target)
-        return bool(Coverage(target, (rule,)).find())
 
-    wrong = [f"does not match {example!r}" for example in rule.matches if not is_match(example)]
-    wrong += [f"matches {example!r}" for example in rule.rejects if is_match(example)]
-    return [f"{rule} {each}" for each in wrong]
+def _is_match(rule: Rule, target: Target) -> bool:
+    return bool(Coverage(target, (rule,)).find()) if rule.effect == "allow" else affects(rule, target)
 
 
 def _example_risk(rule: Rule, example: str, risk_of: Callable[[str], Risk] | None) -> Risk:
+    if rule.tool == SHELL and risk_of is not None:
+        risk = risk_of(example)
+        # What only reads needs no rule, and would match none.
+        commands = tuple(replace(each, verdict="other") for each in risk.commands)
+        return replace(risk, subject=example, commands=commands)
     if rule.tool == SHELL:
-        if risk_of is not None:
-            return replace(risk_of(example), subject=example, concern="")
         return Risk("execute", subject=example, commands=(SimpleCommand(tuple(shlex.split(example))),))
     if rule.pattern.startswith(DOMAIN) or rule.tool.startswith(("web", "mcp__", "skill", "delegate")):
         return Risk("read", subject=example)

@@ -5,7 +5,7 @@ The rules file is stored outside the project, so that a repository cannot bring 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import date
 from pathlib import Path
 
@@ -19,23 +19,17 @@ from harness.risk import Risk
 _EFFECTS: tuple[Effect, ...] = ("deny", "ask", "allow")
 
 
-class RuleFile(Struct, frozen=True):
-    """Rules of one configuration file or of the command line, as text."""
+class WrittenRule(Struct, frozen=True):
+    """A rule of the configuration or the command line, as text."""
 
+    text: str
+    """Text of the rule."""
+    effect: Effect
+    """Effect of the rule."""
     source: RuleSource
-    """Level, and the file or option."""
-    allow: tuple[str, ...] = ()
-    """Rules for calls that need no approval."""
-    ask: tuple[str, ...] = ()
-    """Rules for calls that need approval."""
-    deny: tuple[str, ...] = ()
-    """Rules for calls that never run."""
-    examples: dict[str, tuple[str, ...]] = {}
-    """Examples by the text of their rule; one after `!` must not match."""
-    lines: dict[str, int] = {}
-    """Line numbers by the text of the rule, if known."""
-    is_trusted: bool = True
-    """False if rules that allow something have no effect, because the user has not trusted the folder."""
+    """Level, and the file and line or the option."""
+    examples: tuple[str, ...] = ()
+    """Examples; one after `!` must not match."""
 
 
 class RuleStore:
@@ -88,11 +82,11 @@ class RuleStore:
             return tuple(rule for rule in rules if rule.source.level == "managed")
         return rules
 
-    def load(self, sources: Sequence[RuleFile] = (), imported: Iterable[Rule] | None = None) -> list[str]:
+    def load(self, written: Iterable[WrittenRule] = (), imported: Iterable[Rule] | None = None) -> list[str]:
         """Read the rules file, and replace the rules from configuration.
 
         Args:
-            sources: Rules of all configuration files.
+            written: Rules of the configuration and the command line.
             imported: Rules that replace the initial ones; None to keep those.
 
         Returns:
@@ -103,10 +97,13 @@ class RuleStore:
         """
         problems: list[str] = []
         configured: list[Rule] = []
-        for each in sources:
-            rules, wrong = self._parsed(each)
-            configured += rules
-            problems += wrong
+        for each in written:
+            try:
+                configured.append(self._parsed(each))
+            except ConfigError as error:
+                if each.effect != "allow":
+                    raise
+                problems.append(f"{error}; the rule has no effect")
         self._configured = tuple(configured)
         self._given = self._given if imported is None else tuple(imported)
         self._ordered.clear()
@@ -187,37 +184,13 @@ class RuleStore:
         self._stored, self._usage = stored.rules, dict(stored.usage)
         return stored.problem
 
-    def _parsed(self, file: RuleFile) -> tuple[list[Rule], list[str]]:
-        rules: list[Rule] = []
-        problems: list[str] = []
-        for effect in _EFFECTS:
-            texts: tuple[str, ...] = getattr(file, effect)
-            for text in texts:
-                try:
-                    rules.append(self._rule(file, text, effect))
-                except ConfigError as error:
-                    if effect != "allow":
-                        raise
-                    problems.append(f"{error}; the rule has no effect")
-        if file.is_trusted:
-            return rules, problems
-        return [rule for rule in rules if rule.effect != "allow"], []
-
-    def _rule(self, file: RuleFile, text: str, effect: Effect) -> Rule:
+    def _parsed(self, written: WrittenRule) -> Rule:
         # Imported late: most sessions have no rules.
         from harness.approval.rules import check_examples, parse_rule
 
-        line = file.lines.get(text)
-        place = f"{file.source.place}, line {line}" if line else file.source.place
-        rule = parse_rule(text, effect, replace(file.source, place=place))
-        examples = file.examples.get(text, file.examples.get(str(rule), ()))
-        rule = replace(
-            rule,
-            matches=tuple(each for each in examples if not each.startswith("!")),
-            rejects=tuple(each[1:].strip() for each in examples if each.startswith("!")),
-        )
-        if wrong := check_examples(rule, self._risk_of):
-            raise ConfigError(f"{place}: {'; '.join(wrong)}")
+        rule = parse_rule(written.text, written.effect, written.source)
+        if wrong := "; ".join(check_examples(rule, written.examples, self._risk_of)):
+            raise ConfigError(f"{written.source.place}: {wrong}")
         return rule
 
     def _change(self, change: Callable[[tuple[Rule, ...]], tuple[Rule, ...]]) -> str:

@@ -10,7 +10,7 @@ from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
 from harness.approval.modes import ApprovalMode
-from harness.approval.store import RuleFile, RuleStore
+from harness.approval.store import RuleStore, WrittenRule
 from harness.permissions import RuleSource
 from harness.ports.tool import ToolOutput
 from harness.user_requests import AllowOnce, Denied
@@ -35,7 +35,7 @@ def root(tmp_path: Path) -> Path:
 
 def store_with(*allowed: str) -> RuleStore:
     store = RuleStore()
-    assert store.load([RuleFile(RuleSource("user"), allow=allowed)]) == []
+    assert store.load([WrittenRule(each, "allow", RuleSource("user")) for each in allowed]) == []
     return store
 
 

@@ -173,11 +173,15 @@ def test_a_search_is_a_concern_if_the_folder_contains_a_secret(facts: PathFacts,
     put(root, "src/deep/.env")
     after = facts.check(reading(".", "search")).concern
     elsewhere = facts.check(reading("docs", "search")).concern
+    packages = [
+        facts.check(each).concern for each in (reading("node_modules", "search"), reading("node_modules/x/test.pem"))
+    ]
     sources = facts.check(reading(".", "search", names=("*.py", "*.md"))).concern
     settings = facts.check(reading(".", "search", names=(".e*",))).concern
     (root / "src" / "deep" / ".env").unlink()
 
     assert (sources, settings) == ("", after)
+    assert packages == ["it searches a folder with a secret: x/test.pem", "it reads a secret: node_modules/x/test.pem"]
     assert (before, after, elsewhere) == ("", "it searches a folder with a secret: src/deep/.env", "")
     assert not facts.check(reading(".", "search")).concern
     assert not facts.check(reading(".", "search", skips_secrets=True)).concern

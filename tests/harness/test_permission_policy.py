@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple, get_args
@@ -9,11 +10,17 @@ from fakes.family import cast, delegates
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
+from cinch_tui.config.layers import Sources, load_config
+from cinch_tui.config.options import Options
+from cinch_tui.config.paths import find_paths
+from cinch_tui.permissions import load_rules
+from cinch_tui.trust.inventory import inventory
+from cinch_tui.trust.store import session_pins
 from harness.approval.matching import accesses_of
 from harness.approval.modes import EXECUTE, PLAN, ApprovalMode, Mode
 from harness.approval.policy import Permissions, RulePolicy
 from harness.approval.rules import parse_rule
-from harness.approval.store import RuleFile, RuleStore
+from harness.approval.store import RuleStore
 from harness.messages import ToolCall
 from harness.permissions import Decision, Effect, Rule, RuleSource
 from harness.ports.hooks import AllowCall, AskUser
@@ -87,30 +94,44 @@ def documented(case: Case) -> Effect:
     return next((effect for applies, effect in lines if applies), "ask")
 
 
-def decided(case: Case) -> Decision:
-    paths = [each.path for each in accesses_of(case.risk)]
-    rules = {"tool": ["act"], "path": [f"act({path.replace('..', '/')})" for path in paths]}
-    allow = tuple(rules.get(case.allow, ()))
-    ask, deny = ("act",) * case.asks, ("act",) * case.denies
-    store = RuleStore()
-    store.load([RuleFile(RuleSource("project"), allow, ask, deny, is_trusted=case.is_trusted)])
+def decided(case: Case, folder: Path) -> Decision:
     tool = SimpleTool("act", risk=case.risk.level)
     tool.mutates = "by_call"
+    paths = [each.path.replace("..", "/") for each in accesses_of(case.risk)]
+    allowed = {"tool": ("act",), "path": tuple(f"act({path})" for path in paths)}.get(case.allow, ())
+    store = project_rules(folder, (allowed, ("act",) * case.asks, ("act",) * case.denies), is_trusted=case.is_trusted)
     permissions = Permissions(case.mode, case.approval, store)
     call = CallFacts(tool, ToolCall("1", "act", {}), {}, case.risk, Workspace(Path("/work")), case.verdict)
     return permissions.decide(call)
+
+
+@cache
+def project_rules(folder: Path, rules: tuple[tuple[str, ...], ...], *, is_trusted: bool) -> RuleStore:
+    """Return the rules of a project's configuration file, read as in a start."""
+    file = folder / ".cinch" / "config.toml"
+    file.parent.mkdir(exist_ok=True)
+    lines = (f"{effect} = {list(texts)}" for effect, texts in zip(("allow", "ask", "deny"), rules, strict=True))
+    file.write_text("\n".join(("[permissions]", *lines)))
+    user_file = folder / "user.toml"
+    pins = session_pins(inventory(folder, user_file)) if is_trusted else None
+    sources = Sources(user_file, file, {}, folder / "trusted.json", folder=folder, session_pins=pins)
+    config = load_config(sources)
+    options = Options(folder, find_paths({"HOME": str(folder)}), {}, sources, rules=config.rules)
+    store, problems = load_rules(options, config.settings, folder)
+    assert problems == []
+    return store
 
 
 RISKS = (NONE, READ, SECRET, EDIT, OUTSIDE, RUN, DANGEROUS, PROTECTED, FORBIDDEN)
 
 
 @pytest.mark.parametrize("approval", MODES)
-def test_decision_follows_the_documented_order(approval: ApprovalMode) -> None:
+def test_decision_follows_the_documented_order(approval: ApprovalMode, tmp_path: Path) -> None:
     verdicts = (None, AllowCall(), AskUser("look"))
     rest = product((EXECUTE, PLAN), verdicts, ("", "tool", "path"), (True, False), (True, False), (True, False))
     cases = [Case(approval, risk, *each) for risk, each in product(RISKS, rest)]
 
-    found = [(case, decided(case)) for case in cases]
+    found = [(case, decided(case, tmp_path)) for case in cases]
 
     assert [(case, decision) for case, decision in found if decision.kind != documented(case)] == []
     assert all(decision.why and decision.source for _, decision in found)

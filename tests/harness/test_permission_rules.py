@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from harness.approval.patterns import command_matches, host_matches, literal_path, path_matches, text_mentions
-from harness.approval.rules import check_examples, parse_rule, rule_text
+from harness.approval.rules import check_examples, parse_rule
 from harness.errors import ConfigError
-from harness.permissions import Rule, RuleSource
+from harness.permissions import RuleSource
+from harness.risk import Risk
+from tools.shell.analysis import analyze
 
 ROOT = "/work/shop"
 
@@ -35,7 +37,7 @@ ROOT = "/work/shop"
 def test_rule_has_one_canonical_text_that_parses_to_the_same_rule(text: str, canonical: str) -> None:
     rule = parse_rule(text, "deny", RuleSource("user", "config.toml"))
 
-    assert rule_text(rule) == canonical
+    assert str(rule) == canonical
     assert parse_rule(canonical, "deny", rule.source) == rule
 
 
@@ -143,13 +145,22 @@ def test_deny_pattern_is_searched_in_text_that_cannot_be_parsed(text: str, *, ex
 
 
 def test_examples_of_a_rule_are_checked() -> None:
-    rule = Rule("bash", "npm test:*", matches=("npm test -- -k x", "npm test"), rejects=("npm testx",))
-    wrong = Rule("bash", "npm test:*", matches=("npm testx",), rejects=("npm test x",))
-    path = Rule("edit", "src/**", matches=("src/a.py",), rejects=("lib/a.py",))
-    url = Rule("web_fetch", "domain:python.org", matches=("https://docs.python.org",), rejects=("https://x.org",))
+    command, path, url = map(parse_rule, ("bash(npm test:*)", "edit(src/**)", "web_fetch(domain:python.org)"))
 
-    assert [check_examples(each) for each in (rule, path, url)] == [[], [], []]
-    assert check_examples(wrong) == [
+    assert list(check_examples(command, ("npm test -- -k x", "npm test", "!npm testx"))) == []
+    assert list(check_examples(path, ("src/a.py", "!lib/a.py"))) == []
+    assert list(check_examples(url, ("https://docs.python.org", "!https://x.org"))) == []
+    assert list(check_examples(command, ("npm testx", "! npm test x"))) == [
         "bash(npm test:*) does not match 'npm testx'",
         "bash(npm test:*) matches 'npm test x'",
     ]
+
+
+def test_examples_are_read_as_commands() -> None:
+    examples = ("ls -la", "LC_ALL=C ls | ls -l 2>&1", "!make && ls", "!ls > out")
+
+    def risk_of(command: str) -> Risk:
+        return analyze(command).risk
+
+    assert list(check_examples(parse_rule("bash(ls:*)"), examples, risk_of)) == []
+    assert list(check_examples(parse_rule("bash(make:*)", "deny"), ("ls; timeout 5 make x",), risk_of)) == []

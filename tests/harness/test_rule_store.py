@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.approval.rules import parse_rule
-from harness.approval.store import RuleFile, RuleStore
+from harness.approval.store import RuleStore, WrittenRule
 from harness.errors import ConfigError
 from harness.permissions import Rule, RuleSource
 
@@ -38,9 +38,9 @@ def test_rules_are_ordered_by_level() -> None:
     store.add(Rule("edit"))
     problems = store.load(
         [
-            RuleFile(USER, allow=("bash(ls:*)",)),
-            RuleFile(PROJECT, deny=("bash(git push:*)",)),
-            RuleFile(RuleSource("managed", "/etc/cinch/managed.toml"), ask=("web_fetch",)),
+            WrittenRule("bash(ls:*)", "allow", USER),
+            WrittenRule("bash(git push:*)", "deny", PROJECT),
+            WrittenRule("web_fetch", "ask", RuleSource("managed", "/etc/cinch/managed.toml")),
         ]
     )
 
@@ -53,14 +53,6 @@ def test_rules_are_ordered_by_level() -> None:
         "session allow edit",
     ]
     assert [str(rule) for rule in store.of("allow")] == ["bash(make)", "bash(ls:*)", "edit"]
-
-
-def test_untrusted_project_tightens_but_does_not_loosen() -> None:
-    store = RuleStore()
-
-    store.load([RuleFile(PROJECT, allow=("bash",), ask=("grep",), deny=("bash(curl:*)",), is_trusted=False)])
-
-    assert texts(store) == ["project deny bash(curl:*)", "project ask grep"]
 
 
 def test_managed_only_drops_all_other_allow_rules() -> None:
@@ -77,24 +69,24 @@ def test_managed_only_drops_all_other_allow_rules() -> None:
 def test_invalid_allow_rule_is_a_problem_and_an_invalid_deny_rule_an_error() -> None:
     store = RuleStore()
 
-    assert store.load([RuleFile(USER, allow=("bash()", "grep"), lines={"bash()": 12})]) == [
-        "/home/x/config.toml, line 12: 'bash()': the pattern is empty; write bash for all calls; the rule has no effect"
+    assert store.load([WrittenRule("bash()", "allow", USER), WrittenRule("grep", "allow", USER)]) == [
+        "/home/x/config.toml: 'bash()': the pattern is empty; write bash for all calls; the rule has no effect"
     ]
     assert texts(store) == ["user allow grep"]
     with pytest.raises(ConfigError, match="the pattern is empty"):
-        store.load([RuleFile(USER, deny=("bash()",))])
+        store.load([WrittenRule("bash()", "deny", USER)])
 
 
 def test_failing_example_disables_an_allow_rule_and_refuses_a_deny_rule() -> None:
     store = RuleStore()
-    examples = {"bash(npm test:*)": ("npm test -- x", "!npm test y")}
+    examples = ("npm test -- x", "!npm test y")
 
-    (problem,) = store.load([RuleFile(USER, allow=("bash(npm test:*)",), examples=examples)])
+    (problem,) = store.load([WrittenRule("bash(npm test:*)", "allow", USER, examples)])
 
     assert "matches 'npm test y'" in problem
     assert store.rules == ()
     with pytest.raises(ConfigError, match="npm test y"):
-        store.load([RuleFile(USER, deny=("bash(npm test:*)",), examples=examples)])
+        store.load([WrittenRule("bash(npm test:*)", "deny", USER, examples)])
 
 
 def test_stored_rule_survives_a_restart_with_its_uses(path: Path) -> None:
@@ -140,7 +132,7 @@ def test_removed_rule_is_gone_from_the_file(path: Path) -> None:
 
 def test_rule_from_configuration_cannot_be_removed_here() -> None:
     store = RuleStore()
-    store.load([RuleFile(USER, deny=("grep",))])
+    store.load([WrittenRule("grep", "deny", USER)])
 
     assert store.remove(Rule("grep", effect="deny")) == "grep is defined in /home/x/config.toml; remove it there"
     assert texts(store) == ["user deny grep"]

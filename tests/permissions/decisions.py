@@ -19,8 +19,14 @@ from harness.ports.tool import Tool
 from harness.workspace.workspace import Workspace
 from tools.bash import BashTool
 from tools.shell.analysis import analyze
+from tools.shell.tables import FOLDER
 
 CORPORA = Path(__file__).parent / "corpus"
+
+
+def table_names() -> list[str]:
+    """Return the names of all programs that have a table."""
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
 def corpus(name: str, root: Path | None = None) -> list[str]:

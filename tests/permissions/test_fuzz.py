@@ -15,10 +15,10 @@ from pathlib import Path
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from permissions import sandbox
-from permissions.decisions import attempts, objection
+from permissions.decisions import attempts, objection, table_names
 
 from tools.shell.syntax import read_script
-from tools.shell.tables import ProgramTable, load_table, table_names
+from tools.shell.tables import ProgramTable, load_table
 
 EXAMPLES = os.environ.get("FUZZ_EXAMPLES", "")
 FUZZ = settings(

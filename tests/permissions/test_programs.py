@@ -8,11 +8,12 @@ import shutil
 import subprocess
 
 import pytest
+from permissions.decisions import table_names
 
 from tools.shell.expressions import judge_find
 from tools.shell.options import OptionTable, parse_options, resolve
 from tools.shell.programs import judge
-from tools.shell.tables import Judgement, load_table, table_names
+from tools.shell.tables import Judgement, load_table
 from tools.shell.words import Word
 
 

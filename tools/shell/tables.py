@@ -40,7 +40,8 @@ OperandKind: TypeAlias = Literal["read", "search", "list", "write", "text", "non
 
 Verdict: TypeAlias = Literal["read", "other"]
 
-_FOLDER = Path(__file__).parent / "programs"
+FOLDER = Path(__file__).parent / "programs"
+"""Folder of the tables, one file per program."""
 _NAME = re.compile(r"[a-z0-9_\[][a-z0-9_.+-]*")
 
 
@@ -170,7 +171,7 @@ def load_table(name: str) -> ProgramTable | None:
     if not _NAME.fullmatch(name):
         return None
     try:
-        text = (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
+        text = (FOLDER / f"{name}.toml").read_text(encoding="utf-8")
     except OSError:
         return None
     source = msgspec.convert(tomllib.loads(text), _Source, dec_hook=_names)
@@ -178,11 +179,6 @@ def load_table(name: str) -> ProgramTable | None:
         return _table(source, source.groups)
     table = load_table(source.same_as)
     return replace(table, dialects=source.dialects) if table and source.dialects else table
-
-
-def table_names() -> list[str]:
-    """Return the names of all programs that have a table."""
-    return sorted(path.stem for path in _FOLDER.glob("*.toml"))
 
 
 def _table(source: _Source, groups: Mapping[str, _Group]) -> ProgramTable:

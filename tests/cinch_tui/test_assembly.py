@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from fakes.contexts import tool_context
 from fakes.model_server import Failure, ModelServer, Reply
 
 from cinch_tui.assembly import Assembly, assemble
@@ -17,6 +18,7 @@ from harness.agent.options import Subagents
 from harness.agent.policies import LoopDetection
 from harness.events import AgentEnd, Event, ModelFallback
 from harness.execution.context import Execution
+from harness.messages import text_of
 from harness.ports.interaction import NonInteractive
 from harness.ports.provider import NO_CACHE, CacheStrategy
 
@@ -116,3 +118,14 @@ def test_an_unavailable_fallback_model_is_reported(tmp_path: Path) -> None:
 
     assert [model.spec.name for model in assembly.agent.options.fallback] == ["anthropic/second"]
     assert [warning.partition(": ")[0] for warning in assembly.warnings] == ["providers.fallback"]
+
+
+@pytest.mark.parametrize(("level", "lines"), [("off", 301), ("minimal", 6), ("aggressive", 6)])
+def test_output_of_commands_is_compressed_as_the_settings_say(tmp_path: Path, level: str, lines: int) -> None:
+    (tmp_path / "run.sh").write_text("for i in $(seq 1 300); do echo processed item $i; done")
+    tools = assembled(tmp_path, {"tools.bash.compression": level}).agent.state.tools
+    bash = next(tool for tool in tools if tool.name == "bash")
+
+    output = asyncio.run(bash.run(bash.validate({"command": "bash run.sh"}), tool_context(tmp_path)))
+
+    assert text_of(output.content).count("\n") + 1 == lines

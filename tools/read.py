@@ -81,7 +81,7 @@ def _shown(path: str, excerpt: Excerpt, room: int) -> ToolOutput:
         return ToolOutput.text(f"{path} is empty.", view=TextView("(empty)"))
     if not excerpt.lines:
         return ToolOutput.failure(f"{path} has {excerpt.total} lines; offset {excerpt.first} is past its end.")
-    lines = _within_bounds(excerpt.lines, room)
+    lines = _within_bounds(excerpt, room)
     last = excerpt.first + len(lines) - 1
     numbered = "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, excerpt.first))
     return ToolOutput.text(
@@ -91,17 +91,19 @@ def _shown(path: str, excerpt: Excerpt, room: int) -> ToolOutput:
     )
 
 
-def _within_bounds(lines: tuple[str, ...], room: int) -> list[str]:
+def _within_bounds(excerpt: Excerpt, room: int) -> list[str]:
+    lines = excerpt.lines
     # A character has at most four bytes: most files need no counting.
     if max(map(len, lines)) <= _LONGEST_LINE and sum(map(len, lines)) * 4 + len(lines) * 8 <= room:
         return list(lines)
     kept: list[str] = []
     size = 0
-    for line in lines:
+    for number, line in enumerate(lines, excerpt.first):
         cut = (
             line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}[… line cut at {_LONGEST_LINE} characters]"
         )
-        size += 8 + (len(cut) if cut.isascii() else len(cut.encode("utf-8", "replace")))
+        # With the number, a tab and a line feed.
+        size += len(str(number)) + 2 + (len(cut) if cut.isascii() else len(cut.encode("utf-8", "replace")))
         if size > room and kept:
             break
         kept.append(cut)

@@ -14,9 +14,9 @@ from fnmatch import fnmatchcase
 from msgspec.structs import replace
 
 from harness.agent.limits import dollars, is_reached
+from harness.context.eviction import is_reference
 from harness.errors import ConfigError
 from harness.events import TurnEnd
-from harness.execution.repeats import is_reference
 from harness.execution.results import INTERRUPTED, STEERED, was_interrupted
 from harness.messages import AssistantMessage, Message, ToolCall, ToolResult, Usage
 from harness.ports.hooks import Block, Hooks, Inject, Stop

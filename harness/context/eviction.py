@@ -21,6 +21,8 @@ LOOKING = frozenset({"read_file", "grep", "find_files", "list_files"})
 """Tools whose output can be had again without side effects."""
 EDITING = frozenset({"edit_file", "write_file", "apply_patch"})
 LOOKING_WEIGHT = 1.5
+UNCHANGED_SINCE = "unchanged_since"
+"""Key in the details of a result that refers to an earlier one; its value is the id of the earlier call."""
 SMALLEST_BATCH = 0.10
 """Smallest share of the usable window that an eviction frees, unless it reaches its goal."""
 
@@ -79,12 +81,17 @@ def candidates_for_eviction(messages: Sequence[Message], policy: ContextPolicy, 
             later.add(message)
         elif isinstance(message, ToolResult):
             call = calls.get(index)
-            if message.is_error:
-                later.failed.add(message.call_id)
-            if age >= policy.evict_min_age and message.id not in kept:
-                candidate = _candidate(message, call, age, is_superseded=call is not None and later.supersede(call))
+            later.add_result(message, age)
+            unused = later.age_of(message, age)
+            if unused >= policy.evict_min_age and message.id not in kept:
+                candidate = _candidate(message, call, unused, is_superseded=call is not None and later.supersede(call))
                 if candidate.freed > 0:
                     yield candidate
+
+
+def is_reference(result: ToolResult) -> bool:
+    """Return True for a result that only refers to an earlier one, which the model still needs."""
+    return bool(result.details and UNCHANGED_SINCE in result.details)
 
 
 def _order(candidate: Candidate) -> tuple[bool, float]:
@@ -114,19 +121,32 @@ class _LaterCalls:
     """Successful calls after a place in the conversation, which is walked backwards."""
 
     def __init__(self) -> None:
-        self.failed: set[str] = set()
-        """Ids of the calls that failed, of the reply before the place."""
+        self._not_superseding: set[str] = set()
+        """Ids of the calls of the reply before the place whose results replace no earlier ones."""
+        self._referred: dict[str, int] = {}
+        """Age of the latest reference to a result, by the id of its call."""
         self._same: set[tuple[str, bytes]] = set()
         self._changed: set[str] = set()
 
     def add(self, reply: AssistantMessage) -> None:
         """Add the calls of the reply before the results seen so far."""
         for call in reply.tool_calls:
-            if call.id not in self.failed:
+            if call.id not in self._not_superseding:
                 self._same.add(_key(call))
                 if call.name in EDITING or (call.name == "read_file" and call.arguments.keys() <= {"path"}):
                     self._changed.add(_path(call))
-        self.failed.clear()
+        self._not_superseding.clear()
+
+    def add_result(self, result: ToolResult, age: int) -> None:
+        """Add a result that may refer to an earlier one."""
+        if result.is_error or is_reference(result):
+            self._not_superseding.add(result.call_id)
+        if is_reference(result) and result.details:
+            self._referred.setdefault(str(result.details[UNCHANGED_SINCE]), age)
+
+    def age_of(self, result: ToolResult, age: int) -> int:
+        """Return the age of a result, counted from the latest reference to it."""
+        return self._referred.get(result.call_id, age)
 
     def supersede(self, call: ToolCall) -> bool:
         """Return True if the output of an earlier call is out of date."""

@@ -8,20 +8,14 @@ from copy import deepcopy
 from msgspec.structs import replace
 
 from harness.approval.assessment import Allowed
+from harness.context.eviction import UNCHANGED_SINCE, is_reference
 from harness.errors import InvalidArguments
 from harness.messages import AssistantMessage, Image, ModelMessage, Text, ToolCall, ToolResult, text_of
 from harness.ports.tool import ToolOutput
 from harness.views import TextView
 
-UNCHANGED_SINCE = "unchanged_since"
-"""Key in the details of a reference; its value is the id of the earlier call."""
 _SHORTEST = 400
 """Shortest text, in characters, for which a reference is worthwhile."""
-
-
-def is_reference(result: ToolResult) -> bool:
-    """Return True for a result that only refers to an earlier one."""
-    return bool(result.details and UNCHANGED_SINCE in result.details)
 
 
 def without_repetition(allowed: Allowed, output: ToolOutput, sent: Sequence[ModelMessage]) -> ToolOutput:

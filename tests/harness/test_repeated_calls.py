@@ -8,8 +8,10 @@ from fakes.runs import calls, results_of
 from msgspec.structs import replace
 
 from harness.agent.policies import LoopDetection
+from harness.context.eviction import UNCHANGED_SINCE, candidates_for_eviction
+from harness.context.policy import ContextPolicy
 from harness.execution.context import Execution
-from harness.messages import Message, Text, ToolResult, UserMessage
+from harness.messages import AssistantMessage, JsonObject, Message, Text, ToolCall, ToolResult, UserMessage
 from harness.views import TextView
 from providers.demo import Call, Reply
 from tools import builtin_tools
@@ -128,3 +130,36 @@ async def test_file_that_was_only_referred_to_can_be_edited(make_agent, file: Pa
     await reads(make_agent, READ, READ, edit)
 
     assert "seven = 7" in file.read_text()
+
+
+def conversation(*turns: tuple[str, JsonObject | None]) -> list[Message]:
+    """Return turns that each read a file; a turn with details has a short result."""
+    messages: list[Message] = []
+    for number, (path, details) in enumerate(turns):
+        call = ToolCall(f"call-{number}", "read_file", {"path": path})
+        text = Text("[Unchanged]" if details else "x" * 4000)
+        messages += [AssistantMessage((call,)), ToolResult(call.id, call.name, (text,), details=details, id=call.id)]
+    return messages
+
+
+def test_eviction_keeps_the_text_that_a_young_reference_needs() -> None:
+    others = [(f"{number}.py", None) for number in range(4)]
+    messages = conversation(("a.py", None), *others, ("a.py", {UNCHANGED_SINCE: "call-0"}))
+
+    candidates = {each.id: each for each in candidates_for_eviction(messages, ContextPolicy(evict_min_age=3), set())}
+
+    assert candidates.keys() == {"call-1", "call-2"}
+
+
+def test_eviction_does_not_take_a_reference_for_newer_text() -> None:
+    others = [(f"{number}.py", None) for number in range(4)]
+    messages = conversation(("a.py", None), ("a.py", {UNCHANGED_SINCE: "call-0"}), *others)
+    again = conversation(("a.py", None), ("a.py", None), *others)
+
+    first, second = (
+        {each.id: each for each in candidates_for_eviction(each, ContextPolicy(evict_min_age=3), set())}["call-0"]
+        for each in (messages, again)
+    )
+
+    assert (first.is_superseded, second.is_superseded) == (False, True)
+    assert first.priority < second.priority

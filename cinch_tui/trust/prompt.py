@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_UNUSED = 5
 """Maximum number of harmless, unused files of one folder that are listed one by one."""
 _UNUSED = " · not used by this version"
-_SHOWN_CHANGES = 4
+_SHOWN_CHANGES = 40
 _LARGEST_SHOWN = 256 * 1024
 
 
@@ -171,7 +171,9 @@ def _about_changes(
 ) -> TrustQuestion:
     store = TrustStore(options.sources.trust_file)
     rows = [
-        (files.label(each.path), f"{each.kind} · {_change(store.trusted_text(files, each), each)}") for each in changed
+        ("" if number else files.label(each.path), text)
+        for each in changed
+        for number, text in enumerate(_change(store.trusted_text(files, each), each))
     ]
     return TrustQuestion(
         files,
@@ -188,18 +190,20 @@ def _about_changes(
     )
 
 
-def _change(before: str | None, found: Found) -> str:
-    """Return a short description of what changed in a file."""
+def _change(before: str | None, found: Found) -> Iterator[str]:
+    """Yield what a changed file does, and its changed lines: those that are new first."""
+    yield f"{found.kind} · {'new or changed' if before is None else 'changed'} · {one_line_name(found.summary)}"
     if before is None:
-        return f"new or changed; {found.summary}"
+        return
     try:
         now = read_small_text(found.path, _LARGEST_SHOWN)
     except (OSError, ValueError):
-        return f"changed; {found.summary}"
+        return
     lines = list(difflib.unified_diff(before.splitlines(), now.splitlines(), lineterm="", n=0))[2:]
-    changed = [escape_controls(line[:1] + " " + line[1:].strip()) for line in lines if line[:1] in "+-"]
-    more = f" and {len(changed) - _SHOWN_CHANGES} more" if len(changed) > _SHOWN_CHANGES else ""
-    return f"changed: {'; '.join(changed[:_SHOWN_CHANGES])}{more}"
+    changed = sorted((line for line in lines if line[:1] in "+-"), key=lambda line: line[0])
+    yield from (one_line_name(f"  {line[0]} {line[1:].strip()}") for line in changed[:_SHOWN_CHANGES])
+    if len(changed) > _SHOWN_CHANGES:
+        yield f"  and {len(changed) - _SHOWN_CHANGES} more lines"
 
 
 def apply_answer(options: Options, asked: TrustQuestion, answer: TrustAnswer) -> tuple[Options, Settings]:

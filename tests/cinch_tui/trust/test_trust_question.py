@@ -115,7 +115,8 @@ async def test_a_changed_file_is_shown_with_its_change(folder: Path):
         state, settings = later.controller.agent.state, later.controller.settings
 
     assert "AGENTS.md" not in shown
-    assert 'changed: - ui.status_command = "touch pwned"; + ui.editor = "touch pwned"' in shown
+    assert "configuration · changed · sets approval.mode, ui.editor" in shown
+    assert shown.index('+ ui.editor = "touch pwned"') < shown.index('- ui.status_command = "touch pwned"')
     assert RHYMES in state.system_prompt
     assert (state.approval, settings.ui.editor) == ("smart", "")
 

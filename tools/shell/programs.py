@@ -18,6 +18,9 @@ from tools.shell.words import Word
 
 _ALIASES = {":": "true"}
 _OPTION = re.compile(r"(option \S+)")
+_UNKNOWN_OPTION = "unknown option "
+_ABOUT = frozenset({"-v", "-V", "-VV", "-version", "--version", "-h", "--help"})
+"""Options that only describe a program."""
 _SYSTEM_FOLDERS = ("/bin", "/usr/bin")
 _WILD = ("*", "?", "[", "+(", "@(", "!(")
 
@@ -116,6 +119,8 @@ def _entered(table: ProgramTable, found: Resolved, accesses: tuple[PathAccess, .
 
 def _named(problem: str, name: str) -> str:
     """Return the problem with an option with the name of the program: "option -o of sort writes a file"."""
+    if problem.startswith(_UNKNOWN_OPTION):
+        return f"{name} {problem.removeprefix(_UNKNOWN_OPTION)} is not known to be read-only"
     return _OPTION.sub(rf"\1 of {name}", problem)
 
 
@@ -142,7 +147,10 @@ def _may_begin_with_at(word: Word) -> bool:
 
 def _missing(name: str, table: ProgramTable, found: Resolved, operands: Sequence[Word]) -> str:
     if table.requires and not found.has(table.requires):
-        return f"{name} only reads with one of {', '.join(sorted(table.requires))}"
+        others = sorted(set(table.requires) - _ABOUT)
+        return (
+            f"{name} only reads with one of {', '.join(others)}" if others else f"{name} is not known to be read-only"
+        )
     if operands and table.operand_options and not found.has(table.operand_options):
         return f"{name} with an operand may change something"
     if operands and table.operands == "none":

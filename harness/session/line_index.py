@@ -6,7 +6,6 @@ time.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -20,8 +19,9 @@ from msgspec.structs import replace
 
 from harness.messages import JsonObject
 from harness.session.notes import AnyNote, CustomNote, RewindNote, UsageNote, parse_note
+from harness.session.own_lines import OwnLine, OwnReply, read_own_line
 from harness.session.paths import open_session_file
-from harness.session.reading import blocks_of, object_at, parse, text_at, tool_result_of
+from harness.session.reading import blocks_of, object_at, parse, split_joined, text_at, tool_result_of
 
 _LINKED = frozenset({"user", "assistant", "system", "attachment", "progress"})
 _ENVELOPE = re.compile(
@@ -32,12 +32,6 @@ _ENVELOPE = re.compile(
 
 # Quotes within a text are escaped, so a line that contains these has probably swallowed another one.
 _STARTS = (b'{"parentUuid":', b'{"type":"cinch-')
-_LINE_START = re.compile(
-    rb'(?<!^)(?=\{"parentUuid": ?(?:null|")|\{"type":"(?:cinch-|custom-title"|ai-title"|tag"|summary"))'
-)
-
-
-_JSON = json.JSONDecoder()
 
 
 class Line(Struct, frozen=True, gc=False):
@@ -61,8 +55,9 @@ class Line(Struct, frozen=True, gc=False):
     """True for the result of a tool call."""
 
 
-OnLine: TypeAlias = Callable[[Line, JsonObject], None]
-"""Called with each line of the conversation that can be read, and its content."""
+_NO_LINE = Line(0, 0, 0, "", "", "", "", is_result=False)
+OnLine: TypeAlias = Callable[[Line, OwnLine], None]
+"""Called with the lines of the conversation that cinch wrote, and their content."""
 
 
 class LineIndex(Struct):
@@ -105,7 +100,7 @@ class LineIndex(Struct):
     seen: set[int] = set()
     """Hashes of the lines that must count once."""
     on_line: OnLine | None = None
-    """Receives the lines of the conversation while they are indexed."""
+    """Receives our lines of the conversation while they are indexed."""
 
 
 def scan(source: Path | bytes, *, is_sidechain: bool = False, on_line: OnLine | None = None) -> LineIndex:
@@ -114,7 +109,7 @@ def scan(source: Path | bytes, *, is_sidechain: bool = False, on_line: OnLine | 
     Args:
         source: The file, or its content.
         is_sidechain: Index the conversation of a subagent.
-        on_line: Receives the lines of the conversation.
+        on_line: Receives our lines of the conversation.
 
     Raises:
         OSError: The file cannot be read.
@@ -145,17 +140,11 @@ def index_lines(lines: Iterable[bytes], layout: LineIndex, offset: int = 0) -> L
     """
     for raw in lines:
         layout.count += 1
-        *others, last = (raw,) if raw.endswith(b"\n") else split_joined(raw)
-        if others:
-            layout.joined.append(layout.count)
-        for piece in others:
-            _add(layout, piece, offset)
-            offset += len(piece)
-        if last.endswith(b"\n") or parse(last) is not None:
-            _add(layout, last, offset)
+        if raw.endswith(b"\n"):
+            _add(layout, raw, offset)
         else:
-            layout.torn = True
-        offset += len(last)
+            _add_unfinished(layout, raw, offset)
+        offset += len(raw)
     _attach_orphans(layout)
     by_id = layout.by_id
     for line in layout.lines:
@@ -184,6 +173,10 @@ def conversation(layout: LineIndex) -> list[tuple[Line, ...]]:
     ordered: list[tuple[Line, ...]] = []
     for line in list(_ancestors(layout.leaf, by_id))[::-1]:
         if line.id in done:
+            continue
+        if line.kind == "user" and not removed:
+            done.add(line.id)
+            ordered.append((line,))
             continue
         for group in _groups_of(line, replies, results):
             kept = tuple([each for each in group if each.id not in removed]) if removed else group
@@ -229,7 +222,9 @@ def _gaps(lost_before: list[int], garbage: list[int]) -> list[int]:
 
 
 def _add(layout: LineIndex, raw: bytes, offset: int) -> None:
-    if raw.startswith(b'{"type":"cinch-') and (note := parse_note(raw)):
+    if own := read_own_line(raw):
+        _add_own_line(layout, own, len(raw), offset)
+    elif raw.startswith(b'{"type":"cinch-') and (note := parse_note(raw)):
         _add_note(layout, note, raw, offset)
     elif not raw.isspace():
         record = parse(raw)
@@ -237,6 +232,20 @@ def _add(layout: LineIndex, raw: bytes, offset: int) -> None:
             _add_damaged(layout, raw, offset)
         else:
             _add_record(layout, record, raw, offset)
+
+
+def _add_unfinished(layout: LineIndex, raw: bytes, offset: int) -> None:
+    """Index a last line without a newline."""
+    *others, last = split_joined(raw)
+    if others:
+        layout.joined.append(layout.count)
+    for piece in others:
+        _add(layout, piece, offset)
+        offset += len(piece)
+    if parse(last) is not None:
+        _add(layout, last, offset)
+    else:
+        layout.torn = True
 
 
 def _add_note(layout: LineIndex, note: AnyNote, raw: bytes, offset: int) -> None:
@@ -249,6 +258,25 @@ def _add_note(layout: LineIndex, note: AnyNote, raw: bytes, offset: int) -> None
     layout.notes.append(note)
     if isinstance(note, RewindNote):
         layout.rewind = (offset, note.leaf)
+
+
+def _add_own_line(layout: LineIndex, own: OwnLine, size: int, offset: int) -> None:
+    if own.is_sidechain is not layout.is_sidechain:
+        return
+    before = layout.lines[-1] if layout.lines else _NO_LINE
+    # Share strings: ids take most of the memory of a long session.
+    parent = before.id if own.parent_uuid == before.id else own.parent_uuid or ""
+    if type(own) is OwnReply:
+        group = own.uuid if own.request_id == own.uuid else before.group
+        group = group if group == own.request_id else own.request_id
+        line = Line(layout.count, offset, size, "assistant", own.uuid, parent, group, is_result=False)
+    else:
+        is_result = own.result is not None
+        group = (parent if own.source in ("", parent) else own.source) if is_result else ""
+        line = Line(layout.count, offset, size, "user", own.uuid, parent, group, is_result)
+    layout.lines.append(line)
+    if layout.on_line is not None:
+        layout.on_line(line, own)
 
 
 def _add_record(layout: LineIndex, record: JsonObject, raw: bytes, offset: int) -> None:
@@ -270,13 +298,7 @@ def _add_record(layout: LineIndex, record: JsonObject, raw: bytes, offset: int) 
             layout.tool_names[text_at(block, "id")] = text_at(block, "name")
     elif tool_result_of(record) is not None:
         is_result, group = True, text_at(record, "sourceToolAssistantUUID") or parent
-    _add_line(layout, Line(layout.count, offset, len(raw), intern(kind), own_id, parent, group, is_result), record)
-
-
-def _add_line(layout: LineIndex, line: Line, record: JsonObject) -> None:
-    layout.lines.append(line)
-    if layout.on_line is not None:
-        layout.on_line(line, record)
+    layout.lines.append(Line(layout.count, offset, len(raw), intern(kind), own_id, parent, group, is_result))
 
 
 def _add_damaged(layout: LineIndex, raw: bytes, offset: int) -> None:
@@ -309,26 +331,6 @@ def _matched_line(number: int, match: re.Match[bytes], offset: int, size: int) -
 
 def _text(part: bytes | None) -> str:
     return part.decode("utf-8", "replace") if part else ""
-
-
-def split_joined(raw: bytes) -> list[bytes]:
-    """Split a line at the records in it and the damage between them."""
-    # Each byte is one character, so that positions agree.
-    text = raw.decode("latin-1")
-    pieces: list[bytes] = []
-    done = 0
-    for start in (0, *(match.start() for match in _LINE_START.finditer(raw))):
-        if start < done:
-            continue  # within a record
-        if start > done:
-            pieces.append(raw[done:start])
-            done = start
-        try:
-            _, done = _JSON.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            continue
-        pieces.append(raw[start:done])
-    return [*pieces, raw[done:]] if done < len(raw) else pieces
 
 
 def _groups(lines: Iterable[Line]) -> tuple[dict[str, list[Line]], dict[str, list[Line]]]:

@@ -63,6 +63,8 @@ def _truncated(value: object, depth: int) -> object:
         changed: dict[str, object] = {}
         for name in value.__struct_fields__:
             field = getattr(value, name)
+            if type(field) in _SCALARS or (type(field) is str and len(field) <= LIMIT):
+                continue
             if (short := _truncated(field, depth + 1)) is not field:
                 changed[name] = short
         return replace(value, **changed) if changed else value

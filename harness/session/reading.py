@@ -6,6 +6,7 @@ Nothing here raises: whatever a line lacks is left out of the message.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from sys import intern
@@ -37,6 +38,10 @@ from harness.views import View
 
 _DECODER = msgspec.json.Decoder[JsonValue]()
 """Twice as fast as `json`, which matters for long sessions."""
+_JSON = json.JSONDecoder()
+_LINE_START = re.compile(
+    rb'(?<!^)(?=\{"parentUuid": ?(?:null|")|\{"type":"(?:cinch-|custom-title"|ai-title"|tag"|summary"))'
+)
 _STOPS: dict[str, StopReason] = {reason: reason for reason in get_args(StopReason)}
 _FOREIGN_STOPS: dict[str, StopReason] = {name: _STOPS[ours] for ours, name in STOP_REASONS.items()}
 
@@ -58,6 +63,26 @@ def _parse_leniently(line: bytes) -> JsonValue:
         return None
 
 
+def split_joined(raw: bytes) -> list[bytes]:
+    """Split a line at the records in it and the damage between them."""
+    # Each byte is one character, so that positions agree.
+    text = raw.decode("latin-1")
+    pieces: list[bytes] = []
+    done = 0
+    for start in (0, *(match.start() for match in _LINE_START.finditer(raw))):
+        if start < done:
+            continue  # within a record
+        if start > done:
+            pieces.append(raw[done:start])
+            done = start
+        try:
+            _, done = _JSON.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        pieces.append(raw[start:done])
+    return [*pieces, raw[done:]] if done < len(raw) else pieces
+
+
 def text_at(record: Mapping[str, JsonValue], key: str) -> str:
     value = record.get(key)
     return value if isinstance(value, str) else ""
@@ -70,7 +95,8 @@ def object_at(record: Mapping[str, JsonValue], key: str) -> JsonObject:
 
 def blocks_of(record: JsonObject) -> list[JsonObject]:
     """Return the content blocks of a line; a plain string counts as one text block."""
-    return _blocks(object_at(record, "message").get("content"))
+    message = record.get("message")
+    return _blocks(message.get("content")) if isinstance(message, dict) else []
 
 
 def time_of(record: JsonObject) -> float:
@@ -87,8 +113,9 @@ def iso_time(text: str) -> float:
 
 def tool_result_of(record: JsonObject) -> JsonObject | None:
     """Return the tool_result block of a line, if it has one."""
-    for block in blocks_of(record) if record.get("type") == "user" else ():
-        if block.get("type") == "tool_result":
+    content = object_at(record, "message").get("content") if record.get("type") == "user" else None
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, dict) and block.get("type") == "tool_result":
             return block
     return None
 
@@ -158,9 +185,9 @@ def read_assistant(records: Sequence[JsonObject]) -> AssistantMessage:
 
 
 def _blocks(content: JsonValue) -> list[JsonObject]:
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}] if content else []
-    return objects_in(content)
+    if isinstance(content, list):
+        return [item for item in content if isinstance(item, dict)]
+    return [{"type": "text", "text": content}] if isinstance(content, str) and content else []
 
 
 def objects_in(items: JsonValue) -> list[JsonObject]:
@@ -221,7 +248,7 @@ def _assistant_block(raw: JsonObject) -> AssistantContent | None:
     if kind == "text" and isinstance(text := raw.get("text"), str):
         return Text(text, citations=tuple(_foreign_citations(raw))) if "citations" in raw else Text(text)
     if kind == "tool_use" and isinstance(call_id := raw.get("id"), str) and isinstance(name := raw.get("name"), str):
-        return _call(call_id, name, object_at(raw, "input"))
+        return tool_call(call_id, name, object_at(raw, "input"))
     if kind == "thinking" and isinstance(text := raw.get("thinking"), str):
         return Thinking(text, text_at(raw, "signature") or None)
     if kind == "redacted_thinking" and isinstance(data := raw.get("data"), str):
@@ -229,11 +256,12 @@ def _assistant_block(raw: JsonObject) -> AssistantContent | None:
     return None
 
 
-def _call(call_id: str, name: str, arguments: JsonObject) -> ToolCall:
+def tool_call(call_id: str, name: str, arguments: JsonObject, signature: str | None = None) -> ToolCall:
+    """Return a call; arguments that were not a JSON object are in the file as a text."""
     unread = arguments.get("__unparsedToolInput")
     if isinstance(unread, dict):
-        return ToolCall(call_id, intern(name), {}, partial_json=text_at(unread, "raw"))
-    return ToolCall(call_id, intern(name), arguments)
+        return ToolCall(call_id, intern(name), {}, text_at(unread, "raw"), signature)
+    return ToolCall(call_id, intern(name), arguments, signature=signature)
 
 
 def _stop_reason(ours: str, message: JsonObject, content: list[AssistantContent]) -> StopReason:
@@ -261,5 +289,5 @@ def read_usage(raw: JsonObject, ours: JsonObject) -> Usage:
 
 
 def _count(raw: JsonObject, key: str) -> int:
-    value = raw.get(key)
+    value = raw.get(key, 0)
     return value if isinstance(value, int) else 0

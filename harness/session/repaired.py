@@ -93,7 +93,7 @@ def repaired_messages(loaded: LoadedSession, kept: int = KEPT) -> RepairedMessag
     """
     session = loaded.messages
     long = _long_messages(session, kept)
-    read = [session.outline(at) if at in long else session[at] for at in range(len(session))]
+    read = session.outlined(long)
     repaired = _repaired(session.completed(read))
     places = {id(read[at]): at for at in long}
     session.outlines = {at: each for at in long if not isinstance(each := read[at], CustomMessage)}
@@ -132,6 +132,8 @@ def _long_messages(session: SessionMessages, kept: int) -> set[int]:
 
 
 def _repaired(complete: Sequence[Message]) -> list[Message]:
+    if not any(type(message) is CustomMessage for message in complete):
+        return list(normalize(complete))
     custom: dict[str, list[Message]] = {}
     before = ""
     for message in complete:

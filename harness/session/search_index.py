@@ -25,9 +25,8 @@ from harness.session.database import (
     set_built,
     transaction,
 )
-from harness.session.line_index import split_joined
 from harness.session.paths import SessionFile, find_files, open_session_file
-from harness.session.reading import blocks_of, object_at, parse, text_at, time_of
+from harness.session.reading import blocks_of, object_at, parse, split_joined, text_at, time_of
 from harness.session.summary import SessionFacts, model_name, read_summary
 from harness.session.summary_cache import save_summaries, summary_row
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple, overload
 
@@ -21,6 +21,7 @@ from harness.messages import (
 from harness.session.line_index import Line, LineIndex, conversation, scan_end
 from harness.session.notes import CallNote, CustomNote, HeaderNote
 from harness.session.outline import beginning_of, is_intact, truncate_texts
+from harness.session.own_lines import OwnLine, own_message, read_own_line
 from harness.session.paths import session_descriptor
 from harness.session.reading import call_lines, iso_time, parse, read_assistant, read_result, read_user, text_at
 
@@ -40,28 +41,25 @@ class MessageReader:
         self.outlines: dict[tuple[int, ...], ModelMessage] = {}
         """Outlines of long messages, by the positions of their lines."""
         self._lines: list[Line] = []
-        self._records: list[JsonObject] = []
+        self._contents: list[OwnLine] = []
 
-    def add(self, line: Line, record: JsonObject) -> None:
+    def add(self, line: Line, content: OwnLine) -> None:
         """Read a line; its message is complete when a line of another one follows."""
-        if line.kind not in ("user", "assistant"):
-            return
         if self._lines and (line.kind == "user" or line.group != self._lines[0].group):
             self.finish()
         self._lines.append(line)
-        self._records.append(record)
+        self._contents.append(content)
         if line.kind == "user":
             self.finish()
 
     def finish(self) -> None:
         """Complete the last message."""
-        lines, records = self._lines, self._records
+        lines, contents = self._lines, self._contents
         if not lines:
             return
-        self._lines, self._records = [], []
-        message = _message(lines[0], records, {})
-        if type(message) is ToolResult and not message.tool_name:
-            # Lines of other programs name the tool in the call's line only.
+        self._lines, self._contents = [], []
+        message = own_message(contents)
+        if message is None:
             return
         if sum([line.size for line in lines]) > LONG:
             self.outlines[_positions(lines)] = truncate_texts(message)
@@ -93,19 +91,15 @@ class SessionMessages(Sequence[Message]):
     def __init__(self, source: Path | bytes, layout: LineIndex, read: MessageReader | None = None) -> None:
         """Create the messages of an index; `read` has those that were read while it was made."""
         customs = [note for note in layout.notes if isinstance(note, CustomNote)]
-        self._groups: list[tuple[Line, ...]] = []
-        self._read: list[Message | None] = []
+        self._groups: list[tuple[Line, ...]] = conversation(layout)
+        self._read: list[Message | None] = [None] * len(self._groups)
+        if customs:
+            pairs = list(_with_customs(self._groups, customs))
+            self._groups, self._read = [group for group, _ in pairs], [custom for _, custom in pairs]
         self.outlines: dict[int, ModelMessage] = {}
         """Outlines of messages that are not kept in memory, by their indexes."""
-        for group, custom in _with_customs(conversation(layout), customs):
-            message = custom
-            if read and group:
-                places = _positions(group)
-                message = read.short.get(places)
-                if message is None and (outline := read.outlines.get(places)) is not None:
-                    self.outlines[len(self._groups)] = outline
-            self._groups.append(group)
-            self._read.append(message)
+        if read is not None:
+            self._take(read)
         self._tool_names = layout.tool_names
         self._started = {note.call_id for note in layout.notes if isinstance(note, CallNote)}
         self._records_calls = any(note.records_calls for note in layout.notes if isinstance(note, HeaderNote))
@@ -115,6 +109,14 @@ class SessionMessages(Sequence[Message]):
             weakref.finalize(self, os.close, self._source)
         self.damaged: list[int] = []
         """Numbers of lines that turned out to be unreadable on access."""
+
+    def _take(self, read: MessageReader) -> None:
+        for index, group in enumerate(self._groups):
+            positions = _positions(group) if group else ()
+            if (message := read.short.get(positions)) is not None:
+                self._read[index] = message
+            elif (outline := read.outlines.get(positions)) is not None:
+                self.outlines[index] = outline
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -134,8 +136,11 @@ class SessionMessages(Sequence[Message]):
         message = self._read[index]
         return self._load(self._groups[index]) if message is None else message
 
-    def outline(self, index: int) -> Message:
-        """Return a message with truncated texts without keeping it in memory."""
+    def outlined(self, long: Set[int]) -> list[Message]:
+        """Return all messages, those at the indexes `long` as outlines, and keep the others in memory."""
+        return [self._outline(at) if at in long else read or self[at] for at, read in enumerate(self._read)]
+
+    def _outline(self, index: int) -> Message:
         return self.outlines.get(index) or truncate_texts(self.read(index))
 
     def size(self, index: int) -> int:
@@ -247,14 +252,23 @@ class SessionMessages(Sequence[Message]):
         return DID_NOT_RUN if self._records_calls else NO_RESULT
 
     def _load(self, group: tuple[Line, ...]) -> Message:
-        return _message(group[0], [self._record(line) for line in group], self._tool_names)
+        own = [each for line in group if (each := read_own_line(self._raw(line))) and each.uuid == line.id]
+        if len(own) == len(group) and (message := own_message(own)) is not None:
+            return message
+        records = [self._record(line) for line in group]
+        if group[0].kind == "assistant":
+            return read_assistant(records)
+        return read_result(records[0], self._tool_names) if group[0].is_result else read_user(records[0])
 
     def parsed(self, line: Line) -> JsonObject | None:
         """Return a line of the conversation; None if it cannot be read."""
+        return parse(self._raw(line))
+
+    def _raw(self, line: Line) -> bytes:
         source = self._source
         if isinstance(source, bytes):
-            return parse(source[line.offset : line.offset + line.size])
-        return parse(os.pread(source, line.size, line.offset))
+            return source[line.offset : line.offset + line.size]
+        return os.pread(source, line.size, line.offset)
 
     def _record(self, line: Line) -> JsonObject:
         record = self.parsed(line)
@@ -276,13 +290,6 @@ def load_end(path: Path) -> SessionMessages:
     short, long = _END_SIZES
     messages = SessionMessages(path, scan_end(path, short))
     return messages if len(messages) >= _END_MESSAGES else SessionMessages(path, scan_end(path, long))
-
-
-def _message(first: Line, records: Sequence[JsonObject], tool_names: Mapping[str, str]) -> ModelMessage:
-    """Return a message from its lines; `tool_names` gives the tool of a call if the line of its result does not."""
-    if first.kind == "assistant":
-        return read_assistant(records)
-    return read_result(records[0], tool_names) if first.is_result else read_user(records[0])
 
 
 def _with_customs(

@@ -7,6 +7,7 @@ imports inside functions.
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Callable, Sequence, Set
 from functools import partial
@@ -150,6 +151,8 @@ class SessionController(ChatSession):
             self.view.widgets.show(blocks_of(self._shown_messages, builtin_tools()))
             # Reading the rest keeps the interpreter busy, so paint this first.
             await self.view.widgets.transcript.drained()
+        # Loading creates many objects that stay: looking for garbage among them takes a tenth of the time.
+        gc.disable()
         self._loaded = await asyncio.to_thread(partial(load_reference, reference, fork=options.fork))
 
     async def _assemble(self, model: Model | None) -> Assembly:
@@ -163,6 +166,7 @@ class SessionController(ChatSession):
         """Ask for a model until one can be used; return None if the user quits."""
         from cinch_tui.models.onboarding import ask_for_model
 
+        collect_garbage()
         while True:
             model = await ask_for_model(self.app, self.options, reason)
             if model is None:
@@ -191,6 +195,8 @@ class SessionController(ChatSession):
         self.show_permissions()
         widgets.transcript.banner = self.banner
         await self._show_all(agent.history.stored or agent.history.messages)
+        if self._loaded is not None:
+            collect_garbage()
         for warning in (*self.options.notices, *assembly.warnings):
             self.notice(warning, "warning")
         self.sender.ready.set()

@@ -110,7 +110,8 @@ def result_images(
     result: ToolResult, read_again: Callable[[], ToolResult | None] | None = None
 ) -> list[TranscriptImage]:
     """Return the images of a tool result; with `read_again`, which reads the result, they do not keep their data."""
-    path = result.view.path if isinstance(result.view, ImageView) else ""
+    images = _images(result)
+    path = result.view.path if images and isinstance(result.view, ImageView) else ""
     return [
         TranscriptImage.of(
             image,
@@ -118,12 +119,12 @@ def result_images(
             path,
             partial(_data_of, read_again, place) if read_again else None,
         )
-        for place, image in enumerate(_images(result))
+        for place, image in enumerate(images)
     ]
 
 
 def _images(result: ToolResult) -> list[Image]:
-    return [each for each in result.content if isinstance(each, Image)]
+    return [each for each in result.content if type(each) is Image]
 
 
 def _data_of(read_result: Callable[[], ToolResult | None], place: int) -> str:

@@ -80,7 +80,7 @@ class StoredToolBlock(ToolBlock):
 
     @property
     def view(self) -> View | None:
-        result = self._stored_result
+        result = self._read_result()
         return result.view if result else self._view
 
     @view.setter
@@ -89,7 +89,7 @@ class StoredToolBlock(ToolBlock):
 
     @property
     def text(self) -> str:
-        result = self._stored_result
+        result = self._read_result()
         return result.text if result else self._text
 
     @text.setter
@@ -108,15 +108,11 @@ class StoredToolBlock(ToolBlock):
         return self.gap + 1 + (0 if self.folded else _GUESSED_ROWS)
 
     def make_parts(self) -> list[BlockPart]:
-        if self.images and not self._has_images and (result := self._stored_result):
+        if self.images and not self._has_images and (result := self._read_result()):
             self.images, self._has_images = result_images(result, self._read_result), True
         return super().make_parts()
 
-    @property
-    def _stored_result(self) -> ToolResult | None:
-        """Return the result if it is on disk."""
-        return self._read_result()
-
     def _read_result(self) -> ToolResult | None:
+        """Return the result if it is on disk."""
         message = self._disk.read() if self._disk else None
         return message if isinstance(message, ToolResult) else None

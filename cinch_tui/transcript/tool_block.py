@@ -37,7 +37,7 @@ class ToolBlock(TranscriptBlock, ToolCallState):
     @property
     def opens_by_default(self) -> bool:
         """Return True for changes, images and answers, which are visible without unfolding."""
-        return bool(isinstance(self.view, DiffView) or self.images or self.stays_open)
+        return bool(self.images or self.stays_open or type(self.view) is DiffView)
 
     @property
     def is_fresh(self) -> bool:

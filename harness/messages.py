@@ -150,7 +150,9 @@ class Usage(Tagged, frozen=True):
         )
 
 
-UsageSource: TypeAlias = Literal["", "subagent", "side_question", "parallel", "judge", "aborted", "title", "compaction"]
+UsageSource: TypeAlias = Literal[
+    "", "subagent", "side_question", "parallel", "judge", "aborted", "title", "compaction", "handoff"
+]
 """Use of tokens that belong to no reply in the history; `aborted` is a reply that was discarded; empty: unknown."""
 
 

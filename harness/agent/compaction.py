@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,22 +23,20 @@ from harness.context.compaction import (
     plan_compaction,
     summarize,
 )
-from harness.context.overlay import Compaction, replaced_span
-from harness.context.pipeline import last_id, limits_for
+from harness.context.overlay import Compaction
+from harness.context.pipeline import compaction_end, context_tokens, last_id, limits_for
 from harness.context.summary_facts import LiveFacts
-from harness.context.tokens import estimate_overhead
 from harness.errors import ContextWindowOverflow, ProviderError, SummaryFailed
 from harness.events import CompactionEnd, CompactionStart, CompactionTrigger, Notice, UsageAdded
-from harness.messages import AssistantMessage, Message, Usage, UserMessage, user
+from harness.instructions.loading import compaction_instructions
+from harness.messages import AssistantMessage, Usage, UsageSource, UserMessage, user
 from harness.ports.hooks import Block
 from harness.ports.provider import Model, known_model_info
-from harness.ports.tool import specs_of
 
 RECENT_SHARE = 0.30
 """Maximum share of the usable window for the latest messages that are not summarized."""
 MIN_WINDOW = 4_000
 """Tokens below which a request for a summary is not made smaller."""
-_SECTION = re.compile(r"^#+ *Compaction Instructions *\n(.*?)(?=^#{1,6} |\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
 
 
 async def compact_context(run: Run, trigger: CompactionTrigger, focus: str = "") -> Compaction | None:
@@ -76,11 +72,6 @@ async def compact_context(run: Run, trigger: CompactionTrigger, focus: str = "")
     return await compaction.execute(plan, SummaryOptions(focus, instructions, policy.summary_tokens))
 
 
-def compaction_instructions(system: str) -> str:
-    """Return the sections "Compaction Instructions" of a system prompt; instruction files contain them."""
-    return "\n\n".join(match[1].strip() for match in _SECTION.finditer(system))
-
-
 class _Summarizer(Struct, frozen=True):
     """Model that is asked for a summary, and the size of the requests to it, in tokens."""
 
@@ -96,8 +87,7 @@ class _Compaction:
         self._state = run.state.context
         self._policy = run.options.window
         self._trigger: CompactionTrigger = trigger
-        self._overhead = estimate_overhead(run.state.system, specs_of(run.tools))
-        self.tokens = self._count()
+        self.tokens = context_tokens(run)
 
     def plan(self) -> CompactionPlan | None:
         """Return what to summarize, with the content of evicted messages."""
@@ -106,11 +96,7 @@ class _Compaction:
         usable = limits_for(self._policy, run.state, model).usable
         recent = int(RECENT_SHARE * usable / state.calibration.factor(model.spec.name))
         plan = plan_compaction(state.view.messages, self._policy, state.overlay.pinned, recent_tokens=recent)
-        evicted = state.overlay.evicted
-        if plan is None or not evicted:
-            return plan
-        originals = {each.id: each for each in run.history.messages if each.id in evicted}
-        return replace(plan, messages=tuple(originals.get(each.id, each) for each in plan.messages))
+        return with_evicted(run, plan) if plan else None
 
     async def execute(self, plan: CompactionPlan, options: SummaryOptions) -> Compaction | None:
         self._run.bus.publish(CompactionStart(reason=self._trigger, tokens=self.tokens))
@@ -134,10 +120,10 @@ class _Compaction:
             ProviderError: The model call failed.
         """
         run = self._run
-        facts = facts_for(plan, self._live_facts(), self._policy.prompts_tokens)
+        facts = facts_for(plan, live_facts(run), self._policy.prompts_tokens)
         summarizer = _summarizer(run.options.compact_model or run.state.model)
         while True:
-            ask = _Question(run, summarizer.model)
+            ask = SummaryQuestion(run, summarizer.model)
             try:
                 return await summarize(plan, facts, ask, replace(options, window=summarizer.window))
             except (ProviderError, SummaryFailed) as error:
@@ -153,26 +139,16 @@ class _Compaction:
             return replace(failed, window=max(failed.window // 2, MIN_WINDOW))
         return _summarizer(self._run.state.model) if failed.model.spec != self._run.state.model.spec else failed
 
-    def _live_facts(self) -> LiveFacts:
-        state = self._run.state
-        mode = "" if state.mode == EXECUTE else mode_reminder(state.mode, (tool.name for tool in state.tools))
-        jobs = tuple(f"{job.id}: {job.spec.title} ({job.state})" for job in self._run.jobs.running)
-        return LiveFacts(mode=mode, jobs=jobs)
-
     def _applied(self, compaction: Compaction) -> Compaction:
         state, history = self._state, self._run.history
         earlier = state.overlay.compactions
         state.add_compaction(compaction, self._policy.compact_cooldown)
         state.failures, state.trimmed = 0, (0, False)
         end = compaction_end(compaction, earlier, history.outline)
-        self._run.bus.publish(replace(end, reason=self._trigger, tokens_before=self.tokens, tokens=self._count()))
+        self._run.bus.publish(
+            replace(end, reason=self._trigger, tokens_before=self.tokens, tokens=context_tokens(self._run))
+        )
         return compaction
-
-    def _count(self) -> int:
-        """Return the length of the context as the overlay shows it now."""
-        state, run = self._state, self._run
-        state.view.update(run.history.messages, state.overlay)
-        return state.count(self._overhead + state.view.tokens, run.state.model.spec.name)
 
     def _publish_failure(self, error: str) -> None:
         bus, failures = self._run.bus, self._state.failures
@@ -185,12 +161,13 @@ class _Compaction:
             bus.publish(Notice(text=text, level="warning"))
 
 
-class _Question:
+class SummaryQuestion:
     """Model call for a summary; its usage counts for the run and the agents it works for."""
 
-    def __init__(self, run: Run, model: Model) -> None:
+    def __init__(self, run: Run, model: Model, source: UsageSource = "compaction") -> None:
         self._run = run
         self._model = model
+        self._source: UsageSource = source
 
     async def __call__(self, request: SummaryRequest) -> AssistantMessage:
         """Return the reply, after retries."""
@@ -238,27 +215,24 @@ class _Question:
             for ledger in (each.meter.ledger, each.state.ledger):
                 ledger.settle(name, price)
                 ledger.add(name, usage)
-        run.bus.publish(UsageAdded(model=name, usage=usage, source="compaction"))
+        run.bus.publish(UsageAdded(model=name, usage=usage, source=self._source))
 
 
-def compaction_end(compaction: Compaction, earlier: Sequence[Compaction], history: Sequence[Message]) -> CompactionEnd:
-    """Return the event of a summary.
+def with_evicted(run: Run, plan: CompactionPlan) -> CompactionPlan:
+    """Return the plan with the content of evicted messages, which the summary may need."""
+    evicted = run.state.context.overlay.evicted
+    if not evicted:
+        return plan
+    originals = {each.id: each for each in run.history.messages if each.id in evicted}
+    return replace(plan, messages=tuple(originals.get(each.id, each) for each in plan.messages))
 
-    Args:
-        compaction: The summary.
-        earlier: The summaries before it.
-        history: The messages.
-    """
-    span = replaced_span(compaction, earlier, history)
-    return CompactionEnd(
-        reason="auto",
-        summary_id=compaction.summary.id,
-        summary=compaction.summary.text,
-        first=span.first,
-        last=span.last,
-        kept=span.kept,
-        replaced=len(compaction.replaced),
-    )
+
+def live_facts(run: Run) -> LiveFacts:
+    """Return the mode and the background jobs of an agent."""
+    state = run.state
+    mode = "" if state.mode == EXECUTE else mode_reminder(state.mode, (tool.name for tool in state.tools))
+    jobs = tuple(f"{job.id}: {job.spec.title} ({job.state})" for job in run.jobs.running)
+    return LiveFacts(mode=mode, jobs=jobs)
 
 
 def _summarizer(model: Model) -> _Summarizer:

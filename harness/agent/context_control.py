@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from harness.agent.agent_base import AgentBase
-from harness.agent.compaction import compact_context, compaction_end
-from harness.agent.run_state import RunRequest
+from harness.agent.compaction import compact_context
+from harness.agent.handoff import handoff_brief
+from harness.agent.run_state import Run, RunRequest
 from harness.concurrency import call_in, cancel_tasks
 from harness.context.compaction import replace_prose
 from harness.context.overlay import Compaction
+from harness.context.pipeline import compaction_end
 from harness.errors import Aborted, ConfigError
 from harness.events import CompactionUndone, ContextEdited
 from harness.messages import new_id
+
+T = TypeVar("T")
 
 
 class ContextControl(AgentBase):
@@ -23,7 +29,7 @@ class ContextControl(AgentBase):
     Changes apply from the next model call on and are part of the session.
     """
 
-    _compacting: asyncio.Task[Compaction | None] | None = None
+    _work: asyncio.Task[Any] | None = None  # Any: compactions and handoffs have different results
 
     async def compact(self, focus: str = "") -> Compaction | None:
         """Let a model summarize older messages now; later model calls see the summary instead of them.
@@ -40,27 +46,47 @@ class ContextControl(AgentBase):
             SummaryFailed: No reply was usable; nothing was changed.
             ProviderError: The model call failed; nothing was changed.
         """
+        return await self._outside_run(lambda run: compact_context(run, "manual", focus))
+
+    async def handoff(self, focus: str = "") -> str:
+        """Return a brief with which a new session can continue the work, written by a model; changes nothing.
+
+        Its first line is a title of at most 50 characters. Goal, state, decisions, files and next steps follow, and the
+        same facts as in a summary. Send it as the first prompt of another agent.
+
+        Args:
+            focus: Task of the new session; empty: to finish the current work.
+
+        Raises:
+            AlreadyRunning: A run is active.
+            Aborted: `abort` was called.
+            SummaryFailed: There is no conversation, or no reply was usable.
+            ProviderError: The model call failed.
+        """
+        return await self._outside_run(lambda run: handoff_brief(run, focus))
+
+    async def _outside_run(self, work: Callable[[Run], Coroutine[Any, Any, T]]) -> T:
+        """Do work that needs the model and must not overlap with a run; `abort` aborts it."""
         self.ensure_idle()
         self._idle.drop()
         try:
             await self.history.load()
-            run = self._new_run(RunRequest())
-            self._compacting = task = asyncio.create_task(compact_context(run, "manual", focus))
+            self._work = task = asyncio.create_task(work(self._new_run(RunRequest())))
             try:
                 await asyncio.wait([task])
             finally:
                 await cancel_tasks([task])
         finally:
-            self._compacting = None
+            self._work = None
             self._idle.lift()
         if task.cancelled():
-            raise Aborted("the compaction was aborted")
+            raise Aborted("the request was aborted")
         return task.result()
 
     def abort(self) -> None:
-        """Abort the active run or compaction, if any. Messages and changes made so far remain."""
+        """Abort the active run, compaction or handoff, if any. Messages and changes made so far remain."""
         super().abort()
-        if task := self._compacting:
+        if task := self._work:
             call_in(task.get_loop(), task.cancel)
 
     def undo_compaction(self) -> bool:

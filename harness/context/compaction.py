@@ -58,7 +58,7 @@ class CompactionPlan(Struct, frozen=True):
     later: tuple[Message, ...] = ()
     """Latest messages, which stay."""
     tokens: int = 0
-    """Estimated length of `messages` in tokens."""
+    """Estimated length of `messages` in tokens, which the summary must not reach; 0 = unlimited."""
 
     @property
     def replaced(self) -> frozenset[str]:
@@ -141,7 +141,7 @@ def facts_for(plan: CompactionPlan, live: LiveFacts = LiveFacts(), prompts_token
         prompts_tokens: Maximum tokens for the messages of the user.
     """
     earlier = merge_facts(each.facts for each in plan.earlier)
-    tokens = min(prompts_tokens, plan.tokens // PROMPTS_PART)
+    tokens = min(prompts_tokens, plan.tokens // PROMPTS_PART) if plan.tokens else prompts_tokens
     return facts_of(plan.new_messages, earlier=earlier, later=plan.later, live=live, prompts_tokens=tokens)
 
 

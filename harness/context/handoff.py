@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from harness.context.compaction import AskModel, CompactionPlan, SummaryOptions, write_prose
 from harness.context.summary_facts import TODO_MARKS, SummaryFacts
 from harness.errors import SummaryFailed
+from harness.messages import CustomMessage, Message
 
 MAX_TITLE = 50
 """Maximum length of the title of a brief, in characters."""
@@ -15,6 +16,11 @@ FALLBACK_TITLE = "Continue the work of an earlier session"
 
 _DECORATION = " \t#*_\"'`“”:."
 _HEADINGS = re.compile(r"goal|state|decisions|files|next steps", re.IGNORECASE)
+
+
+def plan_handoff(messages: Sequence[Message]) -> CompactionPlan:
+    """Return the whole context as the messages to write a brief about."""
+    return CompactionPlan(tuple(each for each in messages if not isinstance(each, CustomMessage)))
 
 
 async def write_brief(plan: CompactionPlan, facts: SummaryFacts, ask: AskModel, options: SummaryOptions) -> str:

@@ -15,12 +15,12 @@ from msgspec import Struct
 from harness.context.eviction import SMALLEST_BATCH, EvictionGoal, choose_evictions
 from harness.context.history import History
 from harness.context.normalize import Normalizer
-from harness.context.overlay import Eviction
+from harness.context.overlay import Compaction, Eviction, replaced_span
 from harness.context.policy import ContextLimits, ContextPolicy, context_limits
 from harness.context.state import ContextState
 from harness.context.tokens import Report, estimate_message, estimate_messages, estimate_overhead
 from harness.context.trimming import fit, last_reply_failed
-from harness.events import CompactionTrigger, ContextTrimmed, Evicted
+from harness.events import CompactionEnd, CompactionTrigger, ContextTrimmed, Evicted
 from harness.messages import AssistantMessage, CustomMessage, Message, ModelMessage
 from harness.ports.provider import Model, ToolSpec
 from harness.ports.tool import Tool, specs_of
@@ -253,6 +253,34 @@ def converted(messages: Sequence[Message], convert: ToLlm, normalizer: Normalize
     if convert is to_llm:
         return normalizer.normalize(messages)
     return normalizer.normalize([each for message in messages if (each := convert(message)) is not None])
+
+
+def context_tokens(run: ContextSource) -> int:
+    """Return the length of a request with all that the overlay shows now, in tokens."""
+    state = run.state.context
+    state.view.update(run.history.messages, state.overlay)
+    overhead = estimate_overhead(run.state.system, specs_of(run.tools))
+    return state.count(overhead + state.view.tokens, run.state.model.spec.name)
+
+
+def compaction_end(compaction: Compaction, earlier: Sequence[Compaction], history: Sequence[Message]) -> CompactionEnd:
+    """Return the event of a summary.
+
+    Args:
+        compaction: The summary.
+        earlier: The summaries before it.
+        history: The messages.
+    """
+    span = replaced_span(compaction, earlier, history)
+    return CompactionEnd(
+        reason="auto",
+        summary_id=compaction.summary.id,
+        summary=compaction.summary.text,
+        first=span.first,
+        last=span.last,
+        kept=span.kept,
+        replaced=len(compaction.replaced),
+    )
 
 
 def limits_for(policy: ContextPolicy, state: ContextSettings, model: Model) -> ContextLimits:

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from harness.context.compaction import CompactionPlan, SummaryOptions, SummaryRequest
 from harness.context.handoff import MAX_TITLE, write_brief
 from harness.context.summary_facts import AnswerFact, PlanFact, PromptFact, SummaryFacts, TodoFact
 from harness.context.summary_text import Summary, summary_text
-from harness.errors import SummaryFailed
-from harness.messages import AssistantMessage, Text, synthetic, user
+from harness.errors import Aborted, AlreadyRunning, ContextWindowOverflow, SummaryFailed
+from harness.messages import AssistantMessage, Text, Usage, synthetic, user
+from providers.demo.provider import Break, Hang, Reply, Say
 
 BODY = "## Goal\nA parser without eval.\n\n## Next steps\n1. Fix the quotes in src/parse.py:12."
 PLAN = CompactionPlan((user("Build a parser."), AssistantMessage((Text("Done so far."),))))
@@ -82,3 +85,51 @@ async def test_empty_conversation_and_empty_reply_are_errors():
         await brief(BODY, plan=CompactionPlan(()))
     with pytest.raises(SummaryFailed, match="the reply is empty"):
         await brief(" ")
+
+
+async def test_agent_writes_a_brief_and_stays_as_it_is(make_agent, record, requests):
+    agent = make_agent(
+        "I use Postgres.", Reply((Say(f"Finish the parser\n\n{BODY}"),), usage=Usage(input=90, output=9))
+    )
+    await agent.prompt("Build a parser. Never use eval.")
+    before, seen = agent.messages, record(agent)
+
+    text = await agent.handoff("the quotes")
+
+    request = requests(agent)[-1]
+    assert text.startswith(f"Finish the parser\n\n{BODY}")
+    assert "> Build a parser. Never use eval." in text
+    assert request.tools == ()
+    assert "<focus>\nthe quotes\n</focus>" in request.messages[0].text
+    assert "I use Postgres." in request.messages[0].text
+    assert (agent.messages, agent.context_messages) == (before, before)
+    assert seen.names == ["UsageAdded"]
+    assert seen.events[0].source == "handoff"
+
+
+async def test_failed_handoff_changes_nothing(make_agent):
+    agent = make_agent("Done.", Reply((Say(" "),)), Reply((Break(ContextWindowOverflow("too long")),)), BODY, "And on.")
+    await agent.prompt("Build a parser.")
+    before = agent.messages
+
+    with pytest.raises(SummaryFailed):
+        await agent.handoff()
+    assert "## Goal" in await agent.handoff()
+
+    assert agent.messages == before
+    assert (await agent.prompt("go on")).text == "And on."
+
+
+async def test_handoff_can_be_aborted_and_needs_an_idle_agent(make_agent):
+    agent = make_agent("Done.", Reply((Hang(),)))
+    await agent.prompt("Build a parser.")
+    working = asyncio.create_task(agent.handoff())
+    await asyncio.sleep(0)
+
+    with pytest.raises(AlreadyRunning):
+        await agent.handoff()
+    agent.abort()
+
+    with pytest.raises(Aborted):
+        await working
+    assert not agent.is_running

@@ -45,7 +45,7 @@ from harness.thinking_level import ThinkingLevel
 from harness.workspace.workspace import Workspace
 from providers.installed import each_preset
 from providers.model_catalog.prices import PriceCache, PricedModelInfo
-from tools import builtin_tools
+from tools import OPTIONAL_TOOLS, builtin_tools
 
 # Modules that read sessions are imported when one is read: most starts begin a new session.
 if TYPE_CHECKING:
@@ -354,6 +354,7 @@ def _tools(settings: Settings) -> list[Tool]:
     tools = builtin_tools(
         secrets=lambda: (name for preset in each_preset() for name in preset.own_variables),
         compression=settings.tools.bash_compression,
+        optional=OPTIONAL_TOOLS,
     )
     # With a depth of 0 the model has no tool for subagents.
     return [tool for tool in tools if tool.name != "delegate_subagent" or settings.subagents.max_depth > 0]

@@ -18,6 +18,7 @@ from harness.ports.tool import Tool
 from harness.risk import Risk
 from harness.session.paths import project_dir
 from harness.user_requests import AllowOnce, Approval, ApprovalRequest
+from tools import OPTIONAL_TOOLS
 
 LEVELS: dict[Layer, Level] = {
     "managed": "managed",
@@ -125,8 +126,11 @@ def ineffective_rules(rules: Iterable[Rule], tools: Set[str]) -> Iterator[str]:
 
 
 def is_enabled(tool: Tool, settings: Settings) -> bool:
-    """Return True if the settings offer a tool."""
+    """Return True if the settings offer a tool. The name of an optional tool adds it and excludes no other."""
     enabled, disabled = settings.tools.enabled, settings.tools.disabled
     if any(fnmatchcase(tool.name, pattern) for pattern in disabled):
         return False
-    return not enabled or any(fnmatchcase(tool.name, pattern) for pattern in enabled)
+    if tool.name in OPTIONAL_TOOLS:
+        return tool.name in enabled
+    patterns = [pattern for pattern in enabled if pattern not in OPTIONAL_TOOLS]
+    return not patterns or any(fnmatchcase(tool.name, pattern) for pattern in patterns)

@@ -17,18 +17,27 @@ if TYPE_CHECKING:
     from harness.ports.tool import Tool
     from tools.compression import Compression
 
+OPTIONAL_TOOLS = ("prun", "prun_with_memo", "revert_to_state")
+"""Tools that are offered only if they are enabled by name; with them the model edits its own context."""
 
-def builtin_tools(*, secrets: Callable[[], Iterable[str]] = tuple, compression: Compression = "minimal") -> list[Tool]:
-    """Return every built-in tool, in the order a model sees them; each is imported when it is first called.
+
+def builtin_tools(
+    *,
+    secrets: Callable[[], Iterable[str]] = tuple,
+    compression: Compression = "minimal",
+    optional: Iterable[str] = (),
+) -> list[Tool]:
+    """Return the built-in tools, in the order a model sees them; each is imported when it is first called.
 
     Args:
         secrets: Returns the names of environment variables that are hidden from commands, in addition to the keys
             of known model services; called when the first command runs.
         compression: Compression of the output of commands for the model.
+        optional: Names of the `OPTIONAL_TOOLS` to return as well.
     """
     from tools.builtin import CLASSES, LazyTool
 
-    return [LazyTool(name, secrets, compression) for name in CLASSES]
+    return [LazyTool(name, secrets, compression) for name in (*CLASSES, *optional)]
 
 
 def load(tools: Iterable[Tool]) -> None:

@@ -41,6 +41,12 @@ CLASSES = {
     "submit_plan": "tools.plan:PlanTool",
 }
 """Module and class of each tool, in the order a model sees them."""
+OPTIONAL_CLASSES = {
+    "prun": "tools.prun:PrunTool",
+    "prun_with_memo": "tools.prun:PrunWithMemoTool",
+    "revert_to_state": "tools.revert:RevertTool",
+}
+"""Module and class of the tools that are offered only on request."""
 
 
 class BuiltinTool(Tool, Protocol):
@@ -55,7 +61,7 @@ def create_tool(
     """Import a tool and create it; the options are those of `tools.builtin_tools`."""
     from pkgutil import resolve_name  # not needed before the first call
 
-    tool_class: Callable[..., BuiltinTool] = resolve_name(CLASSES[name])
+    tool_class: Callable[..., BuiltinTool] = resolve_name((CLASSES | OPTIONAL_CLASSES)[name])
     return tool_class(secrets(), compression) if name == "bash" else tool_class()
 
 
@@ -124,7 +130,7 @@ def _manifests() -> dict[str, _ToolManifest]:
 
 def manifest_text() -> str:
     """Return the content of `manifest.json` for the tools as they are."""
-    tools = map(create_tool, CLASSES)
+    tools = map(create_tool, (*CLASSES, *OPTIONAL_CLASSES))
     manifests = {
         tool.name: _ToolManifest(tool.label, tool.mutates, is_deferred(tool), tool.parameters)._asdict()
         for tool in tools

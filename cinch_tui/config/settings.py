@@ -120,7 +120,11 @@ class PromptCacheSettings(Struct, frozen=True):
 class ToolSettings(Struct, frozen=True):
     enabled: Annotated[
         tuple[str, ...],
-        _held('tools to offer, as names or globs such as "mcp__github__*"; empty: all', applies=NEXT_START),
+        _held(
+            'tools to offer, as names or globs such as "mcp__github__*"; empty: all. Optional tools need their name: '
+            "prun, prun_with_memo, revert_to_state",
+            applies=NEXT_START,
+        ),
     ] = ()
     disabled: Annotated[
         tuple[str, ...], Setting("tools that are neither offered nor run, as names or globs", applies=NEXT_START)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
-from harness.context.history import History
-from harness.messages import Message
+from msgspec.structs import replace
+
+from harness.context.overlay import Compaction
+from harness.context.pipeline import ContextSource, compaction_end, context_tokens, last_id
+from harness.messages import Message, synthetic
 
 if TYPE_CHECKING:
     from harness.ports.tool import Conversation
@@ -15,12 +18,27 @@ if TYPE_CHECKING:
 class RunConversation:
     """Conversation of a run."""
 
-    def __init__(self, history: History) -> None:
-        self._history = history
+    def __init__(self, run: ContextSource) -> None:
+        self._run = run
 
     async def history(self) -> Sequence[Message]:
-        await self._history.load()
-        return self._history.messages
+        await self._run.history.load()
+        return self._run.history.messages
+
+    def context(self) -> Sequence[Message]:
+        return self._run.state.context.overlay.apply(self._run.history.messages)
+
+    @property
+    def pinned(self) -> Set[str]:
+        return self._run.state.context.overlay.pinned
+
+    def replace(self, ids: Set[str], note: str) -> None:
+        run, state = self._run, self._run.state.context
+        before, earlier = context_tokens(run), state.overlay.compactions
+        compaction = Compaction(synthetic(note), ids, last_id(run.history))
+        state.add_compaction(compaction, state.cooldown)
+        end = compaction_end(compaction, earlier, run.history.outline)
+        run.bus.publish(replace(end, reason="tool", tokens_before=before, tokens=context_tokens(run)))
 
 
 if TYPE_CHECKING:

@@ -209,7 +209,7 @@ class Run(Struct, frozen=True):
     @property
     def conversation(self) -> Conversation:
         """The conversation, for tools."""
-        return RunConversation(self.history)
+        return RunConversation(self)
 
     @property
     def ancestors(self) -> tuple[Run, ...]:

@@ -116,8 +116,11 @@ def replaced_span(compaction: Compaction, earlier: Sequence[Compaction], message
     if not places:
         return ReplacedSpan()
     between = messages[places[0] : places[-1] + 1]
-    kept = (each.id for each in between if each.id not in replaced and not isinstance(each, CustomMessage))
-    return ReplacedSpan(between[0].id, between[-1].id, tuple(kept))
+    kept = [each.id for each in between if each.id not in replaced and not isinstance(each, CustomMessage)]
+    notes = (
+        each.summary.id for each in earlier if each.summary.id not in replaced and not each.replaced.isdisjoint(kept)
+    )
+    return ReplacedSpan(between[0].id, between[-1].id, (*kept, *notes))
 
 
 def with_partners(messages: Sequence[Message], ids: Set[str]) -> Set[str]:

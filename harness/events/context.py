@@ -6,8 +6,9 @@ from typing import Literal, TypeAlias
 
 from harness.events.calls import EventHeader
 
-CompactionTrigger: TypeAlias = Literal["auto", "manual", "overflow", "edit"]
-"""Cause of a compaction: the size of the context, the user, a rejected request, or a change of the summary."""
+CompactionTrigger: TypeAlias = Literal["auto", "manual", "overflow", "edit", "tool"]
+"""Cause of a compaction: the size of the context, the user, a rejected request, a change of the summary, or a tool with
+which the model edits its context."""
 
 
 class ContextWarning(EventHeader, frozen=True, kw_only=True):

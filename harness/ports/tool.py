@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
@@ -92,6 +92,24 @@ class Conversation(Protocol):
 
     async def history(self) -> Sequence[Message]:
         """Return all messages, also those that models no longer see."""
+        ...
+
+    def context(self) -> Sequence[Message]:
+        """Return the messages that models see."""
+        ...
+
+    @property
+    def pinned(self) -> Set[str]:
+        """Ids of the messages that must stay in the context."""
+        ...
+
+    def replace(self, ids: Set[str], note: str) -> None:
+        """Let models see a note instead of messages; the history stays as it is.
+
+        Args:
+            ids: Ids of messages of the context, calls with all their results.
+            note: Text of the note.
+        """
         ...
 
 

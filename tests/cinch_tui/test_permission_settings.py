@@ -179,6 +179,23 @@ def test_only_enabled_tools_are_offered(folder: Path, own_home: Path) -> None:
     assert sorted(tool["name"] for tool in done.bodies[0]["tools"]) == ["grep", "read_file"]
 
 
+@pytest.mark.parametrize(
+    ("enabled", "offered"),
+    [
+        ('["prun"]', {"read_file", "prun"}),
+        ('["*"]', {"read_file"}),
+        ('["grep", "revert_to_state"]', {"revert_to_state"}),
+    ],
+)
+def test_optional_tools_are_offered_if_named(folder: Path, own_home: Path, enabled: str, offered: set[str]) -> None:
+    settings(folder, f"[tools]\nenabled = {enabled}\n", own_home=own_home)
+
+    done = Done(folder, Reply("fine"))
+
+    names = {tool["name"] for tool in done.bodies[0]["tools"]}
+    assert names & {"read_file", "prun", "prun_with_memo", "revert_to_state"} == offered
+
+
 @pytest.mark.parametrize(("path", "is_written"), [("new.txt", True), (".vscode/tasks.json", False)])
 def test_headless_approval_excludes_protected_paths(folder: Path, own_home: Path, path: str, is_written: bool) -> None:
     settings(folder, 'approval.headless = "allow"\n', own_home=own_home)

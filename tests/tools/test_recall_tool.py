@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from fakes.contexts import tool_context
+from fakes.conversations import FakeConversation
 from msgspec.structs import replace
 
 from harness.agent.agent import Agent
@@ -38,14 +39,6 @@ MESSAGES = (
     ToolResult("recall-1", "recall", (Text("port 8421"),), id="ffff6666-result"),
     AssistantMessage((Text("The port is a number. " * 50),), id="aaaa7777-reply"),
 )
-
-
-class FakeConversation:
-    def __init__(self, messages: Sequence[Message]) -> None:
-        self._messages = messages
-
-    async def history(self) -> Sequence[Message]:
-        return self._messages
 
 
 def context_of(folder: Path, messages: Sequence[Message] = MESSAGES) -> ToolContext:

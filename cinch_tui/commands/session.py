@@ -300,9 +300,9 @@ def _show_session(host: CommandHost) -> None:
 
 def _show_usage(host: CommandHost) -> None:
     # Imported as a module: the tests of crashes replace the function.
-    from cinch_tui.reports import summaries
+    from cinch_tui.reports import usage
 
-    host.show("Usage", summaries.usage_report(host.session.agent))
+    host.show("Usage", usage.usage_report(host.session.agent))
 
 
 def _reset(host: CommandHost) -> None:

@@ -9,11 +9,10 @@ from typing import Literal, TypeAlias
 
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.assembly import Assembly
-from cinch_tui.reports.formatting import format_cost
 from harness.agent.agent import Agent
 from harness.context.citations import text_with_sources
 from harness.context.history import is_prompt
-from harness.messages import AssistantMessage, Message, Usage, UserMessage
+from harness.messages import AssistantMessage, Message, UserMessage
 from harness.thinking_level import ThinkingLevel
 from providers.installed import each_preset
 
@@ -48,25 +47,6 @@ def source(messages: Sequence[Message], part: TranscriptPart, back: int = 1) -> 
             return "\n".join(found["code"] for found in _FENCED.finditer(replies[-1].text)) if replies else ""
         case "all":
             return "\n\n".join(_quoted(messages))
-
-
-def usage_report(agent: Agent) -> str:
-    """Return a Markdown table of tokens and cost by reply, with totals."""
-    replies = [each for each in agent.history.outline if isinstance(each, AssistantMessage) and each.usage.context]
-    if not replies:
-        return "No tokens used yet."
-    rows = ["| turn | model | input | cached | output | cost |", "|---:|---|---:|---:|---:|---:|"]
-    rows += [_row(str(number), each.model, each.usage) for number, each in enumerate(replies, 1)]
-    models = sorted({each.model for each in replies})
-    if len(models) > 1:
-        rows += [_row("Σ", name, _sum(each for each in replies if each.model == name)) for name in models]
-    total = _sum(replies)
-    rows.append(_row("**Σ**", "**all**", total))
-    if (spent := agent.state.usage).context > total.context:
-        rows.append(_row("**Σ**", "**with subagents, side questions, other answers**", spent))
-    if total.cost is None:
-        rows.append("\nNo price is known for this model, so no cost is shown.")
-    return "\n".join(rows)
 
 
 def context_report(agent: Agent, instructions: str) -> str:
@@ -125,12 +105,3 @@ def _quoted(messages: Iterable[Message]) -> Iterable[str]:
             yield f"> {message.text}".replace("\n", "\n> ")
         elif isinstance(message, AssistantMessage) and message.text:
             yield text_with_sources(message)
-
-
-def _row(turn: str, model: str, usage: Usage) -> str:
-    cost = format_cost(usage.cost.total if usage.cost else None)
-    return f"| {turn} | {model} | {usage.context - usage.output:,} | {usage.cache_read:,} | {usage.output:,} | {cost} |"
-
-
-def _sum(replies: Iterable[AssistantMessage]) -> Usage:
-    return sum((each.usage for each in replies), Usage())

@@ -312,7 +312,7 @@ class Agent(ContextControl):
             messages = repaired_messages(loaded)
         self.new_session(loaded.session_id, messages)
         self.state.context.restore(loaded.overlay)
-        self._restore_identity(loaded.run_ids, [*loaded.tools])
+        self._restore_identity(loaded, outline_of(messages))
         for model, usage in loaded.other_usage:
             self.state.ledger.add(model, usage)
         # Empty replies, such as those aborted at their start, are in the session only.

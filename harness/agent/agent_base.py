@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from harness.agent.arguments import Prompt, ToolLike, model_of, tool_list, user_messages
 from harness.agent.identity import Identity
@@ -33,6 +33,9 @@ from harness.ports.hooks import HookChain
 from harness.ports.provider import Model
 from harness.publishing import Bus, Drain, Listener, Subscriber
 from harness.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from harness.session.resume import LoadedSession
 
 logger = logging.getLogger(__name__)
 
@@ -282,9 +285,11 @@ class AgentBase:
 
         return run_blocking(once, self.abort)
 
-    def _restore_identity(self, run_ids: Sequence[str], tool_names: Sequence[str]) -> None:
+    def _restore_identity(self, loaded: LoadedSession, messages: Sequence[Message]) -> None:
         """Continue the numbers of runs and the order of tools of a session; tools that are new to it come last."""
-        self.identity.restore(run_ids)
+        tool_names = [*loaded.tools]
+        self.identity.restore(loaded.run_ids)
+        self.state.prompt_cache.restore(self.session_id, loaded.system, loaded.tools, messages)
         self.state.tools = sorted(
             self.state.tools,
             key=lambda tool: tool_names.index(tool.name) if tool.name in tool_names else len(tool_names),

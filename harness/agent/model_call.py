@@ -16,6 +16,7 @@ from harness.agent.compaction import compact_context
 from harness.agent.limits import with_price
 from harness.agent.model_request import as_stream_error, request_of, stream_error
 from harness.agent.planning import count_turn
+from harness.agent.prompt_cache import miss_text
 from harness.agent.reply import ReplyBuilder
 from harness.agent.retry import RetryPolicy, RetryStrategy, format_delay, retry_delay
 from harness.agent.run_state import Run
@@ -79,6 +80,7 @@ class _ModelCall:
         self._empty = 0
         self._has_shrunk = False
         self._context = BuiltContext()
+        self._sent: tuple[Request, float] | None = None
         self.builder = ReplyBuilder(self._model.spec, run.history.call_ids)
 
     async def reply(self) -> AssistantMessage:
@@ -113,6 +115,7 @@ class _ModelCall:
         count_turn(run)
         self._observe(reply)
         record_usage(run, self._model, reply.usage)
+        self._observe_cache(reply)
         if reply.tool_calls:
             run.bus.publish(ToolCallsReceived(count=len(reply.tool_calls)))
         return reply
@@ -122,6 +125,15 @@ class _ModelCall:
         if reply.usage.context and reply.stop_reason not in ("error", "aborted"):
             estimate = self._context.estimate + estimate_message(reply)
             self._run.state.context.observe(Report(self._model.spec.name, reply.usage.context, estimate))
+
+    def _observe_cache(self, reply: AssistantMessage) -> None:
+        """Publish a notice if the prompt cache did not hold what it should have held."""
+        run = self._run
+        found = run.state.prompt_cache.observe(*self._sent, reply) if self._sent else None
+        # Subagents have conversations of their own; their misses are in the usage.
+        if found and found[1] and run.parent is None:
+            text = miss_text(found[0], reply.usage, known_model_info(self._model).price)
+            run.bus.publish(Notice(text=text))
 
     def _with_sizes(self, error: ContextWindowOverflow) -> ContextWindowOverflow:
         """Return the error with what fills the context."""
@@ -154,6 +166,7 @@ class _ModelCall:
             count, tokens = len(request.messages), self._context.tokens
             self._run.bus.publish(RequestStart(spec=request.spec, message_count=count, tokens=tokens))
             await self._run.bus.flush()
+            self._sent = request, time.time()
             return await self._stream(request)
         except ProviderError:
             raise

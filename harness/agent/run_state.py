@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from harness.agent.conversation import RunConversation
 from harness.agent.limits import Ledger, Meter
 from harness.agent.options import AgentOptions
+from harness.agent.prompt_cache import CacheMonitor
 from harness.agent.reply import ReplyBuilder
 from harness.agent.tool_search import declared_tools
 from harness.approval.modes import ApprovalMode, Mode
@@ -58,6 +59,8 @@ class State(Struct):
     """Usage of the whole conversation."""
     context: ContextState = field(default_factory=ContextState)
     """Context: the history as models see it."""
+    prompt_cache: CacheMonitor = field(default_factory=CacheMonitor)
+    """Explanation of cache misses."""
     pause: InterruptibleWait = field(default_factory=InterruptibleWait)
     """Wait before a retry."""
     calls: RunningCalls = field(default_factory=RunningCalls)

@@ -42,7 +42,7 @@ class StoredSession:
             store, agent.workspace.root, agent.session_id, resumed=loaded, on_problem=self._report
         )
         self._recorder.prefix.system = lambda: agent.state.system_prompt
-        self._recorder.prefix.tools = lambda: specs_of(agent.state.tools)
+        self._recorder.prefix.tools = lambda: specs_of(agent.state.available_tools)
         for warning in loaded.warnings if loaded else ():
             self._report(warning)
         if loaded is None:

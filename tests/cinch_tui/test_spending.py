@@ -7,13 +7,14 @@ import pytest
 from fakes.chat import until
 from fakes.model_server import ModelServer
 from fakes.script import Hang, Reply
+from msgspec.structs import replace
 
 from cinch_tui.app.app import CinchApp
 from cinch_tui.cli.arguments import parse_arguments
 from cinch_tui.cli.start import prepare
-from cinch_tui.reports.summaries import usage_report
+from cinch_tui.reports.usage import usage_report
 from harness.agent.agent import Agent
-from harness.messages import Usage
+from harness.messages import AssistantMessage, Usage
 from providers import demo
 
 
@@ -57,5 +58,25 @@ async def test_usage_report_adds_what_no_reply_carries() -> None:
 
     await agent.ask_side_question("why?")
 
-    assert "| **Σ** | **all** | 100 | 0 | 2 |" in usage_report(agent)
-    assert "| **Σ** | **with subagents, side questions, other answers** | 1,000 | 0 | 5 |" in usage_report(agent)
+    assert "| **all** | 100 | 0 | 0 | 2 |" in usage_report(agent)
+    assert "With subagents, side questions and discarded replies: 1,000 tokens input, 5 output" in usage_report(agent)
+
+
+async def test_usage_report_explains_cache_misses_and_fits_80_columns() -> None:
+    usages = [Usage(10, 900, cache_write=1_250_000), Usage(10, 900, cache_write=1_251_000)]
+    usages += [Usage(10, 900, cache_read=1_252_000, cache_write=900)] * 40
+    agent = Agent(demo.scripted(*(demo.Reply((demo.Say("hi"),), usage=usage) for usage in usages[:1])))
+    await agent.prompt("one")
+    replies = [each for each in agent.messages if isinstance(each, AssistantMessage)]
+    history = [replace(replies[0], id=str(at), usage=usage, time=1e9 + at) for at, usage in enumerate(usages)]
+    agent.replace_messages([replace(history[0], model="a-model-with-a-very-long-name-20260101"), *history[1:3]])
+
+    short = usage_report(agent)
+    agent.replace_messages(history)
+    lines = usage_report(agent).splitlines()
+
+    assert "| 2 ! | 10 | 0 | 1,251,000 | 900 |" in short
+    assert "- Turn 2: 1,250,010 tokens; the model changed from a-model-with-a-very-long-name-20260101" in short
+    assert "| 3 | 10 | 1,252,000 | 900 | 900 |" in short
+    assert lines[2].startswith("| 1-22 | 220 |")
+    assert max(len(line) for line in lines if line.startswith("|")) < 80

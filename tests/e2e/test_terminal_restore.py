@@ -85,7 +85,7 @@ def test_kill_before_any_message_leaves_nothing_to_continue(shell):
 
 @pytest.mark.parametrize("by", ["import os; os._exit(9)", "import signal, os; os.kill(os.getpid(), signal.SIGKILL)"])
 def test_internal_exit_restores_the_terminal(terminal, tmp_path, model_env, by: str):
-    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.reports.summaries - usage_report", by)})
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.reports.usage - usage_report", by)})
     before = screen.attributes
     screen.see("anthropic/claude")
 
@@ -101,7 +101,7 @@ def test_internal_exit_restores_the_terminal(terminal, tmp_path, model_env, by: 
 def test_kill_works_while_the_app_is_blocked(terminal, tmp_path, model_env, number: int, by: str):
     sign = tmp_path / "stands-still"
     by = f"import pathlib, time; pathlib.Path({str(sign)!r}).touch()\n{by}"
-    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.reports.summaries - usage_report", by)})
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.reports.usage - usage_report", by)})
     before = screen.attributes
     screen.see("anthropic/claude")
     screen.type("/usage\r")
@@ -134,7 +134,7 @@ def test_crash_leaves_a_report_and_restores_the_terminal(terminal, tmp_path, own
 
 def test_error_in_a_thread_is_logged_and_the_app_continues(terminal, tmp_path, own_home, model_env):
     by = "import threading; t = threading.Thread(target=lambda: 1 / 0); t.start(); t.join()"
-    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.reports.summaries - usage_report", by)})
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.reports.usage - usage_report", by)})
     screen.see("anthropic/claude")
 
     screen.type("/usage\r")
@@ -182,7 +182,7 @@ def test_kill_of_its_shell_ends_it_with_a_complete_session(shell, own_home):
 def test_second_kill_ends_it_at_once(terminal, tmp_path, model_env):
     sign = tmp_path / "stands-still"
     by = f"import pathlib, time; pathlib.Path({str(sign)!r}).touch()\ntime.sleep(1000)"
-    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.reports.summaries - usage_report", by)})
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.reports.usage - usage_report", by)})
     screen.see("anthropic/claude")
     screen.type("/usage\r")
     screen.until(sign.exists, "the app to stand still")
@@ -198,7 +198,7 @@ def test_second_kill_ends_it_at_once(terminal, tmp_path, model_env):
 def test_closed_terminal_ends_a_blocked_app(terminal, tmp_path, model_env):
     sign = tmp_path / "stands-still"
     by = f"import pathlib, time; pathlib.Path({str(sign)!r}).touch()\ntime.sleep(1000)"
-    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.reports.summaries - usage_report", by)})
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.reports.usage - usage_report", by)})
     screen.see("anthropic/claude")
     screen.type("/usage\r")
     screen.until(sign.exists, "the app to stand still")

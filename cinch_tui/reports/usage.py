@@ -1,0 +1,85 @@
+"""Usage of a session: tokens and cost per turn, and what the prompt cache held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from cinch_tui.reports.formatting import format_cost
+from harness.agent.agent import Agent
+from harness.agent.prompt_cache import missed_tokens, pause
+from harness.messages import AssistantMessage, Usage
+
+SHOWN_TURNS = 20
+"""Number of latest turns that have a row of their own."""
+MOST_MODEL_CHARS = 20
+NOT_RECORDED = "the cause was not recorded"
+"""Cause of a miss that another process had."""
+_COLUMNS = "input | cache read | cache write | output | cost |"
+
+
+def usage_report(agent: Agent) -> str:
+    """Return tokens and cost of each turn and of each model as Markdown tables, with the misses of the prompt cache."""
+    replies = [each for each in agent.history.outline if isinstance(each, AssistantMessage) and each.usage.context]
+    if not replies:
+        return "No tokens used yet."
+    total = _sum(replies)
+    parts = [_turns(replies, dict(_misses(agent, replies))), _models(replies, total), *_remarks(agent, total)]
+    return "\n\n".join(filter(None, parts))
+
+
+def _turns(replies: Sequence[AssistantMessage], misses: dict[int, str]) -> str:
+    earlier = max(0, len(replies) - SHOWN_TURNS)
+    rows = [f"| turn | {_COLUMNS}", "|---:|---:|---:|---:|---:|---:|"]
+    rows += [_row(f"1-{earlier}", _sum(replies[:earlier]))] if earlier else []
+    for number, reply in enumerate(replies[earlier:], earlier + 1):
+        rows.append(_row(f"{number}{' !' if number in misses else ''}", reply.usage))
+    shown = [f"- Turn {number}: {text}" for number, text in misses.items() if number > earlier]
+    return "\n".join([*rows, *(["", "**!** Prompt cache miss:", "", *shown] if shown else [])])
+
+
+def _models(replies: Sequence[AssistantMessage], total: Usage) -> str:
+    rows = [f"| model | {_COLUMNS}", "|---|---:|---:|---:|---:|---:|"]
+    for name in sorted({each.model for each in replies}):
+        label = name if len(name) <= MOST_MODEL_CHARS else f"{name[: MOST_MODEL_CHARS - 1]}…"
+        rows.append(_row(label, _sum(each for each in replies if each.model == name)))
+    return "\n".join([*rows, _row("**all**", total)])
+
+
+def _remarks(agent: Agent, total: Usage) -> Iterator[str]:
+    if total.cache_read:
+        yield f"{total.cache_hit_rate():.0%} of the input was read from the prompt cache."
+    spent = agent.state.usage
+    if spent.context > total.context:
+        cost = f", {format_cost(spent.cost.total)}" if spent.cost else ""
+        yield (
+            f"With subagents, side questions and discarded replies: {spent.context - spent.output:,} tokens input, "
+            f"{spent.output:,} output{cost}."
+        )
+    if total.cost is None:
+        yield "No price is known for this model, so no cost is shown."
+
+
+def _misses(agent: Agent, replies: Sequence[AssistantMessage]) -> Iterator[tuple[int, str]]:
+    """Yield the turns whose input the prompt cache should have held, each with the tokens and the likely cause."""
+    for number, (before, after) in enumerate(pairwise(replies), 2):
+        if tokens := missed_tokens(before.usage, after.usage):
+            yield number, f"{tokens:,} tokens; {_cause(agent, before, after)}"
+
+
+def _cause(agent: Agent, before: AssistantMessage, after: AssistantMessage) -> str:
+    if cause := agent.state.prompt_cache.cause_of(after.id):
+        return cause
+    if (before.provider, before.model) != (after.provider, after.model):
+        return f"the model changed from {before.model} to {after.model}"
+    return pause(before.time, after.time, agent.options.cache) or NOT_RECORDED
+
+
+def _row(label: str, usage: Usage) -> str:
+    cost = format_cost(usage.cost.total if usage.cost else None)
+    counts = (usage.input, usage.cache_read, usage.cache_write, usage.output)
+    return f"| {label} | {' | '.join(f'{count:,}' for count in counts)} | {cost} |"
+
+
+def _sum(replies: Iterable[AssistantMessage]) -> Usage:
+    return sum((each.usage for each in replies), Usage())

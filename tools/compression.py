@@ -31,6 +31,8 @@ _IGNORED = b"0123456789.,:%#=*>- \t"
 _LEAST_LETTERS = 8
 """Fewest other characters in similar lines: rows of numbers are data."""
 
+_LOCATION = re.compile(r"\.[A-Za-z]\w*(?::|\()\d+|^ +\d+:\d+  ")
+"""Place in a file, as linters print it: `app.ts:12`, `app.ts(12`, or a line and a column."""
 _MARKER = re.compile(r"\[… [\d,]+ (?:identical|similar) lines\]|\[… [\d,]+ lines (?:on passing tests|of progress)\]")
 
 _ERROR_WORDS = (
@@ -141,11 +143,20 @@ def _is_fixed(line: str) -> bool:
 
 
 def _similar(run: Sequence[str], key: bytes) -> Iterable[str]:
-    if len(run) >= _SIMILAR_LINES and len(key) >= _LEAST_LETTERS and len(set(run)) > 1:
+    is_candidate = len(run) >= _SIMILAR_LINES and len(key) >= _LEAST_LETTERS and len(set(run)) > 1
+    if is_candidate and not _names_places(run):
         folded = _folded(run, _KEPT_FIRST, _KEPT_LAST, "similar lines")
         if len(folded) < len(run):
             return folded
     return _without_repetition(run)
+
+
+def _names_places(run: Sequence[str]) -> bool:
+    """Return True if lines name several places in files: these are findings, not progress."""
+    first = _LOCATION.search(run[0])
+    if first is None:
+        return False
+    return any((found := _LOCATION.search(line)) is None or found[0] != first[0] for line in run)
 
 
 def _without_repetition(run: Sequence[str]) -> Iterator[str]:

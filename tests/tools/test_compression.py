@@ -99,6 +99,21 @@ def test_similar_lines_are_folded_and_numbers_are_data() -> None:
     assert compress(numbers, "minimal") == numbers
 
 
+@pytest.mark.parametrize(
+    "finding", ["src/app.ts:{}:5 unused variable x", "src/app.ts({},5): unused x", "   {}:5  unused x"]
+)
+def test_findings_of_a_linter_are_not_similar(finding: str) -> None:
+    text = "\n".join(finding.format(number) for number in range(10, 60))
+
+    assert compress(text, "minimal") == text
+
+
+def test_messages_from_one_place_are_similar() -> None:
+    text = "\n".join(f"2026-11-23 10:{number}:00 worker.py:12 processed item {number}" for number in range(10, 60))
+
+    assert compress(text, "minimal").count("\n") == 3
+
+
 def test_progress_bars_collapse_to_their_last_state() -> None:
     text = "".join(f"\r\x1b[K{percent:3} % [{'#' * percent}]" for percent in range(101)) + "\ndone\n\n\n\n"
 

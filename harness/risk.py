@@ -108,6 +108,8 @@ class Risk(Struct, frozen=True):
     """Paths the call accesses, in addition to `paths`."""
     commands: tuple[SimpleCommand, ...] = ()
     """Simple commands of a shell command line, outermost first; empty if it could not be analyzed."""
+    indirect: tuple[SimpleCommand, ...] = ()
+    """Commands in texts that a shell may run, such as `eval 'rm x'` and `echo rm x | sh`; for ask and deny rules."""
     removals: tuple[PathAccess, ...] = ()
     """Paths that the call deletes or moves with everything in them; it never runs if the workspace is among that."""
     programs: tuple[str, ...] = ()

@@ -230,7 +230,8 @@ def excluding_rule(rules: Sequence[Rule], call: Target) -> Rule | None:
 def _affects_commands(rule: Rule, risk: Risk) -> bool:
     if not risk.commands:
         return text_mentions(rule.pattern, risk.subject)
-    return any(command_matches(rule.pattern, words) for each in risk.commands for words in _readings(each))
+    commands = (*risk.commands, *risk.indirect)
+    return any(command_matches(rule.pattern, words) for each in commands for words in _readings(each))
 
 
 def _readings(command: SimpleCommand) -> Iterator[tuple[str, ...]]:
@@ -246,6 +247,15 @@ def _readings(command: SimpleCommand) -> Iterator[tuple[str, ...]]:
     if not command.is_known or _RUNNERS.fullmatch(named[0]):
         for start in range(1, len(words)):
             yield words[start:]
+    yield from _without_options(named)
+
+
+def _without_options(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield a command without its first options, each of which may take the next word: `git -C x push`."""
+    start = 1
+    while start < len(words) and (words[start].startswith("-") or (start > 1 and words[start - 1].startswith("-"))):
+        start += 1
+        yield (words[0], *words[start:])
 
 
 def _affects_paths(rule: Rule, call: Target) -> bool:
@@ -266,10 +276,11 @@ def _operands(call: Target) -> Iterator[str]:
         return
     if not call.risk.commands:
         yield from tokens_of(call.risk.subject)
-    for command in call.risk.commands:
-        if command.verdict != "read":
-            for word in command.words[1:]:
-                yield word.rpartition("=")[2] if word.startswith("-") else word
+    changing = (command for command in call.risk.commands if command.verdict != "read")
+    for command in (*changing, *call.risk.indirect):
+        for word in command.words[1:]:
+            # `--form=f=@notes.txt` uploads a file.
+            yield from (word, word.rpartition("=")[2].removeprefix("@"))
 
 
 class Place(Struct, frozen=True):
@@ -292,8 +303,11 @@ class Place(Struct, frozen=True):
 
     def touches(self, pattern: str) -> bool:
         """Return True if a pattern matches one form, as for an ask or deny rule."""
-        return path_matches(pattern, self.written, self.root) or path_matches(
-            pattern, self.resolved, self.resolved_root
+        forms = ((self.written, self.root), (self.resolved, self.resolved_root))
+        # Some file systems ignore case.
+        return any(
+            path_matches(pattern, path, root) or path_matches(pattern.lower(), path.lower(), root.lower())
+            for path, root in forms
         )
 
 

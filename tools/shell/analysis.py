@@ -33,6 +33,7 @@ _BASH_ONLY = re.compile(
 )
 _INLINE = re.compile(r"-[eux]*c[eux]*")
 _DEEPEST = 4
+_MOST_TEXTS = 20
 _GIT_READERS = re.compile(
     r"status|diff|log|show|blame|annotate|grep|ls-files|ls-tree|cat-file|rev-parse|rev-list|describe|shortlog|name-rev"
     r"|for-each-ref|show-ref|merge-base|count-objects|whatchanged|cherry|range-diff|diff-tree|diff-index|diff-files"
@@ -73,6 +74,7 @@ def analyze(text: str) -> Analysis:
         hazard.why if hazard else reason if is_known else f"it cannot be analyzed: {effect.why}",
         access="read" if is_read else "by_level",
         accesses=accesses if is_known else tuple(each for each in accesses if each.kind == "write"),
+        indirect=tuple(_indirect(hazards.texts)) if is_known else (),
         removals=hazards.removals,
         commands=tuple(effect.commands) if is_known else (),
         # Without bash, another shell would run the text and read it in another way.
@@ -82,6 +84,11 @@ def analyze(text: str) -> Analysis:
     reads_with_git = not effect.is_opaque and all(map(_reads_with_git, effect.commands))
     use: GitUse = "none" if not _NAMES_GIT.search(text) else "read" if reads_with_git else "any"
     return Analysis(risk, use, tuple(dict.fromkeys(("", *effect.git_folders))))
+
+
+def _indirect(texts: Sequence[str]) -> Iterator[SimpleCommand]:
+    for text in texts[:_MOST_TEXTS]:
+        yield from _Analyzer(read_script(text), _DEEPEST).effect.commands
 
 
 def _reads_with_git(command: SimpleCommand) -> bool:

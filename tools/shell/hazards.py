@@ -120,6 +120,8 @@ class Hazards(NamedTuple):
     """The first forbidden hazard, else the first dangerous one."""
     removals: tuple[PathAccess, ...]
     """Paths that it deletes or moves with everything in them."""
+    texts: tuple[str, ...]
+    """Command lines in it that a shell may run."""
 
 
 def hazards_of(script: Script) -> Hazards:
@@ -127,7 +129,7 @@ def hazards_of(script: Script) -> Hazards:
     search = _Search()
     found = list(search.of_script(script, 0))
     worst = next((each for each in found if each.level == "forbidden"), found[0] if found else None)
-    return Hazards(worst, tuple(dict.fromkeys(search.removals)))
+    return Hazards(worst, tuple(dict.fromkeys(search.removals)), tuple(dict.fromkeys(search.texts)))
 
 
 def hazard_of_write(path: str) -> Hazard | None:
@@ -142,6 +144,7 @@ def hazard_of_write(path: str) -> Hazard | None:
 class _Search:
     def __init__(self) -> None:
         self.removals: list[PathAccess] = []
+        self.texts: list[str] = []
         self._tables = _tables()
 
     def of_script(self, script: Script, depth: int) -> Iterator[Hazard]:
@@ -203,7 +206,7 @@ class _Search:
         elif name in self._tables.takes_script:
             for word in arguments:
                 if word.text and " " in word.text:
-                    yield from self.of_script(read_script(word.text), depth + 1)
+                    yield from self._of_text(word.text, depth)
 
     def _after(self, name: str, words: list[str], arguments: Sequence[Word]) -> Sequence[Word] | None:
         """Return the arguments after the subcommands `words`; None if the command has others."""
@@ -270,10 +273,15 @@ class _Search:
         elif sources:
             yield Hazard("dangerous", "it runs the output of another command")
         for text in filter(None, map(printed_text, sources)):
-            yield from self.of_script(read_script(text), depth + 1)
+            yield from self._of_text(text, depth)
         if is_evaluator or shell.is_posix:
             for text in (*shell.texts(), *here_texts(command)):
-                yield from self.of_script(read_script(text), depth + 1)
+                yield from self._of_text(text, depth)
+
+    def _of_text(self, text: str, depth: int) -> Iterator[Hazard]:
+        """Yield the hazards of a text that a shell runs."""
+        self.texts.append(text)
+        yield from self.of_script(read_script(text), depth + 1)
 
     def _fetches(self, command: Command) -> bool:
         return any(_name(command.words[start]) in self._tables.fetchers for start in self._starts(command.words))

@@ -198,7 +198,7 @@ def test_words_are_read_as_bash_reads_them(box: sandbox.Sandbox, text: str) -> N
     script = read_script(command)
     is_one = not script.is_opaque and len(script.commands) == 1 and not script.commands[0].redirects
     words = script.commands[0].words if is_one else ()
-    is_known = is_one and all(word.is_literal and not (word.text or "").startswith("~") for word in words)
+    is_known = is_one and all(word.is_literal and not (word.text or "").startswith(("~", "./~")) for word in words)
     event(f"known: {is_known}")
     if is_known:
         expected = "".join(f"<{word.text}>" for word in words[2:])

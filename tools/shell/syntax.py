@@ -24,6 +24,8 @@ from tools.shell.words import MOST_WORDS, Part, Word, as_text, expand
 _LONGEST = 50_000
 _LONGEST_PIPE = 32
 _MOST_GUESSED = 2_000
+# Bash joins the lines first: `"$` and `(ls)"` become a substitution.
+_CONTINUED = re.compile(r"[^\w\s./:@%+,^\"')}\]-]\\\n", re.ASCII)
 _SEPARATORS = re.compile(r"[;&|\n(){}`]+")
 
 
@@ -84,6 +86,8 @@ def read_script(text: str) -> Script:
         return _guess(text, "it is nested too deeply")
     if hidden := next((each for each in text if not each.isprintable() and each not in "\t\n"), ""):
         parser.note(f"it has a control character or an invisible one (U+{ord(hidden):04X})")
+    if _CONTINUED.search(text):
+        parser.note("a line continues inside an expansion or operator")
     if difference := disagreement(text, parser.spans):
         parser.note(difference)
     return _script(parser.state)

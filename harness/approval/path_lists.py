@@ -40,16 +40,27 @@ class _Lists(Struct, frozen=True):
 
 def is_secret(path: str) -> bool:
     """Return True if a file probably holds a secret, judged by its path."""
-    lists, lowered = _lists(), path.lower()
+    lists, lowered = _lists(), _comparable(path)
     return lowered in lists.secret and lowered not in lists.public
 
 
 def protection_of(path: str) -> str:
     """Return the reason why each change of a file needs approval, or an empty string."""
-    lists, lowered = _lists(), path.lower()
+    lists, lowered = _lists(), _comparable(path)
     if lowered not in lists.any_protected or lowered in lists.public:
         return ""
     return next(why for why, paths in lists.protected if lowered in paths)
+
+
+def _comparable(path: str) -> str:
+    """Return a path without what some file systems ignore: case, and forms and invisible characters of Unicode."""
+    if path.isascii():
+        return path.lower()
+    # Imported here because few paths need it.
+    import unicodedata
+
+    visible = "".join(letter for letter in path if unicodedata.category(letter) != "Cf")
+    return unicodedata.normalize("NFKC", visible).lower()
 
 
 @cache

@@ -89,6 +89,8 @@ def test_ordinary_reads_are_no_concern(facts: PathFacts, path: str):
         "src/../.env",
         "auth.json",
         "service-account-prod.json",
+        ".EN\u200bV",
+        "\uff0eenv",
     ],
 )
 def test_reading_a_secret_is_a_concern(facts: PathFacts, path: str):

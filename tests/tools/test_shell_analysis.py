@@ -331,3 +331,8 @@ def test_use_of_git_is_reading_only_if_everything_reads(command: str, use: str) 
 
 def test_folders_of_git_are_those_that_a_command_enters() -> None:
     assert analyze("cd a && git -C b status; cd c; git log").git_folders[:2] == ("", "a/b")
+
+
+@pytest.mark.parametrize("text", ["find . " + "! " * 3_000 + "-name x", "find . " + "-not " * 3_000 + "-delete"])
+def test_long_expression_of_find_is_analyzed(text: str) -> None:
+    assert analyze(text).risk.level in ("execute", "forbidden")

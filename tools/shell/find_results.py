@@ -14,6 +14,7 @@ from tools.shell.words import Word
 _NAME = re.compile(r"[\w.?*-]+")
 _OR = ("-o", "-or")
 _NOT = ("!", "-not")
+_DEEPEST = 20
 _ACTIONS = frozenset({"-print", "-print0", "-printf", "-ls", "-exec"})
 
 
@@ -29,7 +30,7 @@ class FoundFiles(Struct, frozen=True):
 def found_files(words: Sequence[Word]) -> FoundFiles:
     """Return the restrictions of the files that a `find` command prints, or runs a command for."""
     texts = [word.text if word.is_literal else None for word in words]
-    if "," in texts:
+    if "," in texts or texts.count("(") > _DEEPEST:
         return FoundFiles()
     found = _Reader([text or "" for text in texts]).read()
     follows = not {"-L", "-follow"}.isdisjoint(texts)
@@ -70,8 +71,11 @@ class _Reader:
 
     def _test(self, found: FoundFiles) -> FoundFiles:
         text = self._texts.pop(0)
-        if text in _NOT and self._texts:
-            self._test(found)
+        if text in _NOT:
+            while self._texts[:1] and self._texts[0] in _NOT:
+                del self._texts[:1]
+            if self._texts:
+                self._test(found)
             return found
         if text == "(":
             found = self._expression(found)

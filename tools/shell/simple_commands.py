@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from msgspec import Struct, field
 
 from tools.shell.lexer import Lexer, Unreadable
+from tools.shell.variables import LONGEST_SEARCHED
 from tools.shell.words import Part, Word, as_text, begins_with_folder, expand
 
 _DEEPEST = 20
@@ -118,6 +119,8 @@ class SimpleCommandParser(Lexer):
 
     def set_values(self, name: str, values: tuple[Word, ...]) -> None:
         """Note the values of a variable if nothing else in the text can change it."""
+        if len(self.text) > LONGEST_SEARCHED:
+            return
         mentions = re.findall(rf"(?<![\w$/.-])(?<!\$\{{){re.escape(name)}\b", self.text)
         # The home folder is known as a path only: in the middle of a word its name would matter.
         is_known = all(word.text is not None and not word.text.startswith("~") for word in values)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+
+LONGEST_SEARCHED = 4_000
+"""Maximum length of a command line that is searched for mentions of a variable."""
 
 _LOCALE = re.compile(r"LC_[A-Z]+|LANG|LANGUAGE")
 _SETTINGS = re.compile(r"NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|COLUMNS|LINES|CI|GIT_OPTIONAL_LOCKS")
@@ -37,13 +41,14 @@ _END = r"(?=[\s;)}&|]|$)"
 _NUMBERS = r"(?:[\d \t]+|\{\d+\.\.\d+\}|\$\(seq [\d ]+\))"
 
 
+@lru_cache(maxsize=64)
 def is_number(name: str, text: str) -> bool:
     """Return True if a variable holds a number wherever a command line uses it.
 
     Arithmetic evaluates the value of a variable, which may contain a command: `a[$(command)]`. The line must begin with
     an assignment of a number, and every other mention must be of a form that keeps it one.
     """
-    if not is_shell_variable(name):
+    if not is_shell_variable(name) or len(text) > LONGEST_SEARCHED:
         return False
     first = re.search(rf"(?<!\w){name}(?!\w)", text, re.ASCII)
     before = text[: first.start()] if first else "'"

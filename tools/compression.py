@@ -52,7 +52,7 @@ _ERROR_SIGNS = (*_ERROR_WORDS, "\ne", *"✗✕✘×❌")
 
 _PASSING = re.compile(
     r"\S+::.* (?:PASSED|SKIPPED|XFAIL)(?: \(.*\))?(?: +\[ *\d+%\])?\s*$"  # pytest -v
-    r"|\[gw\d+\] (?:\[ *\d+%\] )?(?:PASSED|SKIPPED|XFAIL) "  # pytest-xdist
+    r"|\[gw\d+\] (?:\[ *\d+%\] )?(?:PASSED|SKIPPED|XFAIL) |\S+\.py::.*\S $"  # pytest-xdist
     r"|(?:\S+\.py )?[.sx]+ +\[ *\d+%\]$"  # pytest
     r"|\s*(?:✓|√|✔) "  # jest, vitest, mocha
     r"|PASS(?: |$)"  # jest, go test

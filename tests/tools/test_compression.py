@@ -125,6 +125,7 @@ def test_progress_bars_collapse_to_their_last_state() -> None:
     [
         ("tests/test_a.py::test_{} PASSED [ 10%]", "tests/test_a.py::test_b FAILED [ 20%]"),
         ("[gw0] [ 10%] PASSED tests/test_a.py::test_{}", "[gw1] [ 20%] FAILED tests/test_a.py::test_b"),
+        ("tests/test_a.py::test_{} ", "[gw1] [ 20%] FAILED tests/test_a.py::test_b"),
         ("test module::case_{} ... ok", "test module::other ... FAILED"),
         ("  ✓ adds {} numbers (2 ms)", "  ✕ adds letters (2 ms)"),
         ("--- PASS: TestNumber{} (0.00s)", "--- FAIL: TestOther (0.00s)"),
@@ -139,6 +140,14 @@ def test_passing_tests_are_counted_and_failures_stay(passing: str, failing: str)
     assert compress(text, "aggressive").split("\n") == [
         folded, failing, "    expected 3, got 4", folded, "1 failed, 40 passed"
     ]  # fmt: skip
+
+
+def test_names_of_tests_without_a_result_are_content() -> None:
+    text = "\n".join(
+        f"tests/test_a.py::test_{name}" for name in ("one", "two", "three", "four", "five", "six", "seven")
+    )
+
+    assert compress(text, "aggressive") == text
 
 
 def test_progress_of_an_installation_is_folded() -> None:

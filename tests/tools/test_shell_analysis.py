@@ -333,6 +333,6 @@ def test_folders_of_git_are_those_that_a_command_enters() -> None:
     assert analyze("cd a && git -C b status; cd c; git log").git_folders[:2] == ("", "a/b")
 
 
-@pytest.mark.parametrize("text", ["find . " + "! " * 3_000 + "-name x", "find . " + "-not " * 3_000 + "-delete"])
-def test_long_expression_of_find_is_analyzed(text: str) -> None:
-    assert analyze(text).risk.level in ("execute", "forbidden")
+def test_long_expression_of_find_is_analyzed() -> None:
+    assert analyze("find . " + "! " * 1_000 + "-name x").risk.level == "read"
+    assert analyze("find . " + "-not " * 3_000 + "-delete").risk.level == "forbidden"

@@ -117,10 +117,11 @@ def replaced_span(compaction: Compaction, earlier: Sequence[Compaction], message
         return ReplacedSpan()
     between = messages[places[0] : places[-1] + 1]
     kept = [each.id for each in between if each.id not in replaced and not isinstance(each, CustomMessage)]
-    notes = (
-        each.summary.id for each in earlier if each.summary.id not in replaced and not each.replaced.isdisjoint(kept)
-    )
-    return ReplacedSpan(between[0].id, between[-1].id, (*kept, *notes))
+    for each in earlier:
+        # A note that stays may stand for another one.
+        if each.summary.id not in replaced and not each.replaced.isdisjoint(kept):
+            kept.append(each.summary.id)
+    return ReplacedSpan(between[0].id, between[-1].id, tuple(kept))
 
 
 def with_partners(messages: Sequence[Message], ids: Set[str]) -> Set[str]:

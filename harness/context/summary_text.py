@@ -28,7 +28,8 @@ from harness.messages import Message, UserMessage
 TAG = "context_summary"
 INTRODUCTION = (
     "Earlier messages of this conversation are replaced by this summary. The lists are exact; the prose at the end was "
-    "written by a model. Continue the work from here, and do not repeat what is done."
+    "written by a model. Continue the work from here, and do not repeat what is done. The tool `recall`, if "
+    "you have it, searches the original messages."
 )
 
 _SECTIONS = (

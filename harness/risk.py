@@ -27,13 +27,20 @@ Access: TypeAlias = Literal["by_level", "shared", "read", "exclusive"]
 """
 
 
+PathKind: TypeAlias = Literal["read", "search", "list", "write"]
+"""Kind of access to a path; `search` reads a folder recursively, `list` only names and sizes."""
+
+Verdict: TypeAlias = Literal["read", "other"]
+"""Effect of a command: `read` if it is known to change nothing."""
+
+
 class PathAccess(Struct, frozen=True):
     """Access of a call to a path."""
 
     path: str
     """Path as the program receives it, relative to `cwd`."""
-    kind: Literal["read", "search", "list", "write"] = "read"
-    """Kind of access; `search` reads a folder recursively."""
+    kind: PathKind = "read"
+    """Kind of access."""
     cwd: str = ""
     """Folder that the command entered with `cd`, relative to the workspace root."""
     is_pattern: bool = False
@@ -71,8 +78,8 @@ class SimpleCommand(Struct, frozen=True):
     """Words after quote removal, without wrappers such as `timeout`."""
     is_literal: bool = True
     """False if some word is known only at run time."""
-    verdict: Literal["read", "other"] = "other"
-    """`read` if the command is known to change nothing."""
+    verdict: Verdict = "other"
+    """Effect of the command."""
     why: str = ""
     """Reason for the verdict `other`, such as "option --output writes a file"."""
     wrappers: tuple[str, ...] = ()

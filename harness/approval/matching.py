@@ -6,26 +6,24 @@ what cannot be analyzed is searched as text.
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.approval.patterns import command_matches, path_matches, text_matches, text_mentions, tokens_of
+from harness.approval.patterns import command_matches, text_matches, text_mentions, tokens_of
+from harness.approval.places import Place, Unresolvable, places_of
 from harness.permissions import READ, SHELL, WRITE, Rule
 from harness.risk import PathAccess, Risk, SimpleCommand
 
 RiskCheck: TypeAlias = Callable[[Risk], Risk]
 """Function that adds to a risk what its paths imply."""
 
-_MOST_EXPANDED = 1_000
 _UNKNOWN = frozenset("$`")
 _RUNNERS = re.compile(
     r"command|builtin|exec|env|xargs|find|timeout|nice|ionice|nohup|stdbuf|time|setsid|sudo|doas|su|pkexec|run0|flock"
@@ -149,7 +147,7 @@ class Coverage(Struct, frozen=True):
     def _covers_access(self, rule: Rule, access: PathAccess) -> bool:
         if not rule.pattern or rule.is_exact or not _concerns(rule, self.call, access):
             return False
-        places = places_of(access, self.call.root)
+        places = _certain(access, self.call.root, with_hidden=True)
         return bool(places) and all(place.matches(rule.pattern) for place in places)
 
 
@@ -263,7 +261,7 @@ def _affects_paths(rule: Rule, call: Target) -> bool:
     accesses = [access for access in accesses_of(call.risk) if _concerns(rule, call, access)]
     accesses += [PathAccess(word) for word in _operands(call)]
     for access in accesses:
-        if any(place.touches(rule.pattern) for place in places_of(access, root)):
+        if any(place.touches(rule.pattern) for place in _certain(access, root, with_hidden=True)):
             return True
         if access.kind == "search" and _is_found_below(rule.pattern, access, root):
             return True
@@ -283,50 +281,12 @@ def _operands(call: Target) -> Iterator[str]:
             yield from (word, word.rpartition("=")[2].removeprefix("@"))
 
 
-class Place(Struct, frozen=True):
-    """A path as written and as resolved, each with the workspace root in the same form."""
-
-    written: str
-    """Absolute path as written."""
-    resolved: str
-    """Absolute path after links are followed."""
-    root: str
-    """Workspace root as written."""
-    resolved_root: str
-    """Workspace root after links are followed."""
-
-    def matches(self, pattern: str) -> bool:
-        """Return True if a pattern matches both forms, as for an allow rule."""
-        return path_matches(pattern, self.written, self.root) and path_matches(
-            pattern, self.resolved, self.resolved_root
-        )
-
-    def touches(self, pattern: str) -> bool:
-        """Return True if a pattern matches one form, as for an ask or deny rule."""
-        forms = ((self.written, self.root), (self.resolved, self.resolved_root))
-        # Some file systems ignore case.
-        return any(
-            path_matches(pattern, path, root) or path_matches(pattern.lower(), path.lower(), root.lower())
-            for path, root in forms
-        )
-
-
-def places_of(access: PathAccess, root: Path) -> list[Place]:
-    """Return the files an access leads to: one, or those a shell glob matches; empty if the path is invalid."""
-    base = os.path.abspath(root)  # noqa: PTH100  pathlib is too slow for every rule
-    real = os.path.realpath(base)
+def _certain(access: PathAccess, root: Path, *, with_hidden: bool = False) -> list[Place]:
+    """Return the places of an access; none if they cannot be determined."""
     try:
-        path = os.path.abspath(os.path.join(base, access.cwd, os.path.expanduser(access.path)))  # noqa: PTH100, PTH111, PTH118
-        paths = _expanded(path) if access.is_pattern else [path]
-        return [Place(each, os.path.realpath(each), base, real) for each in paths]
-    except (OSError, ValueError):
+        return places_of(access, root, with_hidden=with_hidden)
+    except Unresolvable:
         return []
-
-
-def _expanded(pattern: str) -> list[str]:
-    """Return the files that a glob matches; none if there are too many to check."""
-    found = list(islice(glob.iglob(pattern, include_hidden=True), _MOST_EXPANDED + 1))  # noqa: PTH207
-    return found if len(found) <= _MOST_EXPANDED else []
 
 
 def _is_found_below(pattern: str, access: PathAccess, root: Path) -> bool:
@@ -334,7 +294,7 @@ def _is_found_below(pattern: str, access: PathAccess, root: Path) -> bool:
     name = pattern.strip("/").removesuffix("/**")
     if not name or set("*?[") & set(name):
         return False
-    for place in places_of(access, root):
+    for place in _certain(access, root):
         start = place.root if "/" in name or pattern.startswith("/") else place.written
         target = os.path.join(start, name)  # noqa: PTH118
         if target.startswith(place.written.rstrip("/") + "/") and os.path.lexists(target):

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from harness.approval.matching import Place, RiskCheck, Target, accesses_of, places_of
+from harness.approval.matching import RiskCheck, Target, accesses_of
 from harness.approval.path_lists import is_secret
 from harness.approval.patterns import PREFIX, literal_path
+from harness.approval.places import Place, Unresolvable, places_of
 from harness.permissions import READ, WRITE, Rule
 from harness.risk import PathAccess, SimpleCommand
 from harness.workspace.path_policy import is_within
@@ -80,11 +81,14 @@ def _paths(call: Target, check: RiskCheck) -> tuple[Rule, ...] | None:
 
 def _path_rule(tool: str, access: PathAccess, root: Path) -> Rule | None:
     """Return the rule that covers one path only; None if it would cover too much, or cannot be read."""
-    places = places_of(access, root)
-    if len(places) != 1 or access.is_pattern or len(access.path) > MAX_EXACT_CHARS or not access.path.isprintable():
+    if access.is_pattern or len(access.path) > MAX_EXACT_CHARS or not access.path.isprintable():
         return None
-    rule = Rule(tool, literal_path(_shown(places[0])))
-    return rule if _is_narrow(places[0]) and places[0].matches(rule.pattern) else None
+    try:
+        (place,) = places_of(access, root)
+    except Unresolvable:
+        return None
+    rule = Rule(tool, literal_path(_shown(place)))
+    return rule if _is_narrow(place) and place.matches(rule.pattern) else None
 
 
 def _shown(place: Place) -> str:

@@ -11,7 +11,6 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
@@ -19,25 +18,18 @@ from msgspec.structs import replace
 
 from harness.approval.matching import accesses_of
 from harness.approval.path_lists import is_secret, protection_of
+from harness.approval.places import Place, Unresolvable, places_of
 from harness.approval.secret_index import SecretIndex
 from harness.risk import PathAccess, Risk
 from harness.workspace.disk import is_folder, is_there
 from harness.workspace.path_policy import is_within
 from harness.workspace.workspace import Workspace
 
-MOST_NAMES = 1_000
-"""Maximum number of files that a glob may match."""
-
 _HARMLESS = frozenset(
     {"/dev/null", "/dev/zero", "/dev/full", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/random"}
     | {"/dev/urandom"}
 )
 _GIT_PARTS = {"config", "config.worktree", "hooks", "info", "objects", "refs", "commondir", "packed-refs", "modules"}
-_UNSUPPORTED = ("[[", "[:", "[.", "[=")
-
-
-class _Unresolvable(Exception):
-    """The paths of an access cannot be determined; the message is the reason."""
 
 
 class _Concern(Struct, frozen=True):
@@ -46,17 +38,6 @@ class _Concern(Struct, frozen=True):
     why: str
     is_dangerous: bool = False
     """True if no rule may allow the call."""
-
-
-class _Place(Struct, frozen=True):
-    """A file or folder that a call accesses."""
-
-    real: str
-    """Absolute path with links resolved."""
-    shown: str
-    """Path as the user knows it: relative to the workspace if it is inside."""
-    written: str
-    """Path as the call names it, relative to the workspace if it is inside."""
 
 
 class PathFacts:
@@ -88,8 +69,8 @@ class PathFacts:
     def _is_vital(self, removal: PathAccess) -> bool:
         """Return True if the workspace or the home folder is among what a call deletes or moves."""
         home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111  no exceptions
-        with suppress(_Unresolvable):
-            places = [place.real for place in self._places(_without_globs(removal))]
+        with suppress(Unresolvable):
+            places = [place.resolved for place in places_of(_without_globs(removal), self._workspace.root)]
             return any(is_within(vital, place) for vital in (self._root, home) for place in places)
         return False
 
@@ -103,82 +84,46 @@ class PathFacts:
         found: list[Path] = []
         for access in accesses_of(risk):
             if (access.kind == "write") is writing:
-                with suppress(_Unresolvable):
-                    places = list(self._places(access))
-                    outside = (each.real for each in places if not self._workspace.covers(each.real, writing=writing))
-                    found += map(Path, outside)
+                with suppress(Unresolvable):
+                    places = (each.resolved for each in places_of(access, self._workspace.root))
+                    found += [Path(each) for each in places if not self._workspace.covers(each, writing=writing)]
         return tuple(found)
 
     def _concerns(self, access: PathAccess) -> Iterator[_Concern]:
         try:
-            places = list(self._places(access))
-        except _Unresolvable as error:
+            places = places_of(access, self._workspace.root)
+        except Unresolvable as error:
             yield _Concern(str(error))
             return
         for place in places:
             # The standard streams are links to whatever this process reads and writes.
-            if place.real in _HARMLESS or access.path in _HARMLESS or place.real.startswith("/dev/fd/"):
+            if place.resolved in _HARMLESS or access.path in _HARMLESS or place.resolved.startswith("/dev/fd/"):
                 continue
             yield from self._about_write(place) if access.kind == "write" else self._about_read(place, access)
 
-    def _about_read(self, place: _Place, access: PathAccess) -> Iterator[_Concern]:
-        secret = next((path for path in (place.shown, place.written) if is_secret(path)), "")
+    def _about_read(self, place: Place, access: PathAccess) -> Iterator[_Concern]:
+        secret = next((path for path in place.names if is_secret(path)), "")
         # A list shows names and sizes only.
-        if secret and (access.kind != "list" or not self._workspace.covers(place.real)):
+        if secret and (access.kind != "list" or not self._workspace.covers(place.resolved)):
             yield _Concern(f"it reads a secret: {secret}")
-        elif not self._workspace.covers(place.real):
-            yield _Concern(f"it reads outside the workspace: {place.real}")
+        elif not self._workspace.covers(place.resolved):
+            yield _Concern(f"it reads outside the workspace: {place.resolved}")
         elif access.kind == "search" and not access.skips_secrets:
-            problem = _index(place.real).problem(access)
+            problem = _index(place.resolved).problem(access)
             yield from (_Concern(problem),) if problem else ()
 
-    def _about_write(self, place: _Place) -> Iterator[_Concern]:
-        for path in (place.shown, place.written):
+    def _about_write(self, place: Place) -> Iterator[_Concern]:
+        for path in place.names:
             if why := protection_of(path):
                 yield _Concern(f"it changes {path}: {why}", is_dangerous=True)
-        if os.path.basename(place.real).lower() == "head":  # noqa: PTH119  as below
+        if os.path.basename(place.resolved).lower() == "head":  # noqa: PTH119  as below
             why = "such a file can turn its folder into a git repository"
-            yield _Concern(f"it changes {place.shown}: {why}", is_dangerous=True)
-        if folder := git_folder(self._root, place.real):
-            why = f"git uses {self._shown(folder)} as a repository"
-            yield _Concern(f"it changes {place.shown}: {why}", is_dangerous=True)
-        if not self._workspace.covers(place.real, writing=True):
-            yield _Concern(f"it writes outside the workspace: {place.real}")
-
-    def _places(self, access: PathAccess) -> Iterator[_Place]:
-        """Yield the files and folders that an access leads to.
-
-        Raises:
-            _Unresolvable: They cannot be determined.
-        """
-        for path in self._expanded(access):
-            try:
-                real = os.path.realpath(path)
-            except (OSError, ValueError) as error:
-                raise _Unresolvable(f"its path cannot be resolved: {path!r}") from error
-            yield _Place(real, self._shown(real), self._shown(os.path.normpath(path)))
-
-    def _expanded(self, access: PathAccess) -> Iterator[str]:
-        cwd, path = (os.path.expanduser(each) for each in (access.cwd, access.path))  # noqa: PTH111  no exceptions
-        if cwd.startswith("~") or path.startswith("~"):
-            raise _Unresolvable(f"its path cannot be resolved: {access.path}")
-        base = os.path.join(self._root, cwd)  # noqa: PTH118  three times as fast
-        if not access.is_pattern:
-            yield os.path.join(base, path)  # noqa: PTH118  as above
-            return
-        if any(each in path for each in _UNSUPPORTED):
-            raise _Unresolvable(f"its pattern cannot be resolved: {access.path}")
-        pattern = os.path.join(glob.escape(base), path.replace("[^", "[!"))  # noqa: PTH118  as above
-        # Without a match, a shell passes the pattern on.
-        found = list(islice(glob.iglob(pattern), MOST_NAMES + 1)) or [os.path.join(base, path)]  # noqa: PTH118, PTH207
-        if access.refuses_dashes and any(os.path.relpath(each, base).startswith("-") for each in found):
-            raise _Unresolvable(f"a file matches {access.path} whose name the program would take for an option")
-        if len(found) > MOST_NAMES:
-            raise _Unresolvable(f"its pattern matches more than {MOST_NAMES:,} files: {access.path}")
-        yield from found
-
-    def _shown(self, path: str) -> str:
-        return os.path.relpath(path, self._root) if is_within(path, self._root) else path
+            yield _Concern(f"it changes {place.names[0]}: {why}", is_dangerous=True)
+        if folder := git_folder(self._root, place.resolved):
+            why = f"git uses {os.path.relpath(folder, self._root)} as a repository"
+            yield _Concern(f"it changes {place.names[0]}: {why}", is_dangerous=True)
+        if not self._workspace.covers(place.resolved, writing=True):
+            yield _Concern(f"it writes outside the workspace: {place.resolved}")
 
     def _concerns_about_programs(self, names: Sequence[str]) -> Iterator[_Concern]:
         if not names:

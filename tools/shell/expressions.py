@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
-from harness.risk import Coverage, PathAccess
+from harness.risk import Coverage, PathAccess, PathKind
 from tools.shell.find_results import found_files
 from tools.shell.options import may_be_option, resolve
-from tools.shell.tables import Judgement, PathKind, load_table
+from tools.shell.tables import Judgement, load_table
 from tools.shell.words import Word
 
 _OPTIONS_BEFORE_PATHS = ("-H", "-L", "-P", "-O0", "-O1", "-O2", "-O3")

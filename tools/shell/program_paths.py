@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from harness.risk import PathAccess
+from harness.risk import PathAccess, PathKind
 from tools.shell.options import Resolved, may_be_option
 from tools.shell.search_patterns import Dialect, required_texts
-from tools.shell.tables import OperandKind, PathKind, ProgramTable
+from tools.shell.tables import OperandKind, ProgramTable
 from tools.shell.words import Word
 
 _SECRETIVE = re.compile("key|token|secret|passw|pwd|credential|private|auth|api|aws|bearer")

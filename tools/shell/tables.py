@@ -17,12 +17,10 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from harness.risk import Coverage, PathAccess
+from harness.risk import Coverage, PathAccess, PathKind, Verdict
 from tools.shell.options import Arity, OptionTable, Style, parse_options
 from tools.shell.search_patterns import Dialect
 from tools.shell.words import Word
-
-PathKind: TypeAlias = Literal["read", "search", "list", "write"]
 
 ValueKind: TypeAlias = Literal["read", "search", "list", "write", "range"]
 """Value of an option: a path, as in `PathAccess`, or lines of a file that is read (`range`): `1,9:notes.txt`."""
@@ -37,8 +35,6 @@ OperandKind: TypeAlias = Literal["read", "search", "list", "write", "text", "non
 - `revision`: revisions, files of a revision (`HEAD~2:notes.txt`) or paths
 - `command`: a command that the program runs
 """
-
-Verdict: TypeAlias = Literal["read", "other"]
 
 FOLDER = Path(__file__).parent / "programs"
 """Folder of the tables, one file per program."""

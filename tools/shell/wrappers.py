@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal
 
 from msgspec import Struct
 
-from harness.risk import Coverage, PathAccess
+from harness.risk import Coverage, PathAccess, Verdict
 from tools.shell.builtins import BUILTINS
 from tools.shell.programs import judge, program_name
 from tools.shell.variables import is_harmless_assignment
@@ -26,7 +25,7 @@ class Judged(Struct, frozen=True):
     """Words without those of the wrappers."""
     wrappers: tuple[str, ...] = ()
     """Wrappers, outermost first."""
-    verdict: Literal["read", "other"] = "other"
+    verdict: Verdict = "other"
     """`read` if the command and its wrappers are known to change nothing."""
     why: str = ""
     """Reason for the verdict `other`."""

@@ -117,6 +117,22 @@ def test_allow_rule_must_match_the_written_and_the_resolved_path(tmp_path: Path)
     assert is_affected(link, "edit(src/**)", "edit_file", tmp_path)
 
 
+def test_rules_resolve_paths_as_programs_do(tmp_path: Path) -> None:
+    root = tmp_path / "shop [new]"
+    for name in ("shop [new]/src/a.py", "shop [new]/src/b.py", "other/deep/x", "other/secret.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (root / "link").symlink_to("../other/deep")
+    above = Risk("read", accesses=(PathAccess("link/../secret.txt"),))
+    glob = Risk("read", accesses=(PathAccess("src/[^b].py", is_pattern=True),))
+
+    assert is_affected(above, f"read(/{tmp_path}/other/secret.txt)", "x", root)
+    assert covering(above, "read(/secret.txt)", tool="x", root=root) == []
+    assert covering(glob, "read(src/a.py)", tool="x", root=root) == ["read(src/a.py)"]
+    assert is_affected(glob, "read(src/a.py)", "x", root)
+    assert not is_affected(glob, "read(src/b.py)", "x", root)
+
+
 def test_every_file_of_a_shell_glob_must_be_covered(tmp_path: Path) -> None:
     for name in ("a.py", "b.py", "b.txt"):
         (tmp_path / name).touch()

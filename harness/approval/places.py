@@ -67,7 +67,7 @@ def places_of(access: PathAccess, root: Path, *, with_hidden: bool = False) -> l
     Args:
         access: Path, relative to the workspace or absolute.
         root: Workspace root.
-        with_hidden: True if `*` matches hidden files, too, as bash may be told to do.
+        with_hidden: True if `*` matches hidden files, too, as it does after `shopt -s dotglob`.
 
     Raises:
         Unresolvable: They cannot be determined.

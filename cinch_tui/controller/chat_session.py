@@ -114,13 +114,13 @@ class ChatSession(AgentSession):
     def _show_history(self, messages: Sequence[Message]) -> None:
         from cinch_tui.transcript.history_blocks import blocks_of
 
-        self._show(blocks_of(messages, self.agent.state.tools, self.assembly.loaded), messages)
+        self._show(blocks_of(messages, self.agent.state.known_tools, self.assembly.loaded), messages)
 
     async def _show_resumed(self, messages: Sequence[Message]) -> None:
         from cinch_tui.transcript.history_blocks import blocks_of, last_turn
         from harness.context.history import outline_of
 
-        build = partial(blocks_of, messages, self.agent.state.tools, self.assembly.loaded)
+        build = partial(blocks_of, messages, self.agent.state.known_tools, self.assembly.loaded)
         start = last_turn(outline_of(messages))
         # Without awaiting anything before, so that the next prompt is below.
         self._show(build(slice(start, None)), messages)

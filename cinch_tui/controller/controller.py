@@ -210,7 +210,7 @@ class SessionController(ChatSession):
         # Repaired messages and plans differ from those shown.
         has_plans = loaded is not None and any(planned_spans(loaded.notes))
         if self._shown_messages and not has_plans and list(messages[before:]) == self._shown_messages:
-            build = partial(blocks_of, messages, self.agent.state.tools, loaded, slice(before))
+            build = partial(blocks_of, messages, self.agent.state.known_tools, loaded, slice(before))
             await self.view.widgets.transcript.prepend_built(build)
             self.view.widgets.todo_panel.todo = last_todo(messages)
             self.show_usage()

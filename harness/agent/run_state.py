@@ -12,7 +12,7 @@ from harness.agent.limits import Ledger, Meter
 from harness.agent.options import AgentOptions
 from harness.agent.prompt_cache import CacheMonitor
 from harness.agent.reply import ReplyBuilder
-from harness.agent.tool_search import declared_tools
+from harness.agent.tool_search import declared_tools, search_tools_of
 from harness.approval.modes import ApprovalMode, Mode
 from harness.approval.policy import Permissions
 from harness.concurrency import InterruptibleWait
@@ -99,6 +99,11 @@ class State(Struct):
     def available_tools(self) -> tuple[Tool, ...]:
         """Tools declared to the model, the same in every mode; calls that the mode excludes are refused."""
         return declared_tools(self.tools)
+
+    @property
+    def known_tools(self) -> tuple[Tool, ...]:
+        """All tools, whether declared or not."""
+        return (*self.tools, *search_tools_of(self.tools))
 
     @property
     def system(self) -> str:
@@ -244,7 +249,7 @@ class Run(Struct, frozen=True):
 
     def tool(self, name: str) -> Tool | None:
         """Return a tool by name, whether or not it is offered now."""
-        tools = (*self.state.tools, *self.request.tools, *self.state.available_tools)
+        tools = (*self.state.known_tools, *self.request.tools)
         return next((each for each in tools if each.name == name), None)
 
 

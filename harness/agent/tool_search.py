@@ -43,10 +43,14 @@ MOST_NAMED = 60
 
 def declared_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
     """Return the tools to declare: all, or the search tools in place of the deferred ones."""
+    searching = search_tools_of(tools)
+    return (*(tool for tool in tools if not (searching and is_deferred(tool))), *searching)
+
+
+def search_tools_of(tools: Sequence[Tool]) -> tuple[Tool, ...]:
+    """Return the tools that are declared in place of the deferred ones; none if all are declared."""
     deferred = deferred_tools(tools)
-    if not deferred:
-        return tuple(tools)
-    return (*(tool for tool in tools if not is_deferred(tool)), FindTools(deferred), CallTool(deferred))
+    return (FindTools(deferred), CallTool(deferred)) if deferred else ()
 
 
 def deferred_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:

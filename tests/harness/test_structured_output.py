@@ -57,7 +57,9 @@ async def test_invalid_output_is_explained_and_retried(make_agent, record):
 
     assert await agent.prompt_structured("Read it", Invoice) == INVOICE
 
-    assert whole(seen) == [*BEGINNING, *REPLY, *CALLED, "TurnStart", *REPLY, *CALLED, "AgentEnd"]
+    # The reminder of plan mode is a message of its own.
+    beginning = [*BEGINNING, "MessageStart", "MessageEnd"]
+    assert whole(seen) == [*beginning, *REPLY, *CALLED, "TurnStart", *REPLY, *CALLED, "AgentEnd"]
     reported = results_of(agent)[0]
     assert reported.is_error
     assert reported.text == (
@@ -136,7 +138,9 @@ async def test_other_tools_can_be_used_first_in_plan_mode_too(make_agent, record
     assert await agent.prompt_structured("Read it", Invoice) == INVOICE
 
     assert len(look.ran) == 1
-    assert whole(seen) == [*BEGINNING, *REPLY, *CALLED, "TurnStart", *REPLY, *CALLED, "AgentEnd"]
+    # The reminder of plan mode is a message of its own.
+    beginning = [*BEGINNING, "MessageStart", "MessageEnd"]
+    assert whole(seen) == [*beginning, *REPLY, *CALLED, "TurnStart", *REPLY, *CALLED, "AgentEnd"]
 
 
 async def test_structured_output_needs_no_approval(make_agent, user):

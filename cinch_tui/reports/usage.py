@@ -19,31 +19,50 @@ _COLUMNS = "input | cache read | cache write | output | cost |"
 
 
 def usage_report(agent: Agent) -> str:
-    """Return tokens and cost of each turn and of each model as Markdown tables, with the misses of the prompt cache."""
+    """Return tokens and cost by turn and, if there are several, by model, with the misses of the prompt cache."""
     replies = [each for each in agent.history.outline if isinstance(each, AssistantMessage) and each.usage.context]
     if not replies:
         return "No tokens used yet."
     total = _sum(replies)
-    parts = [_turns(replies, dict(_misses(agent, replies))), _models(replies, total), *_remarks(agent, total)]
+    parts = [_turns(replies, total), _miss_list(agent, replies), _models(replies), *_remarks(agent, total)]
     return "\n\n".join(filter(None, parts))
 
 
-def _turns(replies: Sequence[AssistantMessage], misses: dict[int, str]) -> str:
+def _turns(replies: Sequence[AssistantMessage], total: Usage) -> str:
     earlier = max(0, len(replies) - SHOWN_TURNS)
+    misses = set(_misses(replies))
     rows = [f"| turn | {_COLUMNS}", "|---:|---:|---:|---:|---:|---:|"]
     rows += [_row(f"1-{earlier}", _sum(replies[:earlier]))] if earlier else []
     for number, reply in enumerate(replies[earlier:], earlier + 1):
-        rows.append(_row(f"{number}{' !' if number in misses else ''}", reply.usage))
-    shown = [f"- Turn {number}: {text}" for number, text in misses.items() if number > earlier]
-    return "\n".join([*rows, *(["", "**!** Prompt cache miss:", "", *shown] if shown else [])])
+        rows.append(_row(f"{number} !" if number in misses else str(number), reply.usage))
+    return "\n".join([*rows, _row("**all**", total)])
 
 
-def _models(replies: Sequence[AssistantMessage], total: Usage) -> str:
+def _misses(replies: Sequence[AssistantMessage]) -> Iterator[int]:
+    """Yield the turns whose input the prompt cache should have held."""
+    for number, (before, after) in enumerate(pairwise(replies), 2):
+        if missed_tokens(before.usage, after.usage):
+            yield number
+
+
+def _miss_list(agent: Agent, replies: Sequence[AssistantMessage]) -> str:
+    rows: list[str] = []
+    for number in list(_misses(replies))[-SHOWN_TURNS:]:
+        before, after = replies[number - 2 : number]
+        tokens = missed_tokens(before.usage, after.usage)
+        rows.append(f"- Turn {number}: {tokens:,} tokens; {_cause(agent, before, after)}")
+    return "\n".join(["**!** Prompt cache misses:", "", *rows]) if rows else ""
+
+
+def _models(replies: Sequence[AssistantMessage]) -> str:
+    names = sorted({each.model for each in replies})
+    if len(names) == 1:
+        return ""
     rows = [f"| model | {_COLUMNS}", "|---|---:|---:|---:|---:|---:|"]
-    for name in sorted({each.model for each in replies}):
+    for name in names:
         label = name if len(name) <= MOST_MODEL_CHARS else f"{name[: MOST_MODEL_CHARS - 1]}…"
         rows.append(_row(label, _sum(each for each in replies if each.model == name)))
-    return "\n".join([*rows, _row("**all**", total)])
+    return "\n".join(rows)
 
 
 def _remarks(agent: Agent, total: Usage) -> Iterator[str]:
@@ -58,13 +77,6 @@ def _remarks(agent: Agent, total: Usage) -> Iterator[str]:
         )
     if total.cost is None:
         yield "No price is known for this model, so no cost is shown."
-
-
-def _misses(agent: Agent, replies: Sequence[AssistantMessage]) -> Iterator[tuple[int, str]]:
-    """Yield the turns whose input the prompt cache should have held, each with the tokens and the likely cause."""
-    for number, (before, after) in enumerate(pairwise(replies), 2):
-        if tokens := missed_tokens(before.usage, after.usage):
-            yield number, f"{tokens:,} tokens; {_cause(agent, before, after)}"
 
 
 def _cause(agent: Agent, before: AssistantMessage, after: AssistantMessage) -> str:

@@ -28,6 +28,7 @@ from harness.context.pipeline import compaction_end, context_tokens, last_id, li
 from harness.context.summary_facts import LiveFacts
 from harness.errors import ContextWindowOverflow, ProviderError, SummaryFailed
 from harness.events import CompactionEnd, CompactionStart, CompactionTrigger, Notice, UsageAdded
+from harness.instructions.changes import current_instructions
 from harness.instructions.loading import compaction_instructions
 from harness.messages import AssistantMessage, Usage, UsageSource, UserMessage, user
 from harness.ports.hooks import Block
@@ -68,7 +69,8 @@ async def compact_context(run: Run, trigger: CompactionTrigger, focus: str = "")
     verdict = await run.hooks.before_compact(trigger, compaction.tokens)
     if isinstance(verdict, Block):
         return None
-    instructions = "\n\n".join(filter(None, (compaction_instructions(run.state.system), verdict)))
+    own = compaction_instructions(current_instructions(run.state.system, run.history.messages))
+    instructions = "\n\n".join(filter(None, (own, verdict)))
     return await compaction.execute(plan, SummaryOptions(focus, instructions, policy.summary_tokens))
 
 

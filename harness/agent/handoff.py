@@ -7,6 +7,7 @@ from harness.agent.run_state import Run
 from harness.context.compaction import SummaryOptions, facts_for
 from harness.context.handoff import plan_handoff, write_brief
 from harness.errors import ContextWindowOverflow
+from harness.instructions.changes import current_instructions
 from harness.instructions.loading import compaction_instructions
 from harness.ports.provider import known_model_info
 
@@ -26,7 +27,7 @@ async def handoff_brief(run: Run, focus: str = "") -> str:
     model = run.options.compact_model or run.state.model
     plan = with_evicted(run, plan_handoff(run.state.context.overlay.apply(run.history.messages)))
     facts = facts_for(plan, live_facts(run), policy.prompts_tokens)
-    instructions = compaction_instructions(run.state.system)
+    instructions = compaction_instructions(current_instructions(run.state.system, run.history.messages))
     window = known_model_info(model).context_window
     ask = SummaryQuestion(run, model, "handoff")
     try:

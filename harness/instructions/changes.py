@@ -103,6 +103,11 @@ def known_environment(system_prompt: str, messages: Sequence[Message] = ()) -> K
     return KnownEnvironment(facts, files)
 
 
+def current_instructions(system_prompt: str, messages: Sequence[Message]) -> str:
+    """Return the instruction files that apply now, as they are quoted; the system prompt itself if it quotes none."""
+    return "\n\n".join(known_environment(system_prompt, messages).files.values()) or system_prompt
+
+
 def _reminder(changed: KnownEnvironment) -> str:
     names = [*(name.lower() for name in changed.facts), *(Path(path).name for path in changed.files)]
     if not names:

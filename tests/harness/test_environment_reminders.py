@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fakes.runs import texts_of
 
-from harness.instructions.changes import EnvironmentReminders
+from harness.instructions.changes import EnvironmentReminders, current_instructions
 from harness.instructions.loading import build_system_prompt, describe_environment, load_instructions
 from harness.messages import synthetic
 
@@ -75,6 +75,18 @@ async def test_change_back_is_announced_again(ask, folder: Path) -> None:
 
     assert "- Git: on branch main" in text
     assert await reminders() == []
+
+
+async def test_current_instructions_are_those_of_the_latest_reminder(ask, folder: Path) -> None:
+    quoted = f'<instructions file="{folder / "AGENTS.md"}">\n{{}}\n</instructions>'
+    reminders = await ask()
+    (folder / "AGENTS.md").write_text("Use spaces.")
+
+    reminded = [synthetic(text) for text in await reminders()]
+
+    assert current_instructions(quoted.format("Use tabs."), []) == quoted.format("Use tabs.")
+    assert current_instructions(quoted.format("Use tabs."), reminded) == quoted.format("Use spaces.")
+    assert current_instructions("You sing.", []) == "You sing."
 
 
 async def test_new_date_is_announced_once(ask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from cinch_tui.keybindings.keymap import bindings, hint, label_of
 from cinch_tui.rendering.diff import diff_stat
 from cinch_tui.rendering.safe_text import one_line, reveal
 from cinch_tui.screens.dialog import CONVERSATION_HINT, GRACE, DockedDialog, stylesheets
-from cinch_tui.user_dialogs.approval_options import AnswerOption, PendingCalls, reason_text
+from cinch_tui.user_dialogs.approval_options import AnswerOption, PendingCalls, offered_rules, reason_text
 from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.view_pane import ReviewPane, ViewPane
 from harness.user_requests import (
@@ -230,6 +230,7 @@ class ApprovalScreen(DockedDialog[Approval]):
 
     def _fit(self) -> None:
         """Limit the call to the remaining rows."""
+        self.query_one("#why", Static).update(self._why())
         # It is missing for a moment while another call is shown.
         for view in self.query("#view"):
             view.styles.max_height = self._rows_for_call
@@ -318,7 +319,13 @@ class ApprovalScreen(DockedDialog[Approval]):
         return heading.append_text(f"  {kind}+{added} −{removed}", "bold")
 
     def _why(self) -> Content:
-        return Content(reason_text(self._request, " · "))
+        """Return the reason, with the rules that answers add unless these name them."""
+        text = reason_text(self._request, " · ")
+        shortened = frozenset[str]().union(*(each.shortened() for each in self.query(AnswerBar)))
+        keys = [label_of(f"approval.{action}") for action in ("session", "always") if action in shortened]
+        if keys:
+            text = f"{text}\n{' and '.join(keys)}: allow {offered_rules(self._request)}"
+        return Content(text)
 
     def _shown(self) -> View:
         if self._request.view is not None:

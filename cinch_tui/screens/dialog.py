@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import ClassVar, Generic, TypeVar
 
+from rich.cells import cell_len
 from textual import on
 from textual.app import App, ComposeResult
 from textual.containers import Vertical
@@ -36,6 +37,8 @@ NOT_YET = "keys still go to the prompt"
 WHEEL_LINES = 3
 MAX_CONVERSATION_ROWS = 5
 """Rows kept for the transcript; fewer on a low terminal."""
+FRAME_CELLS = 6
+"""Cells of the frame next to the keys."""
 CONVERSATION_HINT = "docked.conversation_up docked.conversation_down conversation"
 HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (17, "-tall")]
 
@@ -95,7 +98,7 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
     def compose(self) -> ComposeResult:
         with DialogFrame(id="dialog") as frame:
             frame.border_title = self._frame_title
-            frame.border_subtitle = hint(*self.key_hints) or None
+            frame.border_subtitle = self._fitting_hint() or None
             yield from self.compose_content()
 
     def compose_content(self) -> ComposeResult:
@@ -105,7 +108,19 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
         """Update the keys in the frame."""
         # The watcher of a reactive runs before the widgets exist.
         for frame in self.query(DialogFrame):
-            frame.border_subtitle = hint(*self.key_hints)
+            frame.border_subtitle = self._fitting_hint()
+
+    @on(DialogFrame.Resized)
+    def fit_keys(self) -> None:
+        """Show as many keys as fit."""
+        self.show_keys()
+
+    def _fitting_hint(self) -> str:
+        """Return the keys without those that do not fit: the conversation's first, then from the left."""
+        parts = sorted(self.key_hints, key=lambda part: part != CONVERSATION_HINT)
+        while len(parts) > 1 and cell_len(hint(*parts)) > self.size.width - FRAME_CELLS > 0:
+            del parts[0]
+        return hint(*(part for part in self.key_hints if part in parts))
 
     def on_mount(self) -> None:
         # A dialog withdrawn while it is mounted may lack its widgets, as may any dialog while the app exits.

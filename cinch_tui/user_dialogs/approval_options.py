@@ -81,7 +81,7 @@ def answers_to(
     """Return the options for one call; `others` follow those that deny it. A partial approval has no wider scope."""
     options = [AnswerOption("y", "once", allow, "Once")]
     if request.session and not is_partial:
-        options.append(AnswerOption("s", "session", f"Allow {_session(request)} this session", "Session"))
+        options.append(AnswerOption("s", "session", f"Allow {offered_rules(request)} this session", "Session"))
     if request.rule and not is_partial:
         always = f"Always allow {one_line(request.rule)} in this project"
         options.append(AnswerOption("a", "always", always, "Project"))
@@ -105,7 +105,7 @@ def _is_same_path(request: ApprovalRequest) -> bool:
     )
 
 
-def _session(request: ApprovalRequest) -> str:
+def offered_rules(request: ApprovalRequest) -> str:
     """Describe the scope of a session approval."""
     if any(rule.is_exact for rule in request.session):
         return "exactly this command"

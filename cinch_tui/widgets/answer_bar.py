@@ -104,6 +104,15 @@ class AnswerBar(Widget, can_focus=True):
         drawn = Content.assemble((key, key_style), f" {rest}").stylize(style)  # pyright: ignore[reportArgumentType]
         return drawn.append(" " * (len(text) - len(bare)))
 
+    def shortened(self) -> frozenset[str]:
+        """Return the actions whose short text is shown; none while hidden."""
+        if not self.size.width:
+            return frozenset()
+        texts = [text.rstrip() for row in self._rows(self.size.width) for _, text in row]
+        return frozenset(
+            each.action for each, text in zip(self.answers, texts, strict=True) if not text.endswith(each.text)
+        )
+
     def _rows(self, width: int) -> list[list[tuple[int, str]]]:
         """Return index and text of the answers per line; the last ones are shortened first."""
         rows: list[list[tuple[int, str]]] = []

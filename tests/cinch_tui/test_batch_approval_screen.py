@@ -239,6 +239,34 @@ async def test_the_exact_rule_is_not_offered_besides_one_for_the_same_path():
     assert [each.key for each in answers_to(request)] == ["y", "s", "a", "n", "d"]
 
 
+async def test_rules_that_do_not_fit_into_the_answers_are_named_above():
+    request = command("1", "make")
+    rules = (Rule("bash", f"make {'x' * 60}:*"), Rule("bash", "npm run build:*"))
+    app = Host(ApprovalScreen(replace(request, decision=replace(request.decision, offers=rules)), grace=0))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        why = str(app.screen.query_one("#why", Static).render())
+        keys = str(app.screen.query_one("#dialog").border_subtitle)
+
+    assert why.endswith(f"s and a: allow `{rules[0]}` and `{rules[1]}`")
+    assert keys == "PgUp PgDn scroll · Shift+↑ Shift+↓ conversation · Esc denies"
+
+
+async def test_keys_that_do_not_fit_are_left_out():
+    app = Host(ApprovalScreen(command("1", "make"), grace=0))
+
+    async with app.run_test(size=(60, 24)) as pilot:
+        await pilot.pause()
+        narrow = str(app.screen.query_one("#dialog").border_subtitle)
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        wide = str(app.screen.query_one("#dialog").border_subtitle)
+
+    assert narrow == "PgUp PgDn scroll · Esc denies"
+    assert wide == "PgUp PgDn scroll · Shift+↑ Shift+↓ conversation · Esc denies"
+
+
 async def test_the_files_that_a_command_writes_are_reported():
     risk = Risk("execute", accesses=tuple(PathAccess(f"out{number}.txt", "write") for number in range(6)))
     app = Host(ApprovalScreen(replace(command("1", "sh build"), decision=needs_approval(risk)), grace=0))

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct, field
 
 from harness.risk import PathAccess
-from tools.shell.printed_text import here_texts, printed_text, printed_words
+from tools.shell.printed_text import here_texts, is_fed, printed_text, printed_words, removed_folders, run_lines
 from tools.shell.syntax import Command, Script, read_script
 from tools.shell.tables import load_table
 from tools.shell.words import Word
@@ -194,7 +194,7 @@ class _Search:
         if name in self._tables.privileged:
             yield Hazard("dangerous", "it runs with the privileges of another user")
         sources = [script.commands[index] for index in command.sources]
-        fed = list(printed_words(sources)) if _is_fed(command, start) else []
+        fed = list(printed_words(sources)) if is_fed(command, start) else []
         for words, rule in self._tables.rules.get(name, ()):
             rest = self._after(name, words, [*arguments, *fed])
             if rest is not None and self._applies(rule, rest, command.folders):
@@ -266,17 +266,24 @@ class _Search:
             is_run = start < index <= last or (index < 0 and reads_input)
             if is_run and self._fetches(script.commands[inner]):
                 yield Hazard("forbidden", _DOWNLOADED)
-        is_fed = reads_input or _is_fed(command, start)
-        sources = [script.commands[index] for index in command.sources] if is_fed else []
+        takes_input = reads_input or is_fed(command, start)
+        sources = [script.commands[index] for index in command.sources] if takes_input else []
         if any(map(self._fetches, sources)):
             yield Hazard("forbidden", _DOWNLOADED)
         elif sources:
             yield Hazard("dangerous", "it runs the output of another command")
         for text in filter(None, map(printed_text, sources)):
             yield from self._of_text(text, depth)
-        if is_evaluator or shell.is_posix:
-            for text in (*shell.texts(), *here_texts(command)):
-                yield from self._of_text(text, depth)
+        read = self._of_text if is_evaluator or shell.is_posix else self._of_program
+        for text in (*shell.texts(), *here_texts(command)):
+            yield from read(text, depth)
+
+    def _of_program(self, text: str, depth: int) -> Iterator[Hazard]:
+        """Yield the forbidden hazards of a program text, as far as its strings show them."""
+        if any(re.fullmatch(self._tables.paths.system, _normal("", path)) for path in removed_folders(text)):
+            yield Hazard("forbidden", "it would delete a system or home folder")
+        for line in run_lines(text):
+            yield from (hazard for hazard in self._of_text(line, depth) if hazard.level == "forbidden")
 
     def _of_text(self, text: str, depth: int) -> Iterator[Hazard]:
         """Yield the hazards of a text that a shell runs."""
@@ -328,11 +335,6 @@ class _Given:
 
 def _name(word: Word) -> str:
     return posixpath.basename(word.text or "")
-
-
-def _is_fed(command: Command, start: int) -> bool:
-    """Return True if xargs adds words to the program at `start`."""
-    return any(word.text == "xargs" for word in command.words[:start])
 
 
 def _chosen(rule: _Rule, operands: Sequence[Word]) -> Sequence[Word]:

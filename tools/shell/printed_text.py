@@ -1,14 +1,20 @@
-"""Text that commands print, as far as it is literal: other commands may run it, or take it for arguments."""
+"""Literal text in commands that others may run or take for arguments: what they print, and strings of programs."""
 
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator, Sequence
 
 from tools.shell.syntax import Command
 from tools.shell.words import Word
 
 _PRINTERS = frozenset({"echo", "printf"})
+_STRING = re.compile(r"([\"'`])((?:(?!\1).)*)\1", re.DOTALL)
+_REMOVAL = re.compile(
+    r"(?:rmtree|rm_rf?|rmSync|rmdirSync|remove_tree|removeSync|rimraf)\b\s*\(?\s*([\"'`])([^\"'`]*)\1"
+)
+_RUNS = re.compile(r"system|exec|popen|spawn|subprocess|%x")
 _FILTERS = frozenset({"-name", "-iname", "-path", "-ipath", "-regex", "-empty", "-mtime", "-mmin", "-newer", "-size"})
 
 
@@ -17,6 +23,21 @@ def here_texts(command: Command) -> Iterator[str]:
     for redirect in command.redirects:
         if redirect.operator.startswith("<<") and redirect.target.text is not None:
             yield redirect.target.text
+
+
+def is_fed(command: Command, start: int) -> bool:
+    """Return True if xargs adds words to the program at the word `start`."""
+    return any(word.text == "xargs" for word in command.words[:start])
+
+
+def removed_folders(text: str) -> Iterator[str]:
+    """Yield the folders that a program text deletes, as far as it names them: `shutil.rmtree("build")`."""
+    return (found[2] for found in _REMOVAL.finditer(text))
+
+
+def run_lines(text: str) -> list[str]:
+    """Return the strings of a program text that starts other programs: they may be command lines."""
+    return [found[2] for found in _STRING.finditer(text)] if _RUNS.search(text) else []
 
 
 def printed_text(command: Command) -> str:

@@ -57,9 +57,7 @@ async def test_invalid_output_is_explained_and_retried(make_agent, record):
 
     assert await agent.prompt_structured("Read it", Invoice) == INVOICE
 
-    # The reminder of plan mode is a message of its own.
-    beginning = [*BEGINNING, "MessageStart", "MessageEnd"]
-    assert whole(seen) == [*beginning, *REPLY, *CALLED, "TurnStart", *REPLY, *CALLED, "AgentEnd"]
+    assert whole(seen) == [*BEGINNING, *REPLY, *CALLED, "TurnStart", *REPLY, *CALLED, "AgentEnd"]
     reported = results_of(agent)[0]
     assert reported.is_error
     assert reported.text == (

@@ -9,11 +9,8 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from harness.agent.agent_base import AgentBase
-from harness.agent.compaction import compact_context
-from harness.agent.handoff import handoff_brief
 from harness.agent.run_state import Run, RunRequest
 from harness.concurrency import call_in, cancel_tasks
-from harness.context.compaction import replace_prose
 from harness.context.overlay import Compaction
 from harness.context.pipeline import compaction_end
 from harness.errors import Aborted, ConfigError
@@ -46,6 +43,8 @@ class ContextControl(AgentBase):
             SummaryFailed: No reply was usable; nothing was changed.
             ProviderError: The model call failed; nothing was changed.
         """
+        from harness.agent.compaction import compact_context  # most conversations need none
+
         return await self._outside_run(lambda run: compact_context(run, "manual", focus))
 
     async def handoff(self, focus: str = "") -> str:
@@ -63,6 +62,8 @@ class ContextControl(AgentBase):
             SummaryFailed: There is no conversation, or no reply was usable.
             ProviderError: The model call failed.
         """
+        from harness.agent.handoff import handoff_brief  # most conversations need none
+
         return await self._outside_run(lambda run: handoff_brief(run, focus))
 
     async def _outside_run(self, work: Callable[[Run], Coroutine[Any, Any, T]]) -> T:
@@ -110,6 +111,8 @@ class ContextControl(AgentBase):
         old = context.undo_compaction(context.cooldown)
         if old is None:
             raise ConfigError("the context has no summary")
+        from harness.context.compaction import replace_prose  # most conversations have no summary
+
         new = replace(old, summary=replace(replace_prose(old.summary, prose), id=new_id()))
         earlier = context.overlay.compactions
         context.add_compaction(new, context.cooldown)

@@ -7,12 +7,10 @@ import logging
 import math
 import time
 from collections.abc import AsyncGenerator
-from functools import partial
 from typing import Literal
 
 from msgspec.structs import replace
 
-from harness.agent.compaction import compact_context
 from harness.agent.limits import with_price
 from harness.agent.model_request import as_stream_error, request_of, stream_error
 from harness.agent.planning import count_turn
@@ -28,6 +26,7 @@ from harness.context.tokens import Report, estimate_message
 from harness.deltas import UsageReport
 from harness.errors import ContextWindowOverflow, ProviderError
 from harness.events import (
+    CompactionTrigger,
     ContextWarning,
     MessageDiscarded,
     MessageEnd,
@@ -157,7 +156,12 @@ class _ModelCall:
     async def _build_context(self, *, overflow: bool = False) -> BuiltContext:
         build = shrink_after_overflow if overflow else build_context
         with as_stream_error("the conversation could not be prepared"):
-            return await build(self._run, self._model, partial(compact_context, self._run))
+            return await build(self._run, self._model, self._compact)
+
+    async def _compact(self, trigger: CompactionTrigger) -> object:
+        from harness.agent.compaction import compact_context  # most runs need none
+
+        return await compact_context(self._run, trigger)
 
     async def _ask(self) -> AssistantMessage:
         try:

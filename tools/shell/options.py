@@ -215,6 +215,9 @@ class _Reader:
     def _check_value(self, name: str, values: Sequence[Word]) -> None:
         if any(word.is_glob or not word.is_single for word in values):
             self._report(f"the value of option {name} may become several words when the command runs")
+        # Some programs take the value of a long option after `=` only: git reads `--format --output=x` as two options.
+        if name.startswith("--") and len(values) == 1 and _may_begin_with_dash(values[0]):
+            self._report(f"the value of option {name} may be an option")
 
     def _stop(self, problem: str) -> None:
         self._report(problem)
@@ -226,6 +229,10 @@ class _Reader:
 
 def _is_operand(word: Word) -> bool:
     return word.text is None or word.is_glob or word.text == "-" or not word.text.startswith("-")
+
+
+def _may_begin_with_dash(word: Word) -> bool:
+    return word.prefix[:1] in ("", "-") if word.text is None else word.text.startswith("-")
 
 
 _WILD = ("*", "?", "[", "-", "+(", "@(", "!(")

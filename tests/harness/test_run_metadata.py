@@ -86,7 +86,7 @@ async def test_configuration_of_a_run_is_recorded_as_it_was_at_its_start(make_ag
     assert first == RunConfig(
         "fast", 100, 0.5, agent.state.model_info.context_window, "execute", "on", ("look", "write")
     )
-    assert (second.mode, second.max_tokens, second.tools) == ("plan", None, ("look",))
+    assert (second.mode, second.max_tokens, second.tools) == ("plan", None, ("look", "write"))
     loops = recorder.get_session(agent.session_id).runs
     assert [loop.settings for loop in loops] == [first, second]
     assert loops[0].config == agent.state.model.spec

@@ -98,6 +98,18 @@ def test_sessions_are_completed_by_words_of_their_titles(monkeypatch: pytest.Mon
     assert completion.expects(completion.candidates[0])
 
 
+@pytest.mark.parametrize(("typed", "is_submitted"), [("8f1", True), ("77", False), ("fix", False), ("", False)])
+def test_enter_submits_the_start_of_an_id_that_identifies_one_session(
+    monkeypatch: pytest.MonkeyPatch, typed: str, *, is_submitted: bool
+):
+    choices = (Choice("8f1c", shown="Fix it"), Choice("77aa", shown="Test it"), Choice("77ab", shown="Try it"))
+    monkeypatch.setattr(SessionChoices, "newest_first", lambda *_: choices)
+    completion = CommandCompletion(builtin_commands, RecordingHost()).complete(f"/resume {typed}", one_line=True)
+
+    assert completion is not None
+    assert completion.accepts_on_enter is not is_submitted
+
+
 def test_titles_of_the_folders_sessions_are_offered_but_not_the_open_one(tmp_path: Path):
     paths = [written(tmp_path, UserMessage((Text(f"prompt {number}"),), time=1e9 + number)) for number in range(3)]
     choices = SessionChoices(tmp_path / "data", tmp_path)

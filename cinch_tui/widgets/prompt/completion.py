@@ -87,7 +87,9 @@ class CommandCompletion:
             # A front end that is still starting has no choices yet.
             return None
         found = _fitting(argument, [Candidate(each.value, each.description, shown=each.shown) for each in choices])
-        return Completion(len(before) - len(argument), argument, found) if found else None
+        # The first characters of a session's id are enough if no other session matches.
+        is_id = len(found) == 1 and bool(found[0].shown and argument) and found[0].text.startswith(argument)
+        return Completion(len(before) - len(argument), argument, found, not is_id) if found else None
 
     def _names(self, word: str) -> Completion | None:
         # A bare prefix lists each command once, without aliases.

@@ -106,7 +106,7 @@ class _HistoryReader:
         for index in range(len(outline))[span]:
             message, disk = outline[index], None
             if stored is not None and index in on_disk:
-                disk = DiskSource(partial(stored.__getitem__, index), stored.size(index))
+                disk = DiskSource(stored, index)
             for block in self._blocks_of(message, disk):
                 block.time = message.time
                 block.message_id = message.id

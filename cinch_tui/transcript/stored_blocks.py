@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from cinch_tui.transcript.block import BlockPart
 from cinch_tui.transcript.image import result_images
 from cinch_tui.transcript.replies import ReplyBlock, StreamedBlock, ThinkingBlock
 from cinch_tui.transcript.tool_block import ToolBlock
+from harness.context.history import StoredMessages
 from harness.messages import AssistantMessage, Message, Text, Thinking, ToolResult
 from harness.views import View
 
@@ -19,10 +19,19 @@ _GUESSED_ROWS = 12
 class DiskSource(NamedTuple):
     """A message on disk."""
 
-    read: Callable[[], Message]
-    """Reads the message; fast if it was the last one read."""
-    size: int
-    """Approximate length, in characters."""
+    messages: StoredMessages
+    """The conversation."""
+    at: int
+    """Index of the message."""
+
+    @property
+    def size(self) -> int:
+        """Approximate length, in characters."""
+        return self.messages.size(self.at)
+
+    def read(self) -> Message:
+        """Read the message; fast if it was the last one read."""
+        return self.messages[self.at]
 
 
 class _StoredText(StreamedBlock):

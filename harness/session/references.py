@@ -88,8 +88,7 @@ def message_index(loaded: LoadedSession, message: str) -> int:
 
 
 def _numbered(loaded: LoadedSession, number: int) -> int:
-    # Read without keeping them: a long session must not stay in memory.
-    messages = map(loaded.messages.read, range(len(loaded.messages)))
+    messages = map(loaded.messages.brief, range(len(loaded.messages)))
     counted = [index for index, each in enumerate(messages) if isinstance(each, AssistantMessage) or is_prompt(each)]
     if not 1 <= number <= len(counted):
         raise SessionMissing(

@@ -136,6 +136,10 @@ class SessionMessages(Sequence[Message]):
         message = self._read[index]
         return self._load(self._groups[index]) if message is None else message
 
+    def brief(self, index: int) -> Message:
+        """Return a message without keeping it in memory; long texts may be truncated."""
+        return self.outlines.get(index) or self.read(index)
+
     def outlined(self, long: Set[int]) -> list[Message]:
         """Return all messages, those at the indexes `long` as outlines, and keep the others in memory."""
         return [self._outline(at) if at in long else read or self[at] for at, read in enumerate(self._read)]

@@ -107,7 +107,9 @@ def long_session(tmp_path: Path, app: CinchApp, *first: ModelMessage, turns: int
     return messages
 
 
-async def test_long_session_is_shown_searched_and_sent_completely(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+async def test_long_session_is_shown_searched_and_read_completely_for_a_request(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     with ModelServer([Reply("Answer")]) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
@@ -132,10 +134,9 @@ async def test_long_session_is_shown_searched_and_sent_completely(monkeypatch: p
             await pilot.press(*"go", "enter")
             await until(pilot, lambda: server.requests and not app.controller.is_running)
 
-        sent = str(server.requests[0].body["messages"])
-        assert (
-            sent.count("which is not needed at once") == str(messages).count("which is not needed at once") - 45 * 200
-        )
+        # The model summarizes a conversation of this length, which does not fit its context window.
+        assert agent.history.stored is None
+        assert [each.text for each in agent.history.messages[: len(messages)]] == [each.text for each in messages]
 
 
 @pytest.mark.parametrize("by_command", [False, True])

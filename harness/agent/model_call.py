@@ -6,7 +6,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from typing import Literal
 
 from msgspec.structs import replace
@@ -22,6 +22,7 @@ from harness.agent.tool_search import with_real_calls, with_sent_calls
 from harness.concurrency import cancel_tasks, is_cancelled, raise_if_cancelled
 from harness.context.breakdown import largest_parts
 from harness.context.pipeline import BuiltContext, build_context, shrink_after_overflow
+from harness.context.policy import ContextPolicy
 from harness.context.tokens import Report, estimate_message
 from harness.deltas import UsageReport
 from harness.errors import ContextWindowOverflow, ProviderError
@@ -331,13 +332,6 @@ def _explained(error: ProviderError, retry: RetryStrategy) -> str:
     return text
 
 
-WARNINGS: tuple[tuple[Literal["critical", "warn", "advise"], float], ...] = (
-    ("critical", 0.95),
-    ("warn", 0.80),
-    ("advise", 0.60),
-)
-
-
 async def load_price(run: Run, model: Model, reply: AssistantMessage) -> None:
     """Wait for the model's price if something depends on it: a hook that counts cost, or a cost limit while the run
     continues."""
@@ -364,7 +358,13 @@ def record_usage(run: Run, model: Model, usage: Usage) -> None:
     if not context:
         return
     run.bus.publish(UsageUpdate(usage=usage, total=run.state.usage, context=context, window=window))
-    for level, share in WARNINGS:
-        if context >= share * window:
+    for level, share in _warnings(run.options.window):
+        if 0 < share * window <= context:
             run.bus.publish(ContextWarning(context=context, window=window, level=level))
             return
+
+
+def _warnings(policy: ContextPolicy) -> Iterator[tuple[Literal["critical", "warn", "advise"], float]]:
+    yield "critical", policy.critical_at
+    yield "warn", policy.warn_at
+    yield "advise", policy.advise_at

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from harness.agent.run_state import Run
 from harness.approval.modes import EXECUTE, MODES, PLAN, SUBMIT_PLAN, Mode, ModeName
+from harness.context.pipeline import limits_for
 from harness.instructions.prompts import prompt_text
 from harness.messages import Message, UserMessage, synthetic
 
@@ -26,13 +27,23 @@ MOVED_ON = (
 WITHOUT_SUBMITTING = "Reply with what you find, or with the plan in words."
 """Instruction in plan mode for an agent that has no tool to submit a plan, such as a subagent."""
 
+_ADVICE = (
+    "Spend the rest with care: read only the parts of files you need, keep the output of commands short, and finish "
+    "what you have begun before you start something else.",
+    "Old tool output is cleared from now on, and older messages are summarized when it gets fuller. Write down in your "
+    "reply what you still need from them: decisions, places, commands.",
+)
+"""Advice when the context reaches the share `advise_at`, and when it reaches `warn_at`."""
+
 
 async def collect_reminders(run: Run) -> None:
     """Queue the reminders of the program for a run with a prompt."""
     if run.options.get_reminders is None or not run.request.prompts:
         return
     try:
-        texts = await run.options.get_reminders(run.state.system_prompt, run.history.messages)
+        # A reminder that was summarized is needed again.
+        messages = run.state.context.overlay.apply(run.history.messages)
+        texts = await run.options.get_reminders(run.state.system_prompt, messages)
     except Exception:  # user-supplied; may raise
         logger.exception("the reminders of the program could not be collected")
         return
@@ -47,6 +58,21 @@ def remind_of_mode(run: Run) -> None:
     if progress.announced_mode != mode.name:
         progress.announced_mode = mode.name
         run.inbox.reminders.put(synthetic(mode_reminder(mode, (tool.name for tool in run.state.tools))))
+
+
+def remind_of_context(run: Run) -> None:
+    """Queue advice on the size of the context, once for each level, and again after the context was below it."""
+    state, policy, model = run.state.context, run.options.window, run.state.model
+    state.view.update(run.history.messages, state.overlay)
+    tokens = state.count(state.overhead + state.view.tokens, model.spec.name)
+    usable = limits_for(policy, run.state, model).usable
+    if 0 < policy.compact_at * usable < tokens:
+        return  # the context is about to shrink
+    level = sum(0 < share * usable <= tokens for share in (policy.advise_at, policy.warn_at))
+    if level > state.advised:
+        head = f"[The context is {100 * tokens / usable:.0f} % full: {tokens:,} of {usable:,} tokens.]"
+        run.inbox.reminders.put(synthetic(f"{head}\n\n{_ADVICE[level - 1]}"))
+    state.advised = level
 
 
 def announced_mode(messages: Sequence[Message]) -> Mode:

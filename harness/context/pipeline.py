@@ -164,6 +164,7 @@ class _Pipeline:
         self._state = run.state.context
         self._model = model.spec.name
         self._overhead = estimate_overhead(run.state.system, specs_of(run.tools))
+        self._state.overhead = self._overhead
         self.policy = run.options.window
         self.limits = limits_for(run.options.window, run.state, model)
         self._update()

@@ -47,6 +47,8 @@ class ContextState(Struct):
     """Ratio of reported to estimated tokens, per model."""
     report: Report | None = None
     """Tokens of the last reply's context; None until the first reply."""
+    overhead: int = 0
+    """Estimated tokens of the last request without its messages."""
     budget: int = 0
     """Maximum length of a request in tokens, learned from an overflow; 0 = unknown."""
     advised: int = 0
@@ -64,7 +66,14 @@ class ContextState(Struct):
 
     def fork(self) -> ContextState:
         """Return the state for another agent that continues from here."""
-        return ContextState(self.overlay, self.calibration, self.report, self.budget, cooldown=self.cooldown)
+        fork = ContextState(budget=self.budget, advised=self.advised)
+        fork.adopt(self)
+        return fork
+
+    def adopt(self, other: ContextState) -> None:
+        """Continue from the state of an agent whose messages were appended."""
+        self.overlay, self.calibration, self.report = other.overlay, other.calibration, other.report
+        self.failures, self.cooldown = other.failures, other.cooldown
 
     def restart(self, messages: Sequence[Message]) -> None:
         """Begin another conversation, which may have the same beginning."""

@@ -25,9 +25,13 @@ from harness.errors import AlreadyRunning, ConfigError, InvalidContinue, NoMessa
 from harness.events import (
     AgentEnd,
     BranchEvent,
+    CompactionEnd,
+    CompactionStart,
+    ContextTrimmed,
     ContextWarning,
     Continuation,
     Event,
+    Evicted,
     HookRan,
     LimitReached,
     MessageEnd,
@@ -59,6 +63,10 @@ _ADOPTED = (
     MessageEnd,
     UsageUpdate,
     ContextWarning,
+    Evicted,
+    CompactionStart,
+    CompactionEnd,
+    ContextTrimmed,
     ToolCallsReceived,
     ToolExecutionStart,
     ToolCacheHit,
@@ -171,6 +179,7 @@ class _Contest:
             return self._failure(run)
         runner, outcome = runners[self.choice.index], self.outcomes[self.choice.index]
         run.workspace.merge_reads(runner.agent.workspace)
+        run.state.context.adopt(runner.agent.state.context)
         _adopt(run, outcome, runner.facts)
         result = outcome.result
         reply = run.history.last_reply()
@@ -295,6 +304,7 @@ class _Runner:
             self.agent.history.messages,
             len(self._base),
             self.agent.state.usage,
+            tuple(self._run.state.context.overlay.apply(self._base)),
         )
 
     def _publish(self, event: Event) -> None:

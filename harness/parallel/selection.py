@@ -48,6 +48,8 @@ class Outcome(Struct, frozen=True):
     """Number of messages before the prompt; they are the same in all outcomes."""
     usage: Usage = Usage()
     """Tokens and cost of the run."""
+    context: tuple[Message, ...] = ()
+    """Messages before the prompt as models see them: with summaries and stubs."""
 
     @property
     def before(self) -> tuple[Message, ...]:
@@ -227,11 +229,12 @@ def fitted(conversation: str, answers: Sequence[str], room: int) -> list[str]:
 
 def _split(prompts: Sequence[Message], outcome: Outcome) -> tuple[Sequence[Message], Sequence[Message]]:
     """Return the earlier conversation, and the request: the prompts, or the user's last message."""
+    earlier = outcome.context or outcome.before
     if prompts:
-        return outcome.before, prompts
-    prompted = (isinstance(each, UserMessage) and not each.synthetic for each in outcome.before)
+        return earlier, prompts
+    prompted = (isinstance(each, UserMessage) and not each.synthetic for each in earlier)
     asked = max((at for at, is_prompt in enumerate(prompted) if is_prompt), default=0)
-    return outcome.before[:asked], outcome.before[asked:]
+    return earlier[:asked], earlier[asked:]
 
 
 def _answer(outcome: Outcome, request: Sequence[Message]) -> Sequence[Message]:

@@ -14,6 +14,7 @@ from harness.context.overlay import EVICTED
 from harness.context.policy import ContextPolicy
 from harness.messages import AssistantMessage, CustomMessage, Message, ToolResult, new_id, synthetic, user
 from harness.parallel.run import ParallelVariant, run_parallel
+from harness.parallel.selection import LlmJudge
 from harness.ports.session_store import InMemorySessionStore
 from harness.session.fork import fork_session
 from harness.session.notes import CompactionNote, EvictionNote, Note
@@ -139,3 +140,15 @@ async def test_overlay_of_one_session_does_not_concern_another(make_agent, tmp_p
     agent.new_session(messages=[user("new"), synthetic("notice")])
 
     assert texts(agent.context_messages) == ["new", "notice"]
+
+
+async def test_judge_sees_the_summary(make_agent, requests, tmp_path: Path):
+    agent = await resumed(make_agent, session_with(tmp_path, compaction(3)))
+    judge = model("judge", "1")
+
+    await run_parallel(agent, "which?", [ParallelVariant(model(name, name)) for name in "ab"], LlmJudge(judge))
+
+    (request,) = judge.provider.requests
+    asked = request.messages[0].text
+    assert "summary" in asked
+    assert "found" not in asked

@@ -28,7 +28,7 @@ from harness.events import (
     RequestStart,
     UsageAdded,
 )
-from harness.messages import CustomMessage, Message, Text, ToolCall, ToolResult, Usage, user
+from harness.messages import CustomMessage, Message, Text, ToolCall, ToolResult, Usage, UserMessage, user
 from harness.ports.hooks import Block, Hooks, Inject
 from harness.ports.provider import ModelInfo, Request, StaticModelInfo
 from harness.ports.session_store import InMemorySessionStore
@@ -61,6 +61,10 @@ def sent(messages: Sequence[Message]) -> list[tuple[str, object]]:
     return [(each.id, each.content) for each in messages if not isinstance(each, CustomMessage)]
 
 
+def is_advice(message: Message) -> bool:
+    return isinstance(message, UserMessage) and message.synthetic and message.text.startswith("[The context is")
+
+
 def is_for_summary(request: Request) -> bool:
     return not request.tools and "<conversation>" in request.messages[-1].text
 
@@ -88,6 +92,33 @@ def agent_with(make_agent):
         return make_agent(model=model, messages=messages, tools=tools, **options)
 
     return make
+
+
+async def test_model_is_advised_once_per_level_and_again_after_the_context_shrank(agent_with, record):
+    async def read(arguments, context) -> ToolOutput:
+        return ToolOutput.text("y" * 1_600)
+
+    replies = [Reply((Say("next"), *CALL)) for _ in range(10)]
+    tools = [SimpleTool("read_file", read)]
+    agent = agent_with(reading(10, 500), *replies, "done", "more", summaries=[SUMMARY], tools=tools, window=WINDOW)
+
+    await agent.prompt("go on")
+    advice = [each.text.partition(":")[0] for each in agent.messages if is_advice(each)]
+    assert [text.split()[3] >= "60" for text in advice] == [True] * len(advice)
+    assert len(advice) in (2, 3, 4)
+    assert [int(text.split()[3]) // 20 for text in advice[:2]] == [3, 4]
+    await agent.compact()
+    assert is_advice(agent.messages[-1]) is False
+
+
+async def test_advice_does_not_prolong_a_run(agent_with, requests):
+    agent = agent_with(reading(14, 500), "done", "again", window=replace(WINDOW, evict_at=0, compact_at=0))
+
+    await agent.prompt("go on")
+    await agent.prompt("and now?")
+
+    assert len(requests(agent)) == 2
+    assert sum(map(is_advice, agent.messages)) == 1
 
 
 async def test_eviction_replaces_the_oldest_output_down_to_its_target(agent_with, record, requests):

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 
 from harness.agent.agent_base import AgentBase
+from harness.context.pipeline import overlay_events
 from harness.errors import SessionError, SessionMissing
 from harness.events import Event, MessageEnd, ToolExecutionEnd
 from harness.messages import Message, ToolResult
@@ -48,6 +49,8 @@ class StoredSession:
         if loaded is None:
             for message in agent.history:
                 self._recorder.store(_event_of(message))
+            for event in overlay_events(agent.state.context.overlay, agent.history.outline):
+                self._recorder.store(event)
         self._unsubscribe = agent.subscribe(self._record)
         self._remove_drain = agent.add_drain(self._recorder.drain)
 

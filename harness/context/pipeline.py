@@ -7,7 +7,7 @@ which providers cache, stays the same between turns. The history never changes.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -15,12 +15,12 @@ from msgspec import Struct
 from harness.context.eviction import SMALLEST_BATCH, EvictionGoal, choose_evictions
 from harness.context.history import History
 from harness.context.normalize import Normalizer
-from harness.context.overlay import Compaction, Eviction, replaced_span
+from harness.context.overlay import Compaction, ContextOverlay, Eviction, replaced_span
 from harness.context.policy import ContextLimits, ContextPolicy, context_limits
 from harness.context.state import ContextState
 from harness.context.tokens import Report, estimate_message, estimate_messages, estimate_overhead
 from harness.context.trimming import fit, last_reply_failed
-from harness.events import CompactionEnd, CompactionTrigger, ContextTrimmed, Evicted
+from harness.events import CompactionEnd, CompactionTrigger, ContextEdited, ContextTrimmed, Event, Evicted
 from harness.messages import AssistantMessage, CustomMessage, Message, ModelMessage
 from harness.ports.provider import Model, ToolSpec
 from harness.ports.tool import Tool, specs_of
@@ -282,6 +282,17 @@ def compaction_end(compaction: Compaction, earlier: Sequence[Compaction], histor
         kept=span.kept,
         replaced=len(compaction.replaced),
     )
+
+
+def overlay_events(overlay: ContextOverlay, history: Sequence[Message]) -> Iterator[Event]:
+    """Yield the events that record an overlay in a new session."""
+    for eviction in overlay.evictions:
+        ids = tuple(sorted(eviction.ids))
+        yield Evicted(ids=ids, can_recall=eviction.can_recall, tokens_before=0, tokens=0)
+    for number, compaction in enumerate(overlay.compactions):
+        yield compaction_end(compaction, overlay.compactions[:number], history)
+    if overlay.pinned or overlay.dropped:
+        yield ContextEdited(pinned=tuple(sorted(overlay.pinned)), dropped=tuple(sorted(overlay.dropped)))
 
 
 def limits_for(policy: ContextPolicy, state: ContextSettings, model: Model) -> ContextLimits:

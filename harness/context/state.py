@@ -21,6 +21,7 @@ class ContextView:
         """The history with the overlay applied."""
         self.tokens = 0
         """Estimated tokens of the messages."""
+        self._estimates: list[int] = []
         self._source: tuple[Message, ...] = ()
         self._overlay: ContextOverlay = ContextOverlay()
 
@@ -29,12 +30,18 @@ class ContextView:
         known = len(self._source)
         # Comparing identical objects is cheap.
         if overlay is self._overlay and history[:known] == self._source:
-            added: Sequence[Message] = history[known:]
+            added = history[known:]
+            estimates = [*map(estimate_message, added)]
             self.messages.extend(added)
-            self.tokens += sum(map(estimate_message, added))
+            self._estimates.extend(estimates)
+            self.tokens += sum(estimates)
         else:
-            self.messages = list(overlay.apply(history))
-            self.tokens = sum(map(estimate_message, self.messages))
+            # Most messages are the same objects as before.
+            earlier = {id(message): tokens for message, tokens in zip(self.messages, self._estimates, strict=True)}
+            shown = list(overlay.apply(history))
+            self._estimates = [earlier.get(id(each)) or estimate_message(each) for each in shown]
+            # The former messages live until here, so that no other object has the id of one.
+            self.messages, self.tokens = shown, sum(self._estimates)
         self._source, self._overlay = history, overlay
 
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 from fakes.invariants import check_request
+from fakes.long_talk import is_for_summary, reading, writer
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool
-from fakes.talk import reply
 from msgspec.structs import replace
 
 from harness.agent.agent import Agent
@@ -28,28 +28,17 @@ from harness.events import (
     RequestStart,
     UsageAdded,
 )
-from harness.messages import CustomMessage, Message, Text, ToolCall, ToolResult, Usage, UserMessage, user
+from harness.messages import CustomMessage, Message, ToolCall, ToolResult, Usage, UserMessage
 from harness.ports.hooks import Block, Hooks, Inject
 from harness.ports.provider import ModelInfo, Request, StaticModelInfo
 from harness.ports.session_store import InMemorySessionStore
 from harness.ports.tool import ToolOutput
-from providers.demo import Break, DemoProvider, Hang, Reply, Say, scripted
+from providers.demo import Break, Hang, Reply, Say, scripted
 
 CALL = calls("read_file", path="next.py").parts
 SUMMARY = "## Decided\nThe parser stays recursive, because the grammar is small. Next: tests for nested lists."
 WINDOW = ContextPolicy(window=10_000, reserve=0)
 COMPACT_ONLY = replace(WINDOW, evict_at=0)
-
-
-def reading(count: int, tokens: int, path: str = "src/file{}.py") -> list[Message]:
-    """Return turns that each read a file of this length."""
-    messages: list[Message] = [user("Fix the parser. Keep it recursive.")]
-    for number in range(count):
-        call = ToolCall(f"r{number}", "read_file", {"path": path.format(number)})
-        messages.append(replace(reply(f"Reading {number}.", call), id=f"reply-{number:02}"))
-        text = f"{number} ".ljust(4 * tokens, "x")
-        messages.append(ToolResult(call.id, call.name, (Text(text),), id=f"{number:02}-result"))
-    return messages
 
 
 def sizes(request: Request) -> dict[str, int]:
@@ -63,22 +52,6 @@ def sent(messages: Sequence[Message]) -> list[tuple[str, object]]:
 
 def is_advice(message: Message) -> bool:
     return isinstance(message, UserMessage) and message.synthetic and message.text.startswith("[The context is")
-
-
-def is_for_summary(request: Request) -> bool:
-    return not request.tools and "<conversation>" in request.messages[-1].text
-
-
-def writer(*replies: Reply | str, summaries: Sequence[Reply | str] = ()) -> DemoProvider:
-    """Return a model that answers requests for summaries from `summaries`, others from `replies`."""
-    waiting, written = list(replies), list(summaries)
-
-    def play(request: Request) -> Reply:
-        queue = written if is_for_summary(request) else waiting
-        reply = queue.pop(0) if queue else "The script is over."
-        return reply if isinstance(reply, Reply) else Reply((Say(reply),))
-
-    return DemoProvider(play)
 
 
 @pytest.fixture

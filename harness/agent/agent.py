@@ -20,6 +20,7 @@ from harness.agent.subagents.spawn import with_delegate
 from harness.approval.modes import EXECUTE, MODES, Mode
 from harness.codec import dump_messages, load_messages
 from harness.context.history import outline_of, usage_of
+from harness.context.overlay import ContextOverlay
 from harness.errors import ConfigError, InvalidContinue, NoMessages
 from harness.events import Continuation, ModeChanged, ModelChanged
 from harness.jobs import lost_jobs, lost_jobs_notice
@@ -222,6 +223,7 @@ class Agent(ContextControl):
         """
         options, initial, state = self.options, self._initial, self.state
         self.new_session(messages=options.messages)
+        state.context.restore(ContextOverlay())
         self.inbox.clear()
         self.inbox.steering.mode, self.inbox.follow_up.mode = options.steering, options.follow_up
         state.system_prompt, state.tools = initial.system_prompt, initial.tools

@@ -246,7 +246,8 @@ class AgentBase:
         await self.jobs.close()
         routed = self.options.routing.models if self.options.routing else ()
         former, self.state.former_models = self.state.former_models, []
-        for model in (self.state.model, *former, *self.options.fallback, *routed):
+        summarizing = (self.options.compact_model,) if self.options.compact_model else ()
+        for model in (self.state.model, *former, *self.options.fallback, *routed, *summarizing):
             await model.provider.close()
         if problem := await asyncio.to_thread(self.state.permissions.store.flush):
             logger.warning("%s", problem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from harness.agent.reply import ReplyBuilder, read_reply
 from harness.agent.retry import retry_delay
 from harness.agent.run_state import Run
 from harness.approval.modes import EXECUTE
-from harness.concurrency import is_cancelled
+from harness.concurrency import cancel_tasks, is_cancelled
 from harness.context.compaction import (
     CompactionPlan,
     SummaryOptions,
@@ -26,6 +27,7 @@ from harness.context.compaction import (
 from harness.context.overlay import Compaction
 from harness.context.pipeline import compaction_end, context_tokens, last_id, limits_for
 from harness.context.summary_facts import LiveFacts
+from harness.deltas import Delta
 from harness.errors import ContextWindowOverflow, ProviderError, SummaryFailed
 from harness.events import CompactionEnd, CompactionStart, CompactionTrigger, Notice, UsageAdded
 from harness.instructions.changes import current_instructions
@@ -34,6 +36,8 @@ from harness.messages import AssistantMessage, Usage, UsageSource, UserMessage, 
 from harness.ports.hooks import Block
 from harness.ports.provider import Model, known_model_info
 
+MAX_ATTEMPTS = 3
+"""Maximum number of attempts of one compaction."""
 RECENT_SHARE = 0.30
 """Maximum share of the usable window for the latest messages that are not summarized."""
 MIN_WINDOW = 4_000
@@ -124,13 +128,15 @@ class _Compaction:
         run = self._run
         facts = facts_for(plan, live_facts(run), self._policy.prompts_tokens)
         summarizer = _summarizer(run.options.compact_model or run.state.model)
+        attempt = 0
         while True:
+            attempt += 1
             ask = SummaryQuestion(run, summarizer.model)
             try:
                 return await summarize(plan, facts, ask, replace(options, window=summarizer.window))
             except (ProviderError, SummaryFailed) as error:
                 self._state.failures += 1
-                is_last = 0 < self._policy.compact_failures <= self._state.failures
+                is_last = attempt == MAX_ATTEMPTS or 0 < self._policy.compact_failures <= self._state.failures
                 if is_last or (isinstance(error, ProviderError) and error.retryable):
                     raise
                 summarizer = self._next(summarizer, error)
@@ -196,7 +202,7 @@ class SummaryQuestion:
                 messages=(user(question.prompt),),
                 max_tokens=question.max_tokens,
             )
-            return await read_reply(model.provider.stream(request), builder)
+            return await self._read(model.provider.stream(request), builder)
         except ProviderError:
             raise
         except asyncio.CancelledError as error:
@@ -207,6 +213,15 @@ class SummaryQuestion:
             raise stream_error(f"{spec.provider} failed", error) from error
         finally:
             self._record(builder.usage)
+
+    async def _read(self, deltas: AsyncIterator[Delta], builder: ReplyBuilder) -> AssistantMessage:
+        """Return the reply; a provider that does not stop when cancelled is abandoned."""
+        reading = asyncio.create_task(read_reply(deltas, builder))
+        try:
+            await asyncio.wait([reading])
+        finally:
+            await cancel_tasks([reading], self._run.options.cancel_grace_s)
+        return reading.result()
 
     def _record(self, usage: Usage) -> None:
         if usage == Usage():

@@ -121,7 +121,8 @@ class _ModelCall:
         return reply
 
     def _observe(self, reply: AssistantMessage) -> None:
-        """Calibrate the token counts; what an incomplete reply reports may be incomplete, too."""
+        """Count a turn, and calibrate the token counts; what an incomplete reply reports may be incomplete, too."""
+        self._run.state.context.end_turn()
         if reply.usage.context and reply.stop_reason not in ("error", "aborted"):
             estimate = self._context.estimate + estimate_message(reply)
             self._run.state.context.observe(Report(self._model.spec.name, reply.usage.context, estimate))

@@ -96,6 +96,9 @@ class ContextState(Struct):
         """Take over what a service reported for a reply and the context before it."""
         self.calibration.add(report)
         self.report = report
+
+    def end_turn(self) -> None:
+        """Count a turn since the last compaction."""
         self.cooldown = max(0, self.cooldown - 1)
 
     def count(self, estimate: int, model: str) -> int:

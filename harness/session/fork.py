@@ -14,7 +14,7 @@ from harness.errors import SessionError
 from harness.messages import JsonObject, JsonValue, UserMessage
 from harness.session.journal import make_private
 from harness.session.line_index import conversation, read_line, scan
-from harness.session.notes import HeaderNote, Note, RewindNote, RunNote
+from harness.session.notes import CompactionNote, CompactionUndoNote, HeaderNote, Note, RewindNote, RunNote
 from harness.session.paths import SUFFIX, checked_id, open_session_file, subagent_files, subagent_path
 from harness.session.reading import object_at, parse, text_at, tool_result_of
 from harness.session.records import Envelope, automatic_title_line, header_note, tag_line, title_line, to_bytes
@@ -176,6 +176,9 @@ def copied_line(record: JsonObject, old_id: str, new_id: str) -> JsonObject:
 
 def _copied_note(note: Note, new_id: str) -> Note:
     links = {name: _new_link(link, new_id) for name in _NOTE_LINKS if (link := getattr(note, name, ""))}
+    if isinstance(note, CompactionNote | CompactionUndoNote):
+        # A later note may name it among what it keeps.
+        links["id"] = _new_link(note.id, new_id)
     lists = {
         name: tuple(_new_link(link, new_id) for link in getattr(note, name, ()))
         for name in _NOTE_LISTS

@@ -107,6 +107,13 @@ def test_fork_has_the_same_overlay(tmp_path: Path):
     assert seen(load_session(fork_session(session.path, new_id()))) == ["summary", EVICTED.text, "four"]
 
 
+def test_fork_keeps_a_summary_within_a_later_one(tmp_path: Path):
+    early = compaction(2, "first", first=IDS[1])
+    session = session_with(tmp_path, early, compaction(3, "second", kept=(early.id,)))
+
+    assert seen(load_session(fork_session(session.path, new_id()))) == seen(session)
+
+
 @pytest.mark.parametrize("limit", [0, 100_000])
 async def test_resumed_agent_sends_the_summary_and_keeps_the_history(make_agent, requests, tmp_path, limit: int):
     session = session_with(tmp_path, compaction(3))

@@ -14,9 +14,10 @@ from fakes.simple_tools import SimpleTool
 from msgspec.structs import replace
 
 from harness.agent.agent import Agent
+from harness.agent.retry import RetryPolicy
 from harness.context.overlay import DROPPED
 from harness.context.policy import NO_STAGES, ContextPolicy
-from harness.errors import Aborted, ConfigError, ContextWindowOverflow, RequestRejected
+from harness.errors import Aborted, ConfigError, ContextWindowOverflow, NetworkError, RequestRejected
 from harness.events import (
     CompactionEnd,
     CompactionStart,
@@ -203,6 +204,20 @@ async def test_three_failures_fall_back_to_trimming_with_a_notice(agent_with, re
     assert seen.of(CompactionEnd)[0].error == "no such model"
     assert seen.of(ContextTrimmed)
     assert all(event.tokens <= 10_000 for event in seen.of(RequestStart))
+
+
+async def test_service_that_is_down_is_asked_once_and_unlimited_failures_end(agent_with, requests):
+    down = Reply((Break(NetworkError("gone")),))
+    once = replace(COMPACT_ONLY, compact_failures=0)
+    agent = agent_with(reading(20, 600), "done", summaries=[down] * 9, window=once, retry=RetryPolicy(max_retries=0))
+    await agent.prompt("go on")
+    assert len(requests(agent)) == 2
+
+    agent = agent_with(reading(20, 600), "done", summaries=["!"] * 9, window=once)
+    await agent.prompt("go on")
+    assert len(requests(agent)) == 4
+    agent.reset()
+    assert not agent.state.context.overlay
 
 
 async def test_overflow_compacts_once_and_the_second_overflow_is_an_error(agent_with, record, requests):

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from harness.events import Event, HookRan, MessageEnd, ToolExecutionEnd, ToolExecutionStart
 from harness.messages import AssistantMessage, JsonObject, ModelMessage, ToolResult, UserMessage
 from harness.session.journal import LostLines
-from harness.session.line_index import Line, scan
 from harness.session.notes import AnyNote, CallNote, HeaderNote, Note, RewindNote
 from harness.session.reading import text_at
 from harness.session.records import Envelope, LineBuilder, header_note, iso, to_bytes
 from harness.session.threaded_journal import ThreadedJournal
 
 if TYPE_CHECKING:
+    from harness.session.line_index import Line
     from harness.session.session_messages import RemainingMessage, SessionMessages
     from harness.session.stores import StoreJournal
 
@@ -80,6 +80,9 @@ class SessionMemory(Struct):
         Raises:
             OSError: The file cannot be read.
         """
+        # Needed only if another program truncated the file.
+        from harness.session.line_index import scan
+
         layout = scan(self.path)
         kept = {line.id for line in layout.lines}
         remaining = list(self.earlier.remaining()) if self.earlier else []

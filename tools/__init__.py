@@ -24,7 +24,7 @@ OPTIONAL_TOOLS = ("prun", "prun_with_memo", "revert_to_state")
 def builtin_tools(
     *,
     secrets: Callable[[], Iterable[str]] = tuple,
-    compression: Compression = "minimal",
+    compression: Compression = "aggressive",
     optional: Iterable[str] = (),
 ) -> list[Tool]:
     """Return the built-in tools, in the order a model sees them; each is imported when it is first called.

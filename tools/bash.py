@@ -85,7 +85,7 @@ class BashTool(TypedTool[BashArguments], Revisable):
     mutates = "by_call"
     Arguments = BashArguments
 
-    def __init__(self, secrets: Iterable[str] = (), compression: Compression = "minimal") -> None:
+    def __init__(self, secrets: Iterable[str] = (), compression: Compression = "aggressive") -> None:
         self._secrets = frozenset(secrets)
         self._compression: Compression = compression
 

@@ -56,7 +56,7 @@ class BuiltinTool(Tool, Protocol):
 
 
 def create_tool(
-    name: str, secrets: Callable[[], Iterable[str]] = tuple, compression: Compression = "minimal"
+    name: str, secrets: Callable[[], Iterable[str]] = tuple, compression: Compression = "aggressive"
 ) -> BuiltinTool:
     """Import a tool and create it; the options are those of `tools.builtin_tools`."""
     from pkgutil import resolve_name  # not needed before the first call
@@ -69,7 +69,7 @@ class LazyTool(Revisable):
     """Proxy of a built-in tool."""
 
     def __init__(
-        self, name: str, secrets: Callable[[], Iterable[str]] = tuple, compression: Compression = "minimal"
+        self, name: str, secrets: Callable[[], Iterable[str]] = tuple, compression: Compression = "aggressive"
     ) -> None:
         manifest = _manifests()[name]
         self.name = name

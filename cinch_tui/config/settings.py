@@ -152,12 +152,12 @@ class ToolSettings(Struct, frozen=True):
     bash_compression: Annotated[
         Compression,
         Setting(
-            "output of commands for the model; you see all of it, and a file has it. minimal: fold repeated lines; "
-            "aggressive: also passing tests and the progress of builds and installations; off: fold nothing",
+            "output of commands for the model; you see all of it, and a file has it. aggressive: fold repeated lines, "
+            "passing tests and the progress of builds and installations; minimal: repeated lines only; off: nothing",
             applies=NEXT_START,
             key="bash.compression",
         ),
-    ] = "minimal"
+    ] = "aggressive"
 
 
 class ApprovalSettings(Struct, frozen=True):

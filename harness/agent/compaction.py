@@ -14,6 +14,7 @@ from harness.agent.reminders import mode_reminder
 from harness.agent.reply import ReplyBuilder, read_reply
 from harness.agent.retry import retry_delay
 from harness.agent.run_state import Run
+from harness.agent.tool_search import with_sent_calls
 from harness.approval.modes import EXECUTE
 from harness.concurrency import cancel_tasks, is_cancelled
 from harness.context.compaction import (
@@ -25,16 +26,17 @@ from harness.context.compaction import (
     summarize,
 )
 from harness.context.overlay import Compaction
-from harness.context.pipeline import compaction_end, context_tokens, last_id, limits_for
+from harness.context.pipeline import compaction_end, context_tokens, converted, last_id, limits_for
 from harness.context.summary_facts import LiveFacts
 from harness.deltas import Delta
 from harness.errors import ContextWindowOverflow, ProviderError, SummaryFailed
 from harness.events import CompactionEnd, CompactionStart, CompactionTrigger, Notice, UsageAdded
 from harness.instructions.changes import current_instructions
 from harness.instructions.loading import compaction_instructions
-from harness.messages import AssistantMessage, Usage, UsageSource, UserMessage, user
+from harness.messages import AssistantMessage, Usage, UsageSource, UserMessage, synthetic, user
 from harness.ports.hooks import Block
-from harness.ports.provider import Model, known_model_info
+from harness.ports.provider import Model, Request, known_model_info
+from harness.ports.tool import specs_of
 
 MAX_ATTEMPTS = 3
 """Maximum number of attempts of one compaction."""
@@ -79,10 +81,11 @@ async def compact_context(run: Run, trigger: CompactionTrigger, focus: str = "")
 
 
 class _Summarizer(Struct, frozen=True):
-    """Model that is asked for a summary, and the size of the requests to it, in tokens."""
+    """Model that is asked for a summary, the size of the requests to it in tokens, and the form of the request."""
 
     model: Model
     window: int
+    in_context: bool = False
 
 
 class _Compaction:
@@ -128,12 +131,14 @@ class _Compaction:
         run = self._run
         facts = facts_for(plan, live_facts(run), self._policy.prompts_tokens)
         summarizer = _summarizer(run.options.compact_model or run.state.model)
+        summarizer = replace(summarizer, in_context=self._can_ask_in_context())
         attempt = 0
         while True:
             attempt += 1
             ask = SummaryQuestion(run, summarizer.model)
+            form = replace(options, window=summarizer.window, in_context=summarizer.in_context)
             try:
-                return await summarize(plan, facts, ask, replace(options, window=summarizer.window))
+                return await summarize(plan, facts, ask, form)
             except (ProviderError, SummaryFailed) as error:
                 self._state.failures += 1
                 is_last = attempt == MAX_ATTEMPTS or 0 < self._policy.compact_failures <= self._state.failures
@@ -141,8 +146,18 @@ class _Compaction:
                     raise
                 summarizer = self._next(summarizer, error)
 
+    def _can_ask_in_context(self) -> bool:
+        """Return True if the whole conversation can be sent to the agent's own model."""
+        run, policy = self._run, self._policy
+        limits = limits_for(policy, run.state, run.state.model)
+        is_own = run.options.compact_model is None and run.options.transform_context is None
+        fits = self._trigger != "overflow" and self.tokens + 2 * policy.summary_tokens < limits.window
+        return policy.summary_in_context and is_own and fits
+
     def _next(self, failed: _Summarizer, error: Exception) -> _Summarizer:
         """Return whom to ask after a failure: the same model with a smaller request, or the agent's own."""
+        if failed.in_context:
+            return replace(failed, in_context=False)
         if isinstance(error, ContextWindowOverflow):
             return replace(failed, window=max(failed.window // 2, MIN_WINDOW))
         return _summarizer(self._run.state.model) if failed.model.spec != self._run.state.model.spec else failed
@@ -193,15 +208,11 @@ class SummaryQuestion:
 
     async def _ask(self, question: SummaryRequest) -> AssistantMessage:
         run, model = self._run, self._model
-        spec = replace(model.spec, thinking="off")
+        spec = model.spec if question.in_context else replace(model.spec, thinking="off")
         builder = ReplyBuilder(spec, run.history.call_ids)
         try:
-            request = replace(
-                await request_of(run.options, run.state, spec, run.bus.session_id),
-                system=question.system,
-                messages=(user(question.prompt),),
-                max_tokens=question.max_tokens,
-            )
+            request = await request_of(run.options, run.state, spec, run.bus.session_id)
+            request = await self._in_context(request, question) if question.in_context else _alone(request, question)
             return await self._read(model.provider.stream(request), builder)
         except ProviderError:
             raise
@@ -223,6 +234,13 @@ class SummaryQuestion:
             await cancel_tasks([reading], self._run.options.cancel_grace_s)
         return reading.result()
 
+    async def _in_context(self, request: Request, question: SummaryRequest) -> Request:
+        """Return a request like the next one of the run, so that the provider's cache serves its beginning."""
+        run, state = self._run, self._run.state
+        shown = converted([*state.context.view.messages, synthetic(question.prompt)], run.options.convert_to_llm)
+        request = replace(request, messages=with_sent_calls(shown, state.tools), tools=specs_of(run.tools))
+        return await run.hooks.before_model(request)
+
     def _record(self, usage: Usage) -> None:
         if usage == Usage():
             return
@@ -233,6 +251,11 @@ class SummaryQuestion:
                 ledger.settle(name, price)
                 ledger.add(name, usage)
         run.bus.publish(UsageAdded(model=name, usage=usage, source=self._source))
+
+
+def _alone(request: Request, question: SummaryRequest) -> Request:
+    messages = (user(question.prompt),)
+    return replace(request, system=question.system, messages=messages, max_tokens=question.max_tokens)
 
 
 def with_evicted(run: Run, plan: CompactionPlan) -> CompactionPlan:

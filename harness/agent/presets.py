@@ -62,7 +62,14 @@ _PRESETS: dict[str, Callable[[], AgentOptions]] = {
         max_tokens=1_024,
         temperature=0.7,
         retry=RetryPolicy(max_retries=0, max_empty=3, empty_delay=0.5),
-        window=ContextPolicy(window=200_000, compact_at=0.80, compact_cooldown=10, tool_output_lines=0),
+        window=ContextPolicy(
+            window=200_000,
+            evict_to=0.60,
+            compact_at=0.80,
+            compact_cooldown=10,
+            summary_in_context=False,
+            tool_output_lines=0,
+        ),
         execution=Execution(
             concurrency="parallel", timeout=60.0, max_result_chars=30_000, cache_entries=100, cache_turns=10
         ),
@@ -109,6 +116,7 @@ _PRESETS: dict[str, Callable[[], AgentOptions]] = {
             evict_at=0,
             compact_at=0.90,
             compact_cooldown=0,
+            summary_in_context=False,
             keep_first=0,
             tool_output_lines=160,
         ),

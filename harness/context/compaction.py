@@ -85,6 +85,9 @@ class SummaryRequest(Struct, frozen=True):
     """Prompt."""
     max_tokens: int
     """Maximum length of the reply in tokens, thinking included."""
+    in_context: bool = False
+    """True to send the prompt as the next message of the conversation itself, whose beginning is in the provider's
+    cache, with the system prompt and the tools of the agent."""
 
 
 AskModel: TypeAlias = Callable[[SummaryRequest], Awaitable[AssistantMessage]]
@@ -102,6 +105,8 @@ class SummaryOptions(Struct, frozen=True):
     """Maximum length of the prose in tokens."""
     window: int = 0
     """Context window of the model that summarizes, in tokens; 0 = unknown. Longer texts are summarized in parts."""
+    in_context: bool = False
+    """True to ask at the end of the conversation itself, False to send a shortened text of it."""
 
 
 def plan_compaction(
@@ -174,7 +179,7 @@ async def summarize(
 async def write_prose(
     messages: Sequence[Message], ask: AskModel, options: SummaryOptions, *, earlier: str = "", task: str = "compact"
 ) -> str:
-    """Ask a model for a text about a conversation, in parts if it exceeds the window of the model.
+    """Ask a model for a text about a conversation, in parts if its text exceeds the window of the model.
 
     Args:
         messages: The conversation.
@@ -187,7 +192,11 @@ async def write_prose(
         SummaryFailed: The reply is empty or unusable.
         ProviderError: The model call failed.
     """
-    system = prompt_text(task).replace("{words}", f"{options.tokens * 2 // 3:,}")
+    material = prompt_text("material_in_context" if options.in_context else "material")
+    system = prompt_text(task).replace("{material}", material).replace("{words}", f"{options.tokens * 2 // 3:,}")
+    if options.in_context:
+        prompt = f"{system}\n\n{_prompt('', options, '', '')}"
+        return await _ask(ask, SummaryRequest("", prompt, _reply_room(options), in_context=True), options.tokens)
     parts = conversation_parts(messages, _room(options, system, earlier)) or [""]
     for at, part in enumerate(parts, 1):
         note = f"This is part {at} of {len(parts)} of the conversation. " if len(parts) > 1 else ""

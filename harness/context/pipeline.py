@@ -153,7 +153,7 @@ async def side_context(
     if context.count(overhead + estimate_messages(messages), model.spec.name) > usable:
         budget = context.calibration.estimate_for(usable, model.spec.name, context.report) - overhead
         messages = fit(messages, budget, options.window).messages
-    return converted(messages, options.convert_to_llm, Normalizer())
+    return converted(messages, options.convert_to_llm)
 
 
 class _Pipeline:
@@ -248,8 +248,11 @@ class _Pipeline:
         return converted(shown, self._run.options.convert_to_llm, self._state.normalizer)
 
 
-def converted(messages: Sequence[Message], convert: ToLlm, normalizer: Normalizer) -> tuple[ModelMessage, ...]:
+def converted(
+    messages: Sequence[Message], convert: ToLlm, normalizer: Normalizer | None = None
+) -> tuple[ModelMessage, ...]:
     """Return the messages as they can be sent."""
+    normalizer = normalizer or Normalizer()
     # Normalization drops custom messages as well, so that a long conversation is not walked twice.
     if convert is to_llm:
         return normalizer.normalize(messages)

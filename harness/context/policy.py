@@ -28,8 +28,9 @@ class ContextPolicy(Struct, frozen=True):
     """Share from which the user is warned."""
     evict_at: float = 0.80
     """Share from which old tool output is replaced by stubs."""
-    evict_to: float = 0.60
-    """Share that an eviction reaches if possible."""
+    evict_to: float = 0.30
+    """Share that an eviction reaches if possible. Everything behind the first stub is sent at the full price again, so
+    few large evictions cost less than many small ones."""
     evict_min_age: int = 3
     """Turns for which tool output is not evicted."""
     compact_at: float = 0.90
@@ -40,6 +41,9 @@ class ContextPolicy(Struct, frozen=True):
     """Failed summaries after which messages are left out instead; 0 = unlimited."""
     summary_tokens: int = 2_048
     """Maximum length of a summary in tokens, without the parts that no model writes."""
+    summary_in_context: bool = True
+    """True to ask for a summary at the end of the conversation itself, which the provider's cache serves; False to send
+    a shortened text of the conversation. It is the text in any case for another model, or after an overflow."""
     prompts_tokens: int = 4_000
     """Tokens of the user's prompts that a summary quotes word for word."""
     keep_first: int = 1

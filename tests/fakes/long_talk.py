@@ -24,7 +24,7 @@ def reading(count: int, tokens: int, path: str = "src/file{}.py") -> list[Messag
 
 
 def is_for_summary(request: Request) -> bool:
-    return not request.tools and "<conversation>" in request.messages[-1].text
+    return "the summary that replaces" in request.system + request.messages[-1].text
 
 
 def writer(*replies: Reply | str, summaries: Sequence[Reply | str] = ()) -> DemoProvider:

@@ -4,13 +4,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from fakes.long_talk import writer
 from fakes.people import ScriptedUser
+from fakes.simple_tools import SimpleTool
 from msgspec.structs import replace
 
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
 from harness.agent.retry import RetryPolicy
 from harness.events import Event
+from harness.messages import Message
 from harness.ports.provider import Model
 from harness.ports.tool import Tool
 from harness.workspace.workspace import Workspace
@@ -93,3 +96,16 @@ async def agents(make_agent):
     yield make
     for agent in made:
         await agent.close()
+
+
+@pytest.fixture
+def agent_with(make_agent):
+    def make(
+        messages: Sequence[Message], *replies: Reply | str, summaries: Sequence[Reply | str] = (), **options: object
+    ) -> Agent:
+        provider = writer(*replies, summaries=summaries)
+        model = replace(scripted(), provider=provider)
+        tools = options.pop("tools", (SimpleTool("read_file"),))
+        return make_agent(model=model, messages=messages, tools=tools, **options)
+
+    return make

@@ -8,12 +8,11 @@ from itertools import pairwise
 
 import pytest
 from fakes.invariants import check_request
-from fakes.long_talk import is_for_summary, reading, writer
+from fakes.long_talk import is_for_summary, reading
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool
 from msgspec.structs import replace
 
-from harness.agent.agent import Agent
 from harness.agent.retry import RetryPolicy
 from harness.context.overlay import DROPPED
 from harness.context.policy import NO_STAGES, ContextPolicy
@@ -38,7 +37,7 @@ from providers.demo import Break, Hang, Reply, Say, scripted
 
 CALL = calls("read_file", path="next.py").parts
 SUMMARY = "## Decided\nThe parser stays recursive, because the grammar is small. Next: tests for nested lists."
-WINDOW = ContextPolicy(window=10_000, reserve=0)
+WINDOW = ContextPolicy(window=10_000, reserve=0, evict_to=0.6)
 COMPACT_ONLY = replace(WINDOW, evict_at=0)
 
 
@@ -53,19 +52,6 @@ def sent(messages: Sequence[Message]) -> list[tuple[str, object]]:
 
 def is_advice(message: Message) -> bool:
     return isinstance(message, UserMessage) and message.synthetic and message.text.startswith("[The context is")
-
-
-@pytest.fixture
-def agent_with(make_agent):
-    def make(
-        messages: Sequence[Message], *replies: Reply | str, summaries: Sequence[Reply | str] = (), **options: object
-    ) -> Agent:
-        provider = writer(*replies, summaries=summaries)
-        model = replace(scripted(), provider=provider)
-        tools = options.pop("tools", (SimpleTool("read_file"),))
-        return make_agent(model=model, messages=messages, tools=tools, **options)
-
-    return make
 
 
 async def test_model_is_advised_once_per_level_and_again_after_the_context_shrank(agent_with, record):
@@ -245,7 +231,7 @@ async def test_manual_compaction_with_focus_undo_and_edit(agent_with, record, re
     compaction = await agent.compact("the lexer")
 
     (asked,) = requests(agent)
-    assert "<focus>\nthe lexer\n</focus>" in asked.messages[0].text
+    assert "<focus>\nthe lexer\n</focus>" in asked.messages[-1].text
     assert compaction is not None
     assert "stays recursive" in agent.context_messages[1].text
     edited = agent.replace_summary("Everything is iterative now.")
@@ -304,7 +290,8 @@ async def test_hook_can_prevent_a_compaction_or_add_instructions(agent_with, rec
     assert await agent.compact() is not None
 
     assert [event.outcome for event in seen.of(HookRan)] == ["stopped", "injected"]
-    assert "<instructions>\nKeep every path.\n\nName the tests.\n</instructions>" in requests(agent)[0].messages[0].text
+    (asked,) = requests(agent)
+    assert "<instructions>\nKeep every path.\n\nName the tests.\n</instructions>" in asked.messages[-1].text
 
 
 async def test_pinned_messages_survive_eviction_and_compaction(agent_with, requests):

@@ -157,6 +157,9 @@ class _ModelCall:
 
     async def _build_context(self, *, overflow: bool = False) -> BuiltContext:
         build = shrink_after_overflow if overflow else build_context
+        if self._run.options.tool_filter is not None:
+            with as_stream_error("the tools could not be listed"):
+                _ = self._run.tools
         with as_stream_error("the conversation could not be prepared"):
             return await build(self._run, self._model, self._compact)
 

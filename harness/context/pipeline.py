@@ -163,7 +163,8 @@ class _Pipeline:
         self._run = run
         self._state = run.state.context
         self._model = model.spec.name
-        self._overhead = estimate_overhead(run.state.system, specs_of(run.tools))
+        self._tools = run.tools
+        self._overhead = estimate_overhead(run.state.system, specs_of(self._tools))
         self._state.overhead = self._overhead
         self.policy = run.options.window
         self.limits = limits_for(run.options.window, run.state, model)
@@ -210,7 +211,7 @@ class _Pipeline:
         )
         if not ids:
             return False
-        can_recall = any(tool.name == RECALL for tool in self._run.tools)
+        can_recall = any(tool.name == RECALL for tool in self._tools)
         eviction = Eviction(frozenset(ids), last_id(self._run.history), can_recall)
         seen = state.view.tokens
         state.add_eviction(eviction)

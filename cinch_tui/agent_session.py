@@ -79,6 +79,10 @@ class AgentSession(ABC):
         if self.is_running:
             self.agent.abort()
 
+    @abstractmethod
+    def return_queued(self) -> None:
+        """Give queued messages back to the user, after work that ended without delivering them."""
+
     def send_now(self) -> bool:
         """Interrupt the turn to deliver a queued steering message; return False if none is queued."""
         return self.is_running and bool(self.agent.inbox.steering) and self.agent.interrupt()

@@ -289,6 +289,17 @@ class ChatCommandHost:
                 self.session.add_to_history(draft)
                 self.notice("Not sent: the file is empty.")
 
+    async def edit_text(self, text: str, name: str) -> str:
+        from cinch_tui.terminal.external_programs import EditedText, EditorFailed, edit_text
+
+        match await edit_text(text, name, self.session.settings.ui.editor, self._app.suspend):
+            case EditedText(edited):
+                return edited.strip()
+            case EditorFailed(reason):
+                raise CinchError(reason)
+            case _:
+                return ""
+
     async def toggle_vim(self) -> None:
         from cinch_tui.config.edit import set_in_file
 

@@ -8,6 +8,7 @@ from functools import cache
 
 from msgspec.structs import replace
 
+from cinch_tui.commands.context import CONTEXT
 from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.keys import KEYS
 from cinch_tui.commands.model import MODEL, PARALLEL, SIDE_QUESTIONS
@@ -68,4 +69,6 @@ def _fenced(command: Command) -> Command:
 
 @cache
 def builtin_commands() -> Registry:
-    return Registry((SESSION, MODEL, SIDE_QUESTIONS, PARALLEL, APPROVAL, KEYS, PANELS, VIEW), installed_groups())
+    return Registry(
+        (SESSION, CONTEXT, MODEL, SIDE_QUESTIONS, PARALLEL, APPROVAL, KEYS, PANELS, VIEW), installed_groups()
+    )

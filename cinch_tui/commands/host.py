@@ -45,6 +45,14 @@ class FullScreenCommands(Protocol):
     async def open_editor(self) -> None:
         """Edit the prompt in `$EDITOR`; what is saved returns to the prompt, or is sent with `ui.editor_sends`."""
 
+    async def edit_text(self, text: str, name: str) -> str:
+        """Return a text as the user changed it in `$EDITOR`; empty if it was not changed.
+
+        Raises:
+            CinchError: The editor failed.
+        """
+        ...
+
     def panels(self) -> Sequence[tuple[str, str, bool]]:
         """Return the name and content of each panel, and True if it is shown."""
         ...

@@ -340,7 +340,6 @@ async def export(host: CommandHost, argument: str) -> None:
 SESSION.action("#save", "write the session to disk and show its path", _save, while_running=False)
 SESSION.action("#info", "show details of this session", _show_session)
 SESSION.action("/usage", "show tokens and cost by turn", _show_usage)
-SESSION.action("/context", "show what fills the context window", lambda host: host.show_context())
 SESSION.action("/reset", "clear the context; the session file keeps the conversation", _reset, while_running=False)
 
 

@@ -15,9 +15,9 @@ from textual.timer import Timer
 
 from cinch_tui.keybindings.keymap import hint
 from cinch_tui.reports.formatting import app_hints
-from cinch_tui.reports.notices import end_notice, notice_of, retry_text, sentence, trimming_text
+from cinch_tui.reports.notices import context_text, end_notice, notice_of, retry_text, sentence
 from cinch_tui.shell_line import is_report
-from cinch_tui.transcript.blocks import NoticeBlock, SourcesBlock
+from cinch_tui.transcript.blocks import NoticeBlock, SourcesBlock, SummaryBlock
 from cinch_tui.transcript.history_blocks import PLANNED, show_result, user_message_blocks
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.tool_block import ToolBlock
@@ -48,6 +48,8 @@ class Bridge:
         self._retry = RetryNotice(widgets)
         self._questions = 0
         self._model = ""
+        self._state_before: AgentState | None = None
+        """State before a compaction; None while there is none."""
         self._handlers: dict[type[events.Event], Callable[[Any], object]] = {
             events.AgentStart: lambda _: self._agent_started(),
             events.AgentEnd: self._agent_ended,
@@ -67,7 +69,8 @@ class Bridge:
             events.SubagentEvent: self._subagent_reported,
             events.ModelFallback: self._fell_back,
             events.ModelRouted: lambda event: widgets.set_status(model=event.spec.name),
-            events.ContextTrimmed: self._trimmed,
+            events.CompactionStart: self._compaction_started,
+            events.CompactionEnd: self._compaction_ended,
             events.ModeChanged: lambda event: widgets.set_status(plan=event.mode == PLAN.name),
             events.ModelChanged: self._model_changed,
         }
@@ -263,13 +266,23 @@ class Bridge:
         self._show_notice(event)
         self._widgets.set_status(model=event.spec.name)
 
-    def _trimmed(self, event: events.ContextTrimmed) -> None:
-        if text := trimming_text(event):
-            self._widgets.notice(text)
+    def _compaction_started(self, event: events.CompactionStart) -> None:
+        del event
+        self._state_before = self._widgets.status.status.state
+        self._widgets.set_status(state="running", note="Summarizing…")
+
+    def _compaction_ended(self, event: events.CompactionEnd) -> None:
+        if self._state_before:
+            self._widgets.set_status(state=self._state_before, note="")
+            self._state_before = None
+        if text := context_text(event):
+            self._widgets.transcript.add(SummaryBlock(text, event.summary) if event.summary else NoticeBlock(text))
 
     def _show_notice(self, event: events.Event) -> None:
         if notice := notice_of(event):
             self._widgets.notice(*notice)
+        elif text := context_text(event):
+            self._widgets.notice(text)
 
 
 _PASSING = frozenset(error.__name__ for error in (ModelOverloaded, ModelThrottled, NetworkError, InvalidReply))

@@ -292,6 +292,10 @@ class SessionController(ChatSession):
         if not self.send_now():
             self.abort()
 
+    def return_queued(self) -> None:
+        if self.sender.queue.recall():
+            self.notice("What you typed meanwhile is back in the prompt.")
+
     # Settings
 
     def subscribe_to_settings(self, subscriber: SettingsSubscriber) -> None:

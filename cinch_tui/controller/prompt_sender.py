@@ -168,8 +168,7 @@ class PromptSender:
             controller.notice(str(error), "error")
             if user_input is not None:
                 controller.view.prompt.restore(user_input)
-        if self.queue.recall():
-            controller.notice("What you typed meanwhile is back in the prompt.")
+        controller.return_queued()
         await controller.show_branch()
 
     async def _send(self, user_input: UserInput | None) -> None:

@@ -9,7 +9,7 @@ from cinch_tui.plain.line_writer import LineWriter, LiveOutput
 from cinch_tui.plain.view_lines import line_count, shorten, view_lines
 from cinch_tui.rendering.safe_text import error_line, one_line
 from cinch_tui.reports.formatting import app_hints
-from cinch_tui.reports.notices import NoticeLevel, end_notice, notice_of, reminder_title, trimming_text
+from cinch_tui.reports.notices import NoticeLevel, context_text, end_notice, notice_of, reminder_title
 from cinch_tui.shell_line import is_report, output_text
 from harness import events
 from harness.agent.agent import Agent
@@ -253,8 +253,10 @@ def _news(event: events.Event) -> tuple[str, NoticeLevel] | None:
             text = f"Plan mode is {'on' if mode == PLAN.name else 'off'}."
         case events.ModelRouted(spec=spec):
             text = f"Switched to {spec.name}."
-        case events.ContextTrimmed():
-            text = trimming_text(event)
+        case events.CompactionStart():
+            text = "Summarizing older messages."
+        case events.CompactionEnd() | events.Evicted() | events.ContextTrimmed():
+            text = context_text(event)
         case events.JobStarted(job_id=job_id, title=title):
             text = f"{job_id} runs in the background: {title}. /jobs lists background jobs."
         case events.JobEnded(job_id=job_id, state=state, exit_code=code):

@@ -196,6 +196,9 @@ class PlainSession(AgentSession):
 
     def _settle(self, result: AgentResult, stats: RunStats) -> None:
         self.status = Outcome(result, stats, self.agent.session_id, self.agent.state.model.spec.name).status
+        self.return_queued()
+
+    def return_queued(self) -> None:
         waiting = "\n".join(message.text for message in self.agent.drain_queues())
         if waiting:
             self.notice(f"Not sent, since the run has ended:\n{waiting}")

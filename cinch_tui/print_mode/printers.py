@@ -10,7 +10,7 @@ from cinch_tui.print_mode.outcome import Outcome, result_object
 from cinch_tui.print_mode.output import Output
 from cinch_tui.print_mode.stream_json import event_lines, init_line
 from cinch_tui.rendering.safe_text import error_line
-from cinch_tui.reports.notices import notice_of
+from cinch_tui.reports.notices import context_text, notice_of
 from harness import events
 from harness.agent.agent import Agent
 from harness.codec import encode
@@ -122,5 +122,8 @@ class ProgressReporter:
                 self.write(f"{result.tool_name} was blocked: {result.text}")
             case events.Notice(text=text) | events.LimitReached(message=text):
                 self.write(text)
+            case events.CompactionEnd() | events.Evicted() | events.ContextTrimmed():
+                if changed := context_text(event):
+                    self.write(changed)
             case _:
                 pass

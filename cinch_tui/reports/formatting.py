@@ -29,6 +29,15 @@ def format_size(count: int) -> str:
     return f"{number:.1f} {unit}" if number < 100 else f"{number:.0f} {unit}"
 
 
+def short_count(count: int) -> str:
+    """Format a number in at most four characters, such as "950", "9.5k", "168k" or "1.2M"."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if count >= size - size // 2_000:
+            number = count / size
+            return f"{number:.1f}{unit}" if number < 9.95 else f"{number:.0f}{unit}"
+    return str(count)
+
+
 _HINTS = (
     (re.compile(r"pass api_key= to connect\(\) for ([\w.-]+)"), r"enter it with #key \1"),
     (re.compile(r"pass base_url= to connect\(\)"), "start cinch with --base-url"),

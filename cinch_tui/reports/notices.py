@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+from cinch_tui.reports.formatting import short_count
 from harness import events
 from harness.agent.retry import format_delay
 from harness.context.history import outline_of
@@ -30,7 +31,10 @@ def notice_of(event: events.Event) -> tuple[str, NoticeLevel] | None:
         case events.LimitReached(message=message):
             return f"Stopped: {message}. Say “go on” to continue.", "warning"
         case events.ContextWarning(level="critical"):
-            return "The context window is nearly full; /new starts afresh.", "warning"
+            return (
+                "The context window is nearly full: /compact summarizes it, /handoff or /new starts afresh.",
+                "warning",
+            )
         case _:
             return None
 
@@ -69,6 +73,37 @@ def trimming_text(event: events.ContextTrimmed) -> str:
     older = "1 older message is" if event.dropped == 1 else f"{event.dropped:,} older messages are"
     omitted = f"{older} left out of what it sees" if event.dropped else "it sees less of the longest messages"
     return f"The conversation was too long for the model: {omitted}."
+
+
+def context_text(event: events.Event) -> str:
+    """Return what changed in the context; empty for nothing the user needs to know."""
+    match event:
+        case events.CompactionEnd():
+            return _compaction_text(event)
+        case events.Evicted(ids=ids):
+            results = "1 old result" if len(ids) == 1 else f"{len(ids):,} old results"
+            return f"Cleared {results}{_tokens(event)}"
+        case events.ContextTrimmed():
+            return trimming_text(event)
+        case _:
+            return ""
+
+
+def _compaction_text(event: events.CompactionEnd) -> str:
+    messages = "1 message" if event.replaced == 1 else f"{event.replaced:,} messages"
+    if event.error:
+        # The command reports the failure of a manual compaction.
+        return "" if event.reason == "manual" else sentence(f"Older messages were not summarized: {event.error}")
+    if event.reason == "tool":
+        return f"The model removed {messages} from its context{_tokens(event)}. /compact undo"
+    what = "The summary was changed" if event.reason == "edit" else f"Summarized {messages}{_tokens(event)}"
+    return f"{what}. /compact undo, /compact edit"
+
+
+def _tokens(event: events.CompactionEnd | events.Evicted) -> str:
+    if not event.tokens_before:
+        return ""
+    return f": {short_count(event.tokens_before)} → {short_count(event.tokens)} tokens"
 
 
 def sentence(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import indent
 
@@ -32,6 +33,7 @@ FEW_SOURCES = 5
 SIDE_QUESTION_HEADING = "Side question · not part of the conversation"
 
 _MARKS: dict[NoticeLevel, str] = {"info": "· ", "warning": "! ", "error": "✗ "}
+_TAG = re.compile(r"<(/?)([a-z_]+)(?: [^>]*)?>")
 
 
 class UserBlock(TranscriptBlock):
@@ -96,6 +98,60 @@ class NoticeBlock(TranscriptBlock):
         text = expand_tabs(self.text.rstrip())
         runs = linked([(text, style)], styles.options.root, styles["link"])
         return indented(wrap_runs(runs, width - 2), (_MARKS[self.level], style), ("  ", style))
+
+
+class SummaryBlock(NoticeBlock):
+    """A notice about a summary, folded to one line; unfolded, it shows the summary below."""
+
+    def __init__(self, text: str, summary: str) -> None:
+        super().__init__(text)
+        self.summary = escape_controls(summary_markdown(summary))
+        self._folded = True
+
+    @property
+    def source(self) -> str:
+        return f"{self.text}\n\n{self.summary}"
+
+    @property
+    def foldable(self) -> bool:
+        return True
+
+    def guess(self, width: int) -> int:
+        return self.gap + 1 if self.folded and not self.hidden else super().guess(width)
+
+    def make_parts(self) -> list[BlockPart]:
+        headline = FunctionPart(self._draw_headline, lambda width: guess_height(self.text, width - 2))
+        if self.folded:
+            return [headline]
+        body = FunctionPart(
+            self._draw_summary, lambda width: guess_height(self.summary, width - 2), lambda: self.summary
+        )
+        return [headline, body]
+
+    def _draw_headline(self, styles: BlockStyles, width: int) -> list[StyledLine]:
+        style = styles.on_base(self.level) + (styles["cursor"] if self.selected else Style.null())
+        mark = ("▸ " if self.folded else "▾ ", style)
+        return indented(wrap_runs([(expand_tabs(self.text), style)], width - 2), mark, ("  ", style))
+
+    def _draw_summary(self, styles: BlockStyles, width: int) -> list[StyledLine]:
+        bar = ("│ ", styles.on_base("muted"))
+        return indented(_answer_lines(self.summary, styles, max(1, width - 2)), bar, bar)
+
+
+def summary_markdown(text: str) -> str:
+    """Return a summary for the model as Markdown: its tags become headings."""
+    lines = text.split("\n")
+    if not lines[0].startswith("<context_summary>"):
+        return text
+    # The first two lines and the last one address the model.
+    return "\n".join(map(_without_tag, lines[2:-1])).strip()
+
+
+def _without_tag(line: str) -> str:
+    if not (tag := _TAG.fullmatch(line)):
+        return line
+    is_heading = not tag[1] and tag[2] not in ("message", "command")
+    return f"\n**{tag[2].replace('_', ' ').capitalize()}**\n" if is_heading else ""
 
 
 def as_sentence(text: str) -> str:

@@ -60,6 +60,7 @@ class RecordingSession(AgentSession):
             options=self.options,
             connect=self._connect,
             instructions="",
+            is_read_only=False,
             keys=SimpleNamespace(find=lambda name, variables: None, environ={}),
             originals=None,
             session_file=Path("/nowhere/first.jsonl"),
@@ -94,6 +95,9 @@ class RecordingSession(AgentSession):
         if session_id not in ("first", "second"):
             raise SessionMissing(f"there is no session {session_id}")
         self._calls.append(("load_session", session_id))
+
+    def return_queued(self) -> None:
+        self._calls.append(("return_queued",))
 
     def leave(self, again: str) -> None:
         self._calls.append(("leave", again))
@@ -205,6 +209,10 @@ class RecordingHost:
 
     async def open_editor(self) -> None:
         self.calls.append(("open_editor",))
+
+    async def edit_text(self, text: str, name: str) -> str:
+        self.calls.append(("edit_text", text, name))
+        return self.picked or ""
 
     def panels(self) -> Sequence[tuple[str, str, bool]]:
         return (("changes", "files changed in this session", False), ("jobs", "background jobs", True))

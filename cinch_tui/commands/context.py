@@ -1,0 +1,82 @@
+"""Commands that show and change what the model sees of the conversation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cinch_tui.commands.host import CommandHost, full_screen
+from cinch_tui.commands.registry import Choice, CommandGroup
+from harness.errors import Aborted, CinchError
+
+if TYPE_CHECKING:
+    from harness.agent.agent import Agent
+    from harness.messages import UserMessage
+
+CONTEXT = CommandGroup("Context")
+CONTEXT.action("/context", "show what fills the context window", lambda host: host.show_context())
+
+
+def _compact_choices(host: CommandHost) -> tuple[Choice, ...]:
+    if not host.session.agent.state.context.overlay.compactions:
+        return ()
+    return (
+        Choice("undo", "show the model the original messages again"),
+        Choice("edit", "edit the last summary in your editor"),
+    )
+
+
+@CONTEXT.command(
+    "/compact [focus|undo|edit]",
+    "summarize older messages to free context; a focus says what to keep",
+    while_running=False,
+    arguments=_compact_choices,
+)
+async def compact(host: CommandHost, argument: str) -> None:
+    host.session.check_writable()
+    match argument:
+        case "undo":
+            _undo(host)
+        case "edit":
+            await _edit(host)
+        case focus:
+            await _summarize(host, focus)
+
+
+async def _summarize(host: CommandHost, focus: str) -> None:
+    agent = host.session.agent
+    try:
+        compaction = await agent.compact(focus)
+    except Aborted:
+        host.notice("Stopped. The context is unchanged.")
+        host.session.return_queued()
+    except CinchError:
+        host.session.return_queued()
+        raise
+    else:
+        if compaction is None:
+            host.notice("There is nothing worth a summary yet.")
+        if agent.has_pending:
+            host.continue_run()
+
+
+def _undo(host: CommandHost) -> None:
+    if not host.session.agent.undo_compaction():
+        raise CinchError("there is no summary to undo")
+    host.notice("The model sees the original messages again, instead of their summary.")
+
+
+async def _edit(host: CommandHost) -> None:
+    from harness.context.compaction import prose_of
+
+    screen = full_screen(host, "/compact edit needs the full-screen app")
+    edited = await screen.edit_text(prose_of(_last_summary(host.session.agent)), "summary.md")
+    if edited:
+        host.session.agent.replace_summary(edited)
+    else:
+        host.notice("The summary is unchanged.")
+
+
+def _last_summary(agent: Agent) -> UserMessage:
+    if not (compactions := agent.state.context.overlay.compactions):
+        raise CinchError("there is no summary to edit")
+    return compactions[-1].summary

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from fakes.recording_host import RecordingHost
+from fakes.widget_app import WidgetApp
+
+from cinch_tui.commands.builtin import builtin_commands
+from cinch_tui.commands.registry import Invocation
+from cinch_tui.controller.bridge import Bridge
+from cinch_tui.reports.notices import context_text
+from cinch_tui.transcript.blocks import NoticeBlock, SummaryBlock, summary_markdown
+from cinch_tui.widgets.chat_widgets import ChatWidgets
+from cinch_tui.widgets.status_bar import StatusBar
+from harness.context.compaction import prose_of
+from harness.events import CompactionEnd, CompactionStart, Event, Evicted
+from harness.messages import AssistantMessage, Message, Text, UserMessage, user
+from providers.demo import Reply, Say, scripted
+
+PROSE = "**Goal**: fix the parser. Next: run the tests."
+
+
+def conversation() -> list[Message]:
+    turns = ((user(f"Request {n}: {'details ' * 90}"), AssistantMessage((Text(f"Answer {n}."),))) for n in range(12))
+    return [message for turn in turns for message in turn]
+
+
+@pytest.fixture
+def host() -> RecordingHost:
+    """Return a host whose agent has a long conversation, and a model that writes a summary once."""
+    host = RecordingHost()
+    host.agent.new_session(messages=conversation())
+    host.agent.set_model(scripted(PROSE))
+    return host
+
+
+async def run(text: str, host: RecordingHost) -> None:
+    parsed = builtin_commands().parse(text)
+    assert isinstance(parsed, Invocation), parsed
+    await builtin_commands().run(parsed, host)
+
+
+async def test_compact_replaces_older_messages_and_undo_restores_them(host: RecordingHost):
+    before = host.agent.context_messages
+
+    await run("/compact the parser", host)
+    compacted = host.agent.context_messages
+    await run("/compact undo", host)
+
+    assert len(compacted) < len(before)
+    assert any("fix the parser" in message.text for message in compacted if isinstance(message, UserMessage))
+    assert host.agent.context_messages == before
+    assert host.notices == [("info", "The model sees the original messages again, instead of their summary.")]
+
+
+async def test_edited_summary_replaces_the_prose(host: RecordingHost):
+    await run("/compact", host)
+    host.picked = "Goal: nothing is left to do."
+
+    await run("/compact edit", host)
+
+    assert host.calls == [("edit_text", PROSE, "summary.md")]
+    assert prose_of(host.agent.state.context.overlay.compactions[-1].summary) == host.picked
+
+
+@pytest.mark.parametrize("command", ["undo", "edit"])
+async def test_undo_and_edit_need_a_summary(host: RecordingHost, command: str):
+    await run(f"/compact {command}", host)
+
+    assert host.notices == [("error", f"there is no summary to {command}")]
+
+
+async def test_failed_summary_is_reported_and_returns_queued_messages(host: RecordingHost):
+    host.agent.set_model(scripted(*[Reply((Say(" "),))] * 3))
+    before = host.agent.context_messages
+
+    await run("/compact", host)
+
+    assert [level for level, _ in host.notices] == ["error"]
+    assert host.calls == [("return_queued",)]
+    assert host.agent.context_messages == before
+
+
+async def test_message_typed_while_summarizing_is_sent_afterwards(host: RecordingHost):
+    work = asyncio.create_task(run("/compact", host))
+    await asyncio.sleep(0)
+    host.agent.steer("and now the tests")
+    await work
+
+    assert host.calls == [("continue_run",)]
+
+
+async def test_short_conversation_needs_no_summary():
+    host = RecordingHost()
+
+    await run("/compact", host)
+
+    assert host.notices == [("info", "There is nothing worth a summary yet.")]
+
+
+@pytest.mark.parametrize(
+    ("event", "text"),
+    [
+        (
+            CompactionEnd(reason="auto", replaced=214, tokens_before=168_000, tokens=21_000, summary="…"),
+            "Summarized 214 messages: 168k → 21k tokens. /compact undo, /compact edit",
+        ),
+        (CompactionEnd(reason="edit", summary="…"), "The summary was changed. /compact undo, /compact edit"),
+        (
+            CompactionEnd(reason="tool", replaced=1, tokens_before=9_500, tokens=950),
+            "The model removed 1 message from its context: 9.5k → 950 tokens. /compact undo",
+        ),
+        (CompactionEnd(reason="auto", error="it is down"), "Older messages were not summarized: it is down."),
+        (CompactionEnd(reason="manual", error="it is down"), ""),
+        (
+            Evicted(ids=("a",) * 14, can_recall=True, tokens_before=152_000, tokens=60_000),
+            "Cleared 14 old results: 152k → 60k tokens",
+        ),
+    ],
+)
+def test_changes_of_the_context_are_one_line(event: Event, text: str):
+    assert context_text(event) == text
+
+
+async def test_summary_is_one_line_that_unfolds():
+    status = StatusBar()
+    widgets = ChatWidgets.above(status)
+    app = WidgetApp(*widgets.above_prompt, status, styles=("transcript", "code", "panel", "status"))
+    bridge = Bridge(widgets)
+    async with app.run_test():
+        bridge.receive(CompactionStart(reason="manual", tokens=9))
+        while_it_runs = (status.status.state, status.status.note)
+        bridge.receive(CompactionEnd(reason="manual", summary_id="s", summary="It works.", replaced=3))
+        bridge.receive(Evicted(ids=("a",), can_recall=True, tokens_before=9, tokens=3))
+
+    block, cleared = widgets.transcript.blocks
+    assert while_it_runs == ("running", "Summarizing…")
+    assert (status.status.state, status.status.note) == ("idle", "")
+    assert isinstance(block, SummaryBlock)
+    assert (block.foldable, block.folded, len(block.make_parts())) == (True, True, 1)
+    block.folded = False
+    assert [part.text for part in block.make_parts()] == ["", "It works."]
+    assert isinstance(cleared, NoticeBlock)
+
+
+def test_tags_of_a_summary_become_headings():
+    text = "<context_summary>\nIntro.\n<read_files>\n- a.py\n</read_files>\n\\<plan>\n</context_summary>"
+
+    assert summary_markdown(text) == "**Read files**\n\n- a.py\n\n\\<plan>"
+    assert summary_markdown("Prose only.") == "Prose only."

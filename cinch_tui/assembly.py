@@ -17,7 +17,7 @@ from cinch_tui.config.agent_options import agent_options
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import Paths
 from cinch_tui.config.settings import Settings
-from cinch_tui.models.connecting import choose_model, connect, connect_spec, full_name
+from cinch_tui.models.connecting import choose_model, connect, connect_spec, full_name, optional_models
 from cinch_tui.permissions import ineffective_rules, is_enabled, load_rules, reload_rules
 from cinch_tui.reports.notices import lost_jobs_notice
 from cinch_tui.session_recording import SessionRecording
@@ -268,7 +268,8 @@ async def assemble(
     if model is None:
         model = await asyncio.to_thread(choose_model, settings, keys, loaded)
     assembly = await _build(options, settings, user, model, keys)
-    for each in (model, *assembly.agent.options.fallback):
+    summarizer = assembly.agent.options.compact_model
+    for each in (model, *assembly.agent.options.fallback, *([summarizer] if summarizer else [])):
         _prepare(each, assembly.agent, options.paths)
     if loaded is None:
         assembly.start_session()
@@ -293,8 +294,11 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     available = _tools(settings)
     tools = [tool for tool in available if is_enabled(tool, settings)]
     rules, warnings = load_rules(options, settings, root)
-    fallback, missing = await asyncio.to_thread(_fallback, settings, keys)
-    warnings.extend(missing)
+    thinking, names = settings.model.thinking, settings.providers.fallback
+    fallback, missing = await asyncio.to_thread(optional_models, "providers.fallback", names, keys, thinking)
+    named = (settings.context.model,) if settings.context.model else ()
+    summarizers, unavailable = await asyncio.to_thread(optional_models, "context.model", named, keys, "off")
+    warnings.extend((*missing, *unavailable))
     warnings.extend(ineffective_rules(rules.rules, {tool.name for tool in available}))
     reminders = EnvironmentReminders(root, options.paths.config, project=folder.trust.is_trusted)
     here = replace(
@@ -303,6 +307,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         user=user,
         grants=rules,
         fallback=fallback,
+        compact_model=next(iter(summarizers), None),
         spill_dir=spill_dir,
         get_reminders=reminders,
     )
@@ -335,18 +340,6 @@ async def _read_folder(options: Options, root: Path) -> Folder:
         ignored=tuple(files.label(each.path) for each in files.found if each.path in trust.inert),
         problems=(*loaded.problems, *skipped_notices(files, trust, headless=options.headless)),
     )
-
-
-def _fallback(settings: Settings, keys: KeyStore) -> tuple[list[Model], list[str]]:
-    """Return the fallback models, and problems with others, which are not fatal."""
-    models: list[Model] = []
-    problems: list[str] = []
-    for name in settings.providers.fallback:
-        try:
-            models.append(connect(full_name(name, keys), credentials=keys, thinking=settings.model.thinking))
-        except ConfigError as error:
-            problems.append(f"providers.fallback: {error}")
-    return models, problems
 
 
 def _tools(settings: Settings) -> list[Tool]:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from cinch_tui.config.names import keys
-from cinch_tui.config.settings import NEXT_PROMPT, PromptCacheSettings, Settings
+from cinch_tui.config.settings import NEXT_PROMPT, ContextSettings, PromptCacheSettings, Settings
 from harness.agent.limits import Limits
 from harness.agent.options import AgentOptions, Subagents
 from harness.agent.policies import LoopDetection
 from harness.agent.retry import RetryPolicy
 from harness.approval.modes import EXECUTE, PLAN, Planning
+from harness.context.policy import ContextPolicy
 from harness.execution.context import Execution
 from harness.ports.provider import NO_CACHE, CacheStrategy
 
@@ -56,6 +57,30 @@ def agent_options(settings: Settings, *, headless: bool) -> AgentOptions:
         ),
         hooks=(LoopDetection(),) if limits.loop_detection else (),
         max_tokens=settings.model.max_tokens or None,
+        window=context_policy(settings.context),
+    )
+
+
+def context_policy(settings: ContextSettings) -> ContextPolicy:
+    """Return the context policy of the settings."""
+    return ContextPolicy(
+        window=settings.window,
+        reserve=settings.reserve or None,
+        advise_at=settings.advise_at,
+        warn_at=settings.warn_at,
+        critical_at=settings.critical_at,
+        evict_at=settings.evict_at,
+        evict_to=settings.evict_to,
+        evict_min_age=settings.evict_min_age,
+        compact_at=settings.compact_at,
+        compact_cooldown=settings.compact_cooldown,
+        compact_failures=settings.compact_failures,
+        summary_tokens=settings.summary_tokens,
+        summary_in_context=settings.summary_in_context,
+        prompts_tokens=settings.prompts_tokens,
+        keep_first=settings.keep_first,
+        keep_recent=settings.keep_recent,
+        tool_output_lines=settings.tool_output_lines,
     )
 
 
@@ -90,6 +115,7 @@ def _configure_runs(agent: Agent, settings: Settings) -> None:
         execution=wanted.execution,
         subagents=wanted.subagents,
         hooks=wanted.hooks,
+        window=wanted.window,
     )
     agent.state.max_tokens = wanted.max_tokens
     agent.inbox.steering.mode = wanted.steering

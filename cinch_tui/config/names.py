@@ -33,6 +33,7 @@ class SettingKey(Struct, frozen=True):
     minimum: float | None = None
     field: str = ""
     """Field of the table's struct; empty in an open table."""
+    maximum: float | None = None
 
     @property
     def variable(self) -> str:
@@ -52,6 +53,8 @@ class SettingKey(Struct, frozen=True):
             raise ValueError(f"must {several} {', '.join(self.choices)}")
         if self.minimum is not None and isinstance(checked, int | float) and checked < self.minimum:
             raise ValueError(f"must be {self.minimum:g} or more")
+        if self.maximum is not None and isinstance(checked, int | float) and checked > self.maximum:
+            raise ValueError(f"must be {self.maximum:g} or less")
         return checked
 
     def parse(self, text: str) -> Value:
@@ -193,6 +196,7 @@ def _keys_of(table: str, group: type, applies: EffectTime) -> Iterator[SettingKe
             _choices(hint),
             setting.minimum,
             name,
+            setting.maximum,
         )
 
 

@@ -50,10 +50,12 @@ class Setting(NamedTuple):
     """The time when a change applies; None: that of the table."""
     key: str = ""
     """Key in the table, dotted for one in a table of its own; empty: the name of the field."""
+    maximum: float | None = None
 
 
 _held = partial(Setting, guard="held")
 _tighten = partial(Setting, guard="tighten")
+_share = partial(Setting, minimum=0, maximum=1)
 
 
 class OpenTable(NamedTuple):
@@ -115,6 +117,52 @@ class PromptCacheSettings(Struct, frozen=True):
     system: Annotated[bool, Setting("with manual: the system prompt")] = True
     messages: Annotated[bool, Setting("with manual: the conversation")] = True
     lifetime: Annotated[Lifetime, _held("cache lifetime: 5m, or 1h, which costs more to write")] = "5m"
+
+
+class ContextSettings(Struct, frozen=True):
+    """Context of a long conversation, as models see it. Shares, from 0 to 1, are of the window without the reserve."""
+
+    model: Annotated[
+        str,
+        _held("model that summarizes older messages, as provider/model; empty: the model in use", applies=NEXT_START),
+    ] = ""
+    window: Annotated[int, Setting("size of the context window, in tokens; 0: that of the model", 0)] = 0
+    reserve: Annotated[
+        int, Setting("tokens reserved for the reply; 0: its maximum length, but at most 20 % of the window", 0)
+    ] = 0
+    advise_at: Annotated[float, _share("share from which the model is advised to save tokens; 0: never")] = 0.60
+    warn_at: Annotated[
+        float, _share("share from which the model is warned that old tool output will be cleared; 0: never")
+    ] = 0.80
+    critical_at: Annotated[float, _share("share from which you are warned; 0: never")] = 0.95
+    evict_at: Annotated[
+        float, _share("share from which old tool output is cleared; the model can recall it; 0: never")
+    ] = 0.80
+    evict_to: Annotated[float, _share("share that clearing old tool output reaches if possible")] = 0.30
+    evict_min_age: Annotated[int, Setting("turns for which tool output is not cleared", 0)] = 3
+    compact_at: Annotated[
+        float, _share("share from which a model summarizes older messages; 0: only with /compact")
+    ] = 0.90
+    compact_cooldown: Annotated[int, Setting("turns without another automatic summary after one", 0)] = 3
+    compact_failures: Annotated[
+        int, _held("failed summaries after which the oldest messages are left out instead; 0: unlimited", 0)
+    ] = 3
+    summary_tokens: Annotated[int, Setting("maximum length of a summary's prose, in tokens", 1)] = 2048
+    summary_in_context: Annotated[
+        bool,
+        Setting(
+            "the model in use is asked for a summary at the end of the conversation, which the prompt cache serves; "
+            "false: by a request with its text"
+        ),
+    ] = True
+    prompts_tokens: Annotated[
+        int, Setting("tokens of your messages that a summary quotes word for word; 0: none", 0)
+    ] = 4000
+    keep_first: Annotated[int, Setting("first messages that are never summarized", 0)] = 1
+    keep_recent: Annotated[int, Setting("latest messages that are never summarized", 1)] = 10
+    tool_output_lines: Annotated[
+        int, Setting("lines that older tool output is truncated to before messages are left out; 0: all", 0)
+    ] = 50
 
 
 class ToolSettings(Struct, frozen=True):
@@ -293,6 +341,7 @@ class Settings(Struct, frozen=True):
     limits: Annotated[LimitSettings, NEXT_PROMPT] = LimitSettings()
     retry: Annotated[RetrySettings, NEXT_PROMPT] = RetrySettings()
     prompt_cache: Annotated[PromptCacheSettings, NEXT_PROMPT] = PromptCacheSettings()
+    context: Annotated[ContextSettings, NEXT_PROMPT] = ContextSettings()
     tools: Annotated[ToolSettings, NEXT_PROMPT] = ToolSettings()
     approval: Annotated[ApprovalSettings, NEXT_START] = ApprovalSettings()
     permissions: Annotated[PermissionSettings, NEXT_START] = PermissionSettings()

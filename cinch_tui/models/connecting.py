@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from msgspec import Struct
 
@@ -16,6 +16,7 @@ from cinch_tui.reports.formatting import app_hints
 from harness.errors import ConfigError
 from harness.messages import ModelSpec
 from harness.ports.provider import Model
+from harness.thinking_level import ThinkingLevel
 from providers import ConnectOptions, Credentials
 from providers.endpoint import Endpoint
 from providers.installed import BUILTIN, each_preset, find_preset
@@ -81,6 +82,27 @@ def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | Non
         "no model selected and no API key found: set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or the key of "
         "another provider (list: cinch models --providers), select a model with -m provider/model, or try -m demo"
     )
+
+
+def optional_models(setting: str, names: Sequence[str], keys: KeyStore, thinking: ThinkingLevel) -> OptionalModels:
+    """Connect the models that a setting names; those that are not available are no error."""
+    models: list[Model] = []
+    problems: list[str] = []
+    for name in names:
+        try:
+            models.append(connect(full_name(name, keys), credentials=keys, thinking=thinking))
+        except ConfigError as error:
+            problems.append(f"{setting}: {error}")
+    return OptionalModels(models, problems)
+
+
+class OptionalModels(NamedTuple):
+    """Models that a setting names."""
+
+    models: Sequence[Model]
+    """The connected models."""
+    problems: Sequence[str]
+    """Errors of the others."""
 
 
 def full_name(name: str, keys: KeyStore) -> str:

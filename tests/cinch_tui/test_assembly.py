@@ -16,6 +16,7 @@ from cinch_tui.config.paths import find_paths
 from cinch_tui.config.settings import Value
 from harness.agent.options import Subagents
 from harness.agent.policies import LoopDetection
+from harness.context.policy import ContextPolicy
 from harness.events import AgentEnd, Event, ModelFallback
 from harness.execution.context import Execution
 from harness.messages import text_of
@@ -129,3 +130,21 @@ def test_output_of_commands_is_compressed_as_the_settings_say(tmp_path: Path, le
     output = asyncio.run(bash.run(bash.validate({"command": "bash run.sh"}), tool_context(tmp_path)))
 
     assert text_of(output.content).count("\n") + 1 == lines
+
+
+def test_context_settings_are_the_policy_of_the_agent(tmp_path: Path) -> None:
+    changed: dict[str, Value] = {"context.evict_at": 0.5, "context.reserve": 9_000, "context.compact_at": 0.0}
+
+    assert assembled(tmp_path, {}).agent.options.window == ContextPolicy()
+    assert assembled(tmp_path, changed).agent.options.window == ContextPolicy(
+        evict_at=0.5, reserve=9_000, compact_at=0.0
+    )
+
+
+@pytest.mark.parametrize(("name", "model"), [("anthropic/small", "anthropic/small"), ("antropic/small", None)])
+def test_model_of_summaries_is_reported_if_it_is_not_available(tmp_path: Path, name: str, model: str | None) -> None:
+    assembly = assembled(tmp_path, {"context.model": name})
+
+    summarizer = assembly.agent.options.compact_model
+    assert (summarizer.spec.name if summarizer else None) == model
+    assert [warning.partition(": ")[0] for warning in assembly.warnings] == ([] if model else ["context.model"])

@@ -79,6 +79,7 @@ def test_a_text_is_parsed_as_its_key_needs_it(name: str, text: str, value: Value
         ("limits.max_turns", "7", "must be a whole number"),
         ("limits.max_turns", True, "must be a whole number"),
         ("limits.max_turns", -1, "must be 0 or more"),
+        ("context.evict_at", 1.5, "must be 1 or less"),
         ("limits.max_cost_usd", float("nan"), "must be a number"),
         ("limits.max_cost_usd", float("inf"), "must be a number"),
         ("model.thinking", "hard", "must be one of off, minimal, low, medium, high, extra-high"),

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from harness.messages import UserMessage
 
 CONTEXT = CommandGroup("Context")
+START = "Start the new session"
+EDIT = "Edit the brief first"
+CANCEL = "Cancel"
+
 CONTEXT.action("/context", "show what fills the context window", lambda host: host.show_context())
 
 
@@ -74,6 +78,50 @@ async def _edit(host: CommandHost) -> None:
         host.session.agent.replace_summary(edited)
     else:
         host.notice("The summary is unchanged.")
+
+
+@CONTEXT.command(
+    "/handoff [focus]", "start a new session with a brief of this one; a focus names its task", while_running=False
+)
+async def handoff(host: CommandHost, argument: str) -> None:
+    host.show_progress("writing a brief…")
+    try:
+        brief = await host.session.agent.handoff(argument)
+    except Aborted:
+        host.notice("Stopped. This session continues unchanged.")
+        return
+    finally:
+        host.show_progress("")
+        host.session.return_queued()
+    if accepted := await _review(host, brief):
+        _start_with(host, accepted)
+
+
+async def _review(host: CommandHost, brief: str) -> str:
+    """Show the brief and return it as the user accepts it; empty if they do not."""
+    host.show("Handoff", brief)
+    screen = host.full_screen
+    choices = [
+        (START, "Enter sends the brief, which is in the prompt" if screen else "with the brief as the first prompt"),
+        *([(EDIT, "in your editor")] if screen else []),
+        (CANCEL, "this session continues"),
+    ]
+    while (chosen := await host.pick("Hand off to a new session?", choices, START)) == EDIT and screen:
+        brief = await screen.edit_text(brief, "brief.md") or brief
+        host.show("Handoff", brief)
+    return brief if chosen == START else ""
+
+
+def _start_with(host: CommandHost, brief: str) -> None:
+    from cinch_tui.user_input import UserInput
+
+    host.session.new_session()
+    if host.full_screen:
+        host.restore_prompt(UserInput(brief))
+    else:
+        # A line of plain mode cannot start with a text.
+        host.session.agent.follow_up(brief)
+        host.continue_run()
 
 
 def _last_summary(agent: Agent) -> UserMessage:

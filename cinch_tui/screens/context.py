@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from msgspec.structs import replace
 from textual import on
 from textual.app import App, ComposeResult
 from textual.content import Content
@@ -15,14 +17,32 @@ from cinch_tui.assembly import Assembly
 from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.reports.context import LEGEND, section_note, section_sizes, segment_line, segment_text, share, summary
 from cinch_tui.screens.dialog import Dialog, stylesheets
+from cinch_tui.transcript.blocks import as_sentence
 from cinch_tui.widgets.item_list import ItemList, ItemRow
 from cinch_tui.widgets.view_pane import ViewPane
 from harness.context.breakdown import Breakdown, ContextInputs, ContextSegment, Section, breakdown, context_inputs
+from harness.context.summary_text import is_summary
+from harness.errors import CinchError
 from harness.views import TextView
+
+if TYPE_CHECKING:
+    from harness.agent.agent import Agent
+    from harness.context.overlay import ContextOverlay
+    from harness.messages import Message
+
+EditAction: TypeAlias = Literal["pin", "remove", "restore"]
 
 PAGE = 10
 BAR = 24
 _HINT = ("context.up context.down move", "context.expand opens it", "context.back closes")
+_EDIT_HINT = (
+    "context.up context.down move",
+    "context.expand opens it",
+    "context.pin keeps",
+    "context.remove removes",
+    "context.restore restores",
+    "context.back closes",
+)
 _READ_HINT = ("context.up context.down scroll", "context.back back to the list")
 _INKS = {"free": "$foreground 30%", "room for the reply": "$secondary"}
 _CELLS = {"free": "░", "room for the reply": "▒"}
@@ -33,8 +53,9 @@ async def open_context(app: App[object], assembly: Assembly) -> None:
     agent = assembly.agent
     frame = context_inputs(agent.state, assembly.folder.instructions, agent.options.window)
     await agent.history.load()
-    usage = await asyncio.to_thread(breakdown, agent.context_messages, frame)
-    await app.push_screen_wait(ContextScreen(usage, lambda piece: segment_text(piece, texts_of(frame))))
+    edits = ContextEdits(agent, frame)
+    usage = await asyncio.to_thread(edits.usage)
+    await app.push_screen_wait(ContextScreen(usage, lambda piece: segment_text(piece, texts_of(frame)), edits))
 
 
 def texts_of(frame: ContextInputs) -> list[tuple[Section, str]]:
@@ -44,8 +65,67 @@ def texts_of(frame: ContextInputs) -> list[tuple[Section, str]]:
     return [("tools", tools), ("system", own), ("instructions", frame.instructions)]
 
 
+class ContextEdits:
+    """Changes of an agent's context, message by message."""
+
+    def __init__(self, agent: Agent, frame: ContextInputs) -> None:
+        self._agent = agent
+        self._frame = frame
+
+    @property
+    def _overlay(self) -> ContextOverlay:
+        return self._agent.state.context.overlay
+
+    def usage(self) -> Breakdown:
+        """Return the segments of the next request, and the removed messages, which can be restored."""
+        usage = breakdown(self._agent.context_messages, self._frame)
+        return with_removed(usage, self._agent.messages, self._overlay.dropped)
+
+    def mark(self, message: Message) -> str:
+        """Return how the context differs from the history at this message; empty if it does not."""
+        if is_summary(message):
+            return "summary"
+        overlay = self._overlay
+        marks = {"pinned": overlay.pinned, "removed": overlay.dropped, "cleared": overlay.evicted}
+        return next((mark for mark, ids in marks.items() if message.id in ids), "")
+
+    def apply(self, action: EditAction, message: Message) -> None:
+        """Pin a message or end its pin, remove it, or restore it.
+
+        Raises:
+            CinchError: The message cannot be changed.
+        """
+        if is_summary(message):
+            raise CinchError("a summary is changed with /compact edit, and withdrawn with /compact undo")
+        is_pinned = message.id in self._overlay.pinned
+        match action:
+            case "pin":
+                (self._agent.unpin if is_pinned else self._agent.pin)(message.id)
+            case "remove":
+                self._agent.drop(message.id)
+            case "restore":
+                self._agent.restore(message.id)
+
+
+def with_removed(usage: Breakdown, history: Sequence[Message], removed: Set[str]) -> Breakdown:
+    """Add removed messages that the context does not even have a note of, each before the message that followed it."""
+    shown = {each.message.id for each in usage.segments if each.message}
+    missing = [message for message in history if message.id in removed - shown]
+    if not missing:
+        return usage
+    places = {message.id: place for place, message in enumerate(history)}
+    segments: list[ContextSegment] = []
+    for segment in usage.segments:
+        place = places.get(segment.message.id, -1) if segment.message else -1
+        while missing and places[missing[0].id] < place:
+            segments.append(ContextSegment("left out", 0, message=missing.pop(0)))
+        segments.append(segment)
+    segments.extend(ContextSegment("left out", 0, message=message) for message in missing)
+    return replace(usage, segments=tuple(segments))
+
+
 class ContextScreen(Dialog[None]):
-    """List of segments; Enter shows the text of one."""
+    """List of segments; Enter shows the text of one, and keys pin, remove and restore messages."""
 
     CSS_PATH = stylesheets("context")
     FIRST_FOCUS = "#pieces"
@@ -53,14 +133,19 @@ class ContextScreen(Dialog[None]):
 
     reading = var(default=False, toggle_class="-reading")
 
-    def __init__(self, usage: Breakdown, read: Callable[[ContextSegment], str]) -> None:
+    def __init__(
+        self, usage: Breakdown, read: Callable[[ContextSegment], str], edits: ContextEdits | None = None
+    ) -> None:
         super().__init__(grace=0)
+        self._edits = edits
         self._breakdown = usage
         self._read = read
 
     @property
     def key_hints(self) -> tuple[str, ...]:
-        return _READ_HINT if self.reading else _HINT
+        if self.reading:
+            return _READ_HINT
+        return _EDIT_HINT if self._edits else _HINT
 
     def compose_content(self) -> ComposeResult:
         yield Static(self._heading(), id="heading")
@@ -70,8 +155,35 @@ class ContextScreen(Dialog[None]):
         yield Static(LEGEND, classes="hint")
 
     def opened(self) -> None:
-        rows = [ItemRow(segment_line(piece), section_note(piece)) for piece in self._breakdown.segments]
-        self.query_one(ItemList).show(rows, "", len(rows))
+        self._show_segments(len(self._breakdown.segments))
+
+    def _show_segments(self, cursor: int) -> None:
+        rows = [ItemRow(segment_line(piece), self._note(piece)) for piece in self._breakdown.segments]
+        self.query_one(ItemList).show(rows, "", cursor)
+
+    def _note(self, piece: ContextSegment) -> str:
+        mark = self._edits.mark(piece.message) if self._edits and piece.message else ""
+        return " · ".join(filter(None, (mark, section_note(piece))))
+
+    def action_edit(self, action: EditAction) -> None:
+        """Change the message at the cursor; from the next model call on."""
+        if self.reading or self._edits is None or not self._breakdown.segments:
+            return
+        message = self._current.message
+        try:
+            if message is None:
+                raise CinchError("only messages can be pinned, removed and restored")
+            self._edits.apply(action, message)
+        except CinchError as error:
+            self.app.notify(as_sentence(f"{error}."), severity="warning", markup=False)
+            return
+        self._breakdown = self._edits.usage()
+        places = (
+            at for at, each in enumerate(self._breakdown.segments) if each.message and each.message.id == message.id
+        )
+        self._show_segments(next(places, self.query_one(ItemList).cursor))
+        self.query_one("#heading", Static).update(self._heading())
+        self.query_one("#zones", Static).update(self._sections())
 
     def watch_reading(self) -> None:
         self.show_keys()

@@ -37,6 +37,8 @@ OTHER_WAYS = {
     **{f"{place}.last": (f"{place}.page_down",) for place in ("panel", "picker", "sessions", "settings", "context")},
     "approval.line_up": ("approval.page_up",),
     "approval.line_down": ("approval.page_down",),
+    "trust.line_up": ("trust.page_up",),
+    "trust.line_down": ("trust.page_down",),
     "approval.top": ("approval.page_up",),
     "approval.end": ("approval.page_down",),
 }

@@ -141,7 +141,7 @@ def test_esc_stops_an_endless_command_and_leaves_no_process(terminal, serve):
     ("where", "keys"),
     [
         ("cinch_tui.controller.prompt_sender PromptSender run", "hello\r"),
-        ("cinch_tui.reports.summaries - usage_report", "/usage\r"),
+        ("cinch_tui.reports.usage - usage_report", "/usage\r"),
         ("harness.agent.loop - call_model", "hello\r"),
         ("cinch_tui.screens.chat ChatScreen compose", ""),
     ],

@@ -11,6 +11,7 @@ from harness.agent.limits import Limits
 from harness.agent.options import Subagents
 from harness.agent.policies import Budget, LoopDetection
 from harness.agent.subagents.limits import InheritedHooks
+from harness.context.policy import NO_STAGES
 from harness.events import ContextTrimmed, LimitReached, RequestStart, UsageUpdate
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
@@ -128,7 +129,7 @@ async def test_subagent_respects_the_limit_its_parent_learned_from_an_overflow(m
         return ToolOutput.text("word " * 2_000)
 
     model = one(*[calls("look")] * 3, "done")
-    agent = make_agent(model=model, tools=[DelegateTool(), SimpleTool("look", long_output)])
+    agent = make_agent(model=model, tools=[DelegateTool(), SimpleTool("look", long_output)], window=NO_STAGES)
     agent.state.context.budget = 5_000
     seen = record(agent)
 

@@ -158,6 +158,13 @@ class ChatCommandHost:
     def restore_prompt(self, user_input: UserInput) -> None:
         self._chat.prompt.restore(user_input)
 
+    async def review_brief(self, brief: str) -> str:
+        from cinch_tui.screens.plan_review import BRIEF_REVIEW, PlanScreen
+
+        screen = PlanScreen(brief, grace=0, editor=self.session.settings.ui.editor, review=BRIEF_REVIEW)
+        decision = await self._app.push_screen_wait(screen)
+        return (decision.plan or brief) if decision.accepted else ""
+
     async def pick_session(self, query: str = "") -> SessionChoice | None:
         from cinch_tui.saved_sessions import SavedSessions
         from cinch_tui.screens.session_browser import SessionBrowser

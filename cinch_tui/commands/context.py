@@ -13,10 +13,6 @@ if TYPE_CHECKING:
     from harness.messages import UserMessage
 
 CONTEXT = CommandGroup("Context")
-START = "Start the new session"
-EDIT = "Edit the brief first"
-CANCEL = "Cancel"
-
 CONTEXT.action("/context", "show what fills the context window", lambda host: host.show_context())
 
 
@@ -93,23 +89,8 @@ async def handoff(host: CommandHost, argument: str) -> None:
     finally:
         host.show_progress("")
         host.session.return_queued()
-    if accepted := await _review(host, brief):
+    if accepted := await host.review_brief(brief):
         _start_with(host, accepted)
-
-
-async def _review(host: CommandHost, brief: str) -> str:
-    """Show the brief and return it as the user accepts it; empty if they do not."""
-    host.show("Handoff", brief)
-    screen = host.full_screen
-    choices = [
-        (START, "Enter sends the brief, which is in the prompt" if screen else "with the brief as the first prompt"),
-        *([(EDIT, "in your editor")] if screen else []),
-        (CANCEL, "this session continues"),
-    ]
-    while (chosen := await host.pick("Hand off to a new session?", choices, START)) == EDIT and screen:
-        brief = await screen.edit_text(brief, "brief.md") or brief
-        host.show("Handoff", brief)
-    return brief if chosen == START else ""
 
 
 def _start_with(host: CommandHost, brief: str) -> None:

@@ -139,6 +139,10 @@ class CommandHost(Protocol):
         """Show the files of a folder and let the user choose an answer; "later" on Esc."""
         ...
 
+    async def review_brief(self, brief: str) -> str:
+        """Show the brief of a new session; return it as the user accepts it, empty if they do not."""
+        ...
+
     async def pick_session(self, query: str = "") -> SessionChoice | None:
         """Let the user choose a saved session; `query` narrows the list."""
 

@@ -268,6 +268,15 @@ class PlainCommandHost:
         except InputClosed:
             return "later"
 
+    async def review_brief(self, brief: str) -> str:
+        self.show("Brief of the new session", brief)
+        async with self._menus.lock:
+            try:
+                chosen = await self._menus.number(["Start a new session with it as the first prompt", "Cancel"])
+            except InputClosed:
+                return ""
+        return brief if chosen == 0 else ""
+
     async def pick_session(self, query: str = "") -> SessionChoice | None:
         # Imported late: few starts need it.
         from cinch_tui.plain.session_lists import pick_session

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from cinch_tui.rendering.safe_text import one_line
-from harness.context.breakdown import SECTIONS, Breakdown, Cached, ContextSegment, Section
-from harness.messages import AssistantMessage, CustomMessage, Image, Message, Text, Thinking, ToolCall, ToolResult
+from harness.context.breakdown import Breakdown, Cached, ContextSegment, Section
+from harness.context.summary_text import is_summary
+from harness.context.tokens import IMAGE_TOKENS
+from harness.messages import (
+    AssistantMessage,
+    CustomMessage,
+    Image,
+    Message,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
 from harness.terminal_text import escape_controls
 
 MARKS: dict[Cached, str] = {"all": "●", "partly": "◑", "not": "⌇"}
@@ -16,17 +29,29 @@ NAMES: dict[Section, str] = {
     "tools": "tools",
     "system": "system prompt",
     "instructions": "instructions",
-    "start": "conversation: start",
-    "middle": "conversation: middle",
-    "recent": "conversation: recent",
-    "left out": "left out",
 }
+KINDS = (
+    "tools",
+    "system prompt",
+    "instructions",
+    "summaries",
+    "reminders",
+    "files",
+    "other results",
+    "images",
+    "chat",
+)
+"""Kinds of content, in the order in which they are listed."""
 _MAX_CHARS = 200
 
 
 def section_sizes(breakdown: Breakdown) -> list[tuple[str, int]]:
-    """Return the tokens of each section, and if the window is known, what is free and reserved for the reply."""
-    zones = [(NAMES[zone], tokens) for zone in SECTIONS if (tokens := breakdown.tokens_in(zone))]
+    """Return the tokens of each kind of content and, if the window is known, of what is free and reserved."""
+    kinds: Counter[str] = Counter()
+    for piece in breakdown.segments:
+        if piece.section != "left out":
+            kinds.update(dict(_kinds(piece)))
+    zones = [(kind, kinds[kind]) for kind in KINDS if kinds[kind]]
     if gone := breakdown.tokens_in("left out"):
         zones.append(("left out of requests", gone))
     if breakdown.size:
@@ -34,6 +59,29 @@ def section_sizes(breakdown: Breakdown) -> list[tuple[str, int]]:
     if breakdown.reserve:
         zones.append(("room for the reply", breakdown.reserve))
     return zones
+
+
+def _kinds(piece: ContextSegment) -> Iterator[tuple[str, int]]:
+    """Yield the kinds of content in a segment with their tokens."""
+    message = piece.message
+    if message is None or isinstance(message, CustomMessage):
+        yield NAMES[piece.section], piece.tokens
+        return
+    images = min(piece.tokens, IMAGE_TOKENS * sum(isinstance(block, Image) for block in message.content))
+    yield "images", images
+    yield _kind(message), piece.tokens - images
+
+
+def _kind(message: Message) -> str:
+    match message:
+        case ToolResult(tool_name="read_file"):
+            return "files"
+        case ToolResult():
+            return "other results"
+        case UserMessage(synthetic=True):
+            return "summaries" if is_summary(message) else "reminders"
+        case _:
+            return "chat"
 
 
 def summary(breakdown: Breakdown) -> str:
@@ -92,7 +140,8 @@ def _role(piece: ContextSegment) -> str:
         case message:
             images = sum(isinstance(block, Image) for block in message.content)
             seen = f" + {images} image{'s' * (images > 1)}" if images else ""
-            return f"{'reminder' if message.synthetic else 'you':<9}{_start(message.text)}{seen}"
+            role = "summary" if is_summary(message) else "reminder" if message.synthetic else "you"
+            return f"{role:<9}{_start(message.text)}{seen}"
 
 
 def _start(text: str) -> str:

@@ -175,7 +175,7 @@ class ContextScreen(Dialog[None]):
                 raise CinchError("only messages can be pinned, removed and restored")
             self._edits.apply(action, message)
         except CinchError as error:
-            self.app.notify(as_sentence(f"{error}."), severity="warning", markup=False)
+            self.notify(as_sentence(f"{error}."), severity="warning", markup=False)
             return
         self._breakdown = self._edits.usage()
         places = (

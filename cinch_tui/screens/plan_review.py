@@ -1,10 +1,12 @@
-"""Plan review dialog: accept a plan, edit it, or reject it with feedback."""
+"""Review dialog: accept a plan or a brief, edit it, or reject it, a plan with feedback."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partialmethod
 from typing import ClassVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 from textual import on, work
 from textual.app import ComposeResult
@@ -23,12 +25,29 @@ from cinch_tui.transcript.lines import StyledLine
 from cinch_tui.transcript.painting import paint_line
 from cinch_tui.transcript.replies import ReplyBlock, reply_lines
 from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, DisplayOptions, block_styles, component_class
-from cinch_tui.user_dialogs.approval_options import PLAN_ANSWERS
+from cinch_tui.user_dialogs.approval_options import BRIEF_ANSWERS, PLAN_ANSWERS, AnswerOption
 from cinch_tui.widgets.answer_bar import AnswerBar
 from harness.user_requests import PlanDecision
 
-_HINT = ("plan.page_up plan.page_down scroll", CONVERSATION_HINT, "plan.back keeps planning")
+_HINT = ("plan.page_up plan.page_down scroll", CONVERSATION_HINT)
 _WRITING_HINT = ("Enter sends", "plan.back goes back")
+
+
+class ReviewTexts(Struct, frozen=True):
+    """Texts of a review."""
+
+    title: str
+    """Name of what is reviewed."""
+    file: str
+    """Name of the file in the editor."""
+    answers: Sequence[AnswerOption]
+    """Answers offered."""
+    back: str
+    """Effect of Esc."""
+
+
+PLAN_REVIEW = ReviewTexts("Plan", "plan.md", PLAN_ANSWERS, "keeps planning")
+BRIEF_REVIEW = ReviewTexts("Brief of the new session", "brief.md", BRIEF_ANSWERS, "cancels")
 
 
 class PlanScreen(DockedDialog[PlanDecision]):
@@ -40,21 +59,27 @@ class PlanScreen(DockedDialog[PlanDecision]):
 
     explaining = var(default=False, toggle_class="-explaining")
 
-    def __init__(self, plan: str, *, grace: float = GRACE, editor: str = "") -> None:
+    def __init__(self, plan: str, *, grace: float = GRACE, editor: str = "", review: ReviewTexts = PLAN_REVIEW) -> None:
         super().__init__(grace=grace, editor=editor)
+        self._review = review
         self._proposed = plan
         self._plan = plan
 
     @property
     def key_hints(self) -> tuple[str, ...]:
-        return _WRITING_HINT if self.explaining else _HINT
+        return _WRITING_HINT if self.explaining else (*_HINT, f"plan.back {self._review.back}")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        offered = {each.action for each in self._review.answers}
+        is_offered = action in offered or all(each.action != action for each in PLAN_ANSWERS)
+        return is_offered and super().check_action(action, parameters)
 
     def compose_content(self) -> ComposeResult:
-        yield Static(Content.styled("Plan", "bold"), id="heading", markup=False)
+        yield Static(Content.styled(self._review.title, "bold"), id="heading", markup=False)
         with VerticalScroll(id="plan"):
             yield MarkdownText(self._plan)
         yield AnswerBar(
-            (replace(each, key=label_of(f"plan.{each.action}")) for each in PLAN_ANSWERS),
+            (replace(each, key=label_of(f"plan.{each.action}")) for each in self._review.answers),
             id="answers",
         )
         placeholder = f"what to change? Enter sends, {label_of('plan.back')} goes back"
@@ -82,9 +107,9 @@ class PlanScreen(DockedDialog[PlanDecision]):
 
     @work(group="editor", exclusive=True)
     async def action_edit(self) -> None:
-        if plan := await self.edit_text(self._plan, "plan.md", lambda text: text if text.strip() else ""):
+        if plan := await self.edit_text(self._plan, self._review.file, lambda text: text if text.strip() else ""):
             self._plan = plan
-            self.query_one("#heading", Static).update(Content.styled("Plan (edited by you)", "bold"))
+            self.query_one("#heading", Static).update(Content.styled(f"{self._review.title} (edited by you)", "bold"))
             self.query_one(MarkdownText).update(plan)
 
     def action_keep_planning(self) -> None:

@@ -75,6 +75,13 @@ PLAN_ANSWERS = (
 )
 
 
+BRIEF_ANSWERS = (
+    AnswerOption("y", "accept", "Start a new session with it", "Start"),
+    AnswerOption("e", "edit", "Edit in $EDITOR", "Edit"),
+    AnswerOption("n", "reject", "Cancel", "Cancel"),
+)
+
+
 def answers_to(
     request: ApprovalRequest, *others: AnswerOption, allow: str = "Allow once", is_partial: bool = False
 ) -> list[AnswerOption]:

@@ -80,6 +80,6 @@ async def test_summary_and_system_prompt_are_not_changed_here():
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("home", "x", "down", "down", "x", "p")
 
-        assert rows(app)[1].startswith("reminder <context_summary>")
+        assert rows(app)[1].startswith("summary <context_summary>")
         assert "summary · " in rows(app)[1]
         assert agent.state.context.overlay == before

@@ -77,9 +77,9 @@ async def test_zones_and_what_is_free_are_reported():
         "tools",
         "system prompt",
         "instructions",
-        "conversation: start",
-        "conversation: middle",
-        "conversation: recent",
+        "reminders",
+        "files",
+        "chat",
         "free",
         "room for the reply",
     ]

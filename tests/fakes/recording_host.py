@@ -172,6 +172,10 @@ class RecordingHost:
         self.calls.append(("ask_for_trust", question.title))
         return "later"
 
+    async def review_brief(self, brief: str) -> str:
+        self.calls.append(("review_brief", brief))
+        return self.picked or ""
+
     async def pick_session(self, query: str = "") -> SessionChoice | None:
         self.calls.append(("pick_session", query) if query else ("pick_session",))
         return SessionChoice(self.picked) if self.picked else None

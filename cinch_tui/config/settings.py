@@ -138,7 +138,7 @@ class ContextSettings(Struct, frozen=True):
     evict_at: Annotated[
         float, _share("share from which old tool output is cleared; the model can recall it; 0: never")
     ] = 0.80
-    evict_to: Annotated[float, _share("share that clearing old tool output reaches if possible")] = 0.30
+    evict_to: Annotated[float, _share("share that clearing old tool output reaches if possible")] = 0.25
     evict_min_age: Annotated[int, Setting("turns for which tool output is not cleared", 0)] = 3
     compact_at: Annotated[
         float, _share("share from which a model summarizes older messages; 0: only with /compact")

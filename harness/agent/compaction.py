@@ -42,6 +42,8 @@ MAX_ATTEMPTS = 3
 """Maximum number of attempts of one compaction."""
 RECENT_SHARE = 0.30
 """Maximum share of the usable window for the latest messages that are not summarized."""
+MANUAL_RECENT = 2
+"""Maximum number of latest messages that a manual compaction does not summarize."""
 MIN_WINDOW = 4_000
 """Tokens below which a request for a summary is not made smaller."""
 
@@ -104,7 +106,11 @@ class _Compaction:
         model = run.state.model
         usable = limits_for(self._policy, run.state, model).usable
         recent = int(RECENT_SHARE * usable / state.calibration.factor(model.spec.name))
-        plan = plan_compaction(state.view.messages, self._policy, state.overlay.pinned, recent_tokens=recent)
+        policy = self._policy
+        if self._trigger == "manual":
+            # Who asks for a summary wants it to cover all but the last exchange.
+            policy = replace(policy, keep_recent=min(policy.keep_recent, MANUAL_RECENT))
+        plan = plan_compaction(state.view.messages, policy, state.overlay.pinned, recent_tokens=recent)
         return with_evicted(run, plan) if plan else None
 
     async def execute(self, plan: CompactionPlan, options: SummaryOptions) -> Compaction | None:

@@ -28,7 +28,7 @@ class ContextPolicy(Struct, frozen=True):
     """Share from which the user is warned."""
     evict_at: float = 0.80
     """Share from which old tool output is replaced by stubs."""
-    evict_to: float = 0.30
+    evict_to: float = 0.25
     """Share that an eviction reaches if possible. Everything behind the first stub is sent at the full price again, so
     few large evictions cost less than many small ones."""
     evict_min_age: int = 3

@@ -203,13 +203,13 @@ class SessionController(ChatSession):
 
     async def _show_all(self, messages: Sequence[Message]) -> None:
         """Show a whole conversation whose end may be on the screen already."""
-        from cinch_tui.transcript.history_blocks import blocks_of, last_todo, planned_spans
+        from cinch_tui.transcript.history_blocks import blocks_of, last_todo, planned_spans, summaries
 
         before = len(messages) - len(self._shown_messages)
         loaded = self.assembly.loaded
-        # Repaired messages and plans differ from those shown.
-        has_plans = loaded is not None and any(planned_spans(loaded.notes))
-        if self._shown_messages and not has_plans and list(messages[before:]) == self._shown_messages:
+        # Repaired messages, plans and summaries differ from what is shown.
+        has_notes = loaded is not None and (any(planned_spans(loaded.notes)) or summaries(loaded.notes))
+        if self._shown_messages and not has_notes and list(messages[before:]) == self._shown_messages:
             build = partial(blocks_of, messages, self.agent.state.known_tools, loaded, slice(before))
             await self.view.widgets.transcript.prepend_built(build)
             self.view.widgets.todo_panel.todo = last_todo(messages)

@@ -34,7 +34,7 @@ def short_count(count: int) -> str:
     for size, unit in ((1_000_000, "M"), (1_000, "k")):
         if count >= size - size // 2_000:
             number = count / size
-            return f"{number:.1f}{unit}" if number < 9.95 else f"{number:.0f}{unit}"
+            return f"{number:.1f}".removesuffix(".0") + unit if number < 9.95 else f"{number:.0f}{unit}"
     return str(count)
 
 

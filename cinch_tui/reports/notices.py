@@ -90,7 +90,8 @@ def context_text(event: events.Event) -> str:
 
 
 def _compaction_text(event: events.CompactionEnd) -> str:
-    messages = "1 message" if event.replaced == 1 else f"{event.replaced:,} messages"
+    count = f"{event.replaced:,}" if event.replaced else "older"
+    messages = "1 message" if event.replaced == 1 else f"{count} messages"
     if event.error:
         # The command reports the failure of a manual compaction.
         return "" if event.reason == "manual" else sentence(f"Older messages were not summarized: {event.error}")

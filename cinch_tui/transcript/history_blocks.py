@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.attached_files import attached_names, without_attached
 from cinch_tui.reports.formatting import app_hints
-from cinch_tui.reports.notices import reminder_title
+from cinch_tui.reports.notices import context_text, reminder_title
 from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.block import TranscriptBlock
-from cinch_tui.transcript.blocks import NoticeBlock, SourcesBlock, UserBlock
+from cinch_tui.transcript.blocks import NoticeBlock, SourcesBlock, SummaryBlock, UserBlock
 from cinch_tui.transcript.image import TranscriptImage, result_images
 from cinch_tui.transcript.image_block import ImageBlock
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
@@ -24,6 +24,7 @@ from cinch_tui.user_input import image_name, user_input_of
 from harness.approval.modes import PLAN, SUBMIT_PLAN
 from harness.context.citations import sources_of
 from harness.context.history import StoredMessages, outline_of
+from harness.events import CompactionEnd
 from harness.messages import (
     AssistantMessage,
     Message,
@@ -34,7 +35,7 @@ from harness.messages import (
     UserMessage,
 )
 from harness.ports.tool import Tool
-from harness.session.notes import ModeNote, Note
+from harness.session.notes import CompactionNote, CompactionUndoNote, ModeNote, Note
 from harness.session.reading import iso_time
 from harness.views import TextView, TodoView
 
@@ -83,8 +84,23 @@ def blocks_of(
         session: identifies the replies that are plans.
         span: messages to return the blocks of; must not start with a tool result.
     """
-    planned = tuple(planned_spans(session.notes)) if session else ()
-    return list(_HistoryReader(tools, planned).blocks(messages, span))
+    notes = session.notes if session else ()
+    return list(_HistoryReader(tools, notes).blocks(messages, span))
+
+
+def summaries(notes: Sequence[Note]) -> dict[str, list[CompactionNote]]:
+    """Return the summaries of a session that were not undone, by the message after which they were made."""
+    undone = {note.id for note in notes if isinstance(note, CompactionUndoNote)}
+    found: dict[str, list[CompactionNote]] = {}
+    for note in notes:
+        if isinstance(note, CompactionNote) and note.id not in undone:
+            found.setdefault(note.after, []).append(note)
+    return found
+
+
+def _summary_block(note: CompactionNote) -> SummaryBlock:
+    event = CompactionEnd(reason="auto", tokens_before=note.tokens_before, tokens=note.tokens_after)
+    return SummaryBlock(context_text(event), note.summary)
 
 
 def last_todo(messages: Sequence[Message]) -> TodoView:
@@ -94,9 +110,10 @@ def last_todo(messages: Sequence[Message]) -> TodoView:
 
 
 class _HistoryReader:
-    def __init__(self, tools: Sequence[Tool], planned: Sequence[tuple[float, float]]) -> None:
+    def __init__(self, tools: Sequence[Tool], notes: Sequence[Note]) -> None:
         self._tools = {tool.name: tool for tool in tools}
-        self._planned = planned
+        self._planned = tuple(planned_spans(notes))
+        self._summaries = summaries(notes)
         self._open: dict[str, ToolBlock] = {}
 
     def blocks(self, messages: Sequence[Message], span: slice) -> Iterator[TranscriptBlock]:
@@ -113,6 +130,7 @@ class _HistoryReader:
                 if self._planned and isinstance(block, ReplyBlock) and self._is_planned(message.time):
                     block.tag = PLANNED
                 yield block
+            yield from map(_summary_block, self._summaries.get(message.id, ()))
 
     def _is_planned(self, time: float) -> bool:
         return any(since <= time < until for since, until in self._planned)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 from fakes.recording_host import RecordingHost
@@ -11,11 +12,13 @@ from cinch_tui.commands.registry import Invocation
 from cinch_tui.controller.bridge import Bridge
 from cinch_tui.reports.notices import context_text
 from cinch_tui.transcript.blocks import NoticeBlock, SummaryBlock, summary_markdown
+from cinch_tui.transcript.history_blocks import blocks_of
 from cinch_tui.widgets.chat_widgets import ChatWidgets
 from cinch_tui.widgets.status_bar import StatusBar
 from harness.context.compaction import prose_of
 from harness.events import CompactionEnd, CompactionStart, Event, Evicted
 from harness.messages import AssistantMessage, Message, Text, UserMessage, user
+from harness.session.notes import CompactionNote, CompactionUndoNote
 from providers.demo import Reply, Say, scripted
 
 PROSE = "**Goal**: fix the parser. Next: run the tests."
@@ -149,3 +152,17 @@ def test_tags_of_a_summary_become_headings():
 
     assert summary_markdown(text) == "**Read files**\n\n- a.py\n\n\\<plan>"
     assert summary_markdown("Prose only.") == "Prose only."
+
+
+def test_resumed_conversation_shows_summaries_that_were_not_undone():
+    messages = conversation()
+    notes = [
+        CompactionNote(id="a", after=messages[3].id, summary="Old.", tokens_before=90_000, tokens_after=9_000),
+        CompactionNote(id="b", after=messages[5].id, summary="Undone."),
+        CompactionUndoNote(id="b", after=messages[5].id),
+    ]
+
+    blocks = blocks_of(messages, (), SimpleNamespace(notes=notes))  # type: ignore[arg-type] what it reads of a session
+
+    shown = [(at, block.source) for at, block in enumerate(blocks) if isinstance(block, SummaryBlock)]
+    assert shown == [(4, "Summarized older messages: 90k → 9k tokens. /compact undo, /compact edit\n\nOld.")]

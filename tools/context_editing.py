@@ -54,7 +54,7 @@ def remove(conversation: Conversation, groups: Iterable[MessageGroup], note: str
 
 
 def prompt_in(groups: Iterable[MessageGroup]) -> UserMessage | None:
-    """Return the first message of the user in these groups; None if there is none."""
+    """Return the first message of the user in these groups; None if they contain no such message."""
     messages = (each for group in groups for each in group)
     return next((each for each in messages if isinstance(each, UserMessage) and is_prompt(each)), None)
 

@@ -105,7 +105,7 @@ class _Steps:
         return self.turns.groups[place + 1 :]
 
     def earliest(self) -> int:
-        """Return the first step after which no message of the user follows; 0 if there is none."""
+        """Return the first step after which no message of the user follows; 0 if no step qualifies."""
         return next((each.number for each in self._shown if prompt_in(self.after(each.number)) is None), 0)
 
     def listed(self) -> str:

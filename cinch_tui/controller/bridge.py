@@ -49,7 +49,7 @@ class Bridge:
         self._questions = 0
         self._model = ""
         self._state_before: AgentState | None = None
-        """State before a compaction; None while there is none."""
+        """State before a compaction; None if no compaction is running."""
         self._handlers: dict[type[events.Event], Callable[[Any], object]] = {
             events.AgentStart: lambda _: self._agent_started(),
             events.AgentEnd: self._agent_ended,

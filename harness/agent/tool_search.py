@@ -195,6 +195,7 @@ class CallTool(_SearchTool):
         return name if isinstance(name, str) else ""
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        # A valid call is replaced by one of the tool it names, and `validate` rejects every other.
         raise NotImplementedError
 
 

@@ -305,7 +305,7 @@ def limits_for(policy: ContextPolicy, state: ContextSettings, model: Model) -> C
 
 
 def last_id(history: History) -> str:
-    """Return the id of the last message that models see; empty if there is none."""
+    """Return the id of the last message that models see; empty if they see no message."""
     messages = reversed(history.outline)
     return next((each.id for each in messages if not isinstance(each, CustomMessage)), "")
 

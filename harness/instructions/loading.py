@@ -215,7 +215,7 @@ def quoted_file(instruction: Instruction) -> str:
 def compaction_instructions(prompt: str) -> str:
     """Return the sections "Compaction Instructions" of the instruction files that a system prompt quotes.
 
-    A system prompt that quotes no files may have such a section itself. Empty if there is none.
+    A system prompt that quotes no files may have such a section itself. Empty if no section exists.
     """
     files = re.findall(r'^<instructions file="[^\n]*">\n(.*?)\n</instructions>$', prompt, re.MULTILINE | re.DOTALL)
     return "\n\n".join(section for text in files or [prompt] for section in _sections(text, _COMPACTION))

@@ -1,7 +1,6 @@
 """Tables of programs: the options and operands with which a program only reads.
 
-A table is positive: what it does not list is not known to be read-only. One TOML file per program in `programs/`;
-`programs/README.md` describes the keys.
+A table is positive: what it does not list is not known to be read-only. One TOML file per program in `programs/`.
 """
 
 from __future__ import annotations

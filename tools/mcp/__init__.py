@@ -1,0 +1,1 @@
+"""MCP (Model Context Protocol): tools, resources and prompts of servers."""

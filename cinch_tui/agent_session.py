@@ -64,6 +64,10 @@ class AgentSession(ABC):
         """Show one or two lines to the user."""
 
     @abstractmethod
+    def show_progress(self, text: str) -> None:
+        """Show what is going on; empty when it has ended."""
+
+    @abstractmethod
     def leave(self, again: str) -> None:
         """Quit; if that would stop background jobs, warn first. `again` is the key or command that confirms."""
 
@@ -97,6 +101,34 @@ class AgentSession(ABC):
     def new_session(self) -> None:
         self.assembly.start_session()
         self._show_history(())
+
+    async def hand_off_if_due(self) -> None:
+        """Continue in a new session with a brief of this one if the context exceeds `context.handoff_at`.
+
+        If the brief cannot be written, this session continues.
+        """
+        if not self.agent.is_handoff_due:
+            return
+        from harness.messages import user  # not before the first paint
+
+        hint = self._return_hint()
+        self.show_progress("writing a brief for a new session…")
+        try:
+            brief = await self.agent.handoff()
+        except CinchError as error:
+            self.notice(f"No new session was started, because its brief failed: {error}", "warning")
+            return
+        finally:
+            self.show_progress("")
+        self.new_session()
+        self.agent.append_messages([user(brief)])
+        self.notice(f"The context was nearly full: this is a new session with a brief of the work. {hint}")
+
+    def _return_hint(self) -> str:
+        """Return how to return to the session from another one."""
+        if self.assembly.store is None:
+            return "The old one was not saved (--no-session)."
+        return f"The old one is session {self.agent.session_id[:8]}; /resume {self.agent.session_id[:8]} returns to it."
 
     def check_writable(self) -> None:
         """Check that the conversation can be continued.

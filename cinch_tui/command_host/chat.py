@@ -76,7 +76,7 @@ class ChatCommandHost:
         self._chat.widgets.transcript.add(block)
 
     def show_progress(self, text: str) -> None:
-        self._chat.widgets.set_status(note=text)
+        self.session.show_progress(text)
 
     def show_permissions(self) -> None:
         self.session.show_permissions()

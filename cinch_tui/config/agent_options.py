@@ -78,6 +78,7 @@ def context_policy(settings: ContextSettings) -> ContextPolicy:
         summary_tokens=settings.summary_tokens,
         summary_in_context=settings.summary_in_context,
         prompts_tokens=settings.prompts_tokens,
+        handoff_at=settings.handoff_at,
         keep_first=settings.keep_first,
         keep_recent=settings.keep_recent,
         tool_output_lines=settings.tool_output_lines,

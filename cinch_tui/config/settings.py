@@ -158,6 +158,9 @@ class ContextSettings(Struct, frozen=True):
     prompts_tokens: Annotated[
         int, Setting("tokens of your messages that a summary quotes word for word; 0: none", 0)
     ] = 4000
+    handoff_at: Annotated[
+        float, _share("share from which the end of a run starts a new session with a brief of this one; 0: never")
+    ] = 0.0
     keep_first: Annotated[int, Setting("first messages that are never summarized", 0)] = 1
     keep_recent: Annotated[int, Setting("latest messages that are never summarized", 1)] = 10
     tool_output_lines: Annotated[

@@ -79,6 +79,9 @@ class ChatSession(AgentSession):
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
         self.view.widgets.notice(text, level)
 
+    def show_progress(self, text: str) -> None:
+        self.view.widgets.set_status(note=text)
+
     def grace(self) -> float:
         """Return the seconds for which keys still go to the prompt when a dialog opens unasked."""
         from cinch_tui.user_dialogs.interaction import grace

@@ -164,6 +164,7 @@ class PromptSender:
         controller = self._controller
         try:
             await self._send(user_input)
+            await controller.hand_off_if_due()
         except CinchError as error:
             controller.notice(str(error), "error")
             if user_input is not None:

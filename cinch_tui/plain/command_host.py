@@ -155,8 +155,7 @@ class PlainCommandHost:
         self._writer.write(title, f"\n{strip_markdown(text)}")
 
     def show_progress(self, text: str) -> None:
-        if text:
-            self.notice(f"{text[0].upper()}{text[1:]}")
+        self.session.show_progress(text)
 
     def show_permissions(self) -> None:
         """Do nothing: there is no status line."""

@@ -117,7 +117,7 @@ class LineRenderer:
             if not is_report(message):
                 self._writer.notice(reminder_title(message.text))
         elif not self._is_first:
-            self._writer.write("You, delivered now", message.text)
+            self._writer.write("You, delivered now" if self._agent.is_running else "Brief", message.text)
         self._is_first = self._is_first and message.synthetic
 
     def _end_reply(self, reply: AssistantMessage) -> None:

@@ -27,7 +27,6 @@ from cinch_tui.trust.prompt import TrustQuestion, apply_answer, pending_question
 from cinch_tui.trust.store import TrustAnswer
 from cinch_tui.user_input import Attachment, UserInput, append_marks, image_name, user_input_of
 from harness.agent.agent import Agent
-from harness.agent.run_state import AgentResult
 from harness.approval.modes import PLAN
 from harness.context.history import is_prompt, outline_of
 from harness.errors import CinchError, NoSessionYet
@@ -58,6 +57,10 @@ class PlainSession(AgentSession):
 
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
         self.writer.notice(text, level)
+
+    def show_progress(self, text: str) -> None:
+        if text:
+            self.notice(f"{text[0].upper()}{text[1:]}")
 
     async def open(self) -> None:
         """Create the agent.
@@ -178,7 +181,10 @@ class PlainSession(AgentSession):
         stats = RunStats()
         unsubscribe = self.agent.subscribe(stats)
         try:
-            self._settle(await (self.agent.continue_run() if prompt is None else self.agent.prompt(prompt)), stats)
+            result = await (self.agent.continue_run() if prompt is None else self.agent.prompt(prompt))
+            self.status = Outcome(result, stats, self.agent.session_id, self.agent.state.model.spec.name).status
+            await self.hand_off_if_due()
+            self.return_queued()
         except CinchError as error:
             self.status = ExitStatus.FAILED
             self.notice(str(error), "error")
@@ -193,10 +199,6 @@ class PlainSession(AgentSession):
         if files.attached:
             self.notice(f"Attached {', '.join(files.attached)}.")
         return user_input.followed_by(files.content)
-
-    def _settle(self, result: AgentResult, stats: RunStats) -> None:
-        self.status = Outcome(result, stats, self.agent.session_id, self.agent.state.model.spec.name).status
-        self.return_queued()
 
     def return_queued(self) -> None:
         waiting = "\n".join(message.text for message in self.agent.drain_queues())

@@ -12,8 +12,8 @@ from harness.agent.agent_base import AgentBase
 from harness.agent.run_state import Run, RunRequest
 from harness.concurrency import call_in, cancel_tasks
 from harness.context.overlay import Compaction
-from harness.context.pipeline import compaction_end
-from harness.errors import Aborted, ConfigError
+from harness.context.pipeline import compaction_end, request_size
+from harness.errors import Aborted, ConfigError, ProviderError, SummaryFailed
 from harness.events import CompactionUndone, ContextEdited
 from harness.messages import new_id
 
@@ -47,6 +47,19 @@ class ContextControl(AgentBase):
 
         return await self._outside_run(lambda run: compact_context(run, "manual", focus))
 
+    @property
+    def is_handoff_due(self) -> bool:
+        """True if the last run succeeded, no message is queued, and the context exceeds the share `handoff_at`.
+
+        After a handoff that failed, the next one is due once the context was smaller. The agent starts none itself:
+        call `handoff` and send the brief to another agent, or in a new session.
+        """
+        share, context = self.options.window.handoff_at, self.state.context
+        if not share or self.is_running or self.has_pending or not self.history.at_rest:
+            return False
+        tokens, usable = request_size(self.options, self.state, self.history)
+        return tokens > share * usable and not context.has_failed_handoff
+
     async def handoff(self, focus: str = "") -> str:
         """Return a brief with which a new session can continue the work, written by a model; changes nothing.
 
@@ -64,7 +77,11 @@ class ContextControl(AgentBase):
         """
         from harness.agent.handoff import handoff_brief  # most conversations need none
 
-        return await self._outside_run(lambda run: handoff_brief(run, focus))
+        try:
+            return await self._outside_run(lambda run: handoff_brief(run, focus))
+        except (Aborted, ProviderError, SummaryFailed):
+            self.state.context.has_failed_handoff = True
+            raise
 
     async def _outside_run(self, work: Callable[[Run], Coroutine[Any, Any, T]]) -> T:
         """Do work that needs the model and must not overlap with a run; `abort` aborts it."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from harness.agent.run_state import Run
 from harness.approval.modes import EXECUTE, MODES, PLAN, SUBMIT_PLAN, Mode, ModeName
-from harness.context.pipeline import limits_for
+from harness.context.pipeline import request_size
 from harness.instructions.prompts import prompt_text
 from harness.messages import Message, UserMessage, synthetic
 
@@ -62,10 +62,9 @@ def remind_of_mode(run: Run) -> None:
 
 def remind_of_context(run: Run) -> None:
     """Queue advice on the size of the context, once for each level, and again after the context was below it."""
-    state, policy, model = run.state.context, run.options.window, run.state.model
-    state.view.update(run.history.messages, state.overlay)
-    tokens = state.count(state.overhead + state.view.tokens, model.spec.name)
-    usable = limits_for(policy, run.state, model).usable
+    state, policy = run.state.context, run.options.window
+    tokens, usable = request_size(run.options, run.state, run.history)
+    state.has_failed_handoff &= tokens > policy.handoff_at * usable
     if 0 < policy.compact_at * usable < tokens:
         return  # the context is about to shrink
     level = sum(0 < share * usable <= tokens for share in (policy.advise_at, policy.warn_at))

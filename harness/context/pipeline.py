@@ -268,6 +268,14 @@ def context_tokens(run: ContextSource) -> int:
     return state.count(overhead + state.view.tokens, run.state.model.spec.name)
 
 
+def request_size(options: ContextOptions, state: ContextSettings, history: History) -> tuple[int, int]:
+    """Return the length of the next request with all that the overlay shows, and its maximum, in tokens."""
+    context = state.context
+    context.view.update(history.messages, context.overlay)
+    tokens = context.count(context.overhead + context.view.tokens, state.model.spec.name)
+    return tokens, limits_for(options.window, state, state.model).usable
+
+
 def compaction_end(compaction: Compaction, earlier: Sequence[Compaction], history: Sequence[Message]) -> CompactionEnd:
     """Return the event of a summary.
 

@@ -46,6 +46,8 @@ class ContextPolicy(Struct, frozen=True):
     a shortened text of the conversation. It is the text in any case for another model, or after an overflow."""
     prompts_tokens: int = 4_000
     """Tokens of the user's prompts that a summary quotes word for word."""
+    handoff_at: float = 0.0
+    """Share from which a handoff is due at the end of a run; see `Agent.is_handoff_due`."""
     keep_first: int = 1
     """Number of first messages that are never summarized and are left out last."""
     keep_recent: int = 10

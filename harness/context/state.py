@@ -64,6 +64,8 @@ class ContextState(Struct):
     """Summaries in a row that failed."""
     cooldown: int = 0
     """Turns until the next automatic compaction."""
+    has_failed_handoff: bool = False
+    """True if a handoff failed and the context has not shrunk below `handoff_at` since."""
     trimmed: tuple[int, bool] = (0, False)
     """Number of messages that the last context left out, and True if others were truncated."""
     view: ContextView = field(default_factory=ContextView)

@@ -9,6 +9,7 @@ from fakes.script import Failure, Reply
 
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.plain.command_host import FULL_SCREEN_COMMANDS
+from harness.messages import Usage
 
 pytestmark = pytest.mark.pty
 
@@ -285,3 +286,22 @@ def test_tab_without_a_completion_is_inserted(cinch):
     lines.see("Built")
 
     assert r"\tgo build\t# all\tof it" in reported(cinch)
+
+
+def test_plain_mode_hands_off_a_full_context_after_the_run(plain_cinch, monkeypatch):
+    monkeypatch.setenv("CINCH_CONTEXT_HANDOFF_AT", "0.5")
+    monkeypatch.setenv("CINCH_SESSIONS_TITLES", "false")
+    full = Usage(input=150_000, output=20)
+    lines = plain_cinch([Reply("Half of it works.", usage=full), Reply("Finish it\n\n## Goal\nTests."), Reply("Done.")])
+    lines.see("You: ")
+    lines.enter("build a parser")
+    lines.see("Writing a brief for a new session")
+    lines.see("Brief: Finish it")
+    lines.see(r"The old one is session [0-9a-f]{8}")
+    lines.see("You: ")
+    lines.enter("go on")
+    lines.see("Assistant: Done.")
+
+    sent = str(plain_cinch.server.requests[-1].body["messages"])
+    assert "Finish it" in sent
+    assert "Half of it works." not in sent

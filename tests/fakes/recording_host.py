@@ -82,6 +82,9 @@ class RecordingSession(AgentSession):
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
         self._calls.append(("notice", text, level))
 
+    def show_progress(self, text: str) -> None:
+        self._calls.append(("show_progress", text))
+
     def _show_history(self, messages: Sequence[Message]) -> None:
         self._calls.append(("show_history", str(len(messages))))
 

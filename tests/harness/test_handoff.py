@@ -3,9 +3,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 
 from harness.context.compaction import CompactionPlan, SummaryOptions, SummaryRequest
 from harness.context.handoff import MAX_TITLE, write_brief
+from harness.context.policy import NO_STAGES, ContextPolicy
 from harness.context.summary_facts import AnswerFact, PlanFact, PromptFact, SummaryFacts, TodoFact
 from harness.context.summary_text import Summary, summary_text
 from harness.errors import Aborted, AlreadyRunning, ContextWindowOverflow, SummaryFailed
@@ -133,3 +135,45 @@ async def test_handoff_can_be_aborted_and_needs_an_idle_agent(make_agent):
     with pytest.raises(Aborted):
         await working
     assert not agent.is_running
+
+
+async def test_handoff_is_due_after_a_successful_run_above_the_share(make_agent):
+    policy = replace(NO_STAGES, window=10_000, reserve=0, handoff_at=0.5)
+    small, large = Usage(input=4_000, output=9), Usage(input=7_000, output=9)
+    agent = make_agent(
+        Reply((Say("Begun."),), usage=small),
+        Reply((Say("Partly done."),), usage=large),
+        Reply((Break(ContextWindowOverflow("too long")),)),
+        Reply((Break(ContextWindowOverflow("too long")),)),
+        window=policy,
+    )
+    due = []
+    for prompt in ("Build a parser.", "Go on.", "Finish."):
+        await agent.prompt(prompt)
+        due.append(agent.is_handoff_due)
+
+    assert due == [False, True, False]
+    assert ContextPolicy().handoff_at == 0
+
+
+async def test_failed_handoff_is_due_again_once_the_context_was_smaller(make_agent):
+    policy = replace(NO_STAGES, window=10_000, reserve=0, handoff_at=0.5)
+    large = Usage(input=7_000, output=9)
+    agent = make_agent(
+        Reply((Say("Begun."),), usage=large),
+        Reply((Say(" "),)),
+        Reply((Say("Still full."),), usage=large),
+        Reply((Say("Smaller."),), usage=Usage(input=2_000, output=9)),
+        Reply((Say("Smaller still."),), usage=Usage(input=2_000, output=9)),
+        Reply((Say("Full again."),), usage=large),
+        window=policy,
+    )
+    await agent.prompt("Build a parser.")
+    with pytest.raises(SummaryFailed):
+        await agent.handoff()
+    due = [agent.is_handoff_due]
+    for prompt in ("Go on.", "Shorter.", "Next.", "More."):
+        await agent.prompt(prompt)
+        due.append(agent.is_handoff_due)
+
+    assert due == [False, False, False, False, True]

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import reduce
-from typing import TYPE_CHECKING, TypeAlias
-from urllib.parse import urlsplit, urlunsplit
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
 from harness.errors import AuthenticationFailed
 from harness.structs import Redacted
+from http_client.addresses import is_loopback, shown_url
 from providers.preset import Preset, Secret
 
 if TYPE_CHECKING:
-    import httpx
+    from http_client.pool import Wire
 
-LOOPBACK = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 SHORTEST_KEY = 8
-
-
-Wire: TypeAlias = "Callable[[Callable[[], httpx.AsyncBaseTransport]], httpx.AsyncBaseTransport]"
-"""Stands between a provider and the network, to record or replay exchanges.
-
-It returns the HTTP transport to use; its argument creates the usual one.
-"""
 
 
 class Endpoint(Redacted, frozen=True):
@@ -54,10 +46,6 @@ class Endpoint(Redacted, frozen=True):
         return is_loopback(urlsplit(self.base_url).hostname or "")
 
     @property
-    def is_encrypted(self) -> bool:
-        return self.base_url.startswith("https:")
-
-    @property
     def sends_bearer(self) -> bool:
         """Return True if the key is sent as `Authorization: Bearer`, by the variable that held it."""
         return self.secret is not None and self.secret.variable in self.preset.bearer_variables
@@ -65,9 +53,7 @@ class Endpoint(Redacted, frozen=True):
     @property
     def shown_url(self) -> str:
         """Return the address without user name, password and query."""
-        parts = urlsplit(self.base_url)
-        host = parts.netloc.rpartition("@")[2]
-        return urlunsplit((parts.scheme, host, parts.path, "", ""))
+        return shown_url(self.base_url)
 
     @property
     def bearer_header(self) -> dict[str, str]:
@@ -113,11 +99,6 @@ def _written(letter: str) -> str:
         return letter
     code = ord(letter)
     return rf"(?:\\?{re.escape(letter)}|%{code:02x}|\\u{code:04x}|&#(?:0*{code}|x0*{code:x});)"
-
-
-def is_loopback(host: str) -> bool:
-    """Return True if the host is this machine."""
-    return host in LOOPBACK or host.endswith(".localhost") or re.fullmatch(r"127\.\d+\.\d+\.\d+", host) is not None
 
 
 def address_in(text: str, default_port: int | None) -> str:

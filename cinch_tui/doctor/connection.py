@@ -20,8 +20,8 @@ from msgspec import Struct
 
 from cinch_tui.doctor.findings import Finding
 from harness.structs import Redacted
-from providers.net.proxies import proxy_for
-from providers.net.tls import explain_rejection
+from http_client.proxies import proxy_for
+from http_client.tls import explain_rejection
 
 if TYPE_CHECKING:
     import httpx

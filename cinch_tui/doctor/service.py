@@ -148,7 +148,7 @@ def _connection_check(endpoint: Endpoint, error: errors.ProviderError, timeouts:
     if route is None:
         return None
     # Slow to import and rarely needed.
-    from providers.net.tls import ssl_context, unused_context
+    from http_client.tls import ssl_context, unused_context
 
     try:
         trust = ssl_context(os.environ) if route.meets_tls else unused_context()

@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator
 import httpx
 
 from harness.messages import JsonObject, JsonValue, new_id
+from http_client.inflate import InflateError, Inflater
 from providers.cassette.file import LEFT, WHOLE, CassetteFile, Exchange, chunk_record
 from providers.cassette.replay_queue import ReplayQueue
 from providers.cassette.secrets import SecretStream, redacted_headers
 from providers.endpoint import Endpoint
-from providers.net.inflate import InflateError, Inflater
 
 # They describe the transferred bytes, which are not stored.
 TRANSFER_HEADERS = frozenset(("content-encoding", "content-length", "transfer-encoding"))

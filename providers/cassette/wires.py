@@ -15,7 +15,8 @@ from providers.installed import all_presets
 if TYPE_CHECKING:
     import httpx
 
-    from providers.endpoint import Endpoint, Wire
+    from http_client.pool import Wire
+    from providers.endpoint import Endpoint
 
 # Both import httpx when they are called; it is loaded by then.
 

@@ -29,9 +29,9 @@ from harness.errors import (
     RequestRejected,
     StreamError,
 )
+from http_client.inflate import InflateError, Inflater
+from http_client.tls import ssl_context
 from providers.net.http_errors import plain
-from providers.net.inflate import InflateError, Inflater
-from providers.net.tls import ssl_context
 
 ADDRESS = "https://huggingface.co"
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")

@@ -23,10 +23,10 @@ from harness.errors import (
     StreamError,
 )
 from harness.messages import JsonValue
+from http_client.retry_after import retry_delay
+from http_client.text import plain
 from providers.endpoint import Endpoint
-from providers.net.retry_after import retry_delay
 
-LONGEST_MESSAGE = 600
 MAX_MESSAGES = 3
 BEGINNING = 4096
 
@@ -98,8 +98,6 @@ STATUS_BY_TEXT = (
     (r"insufficient balance", 402),
     (r"invalid_request|invalid_prompt|bad_request", 400),
 )
-
-_UNPRINTABLE = r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+"
 
 
 def failure(endpoint: Endpoint, status: int, body: str, headers: Mapping[str, str]) -> ProviderError:
@@ -281,12 +279,6 @@ def _message_of(value: JsonValue) -> str:
             return code
         case _:
             return ""
-
-
-def plain(text: str) -> str:
-    """Return text as one line of limited length without characters that a terminal would interpret."""
-    line = re.sub(r"\s+", " ", re.sub(_UNPRINTABLE, " ", text)).strip()
-    return line if len(line) <= LONGEST_MESSAGE else line[:LONGEST_MESSAGE] + "…"
 
 
 def title_of(body: str) -> str | None:

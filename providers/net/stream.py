@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from harness.deltas import BlockDelta, BlockEnd, Delta
 from harness.errors import NetworkError, StreamError
 from harness.messages import JsonObject
+from http_client.text import plain
 from providers.endpoint import Endpoint
 from providers.net.framing import EventDecoder, Framing
-from providers.net.http_errors import plain
 from providers.net.transport import Transport
 
 DRAIN_SECONDS = 0.25

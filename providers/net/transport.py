@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from harness.concurrency import run_uninterrupted, stop_once
 from harness.errors import NetworkError, ProviderError, RequestRejected, StreamError
 from harness.messages import JsonObject, JsonValue
+from http_client.connection_errors import connection_error, proxy_error
+from http_client.pool import LOCAL_READ_SECONDS, Pool
+from http_client.responses import fill, open_response, read_chunks
 from providers.endpoint import Endpoint
-from providers.net.connection_errors import connection_error, proxy_error
 from providers.net.http_errors import failure, no_stream
-from providers.net.inflate import Inflater
-from providers.net.pool import Pool
 
 if TYPE_CHECKING:
     import httpx
@@ -26,8 +24,6 @@ LARGEST_ERROR_BODY = 64 * 1024
 ERROR_SECONDS = 10.0
 """Seconds to wait for the body of an error."""
 LARGEST_DOCUMENT = 16 * 1024 * 1024
-MAX_BUFFERED = 64
-"""Chunks that are read ahead."""
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +40,7 @@ class Transport:
     def __init__(self, endpoint: Endpoint, headers: Mapping[str, str], pool: Pool | None = None) -> None:
         self.endpoint = endpoint
         self._headers = {"user-agent": "cinch", **endpoint.preset.headers, **headers}
-        self._pool = pool or Pool(endpoint)
+        self._pool = pool or _pool(endpoint)
 
     def __repr__(self) -> str:
         return f"Transport({self.endpoint.shown_url!r})"
@@ -84,7 +80,7 @@ class Transport:
         Raises:
             ProviderError: The service is unreachable, rejected the request, timed out or closed the connection.
         """
-        async with self._open("POST", path, body) as response, aclosing(_chunks(response)) as chunks:
+        async with self._open("POST", path, body) as response, aclosing(read_chunks(response)) as chunks:
             await self._check(response)
             yield chunks
 
@@ -111,7 +107,7 @@ class Transport:
             async with asyncio.timeout(2 * seconds), self._open(method, path, body, seconds) as response:
                 if response.status_code >= 300:
                     raise self._error(response, await _error_body(response))
-                await _fill(content, response, LARGEST_DOCUMENT)
+                await fill(content, response, LARGEST_DOCUMENT)
         except TimeoutError as error:
             raise NetworkError(f"{self.endpoint.shown_url} did not finish its response in time") from error
         try:
@@ -127,8 +123,8 @@ class Transport:
         async with self._pool.client() as client:
             timeout, url = client.timeout if seconds is None else seconds, self._url(path)
             request = client.build_request(method, url, content=content, headers=self._headers, timeout=timeout)
-            with connection_error(self.endpoint, self._pool.proxy):
-                async with _answer(client, request) as response:
+            with connection_error(self.endpoint.shown_url, self._pool.proxy):
+                async with open_response(client, request) as response:
                     yield response
 
     def _url(self, path: str) -> str:
@@ -153,6 +149,11 @@ class Transport:
         return failure(self.endpoint, response.status_code, body, response.headers)
 
 
+def _pool(endpoint: Endpoint) -> Pool:
+    read_timeout = LOCAL_READ_SECONDS if endpoint.preset.is_local else None
+    return Pool(endpoint.base_url, read_timeout=read_timeout, wire=endpoint.wire)
+
+
 def json_headers(endpoint: Endpoint) -> dict[str, str]:
     """Return the headers of a JSON request with the endpoint's key."""
     return {"content-type": "application/json", **endpoint.key_headers}
@@ -164,72 +165,9 @@ def json_bytes(body: JsonObject) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
 
 
-@asynccontextmanager
-async def _answer(client: httpx.AsyncClient, request: httpx.Request) -> AsyncGenerator[httpx.Response]:
-    """Open a response for streaming, and close it at the end.
-
-    Closing a connection takes httpx several steps, which a second cancellation would interrupt.
-    """
-    answers: list[httpx.Response] = []
-
-    async def send() -> None:
-        answers.append(await client.send(request, stream=True))
-
-    try:
-        await run_uninterrupted(send(), cancel_once=True)
-        yield answers[0]
-    finally:
-        for answer in answers:
-            await run_uninterrupted(answer.aclose())
-
-
-async def _chunks(response: httpx.Response) -> AsyncGenerator[bytes]:
-    """Yield the bytes of a response as they arrive, reading ahead.
-
-    A separate task reads: cancelled more than once, httpx would leave the connection open.
-    """
-    waiting: deque[bytes] = deque()
-    arrived, room = asyncio.Event(), asyncio.Event()
-
-    async def read() -> None:
-        try:
-            decoder = Inflater(response.headers.get("content-encoding", ""))
-            async for received in response.aiter_raw():
-                for chunk in decoder.feed(received):
-                    waiting.append(chunk)
-                    arrived.set()
-                    if len(waiting) >= MAX_BUFFERED:
-                        room.clear()
-                        await room.wait()
-        finally:
-            arrived.set()
-
-    reading = asyncio.create_task(read())
-    try:
-        while waiting or not reading.done():
-            while waiting:
-                chunk = waiting.popleft()
-                room.set()
-                yield chunk
-            if not reading.done():
-                arrived.clear()
-                await arrived.wait()
-        reading.result()
-    finally:
-        await stop_once(reading)
-
-
 async def _error_body(response: httpx.Response) -> str:
     body = bytearray()
     with suppress(TimeoutError):
         async with asyncio.timeout(ERROR_SECONDS):
-            await _fill(body, response, LARGEST_ERROR_BODY)
+            await fill(body, response, LARGEST_ERROR_BODY)
     return body[:LARGEST_ERROR_BODY].decode(errors="replace")
-
-
-async def _fill(body: bytearray, response: httpx.Response, most: int) -> None:
-    async with aclosing(_chunks(response)) as chunks:
-        async for chunk in chunks:
-            body += chunk
-            if len(body) >= most:
-                return

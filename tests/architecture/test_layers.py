@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("harness", "providers", "tools", "cinch_tui")
+PACKAGES = ("harness", "http_client", "providers", "tools", "cinch_tui")
 
 ALLOWED_CYCLES: Mapping[str, frozenset[str]] = {
     "harness": frozenset(),
+    "http_client": frozenset(),
     "providers": frozenset(),
     "tools": frozenset(),
     "cinch_tui": frozenset(),

@@ -11,10 +11,10 @@ from cinch_tui.doctor.connection import ProxyServer
 from cinch_tui.screens.welcome import UseKey
 from harness.messages import ModelSpec
 from harness.ports.provider import Request
+from http_client.proxies import Proxy
 from providers.endpoint import Endpoint
 from providers.gemini.vertex import Token
 from providers.installed import find_preset
-from providers.net.proxies import Proxy
 from providers.preset import EnvironmentCredentials, Secret
 
 KEY = "sk-1234567890"

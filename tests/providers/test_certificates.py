@@ -15,8 +15,8 @@ from fakes.relays import Relay
 
 from harness.deltas import Done
 from harness.errors import RequestRejected
+from http_client.tls import CLIENT_CERTIFICATE, CLIENT_KEY, VARIABLES, ssl_context
 from providers import connect
-from providers.net.tls import CLIENT_CERTIFICATE, CLIENT_KEY, VARIABLES, ssl_context
 
 CASES = [
     pytest.param(each, marks=pytest.mark.requires_program("openssl")) if each == "SSL_CERT_DIR" else each
@@ -94,7 +94,7 @@ def test_named_certificates_are_trusted_in_addition_to_the_usual(variable: str, 
 async def test_a_named_authority_is_trusted_with_the_system_trust_store(
     variable: str, authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("providers.net.pool.ssl_context", lambda environment: ssl_context(environment, "darwin"))
+    monkeypatch.setattr("http_client.pool.ssl_context", lambda environment: ssl_context(environment, "darwin"))
     monkeypatch.setenv(variable, str(authority.file.parent if variable == "SSL_CERT_DIR" else authority.file))
 
     last = await said_by(behind(authority.server("localhost")), ask)
@@ -106,7 +106,7 @@ async def test_a_named_authority_is_trusted_with_the_system_trust_store(
 async def test_an_unknown_authority_is_named_with_what_to_do(
     platform: str, authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("providers.net.pool.ssl_context", lambda environment: ssl_context(environment, platform))
+    monkeypatch.setattr("http_client.pool.ssl_context", lambda environment: ssl_context(environment, platform))
     url = behind(authority.server("localhost"))
 
     with pytest.raises(RequestRejected) as caught:

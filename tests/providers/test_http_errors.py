@@ -22,10 +22,10 @@ from harness.errors import (
     RequestRejected,
 )
 from harness.messages import AssistantMessage, Text, Thinking, user
+from http_client.retry_after import retry_after
 from providers import connect
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure
-from providers.net.retry_after import retry_after
 from providers.preset import Secret, presets
 
 KEY = "sk-very-secret-0123456789"

@@ -15,9 +15,9 @@ from fakes.model_server import Reply
 
 from harness.deltas import BlockDelta
 from harness.errors import ModelOverloaded, ProviderError, StreamError
+from http_client.inflate import LARGEST_INFLATED, PIECE_BYTES, InflateError, Inflater
 from providers import connect, list_models
 from providers.gguf.hub import Hub, HubFile
-from providers.net.inflate import LARGEST_INFLATED, PIECE_BYTES, InflateError, Inflater
 
 MIB = 1024 * 1024
 BOMB = gzip.compress(b"data: " + bytes(128 * MIB), mtime=0)

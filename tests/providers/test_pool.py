@@ -16,8 +16,8 @@ from fakes.relays import Relay
 
 from harness.deltas import Done
 from harness.errors import NetworkError
+from http_client import pool
 from providers import connect
-from providers.net import pool
 
 AT_ONCE = 110
 """More than httpx would have it if it were not told."""

@@ -16,8 +16,8 @@ from fakes.relays import HttpProxy, Relay, SocksProxy
 
 from harness.deltas import Done
 from harness.errors import NetworkError, ProviderError, RequestRejected
+from http_client.proxies import proxy_for
 from providers import connect
-from providers.net.proxies import proxy_for
 
 PLAIN, ENCRYPTED = "http://models.example", "https://models.example"
 PASSWORD = "p@ss:w/rd#1"

@@ -19,13 +19,13 @@ from harness.errors import ConfigError, ModelThrottled, NetworkError, ProviderEr
 from harness.events import MessageUpdate
 from harness.messages import Message, ToolResult, user
 from harness.ports.provider import Model
+from http_client import pool
 from providers import connect
 from providers.cassette.file import CassetteFile, read_exchanges
 from providers.cassette.provider import ReplayProvider
 from providers.cassette.replay_queue import difference
 from providers.cassette.transports import RecordingTransport
 from providers.endpoint import Endpoint
-from providers.net import pool
 from providers.preset import presets
 
 THOUGHTFUL = Reply("Let me look.", thinking="Which file? 🌍", calls=[("look", {"path": "ü.py"})])

@@ -15,13 +15,13 @@ from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done, UsageR
 from harness.errors import NetworkError, ProviderError, StreamError
 from harness.messages import ModelSpec, Usage, user
 from harness.ports.provider import Request
+from http_client import pool
 from providers import connect
 from providers.anthropic.decode import MessageDecoder
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.frames import FrameDecoder
 from providers.endpoint import Endpoint
 from providers.gemini.decode import ContentDecoder
-from providers.net import pool
 from providers.net.framing import EventDecoder, Framing, LineDecoder
 from providers.net.stream import ReplyDecoder, decoded
 from providers.ollama.decode import LineReplyDecoder

@@ -46,7 +46,7 @@ class McpServer(Redacted, frozen=True):
     """Program of a stdio server."""
     args: tuple[str, ...] = ()
     """Arguments of the program."""
-    env: dict[str, str] = field(default_factory=dict)
+    env: dict[str, str] = field(default_factory=dict[str, str])
     """Environment variables of the program, in addition to a few harmless ones of this process."""
     cwd: str = ""
     """Folder of the program; empty: the workspace."""
@@ -54,7 +54,7 @@ class McpServer(Redacted, frozen=True):
     """Address of a remote server."""
     transport: Transport = "stdio"
     """`http` is streamable HTTP and falls back to SSE."""
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict[str, str])
     """Headers of every request."""
     auth: McpAuth = McpAuth()
     """Authentication at a remote server."""

@@ -11,7 +11,7 @@ import pytest
 from fakes.model_server import ModelServer
 from fakes.script import Script
 
-from providers.net.tls import CLIENT_CERTIFICATE, CLIENT_KEY, VARIABLES
+from http_client.tls import CLIENT_CERTIFICATE, CLIENT_KEY, VARIABLES
 
 T = TypeVar("T")
 Start = Callable[[AbstractContextManager[T]], T]

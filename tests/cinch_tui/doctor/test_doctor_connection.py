@@ -17,7 +17,7 @@ from fakes.patients import HURRIED, examined, report
 from fakes.relays import HttpProxy, Relay, SocksProxy
 
 from cinch_tui.doctor.connection import ConnectionCheck, ServiceRoute
-from providers.net.tls import ssl_context, unused_context
+from http_client.tls import ssl_context, unused_context
 
 HOST = "models.example"
 PASSWORD = "sesame-sesame"

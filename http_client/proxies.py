@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from urllib.parse import SplitResult, urlsplit
 
 from harness.structs import Redacted
-from providers.endpoint import is_loopback
+from http_client.addresses import is_loopback
 
 SYSTEM_SETTINGS = "the system settings"
 DEFAULT_PORTS = {"http": 80, "https": 443}

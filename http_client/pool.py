@@ -1,4 +1,4 @@
-"""HTTP clients of an endpoint and their open connections.
+"""HTTP clients of a server and their open connections.
 
 httpx is imported and the client built with the first request, or earlier by `warm`: together this takes 250 ms.
 """
@@ -12,15 +12,16 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
 
 from harness.concurrency import run_uninterrupted
 from harness.errors import RequestRejected
-from providers.endpoint import Endpoint
-from providers.net.proxies import Proxy, proxy_for
-from providers.net.tls import ssl_context, unused_context
+from http_client.addresses import is_loopback
+from http_client.proxies import Proxy, proxy_for
+from http_client.tls import ssl_context, unused_context
 
 if TYPE_CHECKING:
     import ssl
@@ -36,6 +37,12 @@ KEEP_ALIVE_SECONDS = 55.0
 # After sleep or a change of network, connections are dead without notice.
 UNACKNOWLEDGED_SECONDS = 30.0
 
+Wire: TypeAlias = "Callable[[Callable[[], httpx.AsyncBaseTransport]], httpx.AsyncBaseTransport]"
+"""Stands between a provider and the network, to record or replay exchanges.
+
+It returns the HTTP transport to use; its argument creates the usual one.
+"""
+
 
 class _Connections:
     """HTTP client of one event loop, and the number of requests using it."""
@@ -47,15 +54,22 @@ class _Connections:
 
 
 class Pool:
-    """HTTP clients of an endpoint, one per event loop, built with the first request.
+    """HTTP clients of a server, one per event loop, built with the first request.
 
     Agents may share a pool: `close` does not interrupt a response that is being read.
+
+    Args:
+        url: Base URL; chooses proxy and certificates.
+        read_timeout: Seconds to wait for data; None: as long as usual for the address.
+        wire: Recording or replay; None uses the network directly.
     """
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, url: str, *, read_timeout: float | None = None, wire: Wire | None = None) -> None:
         self.proxy: Proxy | None = None
         """Proxy of the client, once it is built."""
-        self._endpoint = endpoint
+        self._url = url
+        self._read_timeout = read_timeout or _usual_read_timeout(url)
+        self._wire = wire
         self._lock = threading.Lock()
         self._spare: httpx.AsyncClient | None = None
         self._open: dict[asyncio.AbstractEventLoop, _Connections] = {}
@@ -117,20 +131,17 @@ class Pool:
         _import_httpx()
         import httpx
 
-        endpoint = self._endpoint
-        transport = endpoint.wire(self._new_transport) if endpoint.wire else self._new_transport()
-        read_timeout = LOCAL_READ_SECONDS if endpoint.preset.is_local or endpoint.is_loopback else READ_SECONDS
-        timeout = httpx.Timeout(read_timeout, connect=CONNECT_SECONDS)
+        transport = self._wire(self._new_transport) if self._wire else self._new_transport()
+        timeout = httpx.Timeout(self._read_timeout, connect=CONNECT_SECONDS)
         return httpx.AsyncClient(transport=transport, timeout=timeout, trust_env=False)
 
     def _new_transport(self) -> httpx.AsyncBaseTransport:
         import httpx
 
-        from providers.net.reconnecting import ReconnectingTransport
+        from http_client.reconnecting import ReconnectingTransport
 
-        endpoint = self._endpoint
-        context = ssl_context(os.environ) if endpoint.is_encrypted else unused_context()
-        self.proxy = proxy_for(endpoint.base_url, os.environ)
+        context = ssl_context(os.environ) if self._url.startswith("https:") else unused_context()
+        self.proxy = proxy_for(self._url, os.environ)
         # Not HTTP/2: httpcore does not signal an abort to the server, and generation continues at the user's cost.
         return ReconnectingTransport(
             verify=context,
@@ -139,6 +150,10 @@ class Pool:
             limits=httpx.Limits(max_keepalive_connections=20, keepalive_expiry=KEEP_ALIVE_SECONDS),
             socket_options=_socket_options(),
         )
+
+
+def _usual_read_timeout(url: str) -> float:
+    return LOCAL_READ_SECONDS if is_loopback(urlsplit(url).hostname or "") else READ_SECONDS
 
 
 def _usable(proxy: Proxy, context: ssl.SSLContext) -> httpx.Proxy:

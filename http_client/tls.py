@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.errors import RequestRejected
-from providers.net.http_errors import plain
+from http_client.text import plain
 
 VARIABLES = (
     "SSL_CERT_FILE",

@@ -11,26 +11,29 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from harness.errors import NetworkError, ProviderError, RequestRejected, StreamError
-from providers.endpoint import Endpoint
-from providers.net.http_errors import plain
-from providers.net.inflate import InflateError
-from providers.net.pool import CONNECT_SECONDS
-from providers.net.proxies import Proxy
-from providers.net.tls import explain_rejection
+from http_client.addresses import is_loopback
+from http_client.inflate import InflateError
+from http_client.pool import CONNECT_SECONDS
+from http_client.proxies import Proxy
+from http_client.text import plain
+from http_client.tls import explain_rejection
 
 UNREACHABLE = frozenset((errno.EHOSTUNREACH, errno.ENETUNREACH))
 
 
 @contextmanager
-def connection_error(endpoint: Endpoint, proxy: Proxy | None) -> Generator[None]:
-    """Translate exceptions of httpx for a request to an endpoint.
+def connection_error(where: str, proxy: Proxy | None) -> Generator[None]:
+    """Translate exceptions of httpx for a request.
+
+    Args:
+        where: URL to name in errors.
+        proxy: Proxy of the connection.
 
     Raises:
         ProviderError: The service is unreachable, timed out or closed the connection.
     """
     import httpx
 
-    where = endpoint.shown_url
     try:
         yield
     except httpx.ConnectTimeout as error:
@@ -39,7 +42,7 @@ def connection_error(endpoint: Endpoint, proxy: Proxy | None) -> Generator[None]
     except httpx.TimeoutException as error:
         raise NetworkError(f"no data from {where}: read timed out") from error
     except httpx.ConnectError as error:
-        raise _unreachable(endpoint, proxy, error) from error
+        raise _unreachable(where, proxy, error) from error
     except httpx.ProxyError as error:
         raise proxy_error(proxy, where, str(error)) from error
     except httpx.TransportError as error:
@@ -76,8 +79,8 @@ def proxy_error(proxy: Proxy | None, where: str, message: str) -> ProviderError:
     )
 
 
-def _unreachable(endpoint: Endpoint, proxy: Proxy | None, error: Exception) -> ProviderError:
-    where, causes = endpoint.shown_url, list(_causes(error))
+def _unreachable(where: str, proxy: Proxy | None, error: Exception) -> ProviderError:
+    causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return RequestRejected(explain_rejection(cause, where))
@@ -90,7 +93,7 @@ def _unreachable(endpoint: Endpoint, proxy: Proxy | None, error: Exception) -> P
     if is_unknown:
         host = urlsplit(where).hostname
         return NetworkError(f"DNS lookup failed for {host}: check the network and the base URL ({where})")
-    if endpoint.is_loopback:
+    if is_loopback(urlsplit(where).hostname or ""):
         return NetworkError(f"cannot connect to {where}: is the server running?")
     if any(isinstance(cause, OSError) and cause.errno in UNREACHABLE for cause in causes):
         return NetworkError(f"host unreachable: {where}; check the network")

@@ -1,0 +1,1 @@
+"""HTTP for providers and tools: pooled connections, proxies, certificates, bounded responses, errors."""

@@ -187,6 +187,7 @@ class SessionController(ChatSession):
         agent.subscribe(self._bridge.receive)
         agent.subscribe(self.sender.queue.receive)
         agent.subscribe(self._receive)
+        agent.subscribe(self._receive_context_change)
         self.write_titles()
         self._on_ready()
         await self.view.agent_ready()
@@ -203,12 +204,12 @@ class SessionController(ChatSession):
 
     async def _show_all(self, messages: Sequence[Message]) -> None:
         """Show a whole conversation whose end may be on the screen already."""
-        from cinch_tui.transcript.history_blocks import blocks_of, last_todo, planned_spans, summaries
+        from cinch_tui.transcript.history_blocks import blocks_of, last_todo, planned_spans
 
         before = len(messages) - len(self._shown_messages)
         loaded = self.assembly.loaded
         # Repaired messages, plans and summaries differ from what is shown.
-        has_notes = loaded is not None and (any(planned_spans(loaded.notes)) or summaries(loaded.notes))
+        has_notes = loaded is not None and (loaded.compactions or any(planned_spans(loaded.notes)))
         if self._shown_messages and not has_notes and list(messages[before:]) == self._shown_messages:
             build = partial(blocks_of, messages, self.agent.state.known_tools, loaded, slice(before))
             await self.view.widgets.transcript.prepend_built(build)
@@ -289,7 +290,11 @@ class SessionController(ChatSession):
     # The run
 
     def send_now_or_abort(self) -> None:
-        if not self.send_now():
+        """Interrupt the turn to deliver a queued message or, without one, abort what the agent does.
+
+        A summary is aborted in any case: the next turn would only begin it again.
+        """
+        if self.view.prompt.activity or not self.send_now():
             self.abort()
 
     def return_queued(self) -> None:
@@ -336,3 +341,18 @@ class SessionController(ChatSession):
             self._preload_reply()
         elif isinstance(event, ModelChanged):
             self.app.run_worker(self._warm, group="preload")
+
+    def _receive_context_change(self, event: Event) -> None:
+        """Show that a summary is being written, and how full the context window is after a change of the context."""
+        from harness.events import CompactionEnd, CompactionStart, CompactionUndone, ContextEdited, Evicted
+
+        match event:
+            case CompactionStart():
+                self.show_activity("Summarizing older messages")
+            case CompactionEnd():
+                self.show_activity("")
+                self.show_usage()
+            case Evicted() | CompactionUndone() | ContextEdited():
+                self.show_usage()
+            case _:
+                pass

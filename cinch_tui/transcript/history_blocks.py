@@ -35,7 +35,7 @@ from harness.messages import (
     UserMessage,
 )
 from harness.ports.tool import Tool
-from harness.session.notes import CompactionNote, CompactionUndoNote, ModeNote, Note
+from harness.session.notes import ModeNote, Note
 from harness.session.reading import iso_time
 from harness.views import TextView, TodoView
 
@@ -81,26 +81,28 @@ def blocks_of(
     Args:
         messages: the history; the blocks of messages on disk read them when they are shown.
         tools: tools for labels and summaries of calls.
-        session: identifies the replies that are plans.
+        session: its notes identify replies that are plans, and summaries.
         span: messages to return the blocks of; must not start with a tool result.
     """
-    notes = session.notes if session else ()
-    return list(_HistoryReader(tools, notes).blocks(messages, span))
+    return list(_HistoryReader(tools, session).blocks(messages, span))
 
 
-def summaries(notes: Sequence[Note]) -> dict[str, list[CompactionNote]]:
-    """Return the summaries of a session that were not undone, by the message after which they were made."""
-    undone = {note.id for note in notes if isinstance(note, CompactionUndoNote)}
-    found: dict[str, list[CompactionNote]] = {}
-    for note in notes:
-        if isinstance(note, CompactionNote) and note.id not in undone:
-            found.setdefault(note.after, []).append(note)
+def _summaries(session: LoadedSession) -> dict[str, list[SummaryBlock]]:
+    """Return the lines of the summaries that were not undone, by the message after which they were made."""
+    found: dict[str, list[SummaryBlock]] = {}
+    summarized: set[str] = set()
+    for note, compaction in zip(session.compactions, session.overlay.compactions, strict=True):
+        event = CompactionEnd(
+            # The notes of tools such as `prun` are in brackets.
+            reason="tool" if note.summary.startswith("[") else "auto",
+            # A later summary also covers the messages of an earlier one in it.
+            replaced=len(compaction.replaced - summarized),
+            tokens_before=note.tokens_before,
+            tokens=note.tokens_after,
+        )
+        summarized |= compaction.replaced
+        found.setdefault(compaction.after, []).append(SummaryBlock(context_text(event), note.summary))
     return found
-
-
-def _summary_block(note: CompactionNote) -> SummaryBlock:
-    event = CompactionEnd(reason="auto", tokens_before=note.tokens_before, tokens=note.tokens_after)
-    return SummaryBlock(context_text(event), note.summary)
 
 
 def last_todo(messages: Sequence[Message]) -> TodoView:
@@ -110,10 +112,10 @@ def last_todo(messages: Sequence[Message]) -> TodoView:
 
 
 class _HistoryReader:
-    def __init__(self, tools: Sequence[Tool], notes: Sequence[Note]) -> None:
+    def __init__(self, tools: Sequence[Tool], session: LoadedSession | None) -> None:
         self._tools = {tool.name: tool for tool in tools}
-        self._planned = tuple(planned_spans(notes))
-        self._summaries = summaries(notes)
+        self._planned = tuple(planned_spans(session.notes)) if session else ()
+        self._summaries = _summaries(session) if session and session.compactions else {}
         self._open: dict[str, ToolBlock] = {}
 
     def blocks(self, messages: Sequence[Message], span: slice) -> Iterator[TranscriptBlock]:
@@ -130,7 +132,7 @@ class _HistoryReader:
                 if self._planned and isinstance(block, ReplyBlock) and self._is_planned(message.time):
                     block.tag = PLANNED
                 yield block
-            yield from map(_summary_block, self._summaries.get(message.id, ()))
+            yield from self._summaries.get(message.id, ())
 
     def _is_planned(self, time: float) -> bool:
         return any(since <= time < until for since, until in self._planned)

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
+from pathlib import Path
 
 import pytest
 from fakes.recording_host import RecordingHost
+from fakes.talk import written
 from fakes.widget_app import WidgetApp
 
 from cinch_tui.commands.builtin import builtin_commands
@@ -19,6 +20,8 @@ from harness.context.compaction import prose_of
 from harness.events import CompactionEnd, CompactionStart, Event, Evicted
 from harness.messages import AssistantMessage, Message, Text, UserMessage, user
 from harness.session.notes import CompactionNote, CompactionUndoNote
+from harness.session.records import to_bytes
+from harness.session.resume import load_session
 from providers.demo import Reply, Say, scripted
 
 PROSE = "**Goal**: fix the parser. Next: run the tests."
@@ -133,13 +136,12 @@ async def test_summary_is_one_line_that_unfolds():
     bridge = Bridge(widgets)
     async with app.run_test():
         bridge.receive(CompactionStart(reason="manual", tokens=9))
-        while_it_runs = (status.status.state, status.status.note)
+        while_it_runs = status.status.state
         bridge.receive(CompactionEnd(reason="manual", summary_id="s", summary="It works.", replaced=3))
         bridge.receive(Evicted(ids=("a",), can_recall=True, tokens_before=9, tokens=3))
 
     block, cleared = widgets.transcript.blocks
-    assert while_it_runs == ("running", "Summarizing…")
-    assert (status.status.state, status.status.note) == ("idle", "")
+    assert (while_it_runs, status.status.state) == ("running", "idle")
     assert isinstance(block, SummaryBlock)
     assert (block.foldable, block.folded, len(block.make_parts())) == (True, True, 1)
     block.folded = False
@@ -154,15 +156,27 @@ def test_tags_of_a_summary_become_headings():
     assert summary_markdown("Prose only.") == "Prose only."
 
 
-def test_resumed_conversation_shows_summaries_that_were_not_undone():
+def test_resumed_conversation_shows_summaries_that_were_not_undone(tmp_path: Path):
     messages = conversation()
+    ids = [message.id for message in messages]
     notes = [
-        CompactionNote(id="a", after=messages[3].id, summary="Old.", tokens_before=90_000, tokens_after=9_000),
-        CompactionNote(id="b", after=messages[5].id, summary="Undone."),
-        CompactionUndoNote(id="b", after=messages[5].id),
+        CompactionNote(
+            id="a", first=ids[1], last=ids[3], after=ids[3], summary="1", tokens_before=9_000, tokens_after=900
+        ),
+        CompactionNote(id="b", first=ids[1], last=ids[5], after=ids[5], summary="Undone."),
+        CompactionUndoNote(id="b", after=ids[5]),
+        CompactionNote(id="c", first=ids[1], last=ids[6], after=ids[7], summary="2"),
+        CompactionNote(id="d", first=ids[7], last=ids[7], after=ids[8], summary="[1 message was removed with prun.]"),
     ]
+    path = written(tmp_path, *messages)
+    with path.open("ab") as file:
+        file.writelines(map(to_bytes, notes))
 
-    blocks = blocks_of(messages, (), SimpleNamespace(notes=notes))  # type: ignore[arg-type] what it reads of a session
+    blocks = blocks_of(messages, (), load_session(path))
 
-    shown = [(at, block.source) for at, block in enumerate(blocks) if isinstance(block, SummaryBlock)]
-    assert shown == [(4, "Summarized older messages: 90k → 9k tokens. /compact undo, /compact edit\n\nOld.")]
+    assert [(at, block.text) for at, block in enumerate(blocks) if isinstance(block, SummaryBlock)] == [
+        (4, "Summarized 3 messages: 9k → 900 tokens. /compact undo, /compact edit"),
+        # Three messages and the first summary.
+        (9, "Summarized 4 messages. /compact undo, /compact edit"),
+        (11, "The model removed 1 message from its context. /compact undo"),
+    ]

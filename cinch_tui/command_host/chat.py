@@ -78,6 +78,10 @@ class ChatCommandHost:
     def show_progress(self, text: str) -> None:
         self.session.show_progress(text)
 
+    def show_activity(self, text: str) -> None:
+        self._chat.widgets.set_status(state="running" if text else "idle")
+        self.session.show_activity(text)
+
     def show_permissions(self) -> None:
         self.session.show_permissions()
 

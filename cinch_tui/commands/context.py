@@ -80,14 +80,14 @@ async def _edit(host: CommandHost) -> None:
     "/handoff [focus]", "start a new session with a brief of this one; a focus names its task", while_running=False
 )
 async def handoff(host: CommandHost, argument: str) -> None:
-    host.show_progress("writing a brief…")
+    host.show_activity("Writing a brief")
     try:
         brief = await host.session.agent.handoff(argument)
     except Aborted:
         host.notice("Stopped. This session continues unchanged.")
         return
     finally:
-        host.show_progress("")
+        host.show_activity("")
         host.session.return_queued()
     if accepted := await host.review_brief(brief):
         _start_with(host, accepted)

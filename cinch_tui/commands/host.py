@@ -106,6 +106,9 @@ class CommandHost(Protocol):
     def show_progress(self, text: str) -> None:
         """Show what is going on; empty when it has ended."""
 
+    def show_activity(self, text: str) -> None:
+        """Show which model call outside of replies keeps the agent busy, and that it can be stopped; empty for none."""
+
     def show_permissions(self) -> None:
         """Update the display of the approval mode and of session grants, if there is one."""
 

@@ -269,11 +269,11 @@ class Bridge:
     def _compaction_started(self, event: events.CompactionStart) -> None:
         del event
         self._state_before = self._widgets.status.status.state
-        self._widgets.set_status(state="running", note="Summarizing…")
+        self._widgets.set_status(state="running")
 
     def _compaction_ended(self, event: events.CompactionEnd) -> None:
         if self._state_before:
-            self._widgets.set_status(state=self._state_before, note="")
+            self._widgets.set_status(state=self._state_before)
             self._state_before = None
         if text := context_text(event):
             self._widgets.transcript.add(SummaryBlock(text, event.summary) if event.summary else NoticeBlock(text))

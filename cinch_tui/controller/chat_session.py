@@ -98,7 +98,24 @@ class ChatSession(AgentSession):
     def show_usage(self) -> None:
         """Show the tokens and cost of the conversation, and how full the context window is."""
         agent = self.agent
-        self.view.widgets.show_usage(agent.state.usage, agent.history.context, agent.state.model_info.context_window)
+        self.view.widgets.show_usage(agent.state.usage, self.context_tokens, self.context_window)
+
+    @property
+    def context_tokens(self) -> int:
+        """Tokens of the context: those reported for the last reply, with the changes since."""
+        agent = self.agent
+        context, history = agent.state.context, agent.history
+        if context.report is None or history.stored is not None:
+            return history.context
+        context.view.update(history.messages, context.overlay)
+        return context.count(context.overhead + context.view.tokens, agent.state.model.spec.name)
+
+    @property
+    def context_window(self) -> int:
+        """Size of the context window in tokens, as the settings and the model limit it."""
+        from harness.context.pipeline import limits_for  # not before the first paint
+
+        return limits_for(self.agent.options.window, self.agent.state, self.agent.state.model).window
 
     def show_permissions(self) -> None:
         """Show the approval mode, what this session allows, skipped files, and if the session takes no prompts."""
@@ -106,6 +123,13 @@ class ChatSession(AgentSession):
         state = self.agent.state
         allowed = tuple(str(rule) for rule in state.permissions.store.session_rules if rule.effect == "allow")
         self.view.widgets.set_status(approval=state.approval, allowed=allowed, skipped=self.assembly.folder.ignored)
+
+    def show_activity(self, text: str) -> None:
+        """Show which model call outside of replies keeps the agent busy, and that it can be stopped; empty for none."""
+        self.view.prompt.activity = text
+        # The frame of the prompt shows it only while the prompt is empty.
+        self.view.widgets.set_status(note=f"{text[0].lower()}{text[1:]}" if text else "")
+        self.view.widgets.queue.can_send_now = not text
 
     @property
     def banner(self) -> StartBanner:

@@ -111,6 +111,6 @@ def status_input(controller: SessionController) -> StatusInput:
         "tokens_in": status.tokens_in,
         "tokens_out": status.tokens_out,
         "cost_usd": status.cost,
-        "context_tokens": agent.history.context,
-        "context_window": agent.state.model_info.context_window,
+        "context_tokens": controller.context_tokens,
+        "context_window": controller.context_window,
     }

@@ -157,6 +157,10 @@ class PlainCommandHost:
     def show_progress(self, text: str) -> None:
         self.session.show_progress(text)
 
+    def show_activity(self, text: str) -> None:
+        if text:
+            self.notice(f"{text}; {self.stop_key} stops.")
+
     def show_permissions(self) -> None:
         """Do nothing: there is no status line."""
 

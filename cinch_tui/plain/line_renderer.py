@@ -254,7 +254,7 @@ def _news(event: events.Event) -> tuple[str, NoticeLevel] | None:
         case events.ModelRouted(spec=spec):
             text = f"Switched to {spec.name}."
         case events.CompactionStart():
-            text = "Summarizing older messages."
+            text = "Summarizing older messages; Ctrl+C stops."
         case events.CompactionEnd() | events.Evicted() | events.ContextTrimmed():
             text = context_text(event)
         case events.JobStarted(job_id=job_id, title=title):

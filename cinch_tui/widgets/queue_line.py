@@ -59,6 +59,8 @@ class QueueLine(PanelKeys, can_focus=True):
     BINDINGS = bindings("queue")
 
     waiting = var(default=False, toggle_class="-waiting")
+    can_send_now = var(default=True)
+    """False while no turn can be interrupted to deliver a message."""
 
     class ActionRequested(DataMessage):
         """Perform an action on a message."""
@@ -77,6 +79,9 @@ class QueueLine(PanelKeys, can_focus=True):
         self.refresh(layout=True)
         if self.has_focus and not rows:
             self.post_message(FocusPrompt(emptied=True))
+
+    def watch_can_send_now(self) -> None:
+        self.refresh()
 
     def enter(self) -> None:
         """Focus the queue and select the first message."""
@@ -151,7 +156,7 @@ class QueueLine(PanelKeys, can_focus=True):
     def _delivery(self, width: int) -> str:
         """Return the hint for immediate delivery, if there is room."""
         text = hint(DELIVERY)
-        has_steering = any(row.kind == NEXT for row in self.rows)
+        has_steering = self.can_send_now and any(row.kind == NEXT for row in self.rows)
         return f"  {text}" if has_steering and text and not self.has_focus and width >= 2 * len(text) else ""
 
     def _line(self, row: WaitingRow, width: int) -> Content:

@@ -21,7 +21,7 @@ from harness.agent.run_state import Run
 from harness.agent.tool_search import with_real_calls, with_sent_calls
 from harness.concurrency import cancel_tasks, is_cancelled, raise_if_cancelled
 from harness.context.breakdown import largest_parts
-from harness.context.pipeline import BuiltContext, build_context, shrink_after_overflow
+from harness.context.pipeline import BuiltContext, build_context, limits_for, shrink_after_overflow
 from harness.context.policy import ContextPolicy
 from harness.context.tokens import Report, estimate_message
 from harness.deltas import UsageReport
@@ -358,13 +358,13 @@ def record_usage(run: Run, model: Model, usage: Usage) -> None:
         for ledger in (each.meter.ledger, each.state.ledger):
             ledger.settle(model.spec.name, facts.price)
             ledger.add(model.spec.name, usage)
-    context, window = usage.context, facts.context_window
+    context, limits = usage.context, limits_for(run.options.window, run.state, model)
     if not context:
         return
-    run.bus.publish(UsageUpdate(usage=usage, total=run.state.usage, context=context, window=window))
+    run.bus.publish(UsageUpdate(usage=usage, total=run.state.usage, context=context, window=limits.window))
     for level, share in _warnings(run.options.window):
-        if 0 < share * window <= context:
-            run.bus.publish(ContextWarning(context=context, window=window, level=level))
+        if 0 < share * limits.usable <= context:
+            run.bus.publish(ContextWarning(context=context, window=limits.window, level=level))
             return
 
 

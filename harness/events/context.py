@@ -12,7 +12,7 @@ which the model edits its context."""
 
 
 class ContextWarning(EventHeader, frozen=True, kw_only=True):
-    """The context window is filled to 60, 80 or 95 percent."""
+    """The context window, without the room for the reply, is filled to 60, 80 or 95 percent."""
 
     context: int
     """Tokens in the context window."""

@@ -59,7 +59,7 @@ async def test_failed_brief_changes_nothing_and_is_reported():
     await run("/handoff the tests", host)
 
     assert [level for level, _ in host.notices] == ["error"]
-    assert host.calls == [("show_progress", "writing a brief…"), ("return_queued",)]
+    assert host.calls == [("show_activity", "Writing a brief"), ("return_queued",)]
     assert host.agent.messages == before
 
 

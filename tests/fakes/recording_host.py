@@ -137,6 +137,10 @@ class RecordingHost:
         if text:
             self.calls.append(("show_progress", text))
 
+    def show_activity(self, text: str) -> None:
+        if text:
+            self.calls.append(("show_activity", text))
+
     def show_permissions(self) -> None: ...
 
     def show_help(self) -> None:

@@ -29,9 +29,10 @@ COMMAND_HINT = ("chat.abort stops your command", *IDLE_HINT)
 RUNNING_HINT = ("prompt.submit steers", "prompt.follow_up queues", "chat.abort stops")
 DRAFT_HINT = "unsent draft restored"
 SHELL_HINT = "shell command · output is shared with the model · !! keeps it private · Tab paths"
+RECALL_HINT = "prompt.older takes them back"
 QUEUE_HINT = (
     "prompt.submit steers",
-    "prompt.older takes them back",
+    RECALL_HINT,
     "chat.queue edits them",
     "chat.abort stops",
 )
@@ -48,11 +49,13 @@ class Prompt(PromptField):
 
     BINDINGS = bindings("prompt")
 
-    run_is_on = var(default=False, toggle_class="-running")
+    run_is_on = var(default=False)
     is_read_only = var(default=False)
     """True if the session takes no prompts."""
     something_waits = var(default=False)
     steering_waits = var(default=False)
+    activity = var("")
+    """Name of a model call outside of replies, such as one for a summary; the agent is busy meanwhile."""
     own_commands = var(0)
     """Number of running shell commands of the user."""
     unseen = var(0)
@@ -116,9 +119,12 @@ class Prompt(PromptField):
     def _hint(self) -> None:
         queued = STEERING_HINT if self.steering_waits else QUEUE_HINT if self.something_waits else RUNNING_HINT
         idle = COMMAND_HINT if self.own_commands else READ_ONLY_HINT if self.is_read_only else IDLE_HINT
-        self._input.placeholder = hint(*(queued if self.run_is_on else idle))
+        busy = (self.activity, RECALL_HINT if self.something_waits else "prompt.submit queues", "chat.abort stops")
+        self._input.placeholder = hint(*(busy if self.activity else queued if self.run_is_on else idle))
+        self.set_class(self.run_is_on or bool(self.activity), "-running")
 
-    watch_run_is_on = watch_is_read_only = watch_something_waits = watch_steering_waits = watch_own_commands = _hint
+    watch_run_is_on = watch_is_read_only = watch_activity = _hint
+    watch_something_waits = watch_steering_waits = watch_own_commands = _hint
 
     def watch_unseen(self, unseen: int) -> None:
         lines = f"{unseen:,} new line{'' if unseen == 1 else 's'}"
@@ -308,7 +314,7 @@ class Prompt(PromptField):
             self._end_revision(self.Revised(user_input))
             return
         if not user_input.text.strip():
-            if self.steering_waits and message is self.Submitted:
+            if self.steering_waits and not self.activity and message is self.Submitted:
                 self.post_message(self.SendNow())
             return
         self._pasted[user_input.text.strip("\n")] = self._input.pasted

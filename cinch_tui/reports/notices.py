@@ -66,9 +66,9 @@ def retry_text(event: events.RetryScheduled) -> str:
 
 
 def trimming_text(event: events.ContextTrimmed) -> str:
-    """Return what an overflow left out of the context; empty for nothing."""
+    """Return what is left out of the context; empty for nothing."""
     # If nothing could be left out, the provider reports the overflow.
-    if event.reason == "window" or not (event.dropped or event.tokens < event.tokens_before):
+    if not event.tokens < event.tokens_before:
         return ""
     older = "1 older message is" if event.dropped == 1 else f"{event.dropped:,} older messages are"
     omitted = f"{older} left out of what it sees" if event.dropped else "it sees less of the longest messages"

@@ -26,7 +26,8 @@ from harness.context.compaction import (
     summarize,
 )
 from harness.context.overlay import Compaction
-from harness.context.pipeline import compaction_end, context_tokens, converted, last_id, limits_for
+from harness.context.overlay_events import compaction_end
+from harness.context.pipeline import context_tokens, converted, last_id, limits_for
 from harness.context.summary_facts import LiveFacts
 from harness.deltas import Delta
 from harness.errors import ContextWindowOverflow, ProviderError, SummaryFailed
@@ -110,7 +111,8 @@ class _Compaction:
         if self._trigger == "manual":
             # Who asks for a summary wants it to cover all but the last exchange.
             policy = replace(policy, keep_recent=min(policy.keep_recent, MANUAL_RECENT))
-        plan = plan_compaction(state.view.messages, policy, state.overlay.pinned, recent_tokens=recent)
+        messages = state.overlay.apply(run.history.messages)
+        plan = plan_compaction(messages, policy, state.overlay.pinned, recent_tokens=recent)
         return with_evicted(run, plan) if plan else None
 
     async def execute(self, plan: CompactionPlan, options: SummaryOptions) -> Compaction | None:
@@ -157,8 +159,9 @@ class _Compaction:
         run, policy = self._run, self._policy
         limits = limits_for(policy, run.state, run.state.model)
         is_own = run.options.compact_model is None and run.options.transform_context is None
+        is_complete = self._state.overlay.trim is None
         fits = self._trigger != "overflow" and self.tokens + 2 * policy.summary_tokens < limits.window
-        return policy.summary_in_context and is_own and fits
+        return policy.summary_in_context and is_own and is_complete and fits
 
     def _next(self, failed: _Summarizer, error: Exception) -> _Summarizer:
         """Return whom to ask after a failure: the same model with a smaller request, or the agent's own."""
@@ -172,7 +175,7 @@ class _Compaction:
         state, history = self._state, self._run.history
         earlier = state.overlay.compactions
         state.add_compaction(compaction, self._policy.compact_cooldown)
-        state.failures, state.trimmed = 0, (0, False)
+        state.failures = 0
         end = compaction_end(compaction, earlier, history.outline)
         self._run.bus.publish(
             replace(end, reason=self._trigger, tokens_before=self.tokens, tokens=context_tokens(self._run))

@@ -12,7 +12,8 @@ from harness.agent.agent_base import AgentBase
 from harness.agent.run_state import Run, RunRequest
 from harness.concurrency import call_in, cancel_tasks
 from harness.context.overlay import Compaction
-from harness.context.pipeline import compaction_end, request_size
+from harness.context.overlay_events import compaction_end
+from harness.context.pipeline import request_size
 from harness.errors import Aborted, ConfigError, ProviderError, SummaryFailed
 from harness.events import CompactionUndone, ContextEdited
 from harness.messages import new_id

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from harness.context.overlay import Compaction
-from harness.context.pipeline import ContextSource, compaction_end, context_tokens, last_id
+from harness.context.overlay_events import compaction_end
+from harness.context.pipeline import ContextSource, context_tokens, last_id
 from harness.messages import Message, synthetic
 
 if TYPE_CHECKING:

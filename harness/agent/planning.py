@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.agent.reminders import MOVED_ON
+from harness.agent.reminders import MOVED_ON, announce_mode
 from harness.agent.run_state import Run
 from harness.approval.modes import EXECUTE, PLAN, SUBMIT_PLAN
 from harness.events import LimitReached, ModeChanged, PlanSubmitted
@@ -49,8 +49,7 @@ def planning_limit(run: Run) -> LimitReached | None:
         return None
     if turns >= limit and run.options.planning.on_limit == "execute":
         _execute(run)
-        run.progress.announced_mode = EXECUTE.name
-        run.inbox.reminders.put(synthetic(MOVED_ON))
+        announce_mode(run, EXECUTE, MOVED_ON)
         return None
     if turns >= limit:
         return LimitReached(limit="turns", message=f"planning used its {limit} turns, and no plan was accepted")

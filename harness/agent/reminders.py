@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterable, Sequence
 
 from harness.agent.run_state import Run
-from harness.approval.modes import EXECUTE, MODES, PLAN, SUBMIT_PLAN, Mode, ModeName
+from harness.approval.modes import EXECUTE, PLAN, SUBMIT_PLAN, Mode, ModeName
 from harness.context.pipeline import request_size
 from harness.instructions.prompts import prompt_text
 from harness.messages import Message, UserMessage, synthetic
@@ -54,10 +54,17 @@ async def collect_reminders(run: Run) -> None:
 def remind_of_mode(run: Run) -> None:
     """Queue a reminder if the mode is not the one announced last. A conversation without a reminder is in `EXECUTE`."""
     mode, progress = run.state.mode, run.progress
-    progress.announced_mode = progress.announced_mode or announced_mode(run.history.outline).name
+    if not progress.announced_mode:
+        progress.announced_mode, run.state.context.reminder_id = _announced_mode(run.history.outline)
     if progress.announced_mode != mode.name:
-        progress.announced_mode = mode.name
-        run.inbox.reminders.put(synthetic(mode_reminder(mode, (tool.name for tool in run.state.tools))))
+        announce_mode(run, mode, mode_reminder(mode, (tool.name for tool in run.state.tools)))
+
+
+def announce_mode(run: Run, mode: Mode, text: str) -> None:
+    """Queue a reminder of a mode, which stays in the context until the next one."""
+    reminder = synthetic(text)
+    run.progress.announced_mode, run.state.context.reminder_id = mode.name, reminder.id
+    run.inbox.reminders.put(reminder)
 
 
 def remind_of_context(run: Run) -> None:
@@ -74,19 +81,15 @@ def remind_of_context(run: Run) -> None:
     state.advised = level
 
 
-def announced_mode(messages: Sequence[Message]) -> Mode:
-    """Return the mode that the conversation announced last."""
+def _announced_mode(messages: Sequence[Message]) -> tuple[ModeName, str]:
+    """Return the mode that the conversation announced last, and the id of the reminder; empty if it has none."""
     for message in reversed(messages):
         # Comparing types keeps a thousand messages below a millisecond.
-        if type(message) is UserMessage and message.synthetic and (mode := mode_announced_by(message)):
-            return mode
-    return EXECUTE
-
-
-def mode_announced_by(message: UserMessage) -> Mode | None:
-    """Return the mode that a synthetic message announces; None if it announces none."""
-    text = message.text
-    return next((MODES[name] for name, head in _HEADS.items() if text.startswith(head)), None)
+        if type(message) is UserMessage and message.synthetic:
+            for name, head in _HEADS.items():
+                if message.text.startswith(head):
+                    return name, message.id
+    return EXECUTE.name, ""
 
 
 def mode_reminder(mode: Mode, tool_names: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 
 from harness.agent.agent_base import AgentBase
-from harness.context.pipeline import overlay_events
+from harness.context.overlay_events import overlay_events
 from harness.errors import SessionError, SessionMissing
 from harness.events import Event, MessageEnd, ToolExecutionEnd
 from harness.messages import Message, ToolResult

@@ -15,7 +15,7 @@ from msgspec import Struct
 from harness.context.pipeline import ContextSettings, limits_for
 from harness.context.policy import ContextPolicy
 from harness.context.tokens import MAX_FACTOR, estimate_message, estimate_overhead, estimate_text
-from harness.context.trimming import fit
+from harness.context.trimming import Trim, fit
 from harness.messages import AssistantMessage, CustomMessage, Message, ToolResult, Usage, UserMessage
 from harness.ports.provider import ToolSpec
 from harness.ports.tool import specs_of
@@ -43,6 +43,8 @@ class ContextInputs(Struct, frozen=True):
     """Context policy."""
     budget: int = 0
     """Maximum estimate of a request in tokens; 0 = unlimited."""
+    trim: Trim = Trim()
+    """Messages that are left out or truncated already."""
 
 
 class ContextSegment(Struct, frozen=True):
@@ -95,13 +97,14 @@ def context_inputs(
         size=limits.window,
         reserve=limits.reserve,
         window=window,
+        trim=context.overlay.trim or Trim(),
         budget=context.calibration.estimate_for(limits.usable, state.model.spec.name, context.report),
     )
 
 
 def breakdown(messages: Sequence[Message], inputs: ContextInputs) -> Breakdown:
     """Break down the context window. Pure, in time proportional to the conversation."""
-    sent = [message for message in messages if not isinstance(message, CustomMessage)]
+    sent = [inputs.trim.truncated(message) for message in messages if not isinstance(message, CustomMessage)]
     before, gone = _before(inputs), _left_out(inputs, sent)
     weights = _Weights([tokens for _, tokens in before], [False] * len(before))
     weights.add(sent)
@@ -153,10 +156,11 @@ def _sections(messages: Sequence[Message], window: ContextPolicy, gone: Set[str]
 
 
 def _left_out(inputs: ContextInputs, messages: Sequence[Message]) -> set[str]:
-    if not inputs.budget:
-        return set()
-    fitted = fit(messages, inputs.budget - estimate_overhead(inputs.system, inputs.tools), inputs.window)
-    return {message.id for message in messages} - {message.id for message in fitted.messages}
+    gone = {*inputs.trim.dropped}
+    if inputs.budget:
+        shown = [message for message in messages if message.id not in gone]
+        gone |= fit(shown, inputs.budget - estimate_overhead(inputs.system, inputs.tools), inputs.window).trim.dropped
+    return gone
 
 
 class _Weights(Struct):

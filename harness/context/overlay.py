@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.context.grouping import message_groups
 from harness.messages import AssistantMessage, CustomMessage, Message, Text, ToolCall, ToolResult, UserMessage
+
+if TYPE_CHECKING:
+    from harness.context.trimming import Trim
 
 EVICTED = Text("[Content removed from the context to save tokens]")
 DROPPED = Text("[Content removed from the context by the user]")
@@ -51,6 +55,8 @@ class ContextOverlay(Struct, frozen=True):
     """Ids of messages that stay in the context unchanged."""
     dropped: Set[str] = frozenset()
     """Ids of messages that the user removed."""
+    trim: Trim | None = None
+    """Messages that are left out or truncated because nothing else made the context fit; None if there are none."""
 
     def __bool__(self) -> bool:
         return bool(self.compactions or self.evictions or self.dropped)
@@ -61,7 +67,7 @@ class ContextOverlay(Struct, frozen=True):
         return {each for eviction in self.evictions for each in eviction.ids} - self.pinned
 
     def apply(self, messages: Sequence[Message]) -> Sequence[Message]:
-        """Return the messages for models. Pure; ids that no message has are ignored."""
+        """Return the messages for models before trimming. Pure; ids that no message has are ignored."""
         if not self:
             return messages
         pinned = with_partners(messages, self.pinned)
@@ -75,9 +81,16 @@ class ContextOverlay(Struct, frozen=True):
                 messages = [*messages[:place], compaction.summary, *kept]
         return messages
 
+    def shown(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """Return the messages for models, trimmed. Pure."""
+        messages = self.apply(messages)
+        if not self.trim:
+            return messages
+        return self.trim.without(with_partners(messages, self.pinned)).apply(messages)
+
     def within(self, messages: Iterable[Message]) -> ContextOverlay:
         """Return the overlay as it was when the conversation had these messages, such as after a rewind."""
-        if not (self or self.pinned):
+        if not (self or self.pinned or self.trim):
             return self
         ids = {each.id for each in messages}
         known = set(ids)
@@ -87,7 +100,10 @@ class ContextOverlay(Struct, frozen=True):
                 known.add(each.summary.id)
                 compactions.append(each)
         evictions = (each for each in self.evictions if each.ids & ids and (not each.after or each.after in ids))
-        return ContextOverlay(tuple(compactions), tuple(evictions), self.pinned & ids, self.dropped & ids)
+        trim = self.trim.within(known) if self.trim else None
+        return ContextOverlay(
+            tuple(compactions), tuple(evictions), self.pinned & ids, self.dropped & ids, trim=trim or None
+        )
 
 
 class ReplacedSpan(Struct, frozen=True):

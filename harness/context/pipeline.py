@@ -7,20 +7,22 @@ which providers cache, stays the same between turns. The history never changes.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.context.eviction import SMALLEST_BATCH, EvictionGoal, choose_evictions
-from harness.context.history import History
+from harness.context.history import History, is_prompt
 from harness.context.normalize import Normalizer
-from harness.context.overlay import Compaction, ContextOverlay, Eviction, replaced_span
+from harness.context.overlay import Eviction
+from harness.context.overlay_events import trim_event
 from harness.context.policy import ContextLimits, ContextPolicy, context_limits
 from harness.context.state import ContextState
 from harness.context.tokens import Report, estimate_message, estimate_messages, estimate_overhead
-from harness.context.trimming import fit, last_reply_failed
-from harness.events import CompactionEnd, CompactionTrigger, ContextEdited, ContextTrimmed, Event, Evicted
+from harness.context.trimming import FittedContext, Trim, fit, last_reply_failed
+from harness.events import CompactionTrigger, Evicted
 from harness.messages import AssistantMessage, CustomMessage, Message, ModelMessage
 from harness.ports.provider import Model, ToolSpec
 from harness.ports.tool import Tool, specs_of
@@ -28,12 +30,17 @@ from harness.publishing import Bus
 
 RECALL = "recall"
 """Name of the tool that returns evicted content."""
+TRIM_TO = 0.75
+"""Share of the maximum length that trimming reaches if possible. What is left out stays out, so the beginning of the
+requests is the same until the context is full again."""
 
 ToLlm: TypeAlias = Callable[[Message], ModelMessage | None]
 """Function that converts a message for the model, or returns None to leave it out."""
 
 Transform: TypeAlias = Callable[[Sequence[Message], bool], Awaitable[Sequence[Message]]]
 """Function that turns the history into the context; the flag is True if the last request was too long."""
+
+TrimReason: TypeAlias = Literal["overflow", "window"]
 
 Compact: TypeAlias = Callable[[CompactionTrigger], Awaitable[object]]
 """Function that lets a model summarize older messages; returns None if they stay."""
@@ -107,13 +114,14 @@ async def build_context(run: ContextSource, model: Model, compact: Compact) -> B
         compact: Lets a model summarize older messages.
     """
     pipeline = _Pipeline(run, model)
+    pipeline.end_trim()
     await pipeline.transform(overflow=False)
     policy, usable = pipeline.policy, pipeline.limits.usable
     if pipeline.exceeds(policy.evict_at) and pipeline.evict(int(policy.evict_to * usable)):
         await pipeline.transform(overflow=False)
     if pipeline.exceeds(policy.compact_at) and not run.state.context.cooldown and await compact("auto"):
         await pipeline.transform(overflow=False)
-    pipeline.trim(usable)
+    await pipeline.trim(usable, "window")
     return pipeline.result()
 
 
@@ -130,7 +138,7 @@ async def shrink_after_overflow(run: ContextSource, model: Model, compact: Compa
             await pipeline.transform(overflow=True)
         if policy.compact_at and pipeline.tokens > wanted and await compact("overflow"):
             await pipeline.transform(overflow=True)
-    pipeline.trim(wanted, reason="overflow")
+    await pipeline.trim(wanted, "overflow")
     return pipeline.result()
 
 
@@ -145,10 +153,12 @@ async def side_context(
         messages: The context, with the overlay applied.
         tools: Declared tools.
     """
+    overhead, model, context = estimate_overhead(state.system, tools), state.model, state.context
+    if context.overlay.trim:
+        messages = context.overlay.trim.apply(messages)
     if options.transform_context is not None:
         has_overflowed = False
         messages = await options.transform_context(messages, has_overflowed)
-    overhead, model, context = estimate_overhead(state.system, tools), state.model, state.context
     usable = limits_for(options.window, state, model).usable
     if context.count(overhead + estimate_messages(messages), model.spec.name) > usable:
         budget = context.calibration.estimate_for(usable, model.spec.name, context.report) - overhead
@@ -220,23 +230,57 @@ class _Pipeline:
         self._run.bus.publish(Evicted(ids=tuple(ids), can_recall=can_recall, tokens_before=before, tokens=after))
         return True
 
-    def trim(self, target: int, reason: Literal["overflow", "window"] = "window") -> None:
-        """Leave messages out, and truncate others, until the request has at most `target` tokens if possible."""
-        state, before = self._state, self.tokens
+    def end_trim(self) -> None:
+        """Show trimmed messages again if a request may be longer than when they were trimmed."""
+        trim = self._state.overlay.trim
+        if trim and trim.limit < self.limits.usable:
+            before = self.seen_tokens
+            self._set_trim(None)
+            self._publish_trim("window", Trim(limit=self.limits.usable), before, self.seen_tokens)
+
+    async def trim(self, target: int, reason: TrimReason) -> None:
+        """Leave messages out, and truncate others, if the request has more than `target` tokens."""
+        before = self.tokens
         if before <= target:
-            if reason == "window":
-                state.trimmed = (0, False)
             return
-        budget = state.calibration.estimate_for(target, self._model, state.report) - self._overhead
-        fitted = fit(self._shown, budget, self.policy)
-        left_out = (fitted.dropped, fitted.tokens + self._overhead < self._estimate)
-        self._shown, self._estimate = fitted.messages, fitted.tokens + self._overhead
-        # Published when more is left out than before, not every turn.
-        if reason == "overflow" or left_out > state.trimmed:
-            state.trimmed = left_out
-            self._run.bus.publish(
-                ContextTrimmed(reason=reason, dropped=fitted.dropped, tokens_before=before, tokens=self.tokens)
-            )
+        earlier = self._state.overlay.trim or Trim()
+        trim = replace(earlier.extended(self._roomy(target).trim), limit=target, after=last_id(self._run.history))
+        # The marker of an earlier trim is not part of the history.
+        known = {each.id for each in self._state.overlay.apply(self._run.history.messages)}
+        trim = replace(trim, dropped=trim.dropped & known)
+        is_new = trim != replace(earlier, lines=trim.lines, limit=trim.limit, after=trim.after)
+        if is_new:
+            self._set_trim(trim)
+            await self.transform(overflow=reason == "overflow")
+        if self.tokens > target:
+            # A function of the program adds messages, or they cannot be cut.
+            fitted = self._fitted(target)
+            self._shown, self._estimate = fitted.messages, fitted.tokens + self._overhead
+        if is_new or reason == "overflow":
+            self._publish_trim(reason, trim, before, self.tokens)
+
+    def _roomy(self, target: int) -> FittedContext:
+        """Return a context with room for some turns, unless that would truncate prompts."""
+        roomy = self._fitted(int(TRIM_TO * target))
+        if not self._cuts_prompts(roomy):
+            return roomy
+        full = self._fitted(target)
+        return roomy if self._cuts_prompts(full) else full
+
+    def _cuts_prompts(self, fitted: FittedContext) -> bool:
+        return any(is_prompt(each) and each.id in fitted.trim.shares for each in self._shown)
+
+    def _fitted(self, target: int) -> FittedContext:
+        budget = self._state.calibration.estimate_for(target, self._model, self._state.report) - self._overhead
+        keep = {self._state.reminder_id} | self._state.overlay.pinned
+        return fit(self._shown, budget, self.policy, keep)
+
+    def _set_trim(self, trim: Trim | None) -> None:
+        self._state.overlay = replace(self._state.overlay, trim=trim)
+        self._update()
+
+    def _publish_trim(self, reason: TrimReason, trim: Trim, before: int, after: int) -> None:
+        self._run.bus.publish(replace(trim_event(trim), reason=reason, tokens_before=before, tokens=after))
 
     def result(self) -> BuiltContext:
         return BuiltContext(self._converted(), self._estimate, self.tokens)
@@ -276,37 +320,6 @@ def request_size(options: ContextOptions, state: ContextSettings, history: Histo
     return tokens, limits_for(options.window, state, state.model).usable
 
 
-def compaction_end(compaction: Compaction, earlier: Sequence[Compaction], history: Sequence[Message]) -> CompactionEnd:
-    """Return the event of a summary.
-
-    Args:
-        compaction: The summary.
-        earlier: The summaries before it.
-        history: The messages.
-    """
-    span = replaced_span(compaction, earlier, history)
-    return CompactionEnd(
-        reason="auto",
-        summary_id=compaction.summary.id,
-        summary=compaction.summary.text,
-        first=span.first,
-        last=span.last,
-        kept=span.kept,
-        replaced=len(compaction.replaced),
-    )
-
-
-def overlay_events(overlay: ContextOverlay, history: Sequence[Message]) -> Iterator[Event]:
-    """Yield the events that record an overlay in a new session."""
-    for eviction in overlay.evictions:
-        ids = tuple(sorted(eviction.ids))
-        yield Evicted(ids=ids, can_recall=eviction.can_recall, tokens_before=0, tokens=0)
-    for number, compaction in enumerate(overlay.compactions):
-        yield compaction_end(compaction, overlay.compactions[:number], history)
-    if overlay.pinned or overlay.dropped:
-        yield ContextEdited(pinned=tuple(sorted(overlay.pinned)), dropped=tuple(sorted(overlay.dropped)))
-
-
 def limits_for(policy: ContextPolicy, state: ContextSettings, model: Model) -> ContextLimits:
     """Return the sizes that apply to requests of an agent to a model."""
     return context_limits(policy, model, state.max_tokens, state.context.budget)
@@ -325,6 +338,7 @@ def earlier_report(state: ContextState, overhead: int) -> Report | None:
     """
     changes = {state.overlay.compactions[-1].after} if state.overlay.compactions else set[str]()
     changes |= {state.overlay.evictions[-1].after} if state.overlay.evictions else set[str]()
+    changes |= {state.overlay.trim.after} if state.overlay.trim else set[str]()
     messages = state.view.messages
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]

@@ -38,7 +38,7 @@ class ContextView:
         else:
             # Most messages are the same objects as before.
             earlier = {id(message): tokens for message, tokens in zip(self.messages, self._estimates, strict=True)}
-            shown = list(overlay.apply(history))
+            shown = list(overlay.shown(history))
             self._estimates = [earlier.get(id(each)) or estimate_message(each) for each in shown]
             # The former messages live until here, so that no other object has the id of one.
             self.messages, self.tokens = shown, sum(self._estimates)
@@ -66,8 +66,8 @@ class ContextState(Struct):
     """Turns until the next automatic compaction."""
     has_failed_handoff: bool = False
     """True if a handoff failed and the context has not shrunk below `handoff_at` since."""
-    trimmed: tuple[int, bool] = (0, False)
-    """Number of messages that the last context left out, and True if others were truncated."""
+    reminder_id: str = ""
+    """Id of the reminder of the current mode, which is never left out; empty if there is none."""
     view: ContextView = field(default_factory=ContextView)
     """History as models see it."""
     normalizer: Normalizer = field(default_factory=Normalizer)
@@ -108,8 +108,11 @@ class ContextState(Struct):
         return self.calibration.count(estimate, model, self.report)
 
     def add_compaction(self, compaction: Compaction, cooldown: int) -> None:
-        """Let models see a summary instead of messages; the next automatic one comes `cooldown` turns later."""
-        self.overlay = replace(self.overlay, compactions=(*self.overlay.compactions, compaction))
+        """Let models see a summary instead of messages; the next automatic one comes `cooldown` turns later.
+
+        Messages that were trimmed are shown again, as far as the summary does not replace them.
+        """
+        self.overlay = replace(self.overlay, compactions=(*self.overlay.compactions, compaction), trim=None)
         self.cooldown = cooldown
 
     def undo_compaction(self, cooldown: int) -> Compaction | None:

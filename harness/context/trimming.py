@@ -1,35 +1,98 @@
 """Trimming: fits a conversation into a token budget without a model. Start and end stay, the middle goes.
 
 The history is unchanged. A call and its results stay together whatever the budget, because providers reject one without
-the other. First old tool output is truncated to some lines, then messages are evicted; if the first prompt, the newest
-prompt and the last message are still too long, their middle is cut, tool output before prompts.
+the other. First old tool output is truncated to some lines, then messages are left out; if the messages that must stay
+are still too long, their middle is cut, tool output before prompts.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from math import ceil
-from typing import TypeAlias
+from collections.abc import Collection, Mapping, Sequence, Set
+from typing import TypeAlias, TypeGuard
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.context.grouping import count_groups, message_groups
+from harness.context.history import is_prompt
 from harness.context.policy import DEFAULT_POLICY, ContextPolicy
-from harness.context.tokens import CHARS_PER_TOKEN, IMAGE_TOKENS, estimate_message, estimate_messages, estimate_text
-from harness.messages import AssistantMessage, Image, Message, Text, ToolResult, UserContent, UserMessage
+from harness.context.summary_text import is_summary
+from harness.context.tokens import CHARS_PER_TOKEN, IMAGE_TOKENS, estimate_messages, estimate_text
+from harness.messages import AssistantMessage, CustomMessage, Image, Message, Text, ToolResult, UserContent, UserMessage
 from harness.truncation import cut_middle, fair_share, limit_lines
 
 MIN_BUDGET = 200
 """Smallest budget in tokens; a shorter request would be meaningless."""
-STEPS = 4
-"""Number of steps in which a growing conversation is cut; between two steps the cut stays in place."""
 MARKER = "[Context compacted: {} messages removed to fit context window]"
 NO_IMAGE = Text("[Image removed to fit context window]")
 
 # Only these are truncated; a reply must go back to its vendor unchanged.
 Truncated: TypeAlias = tuple[type[ToolResult] | type[UserMessage], ...]
+
+
+class Trim(Struct, frozen=True):
+    """Messages to leave out, and messages to truncate. It gives the same result while the conversation grows."""
+
+    dropped: Set[str] = frozenset()
+    """Ids of the messages that are left out; a marker takes their place."""
+    shortened: Set[str] = frozenset()
+    """Ids of the tool results that are truncated to `lines` lines."""
+    lines: int = 0
+    """Maximum number of lines of these results."""
+    shares: Mapping[str, int] = {}
+    """Maximum length of each text in other truncated messages, in tokens, by message id."""
+    limit: int = 0
+    """Maximum length of a request when it was made, in tokens; 0 = unknown."""
+    after: str = ""
+    """Id of the last message when it was made; empty if unknown."""
+
+    def __bool__(self) -> bool:
+        return bool(self.dropped or self.shortened or self.shares)
+
+    def apply(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """Return the messages that stay, truncated, with a marker in place of the others. Pure."""
+        if not self:
+            return messages
+        shown = [self.truncated(each) for each in messages if each.id not in self.dropped]
+        gone = [each for each in messages if each.id in self.dropped]
+        if gone:
+            shown.insert(messages.index(gone[0]), _marker(gone))
+        return shown
+
+    def truncated(self, message: Message) -> Message:
+        """Return a message as it is shown if it stays."""
+        if message.id in self.shortened:
+            message = _shortened(message, self.lines)
+        share = self.shares.get(message.id)
+        return message if share is None else _truncated(message, share)
+
+    def extended(self, later: Trim) -> Trim:
+        """Return a trim for the same messages that includes one of its result."""
+        shares = {
+            **self.shares,
+            **{each: min(share, self.shares.get(each, share)) for each, share in later.shares.items()},
+        }
+        return replace(
+            later,
+            dropped=self.dropped | later.dropped,
+            shortened=self.shortened | later.shortened,
+            lines=later.lines or self.lines,
+            shares=shares,
+        )
+
+    def within(self, ids: Set[str]) -> Trim:
+        """Return the trim for a conversation with these messages; an empty one if it was made later."""
+        if self.after and self.after not in ids:
+            return Trim()
+        return self.without({*self.dropped, *self.shortened, *self.shares} - ids)
+
+    def without(self, ids: Set[str]) -> Trim:
+        """Return the trim without these messages, which stay unchanged."""
+        if not ids:
+            return self
+        shares = {each: share for each, share in self.shares.items() if each not in ids}
+        return replace(self, dropped=self.dropped - ids, shortened=self.shortened - ids, shares=shares)
 
 
 class FittedContext(Struct, frozen=True):
@@ -39,40 +102,39 @@ class FittedContext(Struct, frozen=True):
     """The messages."""
     tokens: int
     """Estimated length in tokens."""
-    dropped: int = 0
-    """Number of messages left out."""
+    trim: Trim = Trim()
+    """Messages that are left out or truncated."""
     fits: bool = True
     """False if it exceeds the budget: replies and their calls are never cut, and nothing is cut below `MIN_BUDGET`."""
 
+    @property
+    def dropped(self) -> int:
+        """Number of messages left out."""
+        return len(self.trim.dropped)
 
-def fit(messages: Sequence[Message], budget: int, window: ContextPolicy = DEFAULT_POLICY) -> FittedContext:
+
+def fit(
+    messages: Sequence[Message], budget: int, window: ContextPolicy = DEFAULT_POLICY, keep: Set[str] = frozenset()
+) -> FittedContext:
     """Cut the messages down to `budget` tokens if possible. Pure and deterministic.
 
-    The first message (if the policy keeps any), the newest prompt of the user and the newest message always stay.
+    The first message (if the policy keeps any), the latest summary, the user's newest prompt and the newest message
+    always stay.
+
+    Args:
+        messages: The context.
+        budget: Maximum estimate in tokens.
+        window: The policy.
+        keep: Ids of other messages that stay. Reminders among them are not truncated.
     """
     tokens = estimate_messages(messages)
     budget = max(budget, 0)
     if tokens <= budget:
         return FittedContext(tuple(messages), tokens)
-    groups = message_groups(messages)
-    weights = [estimate_messages(group) for group in groups]
-    first = count_groups(groups, window.keep_first)
-    recent = max(first, len(groups) - count_groups(groups[::-1], window.keep_recent))
-    # Older groups are evicted with the middle, so there is no need to truncate them.
-    oldest = _shorten(groups, range(first, recent), budget, window.tool_output_lines)
-    if oldest == 0 and sum(map(estimate_messages, groups)) <= budget:
-        return _fitted(groups, 0, budget)
-    aim = max(budget, MIN_BUDGET)
-    # A single huge output must not displace everything else.
-    groups[oldest:] = [[_truncated(each, aim // 2) for each in group] for group in groups[oldest:]]
-    cut = _Cut(groups, weights, first, recent)
-    return _fitted(*cut.without_middle(aim), budget)
-
-
-def _fitted(groups: Sequence[list[Message]], dropped: int, budget: int) -> FittedContext:
-    shown = tuple(each for group in groups for each in group)
+    trim = _Trimmer(messages, window, keep).trim(budget)
+    shown = tuple(trim.apply(messages))
     tokens = estimate_messages(shown)
-    return FittedContext(shown, tokens, dropped, fits=tokens <= budget)
+    return FittedContext(shown, tokens, trim, fits=tokens <= budget)
 
 
 def last_reply_failed(messages: Sequence[Message]) -> bool:
@@ -81,15 +143,111 @@ def last_reply_failed(messages: Sequence[Message]) -> bool:
     return isinstance(last, AssistantMessage) and last.stop_reason in ("error", "aborted") and not last.tool_calls
 
 
-def _shorten(groups: list[list[Message]], old: range, budget: int, lines: int) -> int:
-    """Truncate old tool output, newest first, until the budget is exceeded; return the index that was reached."""
-    for at in range(len(groups) - 1, -1, -1):
-        if lines and at in old:
-            groups[at] = [_shortened(each, lines) for each in groups[at]]
-        budget -= estimate_messages(groups[at])
-        if budget < 0:
-            return at
-    return 0
+class _Trimmer:
+    """Chooses what to leave out and what to truncate."""
+
+    def __init__(self, messages: Sequence[Message], window: ContextPolicy, keep: Set[str]) -> None:
+        self._groups = message_groups(messages)
+        self._keep = keep
+        self._lines = window.tool_output_lines
+        self._first = count_groups(self._groups, window.keep_first)
+        self._recent = max(self._first, len(self._groups) - count_groups(self._groups[::-1], window.keep_recent))
+        self._shortened: set[str] = set()
+        self._shares: dict[str, int] = {}
+
+    def trim(self, budget: int) -> Trim:
+        # Older groups are left out with the middle, so there is no need to truncate them.
+        oldest = self._shorten(budget)
+        if oldest == 0 and sum(map(estimate_messages, self._groups)) <= budget:
+            return self._result(())
+        aim = max(budget, MIN_BUDGET)
+        # A single huge output must not displace everything else.
+        self._truncate(range(oldest, len(self._groups)), aim // 2)
+        aim -= estimate_text(MARKER.format(sum(map(len, self._groups))))
+        kept = self._kept(aim)
+        # The longest texts are truncated most, and tool output before user messages.
+        if self._share_budget(kept, aim, (ToolResult,)) > aim:
+            self._share_budget(kept, aim, (ToolResult, UserMessage))
+        return self._result([at for at in range(len(self._groups)) if at not in kept])
+
+    def _result(self, gone: Collection[int]) -> Trim:
+        messages = (each for at in gone for each in self._groups[at])
+        # Models do not see messages of the application.
+        dropped = frozenset(each.id for each in messages if not isinstance(each, CustomMessage))
+        shares = {each: share for each, share in self._shares.items() if each not in dropped}
+        return Trim(dropped, frozenset(self._shortened - dropped), self._lines, shares)
+
+    def _shorten(self, budget: int) -> int:
+        """Truncate old tool output, newest first, until the budget is exceeded; return the index that was reached."""
+        for at in range(len(self._groups) - 1, -1, -1):
+            if self._lines and self._first <= at < self._recent:
+                shorter = [_shortened(each, self._lines) for each in self._groups[at]]
+                pairs = zip(shorter, self._groups[at], strict=True)
+                self._shortened |= {each.id for each, before in pairs if each is not before}
+                self._groups[at] = shorter
+            budget -= estimate_messages(self._groups[at])
+            if budget < 0:
+                return at
+        return 0
+
+    def _kept(self, budget: int) -> set[int]:
+        """Return the indexes of the groups that stay: those that must, then the first and the latest that fit."""
+        last = len(self._groups) - 1
+        kept = {*range(min(self._first, 1)), *self._required(), last}
+        left = budget - sum(estimate_messages(self._groups[at]) for at in kept)
+        for at in range(self._first):
+            weight = 0 if at in kept else estimate_messages(self._groups[at])
+            if weight <= left:
+                kept.add(at)
+                left -= weight
+        cut = last
+        while cut > self._first:
+            left -= 0 if cut - 1 in kept else estimate_messages(self._groups[cut - 1])
+            if left < 0:
+                break
+            cut -= 1
+        return kept | set(range(cut, len(self._groups)))
+
+    def _required(self) -> set[int]:
+        """Return the indexes of the groups with the newest prompt, the latest summary, or a message to keep."""
+        places = range(len(self._groups) - 1, -1, -1)
+        prompts = (at for at in places if any(map(is_prompt, self._groups[at])))
+        summaries = (at for at in places if any(map(is_summary, self._groups[at])))
+        kept = {at for at in places if any(each.id in self._keep for each in self._groups[at])}
+        return {
+            *kept,
+            next(prompts, len(self._groups) - 1),
+            *([at] if (at := next(summaries, None)) is not None else []),
+        }
+
+    def _share_budget(self, kept: Set[int], budget: int, kinds: Truncated) -> int:
+        """Truncate messages of these kinds to a fair share of the budget; return the tokens of the kept groups."""
+        messages = [each for at in kept for each in self._groups[at]]
+        cut = [each for each in messages if self._can_truncate(each, kinds)]
+        fixed = estimate_messages(messages) - estimate_messages(cut)
+        weights = [_weigh_block(block) for each in cut for block in each.content]
+        self._truncate(sorted(kept), fair_share(weights, budget - fixed), kinds)
+        return sum(estimate_messages(self._groups[at]) for at in kept)
+
+    def _truncate(self, places: Collection[int], share: int, kinds: Truncated = (ToolResult,)) -> None:
+        for at in places:
+            self._groups[at] = [self._cut(each, share, kinds) for each in self._groups[at]]
+
+    def _cut(self, message: Message, share: int, kinds: Truncated) -> Message:
+        shorter = _truncated(message, share) if self._can_truncate(message, kinds) else message
+        if shorter is not message:
+            self._shares[message.id] = min(share, self._shares.get(message.id, share))
+        return shorter
+
+    def _can_truncate(self, message: Message, kinds: Truncated) -> TypeGuard[ToolResult | UserMessage]:
+        is_reminder = isinstance(message, UserMessage) and message.synthetic and message.id in self._keep
+        return isinstance(message, kinds) and not is_reminder
+
+
+def _marker(gone: Sequence[Message]) -> UserMessage:
+    # Derived, not random: the same context must be identical each time to be found in the prompt cache.
+    marker_id = uuid.uuid5(uuid.NAMESPACE_OID, f"{gone[0].id}/{len(gone)}")
+    return UserMessage((Text(MARKER.format(len(gone))),), synthetic=True, id=str(marker_id), time=gone[-1].time)
 
 
 def _shortened(message: Message, lines: int) -> Message:
@@ -104,89 +262,11 @@ def _fewer_lines(block: UserContent, lines: int) -> UserContent:
     return block if isinstance(block, Image) or text == block.text else Text(text)
 
 
-class _Cut(Struct, frozen=True):
-    """Groups to cut. `weights` are their original sizes, which stay the same while a conversation grows."""
-
-    groups: Sequence[list[Message]]
-    weights: Sequence[int]
-    first: int
-    recent: int
-
-    def without_middle(self, budget: int) -> tuple[list[list[Message]], int]:
-        """Return the groups that stay, with a marker for the others, and the number of evicted messages."""
-        budget -= estimate_text(MARKER.format(sum(map(len, self.groups))))
-        kept = self._kept(budget)
-        stay = _all_truncated([group for at, group in enumerate(self.groups) if at in kept], budget)
-        gone = [message for at, group in enumerate(self.groups) if at not in kept for message in group]
-        if not gone:
-            return stay, 0
-        place = next(at for at in range(len(self.groups)) if at not in kept)
-        return [*stay[:place], [_marker(gone)], *stay[place:]], len(gone)
-
-    def _kept(self, budget: int) -> set[int]:
-        last = len(self.groups) - 1
-        kept = {*range(min(self.first, 1)), _newest_prompt(self.groups), last}
-        left = budget - sum(estimate_messages(self.groups[at]) for at in kept)
-        for at in range(self.first):
-            weight = 0 if at in kept else estimate_messages(self.groups[at])
-            if weight <= left:
-                kept.add(at)
-                left -= weight
-        cut = last
-        while cut > self.first:
-            left -= 0 if cut - 1 in kept else estimate_messages(self.groups[cut - 1])
-            if left < 0:
-                break
-            cut -= 1
-        return kept | set(range(self._steady(cut, budget) if cut > self.first else cut, len(self.groups)))
-
-    def _steady(self, cut: int, budget: int) -> int:
-        """Move the cut forward to the next step, so that it stays in place for some turns.
-
-        The prompt cache holds everything before a cut that stays in place.
-        """
-        step = max(1, budget // STEPS)
-        before = sum(self.weights[:cut])
-        target = ceil(before / step) * step
-        while cut < self.recent and before < target:
-            before += self.weights[cut]
-            cut += 1
-        return cut
-
-
-def _newest_prompt(groups: Sequence[list[Message]]) -> int:
-    """Return the group of the user's newest prompt, or the last group if no prompt exists."""
-    for at in range(len(groups) - 1, -1, -1):
-        if any(isinstance(each, UserMessage) and not each.synthetic for each in groups[at]):
-            return at
-    return len(groups) - 1
-
-
-def _marker(gone: Sequence[Message]) -> UserMessage:
-    # Derived, not random: the same context must be identical each time to be found in the prompt cache.
-    marker_id = uuid.uuid5(uuid.NAMESPACE_OID, f"{gone[0].id}/{len(gone)}")
-    return UserMessage((Text(MARKER.format(len(gone))),), synthetic=True, id=str(marker_id), time=gone[-1].time)
-
-
-def _all_truncated(groups: Sequence[Sequence[Message]], budget: int) -> list[list[Message]]:
-    """Truncate the messages to `budget` tokens if possible: longest texts most, tool output before user messages."""
-    shorter = _share_budget(groups, budget, (ToolResult,))
-    if sum(map(estimate_messages, shorter)) <= budget:
-        return shorter
-    return _share_budget(groups, budget, (ToolResult, UserMessage))
-
-
-def _share_budget(groups: Sequence[Sequence[Message]], budget: int, kinds: Truncated) -> list[list[Message]]:
-    messages = [message for group in groups for message in group]
-    fixed = sum(estimate_message(each) for each in messages if not isinstance(each, kinds))
-    weights = [_weigh_block(block) for each in messages if isinstance(each, kinds) for block in each.content]
-    share = fair_share(weights, budget - fixed)
-    return [[_truncated(each, share, kinds) for each in group] for group in groups]
-
-
-def _truncated(message: Message, share: int, kinds: Truncated = (ToolResult,)) -> Message:
-    """Return the message with each block truncated to `share` tokens, if it is of one of these kinds."""
-    if not isinstance(message, kinds) or all(_weigh_block(block) <= share for block in message.content):
+def _truncated(message: Message, share: int) -> Message:
+    """Return the message with each block truncated to `share` tokens."""
+    if not isinstance(message, ToolResult | UserMessage) or all(
+        _weigh_block(each) <= share for each in message.content
+    ):
         return message
     return replace(message, content=tuple(_cut(block, share) for block in message.content))
 

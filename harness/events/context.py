@@ -77,12 +77,28 @@ class CompactionUndone(EventHeader, frozen=True, kw_only=True):
 
 
 class ContextTrimmed(EventHeader, frozen=True, kw_only=True):
-    """Messages are left out of the context, or truncated, because nothing else made it fit."""
+    """Messages are left out of the context, or truncated, because nothing else made it fit.
+
+    It replaces earlier events: the fields state all that is left out or truncated from now on, nothing if the context
+    has become large enough.
+    """
 
     reason: Literal["overflow", "window"]
     """`overflow` if the service rejected the request, `window` if it would not fit."""
     dropped: int
     """Number of messages left out."""
+    ids: tuple[str, ...] = ()
+    """Ids of these messages."""
+    shortened: tuple[str, ...] = ()
+    """Ids of the tool results truncated to `lines` lines."""
+    lines: int = 0
+    """Maximum number of lines of these results."""
+    truncated: tuple[str, ...] = ()
+    """Ids of other messages whose texts are truncated."""
+    shares: tuple[int, ...] = ()
+    """Maximum length of each text in them, in tokens, in the order of `truncated`."""
+    limit: int = 0
+    """Maximum length of a request, in tokens."""
     tokens_before: int
     """Length of the request before, in tokens."""
     tokens: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.events import CompactionEnd, CompactionUndone, ContextEdited, Event, Evicted
+from harness.events import CompactionEnd, CompactionUndone, ContextEdited, ContextTrimmed, Event, Evicted
 from harness.session.notes import (
     AnyNote,
     CompactionNote,
@@ -10,6 +10,7 @@ from harness.session.notes import (
     ContextNote,
     EvictionNote,
     NoteOrigin,
+    TrimNote,
 )
 
 
@@ -39,6 +40,17 @@ def context_note(event: Event, origin: NoteOrigin, after: str) -> AnyNote | None
             )
         case CompactionUndone(summary_id=summary_id):
             return CompactionUndoNote(**origin, id=summary_id, after=after)
+        case ContextTrimmed():
+            return TrimNote(
+                **origin,
+                ids=event.ids,
+                shortened=event.shortened,
+                lines=event.lines,
+                truncated=event.truncated,
+                shares=event.shares,
+                limit=event.limit,
+                after=after,
+            )
         case ContextEdited(pinned=pinned, dropped=dropped):
             return ContextNote(**origin, pinned=pinned, dropped=dropped, after=after)
         case _:

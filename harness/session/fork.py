@@ -22,7 +22,7 @@ from harness.session.resume import LoadedSession, load_session
 
 _LINKS = ("uuid", "parentUuid", "sourceToolAssistantUUID")
 _NOTE_LINKS = ("after", "leaf", "first", "last")
-_NOTE_LISTS = ("kept", "ids", "pinned", "dropped")
+_NOTE_LISTS = ("kept", "ids", "pinned", "dropped", "shortened", "truncated")
 _FORK = re.compile(r" \(fork(?: (\d+))?\)$")
 _TITLE_CHARS = 80
 

@@ -174,6 +174,25 @@ class EvictionNote(Note, frozen=True, kw_only=True, tag="cinch-eviction"):
     """True if the stubs name the `recall` tool."""
 
 
+class TrimNote(Note, frozen=True, kw_only=True, tag="cinch-trim"):
+    """The messages that the context leaves out or truncates from here on; the last line counts, up to a summary."""
+
+    ids: tuple[str, ...] = ()
+    """Lines of the messages that are left out."""
+    shortened: tuple[str, ...] = ()
+    """Lines of the tool results truncated to `lines` lines."""
+    lines: int = 0
+    """Maximum number of lines of these results."""
+    truncated: tuple[str, ...] = ()
+    """Lines of other messages whose texts are truncated."""
+    shares: tuple[int, ...] = ()
+    """Maximum length of each text in them, in tokens."""
+    limit: int = 0
+    """Maximum length of a request when it was made, in tokens."""
+    after: str = ""
+    """Line of the conversation before it."""
+
+
 class ContextNote(Note, frozen=True, kw_only=True, tag="cinch-context"):
     """The messages that the user has pinned or removed from the context; the last line counts."""
 
@@ -216,6 +235,7 @@ AnyNote = (
     | CompactionNote
     | CompactionUndoNote
     | EvictionNote
+    | TrimNote
     | ContextNote
     | CheckpointNote
     | RewindNote

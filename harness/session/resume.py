@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
@@ -29,11 +29,15 @@ from harness.session.notes import (
     ModelNote,
     ModeNote,
     RunNote,
+    TrimNote,
     UsageNote,
 )
 from harness.session.paths import SUFFIX, is_subagent_file
 from harness.session.reading import iso_time, read_usage, text_at
 from harness.session.session_messages import MessageReader, SessionMessages
+
+if TYPE_CHECKING:
+    from harness.context.trimming import Trim
 
 N = TypeVar("N", bound=AnyNote)
 
@@ -73,6 +77,8 @@ class LoadedSession(Struct, frozen=True):
     """Summaries that replace messages in the context, in order."""
     evictions: tuple[EvictionNote, ...] = ()
     """Messages whose content the context replaces by a stub, in order."""
+    trim: TrimNote | None = None
+    """Messages that the context leaves out or truncates; None if there are none."""
     context_edits: ContextNote = ContextNote()
     """Messages that the user pinned or removed from the context."""
     checkpoints: tuple[CheckpointNote, ...] = ()
@@ -157,6 +163,7 @@ def _loaded(
         tools=next((note.tools for note in reversed(_of(HeaderNote, notes)) if note.tools), dict[str, str]()),
         compactions=_compactions(here),
         evictions=tuple(_of(EvictionNote, here)),
+        trim=_trim(here),
         context_edits=next(iter(reversed(_of(ContextNote, here))), ContextNote()),
         checkpoints=tuple(_of(CheckpointNote, notes)),
         notes=notes,
@@ -181,21 +188,37 @@ def _compactions(notes: Sequence[AnyNote]) -> tuple[CompactionNote, ...]:
 
 def _overlay(session: LoadedSession) -> ContextOverlay:
     edits = session.context_edits
-    if not (session.compactions or session.evictions or edits.pinned or edits.dropped):
+    if not (session.compactions or session.evictions or session.trim or edits.pinned or edits.dropped):
         return ContextOverlay()
     ids = session.messages.ids
     names = {line: ids[index] for line, index in session.messages.positions().items()}
     evictions = (
         Eviction(_named(note.ids, names), names.get(note.after, ""), note.can_recall) for note in session.evictions
     )
+    compactions = tuple(_compacted(session))
     return ContextOverlay(
-        tuple(_compacted(session)), tuple(evictions), _named(edits.pinned, names), _named(edits.dropped, names)
+        compactions,
+        tuple(evictions),
+        _named(edits.pinned, names),
+        _named(edits.dropped, names),
+        _trimmed(session.trim, {**names, **{each.summary.id: each.summary.id for each in compactions}}),
     )
 
 
 def _named(lines: Iterable[str], names: Mapping[str, str]) -> frozenset[str]:
     """Return the ids of the messages with these lines; `names` has the message of each line."""
     return frozenset(names[line] for line in lines if line in names)
+
+
+def _trimmed(note: TrimNote | None, names: Mapping[str, str]) -> Trim | None:
+    if note is None:
+        return None
+    # Not before the first paint: few sessions were trimmed.
+    from harness.context.trimming import Trim
+
+    shares = {names[line]: share for line, share in zip(note.truncated, note.shares, strict=False) if line in names}
+    dropped, shortened = _named(note.ids, names), _named(note.shortened, names)
+    return Trim(dropped, shortened, note.lines, shares, note.limit, names.get(note.after, "")) or None
 
 
 def _compacted(session: LoadedSession) -> Iterator[Compaction]:
@@ -209,6 +232,15 @@ def _compacted(session: LoadedSession) -> Iterator[Compaction]:
         after = positions.get(note.after)
         yield Compaction(summary, replaced - kept, "" if after is None else ids[after])
         summaries[note.id] = first
+
+
+def _trim(notes: Iterable[AnyNote]) -> TrimNote | None:
+    """Return the last trim; a summary after it ends it."""
+    trim: TrimNote | None = None
+    for note in notes:
+        if isinstance(note, TrimNote | CompactionNote):
+            trim = note if isinstance(note, TrimNote) else None
+    return trim
 
 
 def _spec(notes: Sequence[AnyNote]) -> ModelSpec | None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from fakes.chat import until
 from fakes.widget_app import WidgetApp
@@ -235,10 +237,13 @@ async def test_a_subagent_that_is_done_no_longer_shows_what_it_is_at():
         (1200, 9, ["The conversation was too long for the model: 1,200 older messages are left out of what it sees."]),
     ],
 )
-async def test_trimming_reports_dropped_messages(dropped: int, tokens: int, reported: list[str]):
+@pytest.mark.parametrize("reason", ["overflow", "window"])
+async def test_trimming_reports_dropped_messages(
+    reason: Literal["overflow", "window"], dropped: int, tokens: int, reported: list[str]
+):
     app, widgets, bridge = stage()
     async with app.run_test():
-        bridge.receive(ContextTrimmed(reason="overflow", dropped=dropped, tokens_before=900, tokens=tokens))
+        bridge.receive(ContextTrimmed(reason=reason, dropped=dropped, tokens_before=900, tokens=tokens))
 
         assert [block.source for block in widgets.transcript.blocks if isinstance(block, NoticeBlock)] == reported
 

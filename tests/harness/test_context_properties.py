@@ -107,12 +107,11 @@ class Stage:
         return Reply((Say("Next I read."), *calls[: 1 + self.calls_due % 2]), usage=usage)
 
     def _check_prefix(self, request: Request) -> None:
-        trimmed = self.agent.state.context.trimmed != (0, False)
-        if self.requests and not self.has_changed and not trimmed:
+        if self.requests and not self.has_changed:
             before = [(each.id, each.content) for each in self.requests[-1].messages]
             now = [(each.id, each.content) for each in request.messages]
             assert now[: len(before)] == before
-        self.has_changed = trimmed
+        self.has_changed = False
         self.requests.append(request)
 
     async def perform(self, step: str, number: int) -> None:

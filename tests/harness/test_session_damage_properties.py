@@ -30,6 +30,7 @@ from harness.session.notes import (
     ModeNote,
     RewindNote,
     RunNote,
+    TrimNote,
     UsageNote,
 )
 from harness.session.records import to_bytes
@@ -110,6 +111,7 @@ class Tree:
             CompactionNote(id="y", after=place, summary=self._text()),
             CompactionUndoNote(id="y", after=place),
             EvictionNote(ids=(place,), after=place),
+            TrimNote(ids=(place,), truncated=(place,), shares=(90,), after=place),
             ContextNote(pinned=(place,), after=place),
             CheckpointNote(id="z", leaf=place, label="{"),
             RewindNote(leaf=place),

@@ -15,7 +15,7 @@ from cinch_tui.reports.session_export import heading
 from harness.codec import decode_or_none
 from harness.messages import AssistantMessage, ModelSpec, Usage, UserMessage
 from harness.session.formats.subagents import SubagentConversation, subagent_conversations
-from harness.session.notes import AnyNote, CheckpointNote, CompactionNote, EvictionNote, ModelNote, ModeNote
+from harness.session.notes import AnyNote, CheckpointNote, CompactionNote, EvictionNote, ModelNote, ModeNote, TrimNote
 from harness.session.reading import iso_time
 from harness.session.resume import LoadedSession
 
@@ -131,6 +131,8 @@ def _mark(note: AnyNote) -> str:
             return f'<details class="mark"><summary>{title}</summary>\n{markdown(summary)}</details>\n'
         case EvictionNote(ids=ids):
             return _line(f"Eviction: the context contains stubs for {len(ids)} tool results")
+        case TrimNote(ids=ids) if ids:
+            return _line(f"Trimming: the context leaves out {len(ids)} messages")
         case CheckpointNote(label=label):
             return _line(f"Checkpoint{f': {label}' if label else ''}")
         case ModelNote(spec=spec):

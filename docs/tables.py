@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 from cinch_tui.commands.builtin import builtin_commands, installed_groups  # noqa: E402  the path comes first
 from cinch_tui.commands.registry import Command  # noqa: E402
 from cinch_tui.config.names import SettingKey, keys, open_tables  # noqa: E402
+from cinch_tui.config.server_keys import server_keys  # noqa: E402
 from cinch_tui.config.store import shown_value  # noqa: E402
 from cinch_tui.keybindings.table import KEYS, PLACES  # noqa: E402
 from cinch_tui.keybindings.user_keys import rows_of  # noqa: E402
@@ -60,6 +61,14 @@ def _settings() -> Iterator[str]:
     for table, (meaning, example) in open_tables().items():
         yield f"### `[{table}]`\n\n{meaning[:1].upper()}{meaning[1:]}. An untrusted project cannot set them.\n"
         yield f"```toml\n[{table}]\n{example}\n```\n"
+    yield "### `[mcp.servers.NAME]`\n"
+    rows = ((f"`{name}`", f"`{shown_value(key.default)}`", key.doc) for name, key in server_keys().items())
+    mappings = (
+        ("`env`", "`{}`", "environment variables of the program, in addition to a few harmless ones"),
+        ("`headers`", "`{}`", "headers of every request to a remote server"),
+    )
+    yield from _table(("Key", "Default", "Meaning"), (*rows, *mappings))
+    yield "An untrusted project cannot set them.\n"
 
 
 def _setting_row(setting: SettingKey) -> tuple[str, ...]:

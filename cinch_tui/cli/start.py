@@ -71,6 +71,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         notices=config.notices,
         rules=config.rules,
         rule_examples=config.examples,
+        servers=config.servers,
     )
     return options, config.settings
 

@@ -18,17 +18,18 @@ from msgspec.structs import replace
 
 from cinch_tui.config.names import RENAMED, SettingKey, build, find_key, is_as_strict, keys, variable_of
 from cinch_tui.config.settings import Settings, Value
+from cinch_tui.config.variables import expand_variables, names_variable
 from cinch_tui.fuzzy_match import did_you_mean
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
     from cinch_tui.config.file import ConfigEntry, ConfigFile
+    from cinch_tui.config.server_keys import ServerTable
     from cinch_tui.trust.claude_settings import ClaudeFile
 
 RuleEffect: TypeAlias = Literal["allow", "ask", "deny"]
 Layer: TypeAlias = Literal["file", "project", "local", "environment", "flag", "managed"]
 
-VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 SHORT_VARIABLES = {"CINCH_MODEL": "model.name"}
 LIMIT = "approval.loosest_mode"
 EXAMPLES = "permissions.examples."
@@ -114,6 +115,9 @@ class Config(Struct, frozen=True):
     examples: Mapping[str, tuple[str, ...]] = {}
     """Examples of permission rules, by the text of the rule."""
 
+    servers: tuple[ServerTable, ...] = ()
+    """Tables of MCP servers, weakest first; also those without effect."""
+
     warnings: tuple[str, ...] = ()
     untrusted_files: tuple[Path, ...] = ()
     """The project's files with keys that were held back."""
@@ -163,6 +167,7 @@ def load_config(sources: Sources) -> Config:
         held_back=tuple(layers.held_back),
         rules=tuple(layers.rules),
         examples=layers.examples,
+        servers=tuple(layers.servers.values()),
         warnings=tuple(layers.warnings),
         untrusted_files=tuple(layers.untrusted_files),
     )
@@ -220,6 +225,7 @@ class _Layers:
         self.untrusted_files: list[Path] = []
         self.rules: list[RuleText] = []
         self.examples: dict[str, tuple[str, ...]] = {}
+        self.servers: dict[tuple[Path, str], ServerTable] = {}
         self._environ = environ
 
     def put(self, key: SettingKey, value: Value, origin: Origin) -> None:
@@ -264,6 +270,9 @@ class _Layers:
     def _add_entries(self, file: ConfigFile, layer: Layer, *, trusted: bool) -> None:
         for written, entry in file.entries.items():
             place = f"{file.path}, line {entry.line}"
+            if written.startswith("mcp.servers."):
+                self._add_to_server(written, entry, (file.path, layer), trusted=trusted)
+                continue
             name = RENAMED.get(written, written)
             key = find_key(name)
             if key is None:
@@ -274,7 +283,7 @@ class _Layers:
                 if is_ignored:
                     continue
             # An untrusted file must not read the environment: it may hold secrets.
-            if not trusted and _names_variable(entry.value):
+            if not trusted and names_variable(entry.value):
                 self.held_back.append(name)
                 continue
             value = self._checked(key, entry, place)
@@ -282,6 +291,22 @@ class _Layers:
                 self.put(key, value, Origin(entry.value, place, layer))
             else:
                 self.held_back.append(name)
+
+    def _add_to_server(self, name: str, entry: ConfigEntry, origin: tuple[Path, Layer], *, trusted: bool) -> None:
+        # Imported here because few users have MCP servers.
+        from cinch_tui.config.server_keys import SERVERS, ServerTable, checked_value
+
+        path, layer = origin
+        server, _, key = name.removeprefix(SERVERS).partition(".")
+        if not trusted:
+            self.held_back.append(f"{SERVERS}{server}")
+        new = ServerTable(server, {}, str(path), entry.line, layer, is_trusted=trusted)
+        table = self.servers.setdefault((path, server), new)
+        try:
+            # Variables are expanded when the server is started: a missing one must not affect others.
+            table.values[key] = checked_value(name, entry.value)
+        except ValueError as error:
+            raise ConfigError(f"{path}, line {entry.line}: {error}") from error
 
     def add_claude_files(self, files: Iterable[ClaudeFile]) -> None:
         """Add modes in the settings of Claude Code: limits, and defaults for what no layer sets."""
@@ -339,36 +364,10 @@ class _Layers:
         try:
             value = expand_variables(entry.value, self._environ)
             # `${TURNS}` can only be written as a string, whatever the type of the key.
-            is_text = isinstance(value, str) and _names_variable(entry.value) and key.kind is not str
+            is_text = isinstance(value, str) and names_variable(entry.value) and key.kind is not str
             return key.parse(str(value)) if is_text else key.check(value)
         except ValueError as error:
             raise ConfigError(f"{place}: {key.name} {error}, not {entry.value!r}") from error
-
-
-def expand_variables(value: object, environ: Mapping[str, str]) -> object:
-    """Return a value with its environment variables expanded.
-
-    Raises:
-        ValueError: a variable is not set.
-    """
-
-    def looked_up(match: re.Match[str]) -> str:
-        found = environ.get(match[1]) or match[2]
-        if found is None:
-            raise ValueError(f"needs the environment variable {match[1]}, which is not set")
-        return found
-
-    if isinstance(value, str):
-        return VARIABLE.sub(looked_up, value)
-    if isinstance(value, list):
-        items: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] checked by the recursion
-        return [expand_variables(item, environ) for item in items]
-    return value
-
-
-def _names_variable(value: object) -> bool:
-    """Return True if a text, or one in a list, contains a variable."""
-    return VARIABLE.search(str(value)) is not None
 
 
 def _renamed(former: str, current: str, *, is_ignored: bool) -> str:

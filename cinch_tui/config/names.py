@@ -130,7 +130,7 @@ def former_names(name: str) -> tuple[str, ...]:
 def keys() -> dict[str, SettingKey]:
     """Return every key, in the order of the example file."""
     tables = {table: get_args(hint) for table, hint in get_type_hints(Settings, include_extras=True).items()}
-    settings = (_keys_of(table, *args) for table, args in tables.items() if table not in open_tables())
+    settings = (keys_of(table, *args) for table, args in tables.items() if table not in open_tables())
     return {key.name: key for key in chain.from_iterable(settings)}
 
 
@@ -142,7 +142,7 @@ def open_tables() -> dict[str, OpenTable]:
 
 
 def find_key(name: str) -> SettingKey | None:
-    """Return the key of that name, also one in an open table."""
+    """Return the key of that name, also one in an open table; not one of an MCP server, see `server_keys`."""
     if name.startswith("permissions.examples."):
         return SettingKey(name, tuple, (), "examples of a permission rule", "held", NEXT_START)
     table, _, rest = name.partition(".")
@@ -179,7 +179,8 @@ def changed_names(before: Settings, now: Settings) -> frozenset[str]:
     return frozenset(name for name in keys() if value_of(before, name) != value_of(now, name))
 
 
-def _keys_of(table: str, group: type, applies: EffectTime) -> Iterator[SettingKey]:
+def keys_of(table: str, group: type, applies: EffectTime) -> Iterator[SettingKey]:
+    """Yield the keys of a table, from its struct."""
     defaults = group()
     for name, annotated in get_type_hints(group, include_extras=True).items():
         hint, setting = get_args(annotated)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
 from cinch_tui.config.layers import RuleText, Sources
 from cinch_tui.config.paths import Paths
 from cinch_tui.user_input import Attachment
+
+if TYPE_CHECKING:
+    from cinch_tui.config.server_keys import ServerTable
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json", "events"]
 
@@ -47,3 +50,5 @@ class Options(Struct, frozen=True):
     """Permission rules from the configuration."""
     rule_examples: Mapping[str, tuple[str, ...]] = {}
     """Examples of permission rules, by the text of the rule."""
+    servers: tuple[ServerTable, ...] = ()
+    """Tables of MCP servers in the configuration, weakest first."""

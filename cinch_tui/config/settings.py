@@ -275,6 +275,14 @@ class SubagentSettings(Struct, frozen=True):
     result_chars: Annotated[int, Setting("characters of a subagent's report returned to the agent; 0: all", 0)] = 4000
 
 
+class McpSettings(Struct, frozen=True):
+    """MCP; the servers are in tables of their own, see `cinch_tui.config.server_keys`."""
+
+    startup_wait_s: Annotated[
+        float, _held("seconds that the first prompt waits for MCP servers that are still connecting", 0)
+    ] = 3.0
+
+
 class SessionSettings(Struct, frozen=True):
     titles: Annotated[
         bool, _held("write titles of new sessions: one call to a cheap model after the first exchange")
@@ -351,6 +359,7 @@ class Settings(Struct, frozen=True):
     plan: Annotated[PlanSettings, NEXT_START] = PlanSettings()
     steering: Annotated[SteeringSettings, NEXT_PROMPT] = SteeringSettings()
     subagents: Annotated[SubagentSettings, NEXT_PROMPT] = SubagentSettings()
+    mcp: Annotated[McpSettings, NEXT_START] = McpSettings()
     sessions: Annotated[SessionSettings, NEXT_PROMPT] = SessionSettings()
     ui: Annotated[UiSettings, AT_ONCE] = UiSettings()
     keys: Annotated[

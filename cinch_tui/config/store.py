@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from cinch_tui.config.edit import drop_from_file, set_in_file, toml_of
 from cinch_tui.config.file import read_config_file
-from cinch_tui.config.layers import Config, Layer, Origin, Sources, expand_variables, load_config, must_be_read
+from cinch_tui.config.layers import Config, Layer, Origin, Sources, load_config, must_be_read
 from cinch_tui.config.names import RENAMED, SettingKey, keys, open_tables, value_of
 from cinch_tui.config.settings import Settings, Value
+from cinch_tui.config.variables import expand_variables
 
 USER_INFO = re.compile(r"://[^/@\s]*@")
 
@@ -196,7 +197,22 @@ def example_text(*, commented: bool = False) -> str:
         return (f"# {key.doc}", mark + _assignment(key, key.default))
 
     opened = "".join(f"\n[{name}]\n# {doc}\n# {example}\n" for name, (doc, example) in open_tables().items())
-    return HEADER + _in_tables(lines) + opened
+    return HEADER + _in_tables(lines) + opened + _server_example()
+
+
+def _server_example() -> str:
+    """Return the keys of an MCP server, commented out: the example file configures none."""
+    from cinch_tui.config.server_keys import server_keys  # rarely needed
+
+    lines = "".join(f"# {key.doc}\n# {name} = {shown_value(key.default)}\n" for name, key in server_keys().items())
+    return (
+        "\n# MCP servers, each in a table of its own; see docs/mcp.md.\n# [mcp.servers.NAME]\n"
+        f"{lines}"
+        "# environment variables of the program, in addition to a few harmless ones\n"
+        '# env = { API_KEY = "${API_KEY}" }\n'
+        "# headers of every request to a remote server\n"
+        '# headers = { "X-Team" = "docs" }\n'
+    )
 
 
 def effective_text(origins: Mapping[str, Origin]) -> str:

@@ -45,7 +45,9 @@ Kind: TypeAlias = Literal[
     "subagent",
 ]
 CLAUDE: Kind = "Claude Code settings"
-LOADED: frozenset[Kind] = frozenset({"instructions", "configuration", CLAUDE})
+SERVER_FILES = (".mcp.json", f"{PROJECT_FOLDER}/mcp.json")
+"""Files with MCP servers, relative to a folder; a later one wins."""
+LOADED: frozenset[Kind] = frozenset({"instructions", "configuration", CLAUDE, "MCP servers"})
 """Kinds that this version of cinch uses; the others are shown and trusted along with them."""
 
 
@@ -131,18 +133,15 @@ class _Scan:
         self._room = MOST_BYTES
 
     def run(self, user_file: Path | None) -> None:
-        folders = _folders(self._cwd)
-        for folder in folders:
+        for folder in _folders(self._cwd):
             for name in INSTRUCTION_NAMES:
                 self._add("instructions", folder / name)
         for path in (project_config_file(self._cwd), local_config_file(self._cwd)):
             if path is not None and (user_file is None or os.path.realpath(path) != os.path.realpath(user_file)):
                 self._add("configuration", path)
-        for folder in folders:
-            # In the home folder, these are the user's own.
-            if not _is_too_wide(folder):
-                for kind, path in _extensions(folder):
-                    self._add(kind, path)
+        for folder in extension_folders(self._cwd):
+            for kind, path in _extensions(folder):
+                self._add(kind, path)
 
     def _add(self, kind: Kind, path: Path) -> None:
         if not os.path.lexists(path):
@@ -170,6 +169,12 @@ def _folders(cwd: Path) -> list[Path]:
     """Return the folders that are searched, from the root of the repository down to `cwd`."""
     root = project_root(cwd)
     return [folder for folder in (*reversed(cwd.parents), cwd) if folder.is_relative_to(root)]
+
+
+def extension_folders(cwd: Path) -> list[Path]:
+    """Return the folders that can extend cinch in `cwd`, the nearest last."""
+    # In the home folder, extensions are the user's own.
+    return [folder for folder in _folders(Path(os.path.realpath(cwd))) if not _is_too_wide(folder)]
 
 
 def _extensions(folder: Path) -> Iterator[tuple[Kind, Path]]:
@@ -261,8 +266,7 @@ _RUNS_CODE = re.compile(r"!`|^\s*(?:hooks|mcpServers|permissionMode|allowed-tool
 _FILES: tuple[tuple[Kind, str], ...] = (
     ("Claude Code settings", ".claude/settings.json"),
     ("Claude Code settings", ".claude/settings.local.json"),
-    ("MCP servers", ".mcp.json"),
-    ("MCP servers", f"{PROJECT_FOLDER}/mcp.json"),
+    *(("MCP servers", name) for name in SERVER_FILES),
 )
 _TREES: tuple[tuple[Kind, str], ...] = (
     ("rules", f"{PROJECT_FOLDER}/rules"),
@@ -294,8 +298,15 @@ def _configured(text: str, others: int) -> str:
         names = [RENAMED.get(name, name) for name, _ in flatten(tomllib.loads(text))]
     except (ValueError, RecursionError):
         return "not valid"
-    guarded = [name for name in names if (key := find_key(name)) is None or key.guard != "open"]
-    return f"sets {_few(guarded)}" if guarded else "sets nothing that needs trust"
+    is_server = re.compile(r"mcp\.servers\.").match
+    guarded = [n for n in names if not is_server(n) and ((key := find_key(n)) is None or key.guard != "open")]
+    effects = [f"sets {_few(guarded)}"] if guarded else []
+    if any(map(is_server, names)):
+        from cinch_tui.config.server_keys import written_servers  # few files have servers
+        from tools.mcp.import_files import describe_servers
+
+        effects.append(describe_servers(written_servers(text)))
+    return "; ".join(effects) or "sets nothing that needs trust"
 
 
 def _json_keys(text: str) -> dict[str, object]:
@@ -323,10 +334,10 @@ def _settings_keys(text: str, others: int) -> str:
 
 def _servers(text: str, others: int) -> str:
     del others
-    data = _json_keys(text)
-    servers = data.get("mcpServers", data.get("servers"))
-    names: list[str] = [str(name) for name in servers] if isinstance(servers, dict) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] names only
-    return f"starts {_few(names)}" if names else "no servers"
+    # Imported here because few folders have MCP servers.
+    from tools.mcp.import_files import describe_servers, parse_servers
+
+    return describe_servers(parse_servers(text, "").servers)
 
 
 def _hook(text: str, others: int) -> str:

@@ -229,7 +229,13 @@ def apply_answer(options: Options, asked: TrustQuestion, answer: TrustAnswer) ->
         problems.append(f"{options.sources.trust_file} cannot be written ({error.strerror}): {effect}")
         options = _with_pins(options, session_pins(asked.inventory)) if answer == "trust" else options
     config = load_config(options.sources)
-    options = replace(options, notices=(*config.notices, *problems), rules=config.rules, rule_examples=config.examples)
+    options = replace(
+        options,
+        notices=(*config.notices, *problems),
+        rules=config.rules,
+        rule_examples=config.examples,
+        servers=config.servers,
+    )
     return options, config.settings
 
 

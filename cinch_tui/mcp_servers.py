@@ -1,0 +1,191 @@
+"""MCP servers of a start: from the configuration, and from `.mcp.json` of a project that the user trusts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from cinch_tui.config.variables import expand_variables
+from cinch_tui.trust.inventory import (
+    LARGEST,
+    SERVER_FILES,
+    content_hash,
+    extension_folders,
+    one_line_name,
+)
+from harness.errors import NotAFile
+from harness.workspace.disk import read_beginning
+
+if TYPE_CHECKING:
+    from cinch_tui.config.options import Options
+    from cinch_tui.config.server_keys import ServerTable
+    from cinch_tui.config.settings import Settings
+    from tools.mcp.import_files import ImportedServers
+    from tools.mcp.server_config import McpServer, McpSettings
+
+_STRONGER = ("project", "local", "managed")
+"""Layers that win over `.mcp.json`."""
+
+
+class ConfiguredServers(Struct, frozen=True):
+    """All MCP servers that files name."""
+
+    servers: tuple[McpServer, ...] = ()
+    """Servers that can be started, including disabled ones, with variables expanded."""
+    problems: tuple[str, ...] = ()
+    """Servers that cannot be started, with the reason; none of them affects the others."""
+    untrusted: tuple[McpServer, ...] = ()
+    """Servers of files that the user has not trusted, as written. They have no effect."""
+    overridden: Mapping[str, tuple[str, ...]] = {}
+    """Files whose definition of a server is not used, since a stronger file defines it, by name of the server."""
+
+
+def mcp_settings(options: Options, settings: Settings) -> tuple[McpSettings, list[str]]:
+    """Return the servers of `load_servers` with the settings that apply to all, and problems with other servers."""
+    from tools.mcp.server_config import McpSettings  # rarely needed
+
+    servers, problems = load_servers(options)
+    return McpSettings(tuple(servers), settings.mcp.startup_wait_s), problems
+
+
+def load_servers(options: Options) -> tuple[list[McpServer], list[str]]:
+    """Return the MCP servers that are configured and trusted, including disabled ones, and problems with others."""
+    found = read_servers(options)
+    return list(found.servers), list(found.problems)
+
+
+def read_servers(options: Options) -> ConfiguredServers:
+    """Return the servers of all files: managed > project-local > project > `.mcp.json` > user. Reads files."""
+    files = list(_project_files(options.cwd))
+    if not files and not options.servers:
+        return ConfiguredServers()
+    found = _Servers(options.environ)
+    for table in options.servers:
+        if table.layer not in _STRONGER:
+            found.add_table(table)
+    for path in files:
+        found.add_file(path, options)
+    for table in options.servers:
+        if table.layer in _STRONGER:
+            found.add_table(table)
+    return found.result()
+
+
+def _project_files(cwd: Path) -> Iterator[Path]:
+    """Yield the files of a folder and of its parents in the repository; the nearest last."""
+    for folder in extension_folders(cwd):
+        for name in SERVER_FILES:
+            path = folder / name
+            if os.path.lexists(path):
+                yield path
+
+
+class _Servers:
+    """Servers of the files read so far."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._servers: dict[str, McpServer] = {}
+        self._overridden: dict[str, tuple[str, ...]] = {}
+        self._untrusted: list[McpServer] = []
+        self._problems: list[str] = []
+
+    def add_table(self, table: ServerTable) -> None:
+        below = self._servers.get(table.name)
+        if not table.is_trusted:
+            self._untrusted.append(table.server())
+        elif table.is_definition:
+            self._put(table.server())
+        elif below is not None:
+            self._servers[table.name] = table.applied_to(below)
+        else:
+            self._problems.append(
+                f"{table.place}: MCP server {one_line_name(table.name)} has neither a command nor a url"
+            )
+
+    def add_file(self, path: Path, options: Options) -> None:
+        """Add the servers of a `.mcp.json`."""
+        # Imported here because few folders have one.
+        from tools.mcp.import_files import parse_servers
+
+        try:
+            data = _content(path)
+        except (OSError, NotAFile):
+            # The inventory of the folder reports it.
+            return
+        if not data.strip():
+            return
+        imported = parse_servers(data.decode("utf-8", "replace"), str(path))
+        if not _is_trusted(path, data, options):
+            self._untrusted += imported.servers
+            return
+        self._problems += imported.problems
+        for server in imported.servers:
+            if problem := _input_problem(imported, server):
+                self._problems.append(problem)
+            else:
+                self._put(server)
+
+    def result(self) -> ConfiguredServers:
+        servers: list[McpServer] = []
+        for server in self._servers.values():
+            try:
+                servers.append(self._checked(server))
+            except ValueError as error:
+                self._problems.append(f"{server.source}: MCP server {one_line_name(server.name)} {error}")
+        return ConfiguredServers(tuple(servers), tuple(self._problems), tuple(self._untrusted), self._overridden)
+
+    def _put(self, server: McpServer) -> None:
+        below = self._servers.get(server.name)
+        if below is not None:
+            self._overridden[server.name] = (*self._overridden.get(server.name, ()), below.source)
+        self._servers[server.name] = server
+
+    def _checked(self, server: McpServer) -> McpServer:
+        """Return the server with variables expanded.
+
+        Raises:
+            ValueError: the server cannot be started.
+        """
+        if not server.enabled:
+            return server
+        # Imported here because few users have MCP servers.
+        from tools.mcp.import_files import map_texts
+
+        if server.command and server.url:
+            raise ValueError("has both a command and a url; remove one of them")
+        server = map_texts(server, lambda text: str(expand_variables(text, self._environ)))
+        if server.url and not server.url.startswith(("http://", "https://")):
+            raise ValueError("needs a url that begins with http:// or https://")
+        return server
+
+
+def _content(path: Path) -> bytes:
+    data, size = read_beginning(path, LARGEST + 1)
+    if size > LARGEST:
+        raise NotAFile("too large")
+    return data
+
+
+def _is_trusted(path: Path, data: bytes, options: Options) -> bool:
+    # Imported here because few folders have such a file.
+    from cinch_tui.trust.store import TrustStore
+
+    store = TrustStore(options.sources.trust_file, options.sources.session_pins)
+    return store.trusts(options.cwd, path, content_hash(data))
+
+
+def _input_problem(imported: ImportedServers, server: McpServer) -> str:
+    from tools.mcp.import_files import inputs_of
+
+    names = inputs_of(server)
+    if not names:
+        return ""
+    return (
+        f"{server.source}: MCP server {server.name} needs the input {names[0]!r}, which is asked for by "
+        f"cinch mcp import {server.source}"
+    )

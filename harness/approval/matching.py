@@ -10,14 +10,13 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.approval.patterns import command_matches, text_matches, text_mentions, tokens_of
-from harness.approval.places import Place, Unresolvable, places_of
+from harness.approval.places import Place, Places, Unresolvable
 from harness.permissions import READ, SHELL, WRITE, Rule
 from harness.risk import PathAccess, Risk, SimpleCommand
 
@@ -45,8 +44,8 @@ class Target(Struct, frozen=True):
     """Name of the tool."""
     risk: Risk
     """Risk assessment."""
-    root: Path
-    """Workspace root."""
+    places: Places
+    """Places that its paths lead to."""
 
     @property
     def is_command(self) -> bool:
@@ -147,7 +146,7 @@ class Coverage(Struct, frozen=True):
     def _covers_access(self, rule: Rule, access: PathAccess) -> bool:
         if not rule.pattern or rule.is_exact or not _concerns(rule, self.call, access):
             return False
-        places = _certain(access, self.call.root, with_hidden=True)
+        places = _certain(access, self.call, with_hidden=True)
         return bool(places) and all(place.matches(rule.pattern) for place in places)
 
 
@@ -257,13 +256,12 @@ def _without_options(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _affects_paths(rule: Rule, call: Target) -> bool:
-    root = call.root
     accesses = [access for access in accesses_of(call.risk) if _concerns(rule, call, access)]
     accesses += [PathAccess(word) for word in _operands(call)]
     for access in accesses:
-        if any(place.touches(rule.pattern) for place in _certain(access, root, with_hidden=True)):
+        if any(place.touches(rule.pattern) for place in _certain(access, call, with_hidden=True)):
             return True
-        if access.kind == "search" and _is_found_below(rule.pattern, access, root):
+        if access.kind == "search" and _is_found_below(rule.pattern, access, call):
             return True
     return False
 
@@ -281,20 +279,20 @@ def _operands(call: Target) -> Iterator[str]:
             yield from (word, word.rpartition("=")[2].removeprefix("@"))
 
 
-def _certain(access: PathAccess, root: Path, *, with_hidden: bool = False) -> list[Place]:
+def _certain(access: PathAccess, call: Target, *, with_hidden: bool = False) -> list[Place]:
     """Return the places of an access; none if they cannot be determined."""
     try:
-        return places_of(access, root, with_hidden=with_hidden)
+        return call.places.of(access, with_hidden=with_hidden)
     except Unresolvable:
         return []
 
 
-def _is_found_below(pattern: str, access: PathAccess, root: Path) -> bool:
+def _is_found_below(pattern: str, access: PathAccess, call: Target) -> bool:
     """Return True if a literal pattern names a file that a recursive search of a folder would read."""
     name = pattern.strip("/").removesuffix("/**")
     if not name or set("*?[") & set(name):
         return False
-    for place in _certain(access, root):
+    for place in _certain(access, call):
         start = place.root if "/" in name or pattern.startswith("/") else place.written
         target = os.path.join(start, name)  # noqa: PTH118
         if target.startswith(place.written.rstrip("/") + "/") and os.path.lexists(target):

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import shlex
-from pathlib import Path
 
 from msgspec.structs import replace
 
 from harness.approval.matching import RiskCheck, Target, accesses_of
 from harness.approval.path_lists import is_secret
 from harness.approval.patterns import PREFIX, literal_path
-from harness.approval.places import Place, Unresolvable, places_of
+from harness.approval.places import Place, Places, Unresolvable
 from harness.permissions import READ, WRITE, Rule
 from harness.risk import PathAccess, SimpleCommand
 from harness.workspace.path_policy import is_within
@@ -58,7 +57,7 @@ def exact_offer_for(call: Target) -> Rule | None:
         return Rule(call.name, text, is_exact=True) if is_readable else None
     if risk.level not in ("read", "edit") or len(risk.paths) != 1 or risk.accesses or call.name in _GROUPS:
         return None
-    return _path_rule(call.name, PathAccess(risk.paths[0]), call.root)
+    return _path_rule(call.name, PathAccess(risk.paths[0]), call.places)
 
 
 def _has_prefix(command: SimpleCommand) -> bool:
@@ -75,16 +74,16 @@ def _paths(call: Target, check: RiskCheck) -> tuple[Rule, ...] | None:
     accesses = [each for each in accesses_of(call.risk) if check(replace(alone, accesses=(each,))).concern]
     if not 0 < len(accesses) <= _MOST_PATHS:
         return None
-    rules = [_path_rule(WRITE if each.kind == "write" else READ, each, call.root) for each in accesses]
+    rules = [_path_rule(WRITE if each.kind == "write" else READ, each, call.places) for each in accesses]
     return tuple(rule for rule in rules if rule is not None) if None not in rules else None
 
 
-def _path_rule(tool: str, access: PathAccess, root: Path) -> Rule | None:
+def _path_rule(tool: str, access: PathAccess, places: Places) -> Rule | None:
     """Return the rule that covers one path only; None if it would cover too much, or cannot be read."""
     if access.is_pattern or len(access.path) > MAX_EXACT_CHARS or not access.path.isprintable():
         return None
     try:
-        (place,) = places_of(access, root)
+        (place,) = places.of(access)
     except Unresolvable:
         return None
     rule = Rule(tool, literal_path(_shown(place)))

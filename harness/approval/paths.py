@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from harness.approval.matching import accesses_of
 from harness.approval.path_lists import is_secret, protection_of
-from harness.approval.places import Place, Unresolvable, places_of
+from harness.approval.places import Place, Places, Unresolvable
 from harness.approval.secret_index import SecretIndex
 from harness.risk import PathAccess, Risk
 from harness.workspace.disk import is_folder, is_there
@@ -41,7 +41,7 @@ class _Concern(Struct, frozen=True):
 
 
 class PathFacts:
-    """Check of the paths of calls in a workspace.
+    """Check of the paths of a call in a workspace; each decision needs a new one.
 
     Args:
         workspace: Workspace of the call.
@@ -49,14 +49,17 @@ class PathFacts:
     """
 
     def __init__(self, workspace: Workspace, environ: Mapping[str, str] | None = None) -> None:
+        self.places = Places(workspace.root)
+        """Places that the paths lead to."""
         self._workspace = workspace
         self._environ = os.environ if environ is None else environ
-        self._root = os.path.realpath(workspace.root)
 
     def check(self, risk: Risk) -> Risk:
         """Return the risk with the concern that its paths raise, if any; a protected path makes it dangerous."""
         if any(self._is_vital(access) for access in risk.removals):
             return replace(risk, level="forbidden", reason="it would delete or move the workspace or the home folder")
+        if risk.level == "forbidden":
+            return risk
         concerns = [concern for access in accesses_of(risk) for concern in self._concerns(access)]
         concerns += self._concerns_about_programs(risk.programs)
         if not concerns:
@@ -68,10 +71,10 @@ class PathFacts:
 
     def _is_vital(self, removal: PathAccess) -> bool:
         """Return True if the workspace or the home folder is among what a call deletes or moves."""
-        home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111  no exceptions
+        vital = (self.places.real_root, self.places.real(os.path.expanduser("~")))  # noqa: PTH111  no exceptions
         with suppress(Unresolvable):
-            places = [place.resolved for place in places_of(_without_globs(removal), self._workspace.root)]
-            return any(is_within(vital, place) for vital in (self._root, home) for place in places)
+            removed = [place.resolved for place in self.places.of(_without_globs(removal))]
+            return any(is_within(each, folder) for each in vital for folder in removed)
         return False
 
     def places_outside(self, risk: Risk, *, writing: bool) -> tuple[Path, ...]:
@@ -85,13 +88,13 @@ class PathFacts:
         for access in accesses_of(risk):
             if (access.kind == "write") is writing:
                 with suppress(Unresolvable):
-                    places = (each.resolved for each in places_of(access, self._workspace.root))
+                    places = (each.resolved for each in self.places.of(access))
                     found += [Path(each) for each in places if not self._workspace.covers(each, writing=writing)]
         return tuple(found)
 
     def _concerns(self, access: PathAccess) -> Iterator[_Concern]:
         try:
-            places = places_of(access, self._workspace.root)
+            places = self.places.of(access)
         except Unresolvable as error:
             yield _Concern(str(error))
             return
@@ -119,22 +122,27 @@ class PathFacts:
         if os.path.basename(place.resolved).lower() == "head":  # noqa: PTH119  as below
             why = "such a file can turn its folder into a git repository"
             yield _Concern(f"it changes {place.names[0]}: {why}", is_dangerous=True)
-        if folder := git_folder(self._root, place.resolved):
-            why = f"git uses {os.path.relpath(folder, self._root)} as a repository"
+        if folder := git_folder(place.resolved_root, place.resolved):
+            why = f"git uses {os.path.relpath(folder, place.resolved_root)} as a repository"
             yield _Concern(f"it changes {place.names[0]}: {why}", is_dangerous=True)
         if not self._workspace.covers(place.resolved, writing=True):
             yield _Concern(f"it writes outside the workspace: {place.resolved}")
 
     def _concerns_about_programs(self, names: Sequence[str]) -> Iterator[_Concern]:
-        if not names:
-            return
-        folders = safe_path(self._environ.get("PATH", os.defpath), self._root)
         for name in names:
-            path = _program(name, folders)
+            path = self._program(name)
             if path is None:
                 yield _Concern(f"{name} is not a program of the system")
-            elif is_within(path, self._root) or self._workspace.covers(path, writing=True):
+            elif is_within(path, self.places.real_root) or self._workspace.covers(path, writing=True):
                 yield _Concern(f"{name} is a program of the workspace: {path}")
+
+    def _program(self, name: str) -> str | None:
+        """Return the resolved path of a program, or None."""
+        for folder in self._environ.get("PATH", os.defpath).split(os.pathsep):
+            path = os.path.join(folder, name)  # noqa: PTH118  as below
+            if _is_program(path) and _is_safe(folder, self.places):
+                return self.places.real(path)
+        return None
 
 
 def _without_globs(access: PathAccess) -> PathAccess:
@@ -152,38 +160,32 @@ def safe_path(path: str, root: str) -> tuple[str, ...]:
         path: Value of PATH.
         root: Resolved root of the workspace.
     """
-    return tuple(
-        folder
-        for folder in path.split(os.pathsep)
-        if os.path.isabs(folder) and not is_within(os.path.realpath(folder), root)  # noqa: PTH117  as above
-    )
+    places = Places(root)
+    return tuple(folder for folder in path.split(os.pathsep) if _is_safe(folder, places))
+
+
+def _is_safe(folder: str, places: Places) -> bool:
+    return os.path.isabs(folder) and not is_within(places.real(folder), places.real_root)  # noqa: PTH117  fast
+
+
+def _is_program(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode) and os.access(path, os.X_OK)  # noqa: PTH116  fast
+    except (OSError, ValueError):
+        return False
 
 
 def git_folder(root: str, real: str) -> str:
     """Return the folder in the workspace that git would use as its directory and `real` is part of; empty if none."""
     folder, child = os.path.split(real)
     while is_within(folder, root):
-        base = Path(folder)
-        if child.lower() in _GIT_PARTS and is_there(base / "HEAD"):
+        if child.lower() in _GIT_PARTS and is_there((base := Path(folder)) / "HEAD"):
             has_objects = is_folder(base / "objects") and is_folder(base / "refs")
             # With `commondir`, objects and refs are elsewhere.
             if has_objects or is_there(base / "commondir"):
                 return folder
         folder, child = os.path.split(folder)
     return ""
-
-
-def _program(name: str, folders: Sequence[str]) -> str | None:
-    """Return the resolved path of a program, or None."""
-    for folder in folders:
-        path = os.path.join(folder, name)  # noqa: PTH118  as above
-        try:
-            status = os.stat(path)  # noqa: PTH116  as above
-        except (OSError, ValueError):
-            continue
-        if stat.S_ISREG(status.st_mode) and os.access(path, os.X_OK):
-            return os.path.realpath(path)
-    return None
 
 
 @lru_cache(maxsize=16)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 from itertools import islice
 from pathlib import Path
 
@@ -36,9 +37,10 @@ class Place(Struct, frozen=True):
     """Workspace root with links resolved."""
 
     @property
-    def names(self) -> tuple[str, str]:
-        """Both forms as the user knows them, the resolved one first: relative to the workspace if inside."""
-        return self._relative(self.resolved), self._relative(self.written)
+    def names(self) -> tuple[str, ...]:
+        """The forms as the user knows them, the resolved one first: relative to the workspace if inside."""
+        resolved, written = self._relative(self.resolved), self._relative(self.written)
+        return (resolved,) if resolved == written else (resolved, written)
 
     def matches(self, pattern: str) -> bool:
         """Return True if a pattern matches both forms, as for an allow rule."""
@@ -57,28 +59,68 @@ class Place(Struct, frozen=True):
         return (self.written, self.root), (self.resolved, self.resolved_root)
 
     def _relative(self, path: str) -> str:
-        root = next((each for each in (self.resolved_root, self.root) if is_within(path, each)), None)
-        return path if root is None else os.path.relpath(path, root)
+        for root in (self.resolved_root, self.root):
+            if is_within(path, root):
+                return path[len(root) :].lstrip("/") or "."
+        return path
 
 
-def places_of(access: PathAccess, root: Path, *, with_hidden: bool = False) -> list[Place]:
-    """Return the places an access leads to: one, or those that a shell glob matches.
+class Places:
+    """The places that the accesses of a call lead to, each found once.
+
+    For a single decision: files and links may change before the next one.
 
     Args:
-        access: Path, relative to the workspace or absolute.
         root: Workspace root.
-        with_hidden: True if `*` matches hidden files, too, as it does after `shopt -s dotglob`.
-
-    Raises:
-        Unresolvable: They cannot be determined.
     """
-    base = os.path.abspath(root)  # noqa: PTH100  pathlib is too slow for every rule
-    real = os.path.realpath(base)
-    try:
-        paths = _expanded(access, base, with_hidden=with_hidden)
-        return [Place(os.path.normpath(each), os.path.realpath(each), base, real) for each in paths]
-    except (OSError, ValueError) as error:
-        raise Unresolvable(f"its path cannot be resolved: {access.path!r}") from error
+
+    def __init__(self, root: str | Path) -> None:
+        # `abspath` would take `link/..` for the folder of the link.
+        self.root = os.path.realpath(root) if ".." in str(root) else os.path.abspath(root)  # noqa: PTH100  fast
+        self._folders: dict[str, str] = {}
+        self._found: dict[tuple[PathAccess, bool], list[Place]] = {}
+
+    @property
+    def real_root(self) -> str:
+        """Workspace root with links resolved."""
+        return self._real_folder(self.root)
+
+    def of(self, access: PathAccess, *, with_hidden: bool = False) -> list[Place]:
+        """Return the places an access leads to: one, or those that a shell glob matches.
+
+        Args:
+            access: Path, relative to the workspace or absolute.
+            with_hidden: True if `*` matches hidden files, too, as it does after `shopt -s dotglob`.
+
+        Raises:
+            Unresolvable: They cannot be determined.
+        """
+        key = access, with_hidden and access.is_pattern
+        if key not in self._found:
+            try:
+                paths = _expanded(access, self.root, with_hidden=with_hidden)
+                root, real = self.root, self.real_root
+                self._found[key] = [Place(os.path.normpath(each), self.real(each), root, real) for each in paths]
+            except (OSError, ValueError) as error:
+                raise Unresolvable(f"its path cannot be resolved: {access.path!r}") from error
+        return self._found[key]
+
+    def real(self, path: str) -> str:
+        """Return an absolute path with links resolved."""
+        folder, name = os.path.split(path)
+        if name in ("", ".", ".."):
+            return self._real_folder(path)
+        path = os.path.join(self._real_folder(folder), name)  # noqa: PTH118  as below
+        try:
+            is_link = stat.S_ISLNK(os.lstat(path).st_mode)
+        except OSError:
+            is_link = False
+        return os.path.realpath(path) if is_link else path
+
+    def _real_folder(self, path: str) -> str:
+        if path not in self._folders:
+            self._folders[path] = os.path.realpath(path)
+        return self._folders[path]
 
 
 def _expanded(access: PathAccess, root: str, *, with_hidden: bool) -> list[str]:

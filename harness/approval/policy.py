@@ -6,6 +6,7 @@ dangerous calls and protected paths, allow rules and hooks that allow, and the a
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -18,6 +19,10 @@ from harness.permissions import Decision, Rule
 from harness.ports.hooks import AllowCall, AskUser
 from harness.ports.permission_policy import CallFacts, PermissionPolicy, PolicyFunction
 from harness.risk import Risk, RiskLevel
+
+if TYPE_CHECKING:
+    from harness.approval.matching import Target
+    from harness.approval.paths import PathFacts
 
 BUILT_IN = "built-in"
 _ALLOWED_LEVELS: dict[ApprovalMode, tuple[RiskLevel, ...]] = {"on": (), "smart": ("read",), "edits": ("read", "edit")}
@@ -87,11 +92,17 @@ class RulePolicy:
             call: The call.
             risk: Its risk, with what its paths imply.
         """
-        steps = (self.forbidden, self._denied, self.excluded, self._asked, self._off, self._fixed, self._allowed)
-        for step in steps:
-            if decision := step(call, risk):
-                return decision
-        return self._by_mode(call, risk)
+        case = _Case(call, risk)
+        return (
+            self.forbidden(call, risk)
+            or self._denied(case)
+            or self.excluded(call, risk)
+            or self._asked(case)
+            or self._off(risk)
+            or self._fixed(risk)
+            or self._allowed(case)
+            or self._by_mode(case)
+        )
 
     def forbidden(self, call: CallFacts, risk: Risk) -> Decision | None:
         """Return the denial of a call that never runs."""
@@ -106,29 +117,29 @@ class RulePolicy:
             return None
         return Decision("deny", f"not available in {mode.name} mode", risk, source=f"mode {mode.name}")
 
-    def _denied(self, call: CallFacts, risk: Risk) -> Decision | None:
-        rule = self._first("deny", call, risk)
-        return Decision("deny", f"the rule {rule} denies it", risk, (rule,), str(rule.source)) if rule else None
+    def _denied(self, case: _Case) -> Decision | None:
+        rule = self._first("deny", case)
+        return Decision("deny", f"the rule {rule} denies it", case.risk, (rule,), str(rule.source)) if rule else None
 
-    def _asked(self, call: CallFacts, risk: Risk) -> Decision | None:
-        if rule := self._first("ask", call, risk):
-            return Decision("ask", f"the rule {rule} requires approval", risk, (rule,), str(rule.source))
-        if isinstance(call.verdict, AskUser):
-            return Decision("ask", call.verdict.reason or "a hook requires approval", risk, source="hook")
+    def _asked(self, case: _Case) -> Decision | None:
+        if rule := self._first("ask", case):
+            return Decision("ask", f"the rule {rule} requires approval", case.risk, (rule,), str(rule.source))
+        if isinstance(verdict := case.call.verdict, AskUser):
+            return Decision("ask", verdict.reason or "a hook requires approval", case.risk, source="hook")
         return None
 
-    def _off(self, call: CallFacts, risk: Risk) -> Decision | None:
+    def _off(self, risk: Risk) -> Decision | None:
         is_off = self._permissions.approval == "off"
         return Decision("allow", "approval is off", risk, source="mode off") if is_off else None
 
-    def _fixed(self, call: CallFacts, risk: Risk) -> Decision | None:
+    def _fixed(self, risk: Risk) -> Decision | None:
         if risk.level == "dangerous":
             return Decision("ask", risk.reason or _REASONS["dangerous"], risk, source=BUILT_IN)
         return None
 
-    def _allowed(self, call: CallFacts, risk: Risk) -> Decision | None:
-        rules = self._covering(call, risk)
-        if rules:
+    def _allowed(self, case: _Case) -> Decision | None:
+        call, risk = case.call, case.risk
+        if rules := self._covering(case):
             named = ", ".join(map(str, rules))
             why = f"the rule{'s' * (len(rules) > 1)} {named} allow{'s' * (len(rules) == 1)} it"
             return Decision("allow", why, risk, rules, str(rules[0].source))
@@ -136,46 +147,63 @@ class RulePolicy:
             return Decision("allow", call.verdict.reason or "a hook allows it", risk, source="hook")
         return None
 
-    def _by_mode(self, call: CallFacts, risk: Risk) -> Decision:
-        mode = self._permissions.approval
+    def _by_mode(self, case: _Case) -> Decision:
+        mode, risk = self._permissions.approval, case.risk
         is_allowed = risk.level == "none" or risk.level in _ALLOWED_LEVELS.get(mode, ())
         if is_allowed and not risk.concern:
             source = BUILT_IN if risk.level == "none" else f"mode {mode}"
             return Decision("allow", _REASONS[risk.level], risk, source=source)
         why = risk.concern or risk.reason or _default_reason(risk, mode)
-        if rule := self._excluding(call, risk):
+        if rule := self._excluding(case):
             why = f"{why}; the rule {rule} does not cover that"
         decision = Decision("ask", why, risk, source=f"mode {mode}")
-        return decision if self._store.managed_only else _with_offers(decision, call)
+        return decision if self._store.managed_only else _with_offers(decision, case)
 
-    def _first(self, effect: Literal["ask", "deny"], call: CallFacts, risk: Risk) -> Rule | None:
+    def _first(self, effect: Literal["ask", "deny"], case: _Case) -> Rule | None:
         rules = self._store.of(effect)
         if not rules:
             return None
         # Imported late, as below: most sessions have no rules.
-        from harness.approval.matching import Target, affects
+        from harness.approval.matching import affects
 
-        target = Target(call.tool.name, risk, call.workspace.root)
-        return next((rule for rule in rules if affects(rule, target)), None)
+        return next((rule for rule in rules if affects(rule, case.target)), None)
 
-    def _covering(self, call: CallFacts, risk: Risk) -> tuple[Rule, ...]:
+    def _covering(self, case: _Case) -> tuple[Rule, ...]:
         rules = self._store.of("allow")
         if not rules:
             return ()
-        from harness.approval.matching import Coverage, Target
+        from harness.approval.matching import Coverage
+
+        allows_edits = self._permissions.approval == "edits"
+        return Coverage(case.target, rules, case.facts.check, allows_edits).find()
+
+    def _excluding(self, case: _Case) -> Rule | None:
+        rules = self._store.of("allow")
+        if not rules or case.risk.concern or not case.risk.commands:
+            return None
+        from harness.approval.matching import excluding_rule
+
+        return excluding_rule(rules, case.target)
+
+
+class _Case:
+    """A call to decide on. Its paths are resolved once for all rules."""
+
+    def __init__(self, call: CallFacts, risk: Risk) -> None:
+        self.call = call
+        self.risk = risk
+
+    @cached_property
+    def facts(self) -> PathFacts:
         from harness.approval.paths import PathFacts
 
-        target = Target(call.tool.name, risk, call.workspace.root)
-        allows_edits = self._permissions.approval == "edits"
-        return Coverage(target, rules, PathFacts(call.workspace).check, allows_edits).find()
+        return PathFacts(self.call.workspace)
 
-    def _excluding(self, call: CallFacts, risk: Risk) -> Rule | None:
-        rules = self._store.of("allow")
-        if not rules or risk.concern or not risk.commands:
-            return None
-        from harness.approval.matching import Target, excluding_rule
+    @cached_property
+    def target(self) -> Target:
+        from harness.approval.matching import Target
 
-        return excluding_rule(rules, Target(call.tool.name, risk, call.workspace.root))
+        return Target(self.call.tool.name, self.risk, self.facts.places)
 
 
 class FunctionPolicy:
@@ -213,14 +241,11 @@ def _checked_by_hook(decision: Decision, call: CallFacts) -> Decision:
     return decision
 
 
-def _with_offers(decision: Decision, call: CallFacts) -> Decision:
-    from harness.approval.matching import Target
+def _with_offers(decision: Decision, case: _Case) -> Decision:
     from harness.approval.offers import exact_offer_for, offers_for
-    from harness.approval.paths import PathFacts
 
-    target = Target(call.tool.name, decision.risk, call.workspace.root)
-    offers = offers_for(target, PathFacts(call.workspace).check)
-    return replace(decision, offers=offers, exact_offer=exact_offer_for(target))
+    offers = offers_for(case.target, case.facts.check)
+    return replace(decision, offers=offers, exact_offer=exact_offer_for(case.target))
 
 
 def _default_reason(risk: Risk, mode: ApprovalMode) -> str:

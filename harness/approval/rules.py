@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 
 from msgspec.structs import replace
 
 from harness.approval.matching import Coverage, Target, affects
 from harness.approval.patterns import DOMAIN, PREFIX, check_pattern
+from harness.approval.places import Places
 from harness.errors import ConfigError
 from harness.permissions import SESSION, SHELL, WRITE, Effect, Rule, RuleSource
 from harness.risk import Risk, SimpleCommand
@@ -92,7 +92,7 @@ def check_examples(rule: Rule, examples: Iterable[str], risk_of: Callable[[str],
     """
     for example in examples:
         text = example.removeprefix("!").strip()
-        is_match = _is_match(rule, Target(rule.tool, _example_risk(rule, text, risk_of), Path.cwd()))
+        is_match = _is_match(rule, Target(rule.tool, _example_risk(rule, text, risk_of), Places(".")))
         if is_match and example.startswith("!"):
             yield f"{rule} matches {text!r}"
         elif not is_match and not example.startswith("!"):

@@ -74,9 +74,8 @@ class RuleStore:
     def of(self, effect: Effect) -> tuple[Rule, ...]:
         """Return the rules with an effect, in order of precedence, as far as they apply."""
         if not self._ordered:
-            for each in _EFFECTS:
-                rules = tuple(rule for rule in (*self.rules, *self._session) if rule.effect == each)
-                self._ordered[each] = rules
+            rules = (*self.rules, *self._session)
+            self._ordered = {each: tuple(rule for rule in rules if rule.effect == each) for each in _EFFECTS}
         rules = self._ordered[effect]
         if effect == "allow" and self.managed_only:
             return tuple(rule for rule in rules if rule.source.level == "managed")

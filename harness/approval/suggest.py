@@ -11,6 +11,7 @@ from msgspec import Struct
 from harness.approval.matching import Coverage, Target, unchanged
 from harness.approval.offers import offers_for
 from harness.approval.patterns import PREFIX, command_matches
+from harness.approval.places import Places
 from harness.permissions import Rule
 from harness.risk import Risk
 
@@ -112,4 +113,4 @@ def _is_harmless(risk: Risk) -> bool:
 
 
 def _target(call: PastCall, root: Path) -> Target:
-    return Target(call.tool, call.risk, root)
+    return Target(call.tool, call.risk, Places(root))

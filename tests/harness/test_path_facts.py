@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.approval.paths import PathFacts, safe_path
+from harness.approval.places import Places
 from harness.risk import PathAccess, Risk
 from harness.workspace.workspace import Workspace
 
@@ -121,6 +122,43 @@ def test_links_are_judged_by_name_and_target(facts: PathFacts, root: Path):
         "it reads a secret: server.pem",
         "it reads outside the workspace: /etc/hosts",
     ]
+
+
+@pytest.mark.parametrize(
+    "path",
+    words(
+        "src/main.py in/main.py in/../x in/./x in/ in away/x/.. away/../x to/in/x //in / ~ loop loop/x to/loop",
+        "dangling dangling/x missing/../in/x src/main.py/.. src/main.py/x",
+    ),
+)
+def test_paths_lead_where_the_system_says(root: Path, path: str):
+    links = {"in": "src", "away": "/etc", "loop": "loop", "dangling": "nowhere/x", "to": "."}
+    for name, target in links.items():
+        (root / name).symlink_to(target)
+    absolute = f"{root}/{path}"
+
+    assert Places(root).real(absolute) == os.path.realpath(absolute)
+
+
+def test_a_changed_link_is_followed_anew_in_the_next_decision(root: Path):
+    workspace, link = Workspace(root), root / "link"
+    link.symlink_to("src")
+    before = PathFacts(workspace).check(reading("link/main.py")).concern
+    link.unlink()
+    link.symlink_to("/etc")
+
+    assert before == ""
+    assert "outside" in PathFacts(workspace).check(reading("link/main.py")).concern
+
+
+def test_a_workspace_behind_a_link_is_the_folder_of_the_system(root: Path, tmp_path: Path):
+    put(tmp_path, "elsewhere/src/x")
+    (root / "link").symlink_to(tmp_path / "elsewhere" / "src")
+    facts = PathFacts(Workspace(root / "link" / ".."))
+
+    assert facts.check(removing(".")).level == "forbidden"
+    assert facts.check(removing(f"{tmp_path}/elsewhere")).level == "forbidden"
+    assert not facts.check(reading("src/x")).concern
 
 
 def test_a_path_is_relative_to_the_folder_that_the_command_entered(facts: PathFacts):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.approval.matching import Coverage, Target, affects
+from harness.approval.places import Places
 from harness.approval.rules import parse_rule
 from harness.risk import PathAccess, Risk, SimpleCommand
 from tools.shell.analysis import analyze
@@ -24,7 +25,9 @@ def shell(
 
 
 def covering(risk: Risk, *rules: str, tool: str = "bash", root: Path = Path("/work"), edits: bool = False) -> list[str]:
-    coverage = Coverage(Target(tool, risk, root), tuple(map(parse_rule, rules)), secrets_only, allows_edits=edits)
+    coverage = Coverage(
+        Target(tool, risk, Places(root)), tuple(map(parse_rule, rules)), secrets_only, allows_edits=edits
+    )
     return [str(rule) for rule in coverage.find()]
 
 
@@ -35,7 +38,7 @@ def secrets_only(risk: Risk) -> Risk:
 
 
 def is_affected(risk: Risk, rule: str, tool: str = "bash", root: Path = Path("/work")) -> bool:
-    return affects(parse_rule(rule, "deny"), Target(tool, risk, root))
+    return affects(parse_rule(rule, "deny"), Target(tool, risk, Places(root)))
 
 
 GREP = SimpleCommand(("grep", "x", "a"), verdict="read")

@@ -18,6 +18,8 @@ MOST_SECRETS = 200
 """Maximum number of secrets, and of names that lead elsewhere, that are compared with the files that are read."""
 MOST_FOLDERS = 20_000
 """Maximum number of folders in an index."""
+FEW_FOLDERS = 100
+"""Number of folders up to which a change of them is looked for without a thread, which takes longer to start."""
 TIME_LIMIT_S = 0.05
 """Seconds that a decision waits for the index."""
 
@@ -36,13 +38,8 @@ class SecretIndex:
 
     def problem(self, access: PathAccess) -> str:
         """Return the reason why a search of the folder needs approval; empty if it shows no secret."""
-        if self._worker is None:
-            self._worker = threading.Thread(target=self._update, name="secret-index", daemon=True)
-            self._worker.start()
-        self._worker.join(TIME_LIMIT_S)
-        if self._worker.is_alive():
+        if not self._update_in_time():
             return "it searches a folder that is too large to check for secrets in time"
-        self._worker = None
         if secret := next(self._shown_secrets(access), ""):
             return f"it searches a folder with a secret: {secret}"
         if access.is_listed:
@@ -54,6 +51,18 @@ class SecretIndex:
     def _shown_secrets(self, access: PathAccess) -> Iterator[str]:
         results = SearchResults(self._folder, access)
         return filter(results.may_show, _with_names(self._secrets, access.names))
+
+    def _update_in_time(self) -> bool:
+        if self._worker is None:
+            if self._is_complete and len(self._times) <= FEW_FOLDERS and not self._is_outdated():
+                return True
+            self._worker = threading.Thread(target=self._update, name="secret-index", daemon=True)
+            self._worker.start()
+        self._worker.join(TIME_LIMIT_S)
+        if self._worker.is_alive():
+            return False
+        self._worker = None
+        return True
 
     def _update(self) -> None:
         if not self._is_complete or self._is_outdated():

@@ -20,7 +20,7 @@ from msgspec import Struct, field
 from harness.risk import PathAccess
 from tools.shell.printed_text import here_texts, is_fed, printed_text, printed_words, removed_folders, run_lines
 from tools.shell.syntax import Command, Script, read_script
-from tools.shell.tables import load_table
+from tools.shell.tables import Expression, Names, decoded, load_table
 from tools.shell.words import Word
 
 Level: TypeAlias = Literal["forbidden", "dangerous"]
@@ -48,13 +48,13 @@ class _Rule(Struct, forbid_unknown_fields=True):
     commands: list[str]
     why: str
     level: Level = "dangerous"
-    any: str = ""
-    also: str = ""
-    unless: str = ""
-    values: str = ""
-    operand: str = ""
-    word: str = ""
-    line: str = ""
+    any: Names = Names()
+    also: Names = Names()
+    unless: Names = Names()
+    values: Names = Names()
+    operand: Expression | None = None
+    word: Expression | None = None
+    line: Expression | None = None
     targets: Literal["", "vital", "system", "permanent"] = ""
     which: Literal["all", "first", "rest", "sources", "last"] = "all"
     contents: bool = False
@@ -64,26 +64,24 @@ class _Rule(Struct, forbid_unknown_fields=True):
 
 
 class _Path(Struct, forbid_unknown_fields=True):
-    path: str
+    path: Expression
     why: str
 
 
 class _Paths(Struct, forbid_unknown_fields=True):
-    system: str
-    here: str
-    temporary: str
+    system: Expression
+    here: Expression
+    temporary: Expression
     forbidden: list[_Path] = field(default_factory=list[_Path])
     dangerous: list[_Path] = field(default_factory=list[_Path])
 
 
 class _Data(Struct, forbid_unknown_fields=True):
-    programs: dict[str, str]
-    global_options: dict[str, str]
+    interpreters: Expression
+    programs: dict[str, Names]
+    global_options: dict[str, Names]
     paths: _Paths
     hazard: list[_Rule]
-
-    def names(self, group: str) -> frozenset[str]:
-        return frozenset(self.programs[group].split())
 
 
 class _Tables:
@@ -91,11 +89,10 @@ class _Tables:
 
     def __init__(self, data: _Data) -> None:
         self.paths = data.paths
-        self.global_options = {name: frozenset(options.split()) for name, options in data.global_options.items()}
-        self.shells, self.evaluators = data.names("shells"), data.names("evaluators")
-        self.fetchers, self.privileged = data.names("fetchers"), data.names("privileged")
-        self.runners, self.takes_script = data.names("runners"), data.names("takes_script")
-        self.interpreters = re.compile(data.programs["interpreters"])
+        self.global_options, self.interpreters = data.global_options, data.interpreters
+        self.shells, self.evaluators = data.programs["shells"], data.programs["evaluators"]
+        self.fetchers, self.privileged = data.programs["fetchers"], data.programs["privileged"]
+        self.runners, self.takes_script = data.programs["runners"], data.programs["takes_script"]
         self.rules: dict[str, list[tuple[list[str], _Rule]]] = {}
         for rule in data.hazard:
             for command in rule.commands:
@@ -110,7 +107,7 @@ class _Tables:
 
 @cache
 def _tables() -> _Tables:
-    return _Tables(msgspec.convert(tomllib.loads(_DATA.read_text(encoding="utf-8")), _Data))
+    return _Tables(msgspec.convert(tomllib.loads(_DATA.read_text(encoding="utf-8")), _Data, dec_hook=decoded))
 
 
 class Hazards(NamedTuple):
@@ -136,8 +133,8 @@ def hazard_of_write(path: str) -> Hazard | None:
     """Return the hazard of writing to a path, by the path alone."""
     path = _normal("", path)
     paths = _tables().paths
-    forbidden = (Hazard("forbidden", rule.why) for rule in paths.forbidden if re.fullmatch(rule.path, path))
-    dangerous = (Hazard("dangerous", rule.why) for rule in paths.dangerous if re.fullmatch(rule.path, path))
+    forbidden = (Hazard("forbidden", rule.why) for rule in paths.forbidden if rule.path.fullmatch(path))
+    dangerous = (Hazard("dangerous", rule.why) for rule in paths.dangerous if rule.path.fullmatch(path))
     return next(forbidden, None) or next(dangerous, None)
 
 
@@ -195,9 +192,8 @@ class _Search:
             yield Hazard("dangerous", "it runs with the privileges of another user")
         sources = [script.commands[index] for index in command.sources]
         fed = list(printed_words(sources)) if is_fed(command, start) else []
-        for words, rule in self._tables.rules.get(name, ()):
-            rest = self._after(name, words, [*arguments, *fed])
-            if rest is not None and self._applies(rule, rest, command.folders):
+        for rule, rest in self._rules_for(name, [*arguments, *fed]):
+            if self._applies(rule, rest, command.folders):
                 is_unknown = rule.targets in ("vital", "system") and any(word.text is None for word in rest)
                 yield Hazard(rule.level, rule.why + (_MAY_BE_EMPTY if is_unknown else ""))
         is_shell = name in self._tables.shells or name in self._tables.evaluators
@@ -208,13 +204,15 @@ class _Search:
                 if word.text and " " in word.text:
                     yield from self._of_text(word.text, depth)
 
-    def _after(self, name: str, words: list[str], arguments: Sequence[Word]) -> Sequence[Word] | None:
-        """Return the arguments after the subcommands `words`; None if the command has others."""
-        position, takes_value = 0, self._tables.global_options.get(name, frozenset[str]())
-        while words and position < len(arguments) and (arguments[position].text or "").startswith("-"):
+    def _rules_for(self, name: str, arguments: Sequence[Word]) -> Iterator[tuple[_Rule, Sequence[Word]]]:
+        """Yield the rules for a command, each with the arguments after the subcommands that it names."""
+        position, takes_value = 0, self._tables.global_options.get(name, ())
+        while position < len(arguments) and (arguments[position].text or "").startswith("-"):
             position += 2 if arguments[position].text in takes_value else 1
-        found = [word.text for word in arguments[position : position + len(words)]]
-        return arguments[position + len(words) :] if found == words else None
+        following = [word.text for word in arguments[position:]]
+        for words, rule in self._tables.rules.get(name, ()):
+            if not words or following[: len(words)] == words:
+                yield rule, arguments[position + len(words) :] if words else arguments
 
     def _applies(self, rule: _Rule, arguments: Sequence[Word], folders: Sequence[str]) -> bool:
         given = _Given(rule, arguments)
@@ -231,9 +229,9 @@ class _Search:
             (not rule.any or given.has(rule.any))
             and (not rule.also or given.has(rule.also))
             and not (rule.unless and given.has(rule.unless))
-            and (not rule.operand or any(re.fullmatch(rule.operand, each) for each in operands))
-            and (not rule.word or any(re.fullmatch(rule.word, each) for each in texts))
-            and (not rule.line or re.fullmatch(rule.line, " ".join(texts)) is not None)
+            and (not rule.operand or any(map(rule.operand.fullmatch, operands)))
+            and (not rule.word or any(map(rule.word.fullmatch, texts)))
+            and (not rule.line or rule.line.fullmatch(" ".join(texts)) is not None)
             and len(given.operands) >= rule.least
         )
 
@@ -246,16 +244,16 @@ class _Search:
     def _hits(self, rule: _Rule, operands: Sequence[Word], folders: Sequence[str]) -> bool:
         targets = _chosen(rule, operands)
         if rule.targets == "permanent":
-            temporary = re.compile(self._tables.paths.temporary)
+            temporary = self._tables.paths.temporary
             return not targets or not all(word.text and temporary.fullmatch(_normal("", word.text)) for word in targets)
         return any(self._is_vital(rule, folder, path) for path in map(_least, targets) for folder in folders)
 
     def _is_vital(self, rule: _Rule, folder: str, path: str) -> bool:
-        paths = self._tables.paths
+        paths, normal = self._tables.paths, _normal(folder, path)
         # The files of a folder may be moved, but not deleted.
         is_folder = rule.contents or not path.endswith("*")
-        pattern = f"{paths.system}|{paths.here}" if rule.targets == "vital" and is_folder else paths.system
-        return re.fullmatch(pattern, _normal(folder, path)) is not None
+        is_here = rule.targets == "vital" and is_folder and paths.here.fullmatch(normal)
+        return bool(is_here or paths.system.fullmatch(normal))
 
     def _of_shell(self, command: Command, start: int, script: Script, depth: int) -> Iterator[Hazard]:
         shell = _Shell(_name(command.words[start]), [word.text or "" for word in command.words[start + 1 :]])
@@ -280,7 +278,7 @@ class _Search:
 
     def _of_program(self, text: str, depth: int) -> Iterator[Hazard]:
         """Yield the forbidden hazards of a program text, as far as its strings show them."""
-        if any(re.fullmatch(self._tables.paths.system, _normal("", path)) for path in removed_folders(text)):
+        if any(self._tables.paths.system.fullmatch(_normal("", path)) for path in removed_folders(text)):
             yield Hazard("forbidden", "it would delete a system or home folder")
         for line in run_lines(text):
             yield from (hazard for hazard in self._of_text(line, depth) if hazard.level == "forbidden")
@@ -300,7 +298,6 @@ class _Given:
     def __init__(self, rule: _Rule, arguments: Sequence[Word]) -> None:
         self.operands: list[Word] = []
         self._options: list[str] = []
-        takes_value = rule.values.split()
         pending = list(arguments)
         while pending:
             word = pending.pop(0)
@@ -312,12 +309,12 @@ class _Given:
                 self.operands.append(word)
             elif text.startswith("--") or rule.single:
                 self._options.append(text.partition("=")[0])
-                if text in takes_value:
+                if text in rule.values:
                     del pending[:1]
-            elif self._takes_next(text[1:], takes_value):
+            elif self._takes_next(text[1:], rule.values):
                 del pending[:1]
 
-    def _takes_next(self, letters: str, takes_value: list[str]) -> bool:
+    def _takes_next(self, letters: str, takes_value: Names) -> bool:
         """Note the letters of a group; return True if the value of the last one is the next word."""
         for index, letter in enumerate(letters):
             self._options.append(f"-{letter}")
@@ -325,16 +322,16 @@ class _Given:
                 return index == len(letters) - 1
         return False
 
-    def has(self, names: str) -> bool:
+    def has(self, names: Names) -> bool:
         return any(
             name == given or (given.startswith("--") and name.startswith(given))
-            for name in names.split()
             for given in self._options
+            for name in names
         )
 
 
 def _name(word: Word) -> str:
-    return posixpath.basename(word.text or "")
+    return (word.text or "").rpartition("/")[2]
 
 
 def _chosen(rule: _Rule, operands: Sequence[Word]) -> Sequence[Word]:
@@ -359,7 +356,7 @@ def _normal(folder: str, path: str) -> str:
     while parts and (not parts[-1] or (_WILD_NAME.issuperset(parts[-1]) and not _WILD.isdisjoint(parts[-1]))):
         parts.pop()
     normal = posixpath.normpath("/".join(parts) or ("/" if path.startswith("/") else "."))
-    return re.sub(r"^/+", "/", normal)
+    return f"/{normal.lstrip('/')}" if normal.startswith("/") else normal
 
 
 class _Shell:

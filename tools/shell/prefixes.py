@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from tools.shell.tables import load_table
+from tools.shell.tables import Names, decoded, load_table
 from tools.shell.words import Word
 
 _DATA = Path(__file__).parent / "prefixes.toml"
@@ -24,17 +24,17 @@ _WORD = re.compile(r"[A-Za-z0-9_./@:][A-Za-z0-9_./@:+=,-]*")
 
 
 class _Data(Struct, forbid_unknown_fields=True):
-    with_verb: str
+    with_verb: Names
     with_two_verbs: frozenset[str]
     runners: list[str]
-    alone: str
-    never: str
-    escapes: dict[str, str]
+    alone: Names
+    never: Names
+    escapes: dict[str, Names]
 
 
 @cache
 def _data() -> _Data:
-    return msgspec.convert(tomllib.loads(_DATA.read_text(encoding="utf-8")), _Data)
+    return msgspec.convert(tomllib.loads(_DATA.read_text(encoding="utf-8")), _Data, dec_hook=decoded)
 
 
 def prefix_of(words: Sequence[Word]) -> tuple[str, ...]:
@@ -49,11 +49,12 @@ def prefix_of(words: Sequence[Word]) -> tuple[str, ...]:
 
 def is_escape(words: Sequence[Word]) -> bool:
     """Return True if an option makes a command do more than its first words tell."""
-    texts = [word.text or word.prefix for word in words]
-    if not texts:
+    refused = _data().escapes.get(posixpath.basename(words[0].text or words[0].prefix)) if words else None
+    if not refused:
         return False
-    refused = _data().escapes.get(posixpath.basename(texts[0]), "").split()
-    return any(_means(text, option) for text in _before_end(texts[1:]) for option in refused)
+    texts = _before_end([word.text or word.prefix for word in words[1:]])
+    options = [text for text in texts if text.startswith("-")]
+    return any(_means(text, each) for each in refused for text in (texts if each.endswith("*") else options))
 
 
 def _before_end(texts: list[str]) -> list[str]:
@@ -91,9 +92,9 @@ def _count(words: tuple[str, ...], data: _Data) -> int:
         return 0
     if " ".join(words[:2]) in data.with_two_verbs:
         return 3
-    if words[0] in data.with_verb.split():
+    if words[0] in data.with_verb:
         return 2
     table = load_table(words[0])
-    is_precise = table is not None and table.operands != "command" and words[0] not in data.never.split()
-    is_alone = words[0] in data.alone.split() or is_precise
+    is_precise = table is not None and table.operands != "command" and words[0] not in data.never
+    is_alone = words[0] in data.alone or is_precise
     return 1 if is_alone else 0

@@ -55,6 +55,10 @@ class Judgement(Struct, frozen=True):
     """Rules for its first words that may cover it."""
 
 
+Expression: TypeAlias = re.Pattern[str]
+"""Regular expression in a file."""
+
+
 class Names(frozenset[str]):
     """Names separated by blanks in a file."""
 
@@ -169,7 +173,7 @@ def load_table(name: str) -> ProgramTable | None:
         text = (FOLDER / f"{name}.toml").read_text(encoding="utf-8")
     except OSError:
         return None
-    source = msgspec.convert(tomllib.loads(text), _Source, dec_hook=_names)
+    source = msgspec.convert(tomllib.loads(text), _Source, dec_hook=decoded)
     if not source.same_as:
         return _table(source, source.groups)
     table = load_table(source.same_as)
@@ -205,7 +209,8 @@ def _table(source: _Source, groups: Mapping[str, _Group]) -> ProgramTable:
     )
 
 
-def _names(kind: type, value: object) -> Names:
-    if kind is not Names or not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text of names")
-    return Names(value.split())
+def decoded(kind: type, value: object) -> object:
+    """Return the names or the regular expression that a file gives as text; a hook for `msgspec.convert`."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return Names(value.split()) if kind is Names else re.compile(value)

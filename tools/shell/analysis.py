@@ -153,8 +153,9 @@ class _Analyzer:
         self._note_git(command, judged)
         if command.words or command.redirects or variables:
             simple = _simple_command(judged, why, is_inline=is_inline)
-            coverage = "exact" if refused else simple.coverage
-            simple = replace(simple, redirects=tuple(path for _, path in writes), coverage=coverage)
+            if writes or refused:
+                coverage = "exact" if refused else simple.coverage
+                simple = replace(simple, redirects=tuple(path for _, path in writes), coverage=coverage)
             self.effect.commands.append(_with_variables(simple, command) if variables else simple)
 
     def _judge(self, command: Command) -> Judged:
@@ -170,9 +171,9 @@ class _Analyzer:
     def _with_listings(self, command: Command) -> Iterator[Word]:
         """Yield the words, those that are lists of files (`$(git ls-files)`) with the folder of these."""
         for index, word in enumerate(command.words):
-            inner = [number for place, number in command.substitutions if place == index]
-            is_alone = word.text is None and not word.rest and word.folder is None and len(inner) > 0
-            listed = self._listing_of(inner) if is_alone else None
+            is_alone = word.text is None and not word.rest and word.folder is None
+            inner = [number for place, number in command.substitutions if place == index] if is_alone else []
+            listed = self._listing_of(inner)
             yield replace(word, folder=listed.folder, names=listed.names) if listed is not None else word
 
     def _input_listing(self, command: Command) -> Word | None:
@@ -182,8 +183,10 @@ class _Analyzer:
 
     def _listing_of(self, numbers: Sequence[int]) -> Word | None:
         """Return the files that a pipeline lists; None if it does anything else."""
+        if not numbers:
+            return None
         commands = [self._script.commands[number] for number in numbers]
-        if not numbers or any(each.folders != commands[0].folders for each in commands):
+        if any(each.folders != commands[0].folders for each in commands):
             return None
         first, *others = (self._judged[number] for number in numbers)
         files = listed_files(first) if first.words else None

@@ -8,7 +8,7 @@ Source: getopt_long(3); POSIX Utility Syntax Guidelines; the "old style" of tar(
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -67,15 +67,13 @@ class Resolved(Struct):
     uncertain: list[Word] = field(default_factory=list[Word])
     """Operands that may turn out to be options when the command runs."""
 
-    def has(self, names: Iterable[str]) -> bool:
+    def has(self, names: Container[str]) -> bool:
         """Return True if one of the options is given."""
-        wanted = set(names)
-        return any(option.name in wanted for option in self.options)
+        return any(option.name in names for option in self.options)
 
-    def values(self, names: Iterable[str]) -> Iterator[Word]:
+    def values(self, names: Container[str]) -> Iterator[Word]:
         """Yield the values of the given options, in order."""
-        wanted = set(names)
-        return (option.value for option in self.options if option.name in wanted and option.value is not None)
+        return (option.value for option in self.options if option.name in names and option.value is not None)
 
 
 def parse_options(text: str) -> dict[str, Arity]:

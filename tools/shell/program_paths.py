@@ -16,6 +16,7 @@ from tools.shell.words import Word
 
 _SECRETIVE = re.compile("key|token|secret|passw|pwd|credential|private|auth|api|aws|bearer")
 _STREAMS = frozenset({"-", "/dev/stdin"})
+_ANY = PathAccess("")
 _SIMPLE_PATTERN = re.compile(r"[\w.*?-]+")
 
 
@@ -50,9 +51,10 @@ def paths_of(
         case kind:
             if table.has_pairs and kind == "read":
                 operands = [*operands, *_pair(operands)]
-            search = _search(table, found, scripts) if kind == "search" else PathAccess("")
-            follows = found.has(table.follows) and not found.has(table.keeps_links)
-            yield from _paths(operands, kind, table, replace(search, is_listed=follows))
+            access = _search(table, found, scripts) if kind == "search" else _ANY
+            if found.has(table.follows) and not found.has(table.keeps_links):
+                access = replace(access, is_listed=True)
+            yield from _paths(operands, kind, table, access)
 
 
 def _use(table: ProgramTable, found: Resolved) -> OperandKind:
@@ -120,9 +122,6 @@ def _prefixed(table: ProgramTable, operands: Sequence[Word]) -> Iterator[PathAcc
         for prefix, kind in table.prefixes.items():
             if word.text is not None and word.text.startswith(prefix):
                 yield from _paths([Word(word.text.removeprefix(prefix))], kind, table)
-
-
-_ANY = PathAccess("")
 
 
 def _paths(

@@ -51,6 +51,8 @@ def program_name(word: Word) -> str:
     """Return the name of a program without the folders of the system; empty if it is not known."""
     if not word.is_literal or not word.text:
         return ""
+    if "/" not in word.text:
+        return word.text
     folder, name = posixpath.split(word.text)
     return name if folder in _SYSTEM_FOLDERS else word.text
 
@@ -67,22 +69,21 @@ def _judge(name: str, table: ProgramTable, words: Sequence[Word]) -> Judgement:
         return _judge_subcommand(name, table, words)
     found = resolve(table.options, words)
     scripts, operands = _split_script(table, found)
-    problems = (
-        table.why,
-        _named(found.problem, name),
-        _missing(name, table, found, operands),
-        _response_file(name, table, operands),
-        _unknown_word(name, table, found, operands),
-        _named(_value_problem(table, found), name),
-        _script_problem(name, table, scripts),
-        _line_problem(name, table, words),
+    in_file, in_script = _response_file(name, table, operands), _script_problem(name, table, scripts)
+    why = (
+        table.why
+        or _named(found.problem, name)
+        or _missing(name, table, found, operands)
+        or in_file
+        or _unknown_word(name, table, found, operands)
+        or _named(_value_problem(table, found), name)
+        or in_script
+        or _line_problem(name, table, words)
     )
-    why = next(filter(None, problems), "")
     runs = table.operands == "command" and not found.has(table.lists)
     inner = tuple(operands[table.skip :]) if runs else None
     is_known = not found.problem.startswith("unknown")
-    refusals = (found.problem, _script_problem(name, table, scripts), _response_file(name, table, operands))
-    is_refused = is_known and any(refusals)
+    is_refused = is_known and bool(found.problem or in_script or in_file)
     coverage: Coverage = "exact" if why and runs else "written" if is_refused else "any"
     accesses = tuple(paths_of(table, found, operands, scripts))
     return Judgement("other" if why else "read", why, accesses, inner or None, coverage)
@@ -119,6 +120,8 @@ def _entered(table: ProgramTable, found: Resolved, accesses: tuple[PathAccess, .
 
 def _named(problem: str, name: str) -> str:
     """Return the problem with an option with the name of the program: "option -o of sort writes a file"."""
+    if not problem:
+        return ""
     if problem.startswith(_UNKNOWN_OPTION):
         return f"{name} {problem.removeprefix(_UNKNOWN_OPTION)} is not known to be read-only"
     return _OPTION.sub(rf"\1 of {name}", problem)

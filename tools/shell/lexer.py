@@ -19,8 +19,8 @@ from tools.shell.words import Part, ansi_c
 DELIMITERS = frozenset(" \t\n;&|<>()")
 
 _PLAIN = re.compile(r"[\w./:@%+=,^-]+")
-_BLANKS = re.compile(r"(?:[ \t]|\\\n)+")
-_COMMENT = re.compile(r"#[^\n]*")
+# A comment begins where a word could.
+_BLANKS = re.compile(r"(?:[ \t]|\\\n)*(?:(?<![^ \t\n;&|<>()])#[^\n]*)?")
 _PARAMETER = re.compile(r"#?(?:[A-Za-z_]\w*|\d+|[@*#?$!-])(?:\[(?:[@*]|\d+)\])?", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_]\w*|[\d@*#?$!-]", re.ASCII)
 _OPERATION = re.compile(r":?[-+?]|##?|%%?|//?[#%]?|\^\^?|,,?")
@@ -82,14 +82,9 @@ class Lexer:
             raise Unreadable(f"{token} is missing")
 
     def blanks(self) -> None:
-        while True:
-            if found := _BLANKS.match(self.text, self.position):
-                self.position = found.end()
-            before = self.text[self.position - 1 : self.position]
-            comment = _COMMENT.match(self.text, self.position) if before in DELIMITERS or not before else None
-            if not comment:
-                return
-            self.position = comment.end()
+        """Skip blanks and a comment."""
+        if found := _BLANKS.match(self.text, self.position):
+            self.position = found.end()
 
     def newlines(self) -> None:
         """Skip blanks, comments and line ends, and read the here-documents after them."""

@@ -134,7 +134,7 @@ class Parser(SimpleCommandParser):
             raise Unreadable("it has too many commands")
 
     def _one_command(self) -> None:
-        reserved, draft = self._reserved(), self.draft()
+        reserved, values, folders = self._reserved(), self.state.values, self.state.folders
         if self.peek(2) == "((":
             self.position += 2
             self.arithmetic_command()
@@ -152,6 +152,7 @@ class Parser(SimpleCommandParser):
         else:
             self.simple()
             return
+        draft = self.draft(values=values, folders=folders)
         self.blanks()
         while self.redirect(draft):
             self.blanks()

@@ -19,8 +19,7 @@ from tools.shell.words import Part, Word, as_text, begins_with_folder, expand
 _DEEPEST = 20
 _MOST_FOLDERS = 16
 
-_REDIRECT = re.compile(r"(\d*)(<<<|<<-?|<&|<>|<(?!\()|>>|>&|>\||>(?!\())|(&>>?)")
-_NAMED_DESCRIPTOR = re.compile(r"\{\w+\}[<>]")
+_REDIRECT = re.compile(r"(\d*)(<<<|<<-?|<&|<>|<(?!\()|>>|>&|>\||>(?!\())|(&>>?)|(\{\w+\}[<>])")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=", re.ASCII)
 _MAY_ENTER = frozenset({"command", "builtin", "time", "eval", "pushd", "popd"})
 _CHANGED_BY_BASH = frozenset(
@@ -146,12 +145,13 @@ class SimpleCommandParser(Lexer):
             self.spans.add((start, self.position))
         if not (draft.words or draft.assignments or draft.redirects):
             raise Unreadable(f"unexpected {self.peek()!r}" if self.peek() else "a command is missing")
-        draft.is_call = draft.name in self.state.functions
+        name = draft.name
+        draft.is_call = name in self.state.functions
         self.state.drafts.append(draft)
         if not draft.words and not self.state.nesting:
             for name, parts in draft.assignments:
                 self.set_values(name, () if begins_with_folder(parts) else (as_text(parts, {}),))
-        self._enter(draft)
+        self._enter(draft, name)
 
     def _value(self) -> list[Part]:
         """Read an assigned value, or the list of an array."""
@@ -166,11 +166,11 @@ class SimpleCommandParser(Lexer):
         return parts
 
     def redirect(self, draft: Draft) -> bool:
-        if _NAMED_DESCRIPTOR.match(self.text, self.position):
-            raise Unreadable("it assigns a descriptor to a variable")
         found = _REDIRECT.match(self.text, self.position)
         if not found:
             return False
+        if found[4]:
+            raise Unreadable("it assigns a descriptor to a variable")
         self.position = found.end()
         operator = found[2] or found[3]
         if operator in ("<<", "<<-"):
@@ -185,15 +185,15 @@ class SimpleCommandParser(Lexer):
         draft.redirects.append((operator, found[1] or "", parts))
         return True
 
-    def _enter(self, draft: Draft) -> None:
+    def _enter(self, draft: Draft, name: str) -> None:
         """Follow `cd`."""
-        names = {"".join(part.text or "" for part in parts) for parts in draft.words}
-        if draft.name == "cd":
+        if name == "cd":
             words = [word for parts in draft.words[1:] for word in expand(parts, self.constants())]
             words = words[1:] if words and words[0].text == "--" else words
             self._enter_one_of(self._targets(draft, words))
-        elif draft.name in _MAY_ENTER and names & {"cd", "pushd", "popd"}:
-            self.state.folders = None
+        elif name in _MAY_ENTER:
+            names = {"".join(part.text or "" for part in parts) for parts in draft.words}
+            self.state.folders = None if names & {"cd", "pushd", "popd"} else self.state.folders
 
     def _targets(self, draft: Draft, words: Sequence[Word]) -> Sequence[Word]:
         """Return the folders of which `cd` enters one."""

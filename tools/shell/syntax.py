@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import islice, product
+from itertools import accumulate, islice, product
 from math import prod
 
 from msgspec import Struct
@@ -84,7 +84,9 @@ def read_script(text: str) -> Script:
         return _guess(text, str(error))
     except RecursionError:
         return _guess(text, "it is nested too deeply")
-    if hidden := next((each for each in text if not each.isprintable() and each not in "\t\n"), ""):
+    line = text.replace("\t", " ").replace("\n", " ")
+    if not line.isprintable():
+        hidden = next(each for each in line if not each.isprintable())
         parser.note(f"it has a control character or an invisible one (U+{ord(hidden):04X})")
     if _CONTINUED.search(text):
         parser.note("a line continues inside an expansion or operator")
@@ -94,37 +96,34 @@ def read_script(text: str) -> Script:
 
 
 def _script(state: State) -> Script:
-    expanded = [list(_variants(draft)) for draft in state.drafts]
-    starts = [0]
-    for variants in expanded:
-        starts.append(starts[-1] + len(variants))
-    commands = [
-        _command(draft, values, starts)
-        for draft, variants in zip(state.drafts, expanded, strict=True)
-        for values in variants
-    ]
-    sources = (draft for draft, variants in zip(state.drafts, expanded, strict=True) for _ in variants)
-    if any(map(_hides_name, commands, sources)):
+    expanded = [_variants(draft) for draft in state.drafts]
+    starts = [0, *accumulate(map(len, expanded))]
+    pairs = [(draft, values) for draft, variants in zip(state.drafts, expanded, strict=True) for values in variants]
+    commands = tuple(_command(draft, values, starts) for draft, values in pairs)
+    if any(_hides_name(command, draft) for command, (draft, _) in zip(commands, pairs, strict=True)):
         state.problems.append("it reads a variable whose name is not written out")
     why = next(iter(state.problems), "")
-    return Script(tuple(commands), bool(why), why, state.is_bomb)
+    return Script(commands, bool(why), why, state.is_bomb)
 
 
 def _hides_name(command: Command, draft: Draft) -> bool:
     """Return True for `read` with a variable that a look at the text does not find, such as `read a'b'`."""
-    texts = [word.text or "" for word in command.words]
-    return texts[:1] == ["read"] and any(text.isidentifier() and text not in draft.written for text in texts[1:])
+    if not command.words or command.words[0].text != "read":
+        return False
+    texts = (word.text or "" for word in command.words[1:])
+    return any(text.isidentifier() and text not in draft.written for text in texts)
 
 
-def _variants(draft: Draft) -> Iterator[dict[str, Word]]:
-    """Yield the values of the variables with each of which a command may run."""
+def _variants(draft: Draft) -> list[dict[str, Word]]:
+    """Return the values of the variables with each of which a command may run."""
+    if not draft.values:
+        return [{}]
     lists = [*draft.words, *(parts for _, parts in draft.assignments), *(parts for *_, parts in draft.redirects)]
     names = dict.fromkeys(part.name for parts in lists for part in parts if part.name in draft.values)
     known = {name: draft.values[name] for name in names}
     if prod(map(len, known.values())) > MOST_WORDS:
         known = {}
-    for values in product(*known.values()):
-        yield dict(zip(known, values, strict=True))
+    return [dict(zip(known, values, strict=True)) for values in product(*known.values())]
 
 
 def _command(draft: Draft, values: dict[str, Word], starts: Sequence[int]) -> Command:

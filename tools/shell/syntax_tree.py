@@ -13,6 +13,7 @@ _DEEPEST = 40
 
 _COMMANDS = frozenset({"command", "declaration_command", "unset_command"})
 _WITH_TARGET = frozenset({"file_redirect", "herestring_redirect"})
+_WITH_WORDS = _COMMANDS | _WITH_TARGET | {"variable_assignment"}
 _TESTS = frozenset({"test_command"})
 _DIFFERENT = "bash may split it into other words"
 
@@ -36,12 +37,13 @@ def disagreement(text: str, spans: set[tuple[int, int]]) -> str:
         count += 1
         if count > _MOST_NODES or depth > _DEEPEST:
             return "it is too long or nested too deeply"
-        if node.type in _TESTS:
+        kind = node.type
+        if kind in _TESTS:
             tests.append((node.start_byte, node.end_byte))
-        else:
-            found.update(_words(node))
-        if not _is_read_apart(node):
-            pending.extend((child, depth + 1) for child in node.named_children)
+        elif kind in _WITH_WORDS:
+            found.update(_words(node, kind))
+        if not _is_read_apart(node, kind):
+            pending += [(child, depth + 1) for child in node.named_children]
     ours = spans if len(source) == len(text) else {(_bytes(text, start), _bytes(text, end)) for start, end in spans}
     # The tree omits some words, such as `-` in front of a here-document.
     return "" if all(any(_is_within(span, test) for test in tests) for span in found - ours) else _DIFFERENT
@@ -56,23 +58,21 @@ def _parser() -> Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
-def _is_read_apart(node: Node) -> bool:
+def _is_read_apart(node: Node, kind: str) -> bool:
     """Return True for text that our parser reads after removing escapes, with positions of its own."""
-    is_backticks = node.type == "command_substitution" and node.children[:1] and node.children[0].type == "`"
-    return bool(is_backticks) or node.type == "heredoc_body"
+    is_backticks = kind == "command_substitution" and node.children[:1] and node.children[0].type == "`"
+    return bool(is_backticks) or kind == "heredoc_body"
 
 
-def _words(node: Node) -> set[tuple[int, int]]:
+def _words(node: Node, kind: str) -> list[tuple[int, int]]:
     """Return the words that belong to a node itself."""
-    if node.type in _COMMANDS:
+    if kind in _COMMANDS:
         children = [child for child in node.children if not child.type.endswith("_redirect")]
-    elif node.type in _WITH_TARGET:
+    elif kind in _WITH_TARGET:
         children = [child for child in node.named_children if child.type != "file_descriptor"]
-    elif node.type in ("variable_assignment",) and not (node.parent and node.parent.type in _COMMANDS):
-        children = [node]
     else:
-        children = []
-    return {(child.start_byte, child.end_byte) for child in children}
+        children = [] if node.parent and node.parent.type in _COMMANDS else [node]
+    return [(child.start_byte, child.end_byte) for child in children]
 
 
 def _bytes(text: str, index: int) -> int:

@@ -20,6 +20,7 @@ _MOST_BRACES = 16
 
 _GLOB = re.compile(r"[*?]|\[.+\]", re.DOTALL)
 _GLOB_START = re.compile(r"[*?\[]")
+_FOLDER_STACK = re.compile(r"~[+\-\d]")
 _UNSPLIT = re.compile(r"[\w./:@%+=,~-]+")
 _SEQUENCE = re.compile(r"(-?\d{1,9}|[A-Za-z])\.\.(-?\d{1,9}|[A-Za-z])(?:\.\.(-?\d{1,9}))?")
 
@@ -111,7 +112,7 @@ def _known(parts: Sequence[Part], values: Mapping[str, Word]) -> list[Part]:
 
     A quoted `~` at the beginning becomes `./~`: it is not the home folder.
     """
-    known = [_substituted(part, values) for part in parts]
+    known = [_substituted(part, values) if part.name else part for part in parts]
     if parts and parts[0].is_quoted and (parts[0].text or "").startswith("~"):
         known[0] = replace(parts[0], text=f"./{parts[0].text}")
     elif parts and parts[0].name in FOLDERS and (len(parts) == 1 or (parts[1].text or "").startswith("/")):
@@ -120,7 +121,7 @@ def _known(parts: Sequence[Part], values: Mapping[str, Word]) -> list[Part]:
 
 
 def _substituted(part: Part, values: Mapping[str, Word]) -> Part:
-    value = values.get(part.name) if part.name else None
+    value = values.get(part.name)
     if value is None or value.text is None or value.is_glob:
         return part
     return Part(value.text, is_quoted=True) if part.is_quoted or _UNSPLIT.fullmatch(value.text) else part
@@ -129,9 +130,9 @@ def _substituted(part: Part, values: Mapping[str, Word]) -> Part:
 def _joined(parts: Sequence[Part]) -> Word:
     unknown = next((index for index, part in enumerate(parts) if part.text is None), None)
     if unknown is None:
-        shape = "".join("x" if part.is_quoted else part.text or "" for part in parts)
+        shape = "".join(["x" if part.is_quoted else part.text or "" for part in parts])
         is_glob = _GLOB.search(shape) is not None
-        texts = (glob.escape(part.text or "") if is_glob and part.is_quoted else part.text or "" for part in parts)
+        texts = [glob.escape(part.text or "") if is_glob and part.is_quoted else part.text or "" for part in parts]
         return _tilde(Word("".join(texts), is_glob))
     prefix = ""
     for part in parts[:unknown]:
@@ -146,7 +147,7 @@ def _joined(parts: Sequence[Part]) -> Word:
 
 def _tilde(word: Word) -> Word:
     """Return the word as unknown if it begins like a folder of the shell's stack: `~+`, `~-`, `~2`."""
-    is_folder_stack = re.match(r"~[+\-\d]", word.text or word.prefix)
+    is_folder_stack = _FOLDER_STACK.match(word.text or word.prefix)
     return Word(None, is_single=word.is_single) if is_folder_stack else word
 
 

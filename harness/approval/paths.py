@@ -139,7 +139,7 @@ class PathFacts:
     def _program(self, name: str) -> str | None:
         """Return the resolved path of a program, or None."""
         for folder in self._environ.get("PATH", os.defpath).split(os.pathsep):
-            path = os.path.join(folder, name)  # noqa: PTH118  as below
+            path = name if name.startswith("/") else f"{folder}/{name}"
             if _is_program(path) and _is_safe(folder, self.places):
                 return self.places.real(path)
         return None

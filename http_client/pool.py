@@ -60,15 +60,15 @@ class Pool:
 
     Args:
         url: Base URL; chooses proxy and certificates.
-        read_timeout: Seconds to wait for data; None: as long as usual for the address.
+        is_local: True for a server that runs on this machine and may need minutes to start its response.
         wire: Recording or replay; None uses the network directly.
     """
 
-    def __init__(self, url: str, *, read_timeout: float | None = None, wire: Wire | None = None) -> None:
+    def __init__(self, url: str, *, is_local: bool = False, wire: Wire | None = None) -> None:
         self.proxy: Proxy | None = None
         """Proxy of the client, once it is built."""
         self._url = url
-        self._read_timeout = read_timeout or _usual_read_timeout(url)
+        self._is_local = is_local or is_loopback(urlsplit(url).hostname or "")
         self._wire = wire
         self._lock = threading.Lock()
         self._spare: httpx.AsyncClient | None = None
@@ -132,7 +132,8 @@ class Pool:
         import httpx
 
         transport = self._wire(self._new_transport) if self._wire else self._new_transport()
-        timeout = httpx.Timeout(self._read_timeout, connect=CONNECT_SECONDS)
+        read_timeout = LOCAL_READ_SECONDS if self._is_local else READ_SECONDS
+        timeout = httpx.Timeout(read_timeout, connect=CONNECT_SECONDS)
         return httpx.AsyncClient(transport=transport, timeout=timeout, trust_env=False)
 
     def _new_transport(self) -> httpx.AsyncBaseTransport:
@@ -150,10 +151,6 @@ class Pool:
             limits=httpx.Limits(max_keepalive_connections=20, keepalive_expiry=KEEP_ALIVE_SECONDS),
             socket_options=_socket_options(),
         )
-
-
-def _usual_read_timeout(url: str) -> float:
-    return LOCAL_READ_SECONDS if is_loopback(urlsplit(url).hostname or "") else READ_SECONDS
 
 
 def _usable(proxy: Proxy, context: ssl.SSLContext) -> httpx.Proxy:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from harness.errors import NetworkError, ProviderError, RequestRejected, StreamError
 from harness.messages import JsonObject, JsonValue
 from http_client.connection_errors import connection_error, proxy_error
-from http_client.pool import LOCAL_READ_SECONDS, Pool
+from http_client.pool import Pool
 from http_client.responses import fill, open_response, read_chunks
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, no_stream
@@ -40,7 +40,7 @@ class Transport:
     def __init__(self, endpoint: Endpoint, headers: Mapping[str, str], pool: Pool | None = None) -> None:
         self.endpoint = endpoint
         self._headers = {"user-agent": "cinch", **endpoint.preset.headers, **headers}
-        self._pool = pool or _pool(endpoint)
+        self._pool = pool or Pool(endpoint.base_url, is_local=endpoint.preset.is_local, wire=endpoint.wire)
 
     def __repr__(self) -> str:
         return f"Transport({self.endpoint.shown_url!r})"
@@ -147,11 +147,6 @@ class Transport:
         if response.status_code == 407:
             return proxy_error(self._pool.proxy, self.endpoint.shown_url, f"407 {response.reason_phrase}")
         return failure(self.endpoint, response.status_code, body, response.headers)
-
-
-def _pool(endpoint: Endpoint) -> Pool:
-    read_timeout = LOCAL_READ_SECONDS if endpoint.preset.is_local else None
-    return Pool(endpoint.base_url, read_timeout=read_timeout, wire=endpoint.wire)
 
 
 def json_headers(endpoint: Endpoint) -> dict[str, str]:

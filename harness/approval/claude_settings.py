@@ -56,8 +56,6 @@ class ImportedSettings(Struct):
     """Approval mode; None if the file sets none that is imported."""
     starts_planning: bool = False
     """True if a session starts in plan mode."""
-    denies_headless: bool = False
-    """True if calls that need approval are denied instead of asked about."""
     forbids_off: bool = False
     """True if approval must not be turned off."""
     notices: list[str] = field(default_factory=list[str])
@@ -163,9 +161,10 @@ class _Import:
                 self._imported.starts_planning = True
             case "default" | "acceptEdits" | "dontAsk":
                 self._imported.approval = _MODES[mode]
-                self._imported.denies_headless = mode == "dontAsk"
                 if mode == "dontAsk":
-                    self._notice(mode, "defaultMode 'dontAsk' is imported as approval mode on, which asks, not denies")
+                    self._notice(
+                        mode, "defaultMode 'dontAsk' is imported as approval mode on, which denies in print mode only"
+                    )
             case _:
                 self._notice(str(mode), f"defaultMode {mode!r} is not imported; set approval.mode if you want it")
 

@@ -109,18 +109,18 @@ def test_wider_import_and_unknown_tool_are_reported(path: Path) -> None:
 @pytest.mark.parametrize(
     ("mode", "expected"),
     [
-        ("default", ("smart", False, False, 0)),
-        ("acceptEdits", ("edits", False, False, 0)),
-        ("plan", (None, True, False, 0)),
-        ("dontAsk", ("on", False, True, 1)),
-        ("bypassPermissions", (None, False, False, 1)),
-        ("auto", (None, False, False, 1)),
+        ("default", ("smart", False, 0)),
+        ("acceptEdits", ("edits", False, 0)),
+        ("plan", (None, True, 0)),
+        ("dontAsk", ("on", False, 1)),
+        ("bypassPermissions", (None, False, 1)),
+        ("auto", (None, False, 1)),
     ],
 )
 def test_mode_is_imported_unless_it_loosens(path: Path, mode: str, expected: tuple[object, ...]) -> None:
     found = imported(path, {"defaultMode": mode})
 
-    assert (found.approval, found.starts_planning, found.denies_headless, len(found.notices)) == expected
+    assert (found.approval, found.starts_planning, len(found.notices)) == expected
 
 
 def test_other_settings_are_imported_or_reported(path: Path) -> None:

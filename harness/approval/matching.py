@@ -17,12 +17,14 @@ from msgspec.structs import replace
 
 from harness.approval.patterns import command_matches, text_matches, text_mentions, tokens_of
 from harness.approval.places import Place, Places, Unresolvable
+from harness.function_tools.names import legal_group
 from harness.permissions import READ, SHELL, WRITE, Rule
 from harness.risk import PathAccess, Risk, SimpleCommand
 
 RiskCheck: TypeAlias = Callable[[Risk], Risk]
 """Function that adds to a risk what its paths imply."""
 
+_SERVER = "mcp__"
 _UNKNOWN = frozenset("$`")
 _RUNNERS = re.compile(
     r"command|builtin|exec|env|xargs|find|timeout|nice|ionice|nohup|stdbuf|time|setsid|sudo|doas|su|pkexec|run0|flock"
@@ -177,8 +179,12 @@ def accesses_of(risk: Risk) -> tuple[PathAccess, ...]:
 
 def _names(rule: Rule, call: Target) -> bool:
     name = call.name
-    is_server = rule.tool.startswith("mcp__") and name.startswith(f"{rule.tool}__")
-    return name == rule.tool or is_server or ("*" in rule.tool and fnmatchcase(name, rule.tool))
+    return name == rule.tool or _names_server(rule.tool, name) or ("*" in rule.tool and fnmatchcase(name, rule.tool))
+
+
+def _names_server(rule: str, tool: str) -> bool:
+    """Return True if a rule such as `mcp__github` names the server of a tool."""
+    return rule.startswith(_SERVER) and tool.startswith(f"{_SERVER}{legal_group(rule.removeprefix(_SERVER))}__")
 
 
 def _covers_all(rule: Rule, call: Target) -> bool:

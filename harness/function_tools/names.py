@@ -7,7 +7,11 @@ import re
 
 LONGEST_NAME = 64
 """Maximum length of a tool name in characters; the limit of Anthropic, OpenAI and Bedrock."""
+LONGEST_GROUP = 32
+"""Maximum length of the name of a server or API in the names of its tools, in characters."""
 HASH_CHARACTERS = 8
+
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def legal_tool_name(*parts: str) -> str:
@@ -15,11 +19,24 @@ def legal_tool_name(*parts: str) -> str:
 
     Parts are joined by `__`; characters other than `[A-Za-z0-9_-]` become `_`. A name that was altered or is longer
     than 64 characters ends with a hash of the original, so that the same parts always give the same name and different
-    parts give different names.
+    parts give different names. Only the last part contains `__`.
     """
-    original = "__".join(parts)
-    legal = re.sub(r"[^A-Za-z0-9_-]", "_", original)
-    if legal == original and 0 < len(legal) <= LONGEST_NAME:
+    *groups, name = parts
+    legal = _ILLEGAL.sub("_", "__".join((*map(legal_group, groups), name)))
+    if 0 < len(legal) <= LONGEST_NAME and not any(map(_ILLEGAL.search, parts)):
         return legal
-    digest = hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:HASH_CHARACTERS]
+    digest = _hash("\0".join(parts))
     return f"{legal[: LONGEST_NAME - HASH_CHARACTERS - 1]}_{digest}"
+
+
+def legal_group(name: str) -> str:
+    """Return the name of a server or API as it is part of the names of its tools, where `__` ends it."""
+    legal = _ILLEGAL.sub("_", name)
+    plain = re.sub("_{2,}", "_", legal).strip("_")
+    if plain == legal and len(legal) <= LONGEST_GROUP:
+        return legal
+    return f"{plain[: LONGEST_GROUP - HASH_CHARACTERS - 1].rstrip('_')}_{_hash(legal)}".lstrip("_")
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:HASH_CHARACTERS]

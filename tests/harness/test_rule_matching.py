@@ -8,6 +8,7 @@ import pytest
 from harness.approval.matching import Coverage, Target, affects
 from harness.approval.places import Places
 from harness.approval.rules import parse_rule
+from harness.function_tools.names import legal_tool_name
 from harness.risk import PathAccess, Risk, SimpleCommand
 from tools.shell.analysis import analyze
 
@@ -179,6 +180,15 @@ def test_every_file_of_a_shell_glob_must_be_covered(tmp_path: Path) -> None:
         ("edit", "bash", shell("make"), False),
         ("mcp__github", "mcp__github__delete", Risk("execute"), True),
         ("mcp__github", "mcp__githubx__delete", Risk("execute"), False),
+        ("mcp__github", legal_tool_name("mcp", "github", "_x__y"), Risk("execute"), True),
+        ("mcp__github", legal_tool_name("mcp", "github__x", "delete"), Risk("execute"), False),
+        ("mcp__github", legal_tool_name("mcp", "github_", "delete"), Risk("execute"), False),
+        ("mcp__github__*", legal_tool_name("mcp", "github__x", "delete"), Risk("execute"), False),
+        ("mcp__github__x", legal_tool_name("mcp", "github__x", "delete"), Risk("execute"), True),
+        ("mcp__github__x", legal_tool_name("mcp", "github", "x"), Risk("execute"), True),
+        ("mcp__github__x", legal_tool_name("mcp", "github", "xy"), Risk("execute"), False),
+        ("mcp__git_hub", legal_tool_name("mcp", "git hub", "delete"), Risk("execute"), True),
+        (f"mcp__{'a' * 99}", legal_tool_name("mcp", "a" * 99, "delete"), Risk("execute"), True),
         ("mcp__*__delete*", "mcp__github__delete_repo", Risk("execute"), True),
         ("web_fetch(domain:x.org)", "web_fetch", Risk("read", subject="https://x.org/a"), True),
         ("delegate_subagent(review*)", "delegate_subagent", Risk("none", subject="reviewer"), True),

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.function_tools.names import legal_tool_name
+from harness.function_tools.names import legal_group, legal_tool_name
 
 
 def test_a_legal_name_stays_as_it_is() -> None:
@@ -27,6 +27,25 @@ def test_a_long_name_is_shortened_to_64_characters_and_keeps_its_beginning() -> 
     assert len(name) == 64
     assert name.startswith("mcp__warehouse__list_all_orders_")
     assert name != other
+
+
+NAMES = st.text("ab_ ", min_size=1, max_size=40)
+
+
+@given(NAMES, NAMES, NAMES, NAMES)
+def test_different_servers_or_tools_give_different_names(server: str, tool: str, other: str, other_tool: str) -> None:
+    names = {legal_tool_name("mcp", *parts) for parts in ((server, tool), (other, other_tool))}
+
+    assert len(names) == len({(server, tool), (other, other_tool)})
+
+
+@given(st.text())
+def test_a_server_has_one_name_in_front_of_its_tools(server: str) -> None:
+    group = legal_group(server)
+
+    assert legal_tool_name("mcp", server, "_" * 99).startswith(f"mcp__{group}___")
+    assert "__" not in group
+    assert legal_group(group) == group
 
 
 @given(st.lists(st.text(), min_size=1, max_size=3))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from harness.function_tools.names import legal_tool_name
 from harness.messages import JsonValue
 from tools.mcp.server_config import McpAuth, McpServer, Transport
 
@@ -266,7 +267,9 @@ def _unused(name: str, entry: Mapping[str, JsonValue]) -> Iterator[str]:
         allowed = entry.get(key)
         if allowed:
             tools = [each for each in allowed if isinstance(each, str)] if isinstance(allowed, list) else []
-            rules = ", ".join(json.dumps(f"mcp__{name}__{tool}") for tool in tools) or json.dumps(f"mcp__{name}")
+            rules = ", ".join(json.dumps(legal_tool_name("mcp", name, tool)) for tool in tools) or json.dumps(
+                f"mcp__{name}"
+            )
             yield f"{key} is not taken over; to allow these calls without asking: permissions.allow = [{rules}]"
     unknown = sorted(entry.keys() - _USED - _WITHOUT_EFFECT)
     if unknown:

@@ -24,11 +24,22 @@ if TYPE_CHECKING:
     from cinch_tui.config.options import Options
     from cinch_tui.config.server_keys import ServerTable
     from cinch_tui.config.settings import Settings
-    from tools.mcp.import_files import ImportedServers
     from tools.mcp.server_config import McpServer, McpSettings
 
 _STRONGER = ("project", "local", "managed")
 """Layers that win over `.mcp.json`."""
+
+
+class InvalidServer(Struct, frozen=True):
+    """A server that cannot be started."""
+
+    server: McpServer
+    """The server as written."""
+    reason: str
+    """Reason, as the end of a sentence about the server."""
+
+    def __str__(self) -> str:
+        return f"{self.server.source}: MCP server {one_line_name(self.server.name)} {self.reason}"
 
 
 class ConfiguredServers(Struct, frozen=True):
@@ -36,12 +47,19 @@ class ConfiguredServers(Struct, frozen=True):
 
     servers: tuple[McpServer, ...] = ()
     """Servers that can be started, including disabled ones, with variables expanded."""
-    problems: tuple[str, ...] = ()
-    """Servers that cannot be started, with the reason; none of them affects the others."""
+    notices: tuple[str, ...] = ()
+    """Entries of files that are not used."""
+    invalid: tuple[InvalidServer, ...] = ()
+    """Servers that cannot be started; none of them affects the others."""
     untrusted: tuple[McpServer, ...] = ()
     """Servers of files that the user has not trusted, as written. They have no effect."""
     overridden: Mapping[str, tuple[str, ...]] = {}
     """Files whose definition of a server is not used, since a stronger file defines it, by name of the server."""
+
+    @property
+    def problems(self) -> list[str]:
+        """Everything that the user has to know."""
+        return [*self.notices, *map(str, self.invalid)]
 
 
 def mcp_settings(options: Options, settings: Settings) -> tuple[McpSettings, list[str]]:
@@ -55,7 +73,7 @@ def mcp_settings(options: Options, settings: Settings) -> tuple[McpSettings, lis
 def load_servers(options: Options) -> tuple[list[McpServer], list[str]]:
     """Return the MCP servers that are configured and trusted, including disabled ones, and problems with others."""
     found = read_servers(options)
-    return list(found.servers), list(found.problems)
+    return list(found.servers), found.problems
 
 
 def read_servers(options: Options) -> ConfiguredServers:
@@ -92,20 +110,19 @@ class _Servers:
         self._servers: dict[str, McpServer] = {}
         self._overridden: dict[str, tuple[str, ...]] = {}
         self._untrusted: list[McpServer] = []
-        self._problems: list[str] = []
+        self._notices: list[str] = []
+        self._invalid: list[InvalidServer] = []
 
     def add_table(self, table: ServerTable) -> None:
         below = self._servers.get(table.name)
         if not table.is_trusted:
-            self._untrusted.append(table.server())
+            self._untrusted += [table.server()] if table.is_definition else []
         elif table.is_definition:
             self._put(table.server())
         elif below is not None:
             self._servers[table.name] = table.applied_to(below)
         else:
-            self._problems.append(
-                f"{table.place}: MCP server {one_line_name(table.name)} has neither a command nor a url"
-            )
+            self._invalid.append(InvalidServer(table.server(), "has neither a command nor a url"))
 
     def add_file(self, path: Path, options: Options) -> None:
         """Add the servers of a `.mcp.json`."""
@@ -123,12 +140,9 @@ class _Servers:
         if not _is_trusted(path, data, options):
             self._untrusted += imported.servers
             return
-        self._problems += imported.problems
+        self._notices += imported.problems
         for server in imported.servers:
-            if problem := _input_problem(imported, server):
-                self._problems.append(problem)
-            else:
-                self._put(server)
+            self._put(server)
 
     def result(self) -> ConfiguredServers:
         servers: list[McpServer] = []
@@ -136,8 +150,10 @@ class _Servers:
             try:
                 servers.append(self._checked(server))
             except ValueError as error:
-                self._problems.append(f"{server.source}: MCP server {one_line_name(server.name)} {error}")
-        return ConfiguredServers(tuple(servers), tuple(self._problems), tuple(self._untrusted), self._overridden)
+                self._invalid.append(InvalidServer(server, str(error)))
+        return ConfiguredServers(
+            tuple(servers), tuple(self._notices), tuple(self._invalid), tuple(self._untrusted), self._overridden
+        )
 
     def _put(self, server: McpServer) -> None:
         below = self._servers.get(server.name)
@@ -154,10 +170,12 @@ class _Servers:
         if not server.enabled:
             return server
         # Imported here because few users have MCP servers.
-        from tools.mcp.import_files import map_texts
+        from tools.mcp.import_files import inputs_of, map_texts
 
         if server.command and server.url:
             raise ValueError("has both a command and a url; remove one of them")
+        if inputs := inputs_of(server):
+            raise ValueError(f"needs the input {inputs[0]!r}, which is asked for by cinch mcp import {server.source}")
         server = map_texts(server, lambda text: str(expand_variables(text, self._environ)))
         if server.url and not server.url.startswith(("http://", "https://")):
             raise ValueError("needs a url that begins with http:// or https://")
@@ -177,15 +195,3 @@ def _is_trusted(path: Path, data: bytes, options: Options) -> bool:
 
     store = TrustStore(options.sources.trust_file, options.sources.session_pins)
     return store.trusts(options.cwd, path, content_hash(data))
-
-
-def _input_problem(imported: ImportedServers, server: McpServer) -> str:
-    from tools.mcp.import_files import inputs_of
-
-    names = inputs_of(server)
-    if not names:
-        return ""
-    return (
-        f"{server.source}: MCP server {server.name} needs the input {names[0]!r}, which is asked for by "
-        f"cinch mcp import {server.source}"
-    )

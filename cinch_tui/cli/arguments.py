@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 
 from cinch_tui import __version__
 
-COMMANDS = ("sessions", "config", "models", "doctor", "keys", "permissions", "reset-terminal")
+COMMANDS = ("sessions", "config", "models", "doctor", "keys", "permissions", "mcp", "reset-terminal")
 _VERBS = {
     "sessions": (
         "list",
@@ -27,6 +27,15 @@ _VERBS = {
     ),
     "config": ("show", "path", "edit", "trust"),
     "permissions": ("explain", "list", "suggest", "import"),
+    "mcp": (
+        "add",
+        "add-json",
+        "list",
+        "remove",
+        "enable",
+        "disable",
+        "import",
+    ),
 }
 IMAGE_FLAGS = ("-i", "--image")
 FOR_COMMANDS = ("--cwd", "--verbose", "-h", "--help")
@@ -102,6 +111,7 @@ commands:
   cinch config show|path|edit|trust
   cinch models [PROVIDER]    list available models, or those of one provider
   cinch doctor [PROVIDER]    check configuration, connections and keys
+  cinch mcp COMMAND          manage MCP servers
   cinch permissions COMMAND  explain decisions on calls; list rules
   cinch keys [--list]        inspect key presses, or list all key bindings
   cinch reset-terminal       reset the terminal after a program has crashed

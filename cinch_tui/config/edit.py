@@ -7,11 +7,11 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinch_tui.config.file import flatten, read_config_file
+from cinch_tui.config.file import TABLE, flatten, plain_name, read_config_file
 from cinch_tui.config.names import former_names
 from cinch_tui.config.paths import write_private
 from cinch_tui.config.settings import Value
@@ -32,7 +32,7 @@ def set_in_file(path: Path, name: str, value: Value) -> None:
     Raises:
         ConfigError: the file cannot be read or written, or its structure cannot be edited.
     """
-    _rewrite(path, name, value, lambda text: with_setting(text, name, value))
+    _rewrite(path, name, {name: value}, lambda text: with_setting(text, name, value))
 
 
 def drop_from_file(path: Path, name: str) -> None:
@@ -41,7 +41,72 @@ def drop_from_file(path: Path, name: str) -> None:
     Raises:
         ConfigError: as `set_in_file`.
     """
-    _rewrite(path, name, None, lambda text: without_setting(text, name))
+    _rewrite(path, name, {}, lambda text: without_setting(text, name))
+
+
+def add_table_to_file(path: Path, name: str, values: Mapping[str, Value]) -> None:
+    """Add a table such as `mcp.servers.github` at the end of a file; it takes the place of one of the same name.
+
+    Raises:
+        ConfigError: as `set_in_file`.
+    """
+    written = {f"{name}.{key}": value for key, value in values.items()}
+    _rewrite(path, name, written, lambda text: with_table(_without_table(text, name), name, values))
+
+
+def drop_table_from_file(path: Path, name: str) -> None:
+    """Remove a table with its subtables from a file.
+
+    Raises:
+        ConfigError: as `set_in_file`.
+    """
+    _rewrite(path, name, {}, lambda text: _without_table(text, name))
+
+
+def with_table(text: str, name: str, values: Mapping[str, Value]) -> str:
+    """Return the text of a file with a new table at its end."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = [f"[{_header(name)}]", *(f"{_key(key)} = {toml_of(value)}" for key, value in values.items())]
+    before = f"{text.rstrip()}{newline}{newline}" if text.strip() else ""
+    return f"{before}{newline.join(lines)}{newline}"
+
+
+def _header(name: str) -> str:
+    """Return the name of a table as TOML; a part may need quotes."""
+    from tomlkit import key
+
+    return ".".join(key(part).as_string() for part in name.split("."))
+
+
+def _key(name: str) -> str:
+    """Return a key of a server's table as TOML: the name of an environment variable or header may need quotes."""
+    from tomlkit import key  # slow to load, and few starts edit a file
+
+    table, _, inner = name.partition(".")
+    return f"{table}.{key(inner).as_string()}" if inner else table
+
+
+def _without_table(text: str, name: str) -> str:
+    """Return the text of a file without a table; a comment before the next table stays."""
+    kept: list[str] = []
+    pending: list[str] = []
+    is_inside = False
+    for line in text.splitlines(keepends=True):
+        header = TABLE.match(line)
+        if header:
+            table = plain_name(header[1])
+            is_inside = table == name or table.startswith(f"{name}.")
+            kept += pending
+            pending = []
+        if not is_inside:
+            kept.append(line)
+        elif not line.strip() or line.lstrip().startswith("#"):
+            pending.append(line)
+        else:
+            pending = []
+    remaining = "".join(kept)
+    # The table may be an inline table, too.
+    return without_setting(remaining, name) if remaining == text else remaining
 
 
 def with_setting(text: str, name: str, value: Value) -> str:
@@ -61,7 +126,7 @@ def with_setting(text: str, name: str, value: Value) -> str:
     group, _, key = name.rpartition(".")
     if _table(document, group) is None:
         before = document.as_string()
-        document = tomlkit.parse(f"{before}{newline if before else ''}[{group}]{newline}")
+        document = tomlkit.parse(f"{before}{newline if before else ''}[{_header(group)}]{newline}")
     table = _table(document, group)
     assert table is not None
     if key in table:
@@ -85,11 +150,13 @@ def toml_of(value: object) -> str:
     """Return a value as TOML, on one line."""
     import tomlkit
 
-    return tomlkit.item(value).as_string()
+    plain: object = list(value) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] any items
+    return tomlkit.item(plain).as_string()  # pyright: ignore[reportUnknownArgumentType] as above
 
 
 def _table(document: TOMLDocument, group: str) -> Table | None:
     """Return the table of a dotted name; None if the file has none."""
+    from tomlkit.container import OutOfOrderTableProxy
     from tomlkit.items import InlineTable, Table
 
     table: TOMLDocument | Table = document
@@ -97,8 +164,8 @@ def _table(document: TOMLDocument, group: str) -> Table | None:
         if part not in table:
             return None
         inner = table[part]
-        # An inline table has the same interface.
-        if not isinstance(inner, Table | InlineTable):
+        # An inline table has the same interface, as has one in several places of the file.
+        if not isinstance(inner, Table | InlineTable | OutOfOrderTableProxy):
             raise ConfigError(f"{group} is not a table")
         table = inner  # pyright: ignore[reportAssignmentType] see above
     return table  # pyright: ignore[reportReturnType] the document itself has no name
@@ -111,8 +178,9 @@ def _remove(document: TOMLDocument, name: str) -> Item | None:
     table = _table(document, group)
     if table is None or key not in table:
         return None
-    item = table.item(key)
-    table.remove(key)
+    # Unlike `item`, indexing returns a plain bool; a table in several places of the file has no `item`.
+    item = table.item(key) if hasattr(table, "item") else table[key]
+    del table[key]
     return item if isinstance(item, Item) else None
 
 
@@ -123,9 +191,9 @@ def _position(table: Table, key: str) -> int:
     return next((at + 1 for at, (_, item) in enumerate(body) if example.match(item.as_string())), 0)
 
 
-def _rewrite(path: Path, name: str, value: Value | None, change: Callable[[str], str]) -> None:
-    plain = list(value) if isinstance(value, tuple) else value
-    by_hand = "remove it" if plain is None else f"set it to {plain!r}"
+def _rewrite(path: Path, name: str, values: Mapping[str, Value], change: Callable[[str], str]) -> None:
+    plain = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
+    by_hand = f"set it to {plain[name]!r}" if name in plain else "write the table" if plain else "remove it"
     try:
         # A linked file stays where it is.
         # Before Python 3.13, Path.resolve() raises RuntimeError for a link to itself; from 3.13 on it raises nothing.
@@ -136,9 +204,9 @@ def _rewrite(path: Path, name: str, value: Value | None, change: Callable[[str],
         before = {key: entry.value for key, entry in read_config_file(real).entries.items()} if exists else {}
         text = real.read_bytes().decode() if exists else ""
         changed = _changed(text, change)
-        expected = {key: kept for key, kept in before.items() if key not in (name, *former_names(name))}
-        expected |= {} if plain is None else {name: plain}
-        if changed is None or dict(flatten(tomllib.loads(changed))) != expected:
+        replaced = {name, *former_names(name)}
+        expected = {k: kept for k, kept in before.items() if k not in replaced and not k.startswith(f"{name}.")}
+        if changed is None or _values(changed) != expected | plain:
             raise ConfigError(f"{path}: {name} cannot be changed from here; {by_hand} there")
         # A file without write permission is read-only, also where it could be replaced or root may write it.
         if exists and not (real.stat().st_mode & WRITABLE and os.access(real, os.W_OK)):
@@ -148,6 +216,13 @@ def _rewrite(path: Path, name: str, value: Value | None, change: Callable[[str],
         write_private(real, changed)
     except OSError as error:
         raise ConfigError(f"{path}: {name} cannot be saved there: {error}") from error
+
+
+def _values(text: str) -> dict[str, object] | None:
+    try:
+        return dict(flatten(tomllib.loads(text)))
+    except tomllib.TOMLDecodeError:
+        return None
 
 
 def _changed(text: str, change: Callable[[str], str]) -> str | None:

@@ -122,6 +122,17 @@ class ServerTable(Redacted, frozen=True):
         """True if the table defines a server; otherwise it changes one of the same name in another file."""
         return "command" in self.values or "url" in self.values
 
+    @property
+    def implied_auth(self) -> AuthKind:
+        """Kind of authentication if the table does not name it."""
+        return (
+            "service_account"
+            if self.values.get("auth.token_url")
+            else "bearer"
+            if self.values.get("auth.token")
+            else "oauth"
+        )
+
     def server(self) -> McpServer:
         """Return the server that the table defines."""
         is_remote = bool(self.values.get("url"))
@@ -141,8 +152,22 @@ class ServerTable(Redacted, frozen=True):
             else:
                 plain[name.removesuffix("_s")] = value
         if auth and "kind" not in auth:
-            auth["kind"] = "service_account" if auth.get("token_url") else "bearer" if auth.get("token") else "oauth"
+            auth["kind"] = self.implied_auth
         return replace(server, **plain, **mappings, auth=replace(server.auth, **auth))
+
+
+def table_of(server: McpServer) -> dict[str, Value]:
+    """Return the values of a server that are not defaults, as `ServerTable.values`."""
+    values: dict[str, Value] = {}
+    for name, key in server_keys().items():
+        table, _, inner = name.rpartition(".")
+        owner = server.auth if table else server
+        value: Value = getattr(owner, inner.removesuffix("_s"))
+        if value != key.default and not (name == "transport" and value == "stdio"):
+            values[name] = value
+    if values.get("auth.kind") == ServerTable(server.name, values, "", 1, "", is_trusted=True).implied_auth:
+        del values["auth.kind"]
+    return values | {f"{table}.{key}": value for table in MAPPINGS for key, value in getattr(server, table).items()}
 
 
 def written_servers(text: str) -> list[McpServer]:

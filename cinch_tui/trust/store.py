@@ -130,6 +130,23 @@ class TrustStore:
         for each in _pinned(inventory):
             self._keep_copy(each)
 
+    def trust_file(self, inventory: Inventory, path: Path) -> bool:
+        """Trust a pinned file with its present content, as after an edit of the user's. Other files are not affected.
+
+        Returns:
+            False if the folder is too wide to be trusted, or the file is not part of it.
+
+        Raises:
+            OSError: the store could not be written.
+        """
+        found = next((each for each in _pinned(inventory) if each.path == path), None)
+        if found is None or not inventory.can_be_stored:
+            return False
+        record = self._folders().get(str(inventory.root), FolderRecord())
+        self._put(inventory, replace(record, pins=record.pins | {inventory.relative(path): found.sha256}))
+        self._keep_copy(found)
+        return True
+
     def refuse(self, inventory: Inventory) -> None:
         """Do not ask about this folder again; in a trusted folder, not about the files that changed.
 

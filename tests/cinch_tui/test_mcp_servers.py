@@ -144,9 +144,9 @@ def test_a_missing_variable_affects_only_its_server(setup: Setup) -> None:
     found = setup.read()
 
     assert [server.name for server in found.servers] == ["b"]
-    assert found.problems == (
-        f"{setup.folder}/config.toml: MCP server a needs the environment variable NONE, which is not set",
-    )
+    assert found.problems == [
+        f"{setup.folder}/config.toml: MCP server a needs the environment variable NONE, which is not set"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_a_disabled_server_needs_no_variables(setup: Setup) -> None:
     found = setup.read()
 
     assert [server.enabled for server in found.servers] == [False]
-    assert found.problems == ()
+    assert found.problems == []
 
 
 def test_variables_and_inputs_of_a_json_file(setup: Setup) -> None:

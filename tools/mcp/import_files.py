@@ -166,6 +166,11 @@ def command_line(server: McpServer) -> str:
     )
 
 
+def legal_server_name(name: str) -> str:
+    """Return a name for a table: other characters than letters, digits, hyphens and underscores become `-`."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:64] or "server"
+
+
 def with_inputs(server: McpServer, values: Mapping[str, str]) -> McpServer:
     """Return the server with `${input:ID}` replaced by the values of the inputs."""
     return map_texts(server, lambda text: INPUT.sub(lambda found: values.get(found[1], found[0]), text))

@@ -1,0 +1,292 @@
+"""`cinch mcp`, as users and scripts call it."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinch_tui.print_mode.output import Output
+from cinch_tui.subcommands.mcp import HELP, run
+from cinch_tui.subcommands.mcp_import import program_files
+from harness.errors import ConfigError
+
+
+class Desk:
+    """A user's folder and a project's."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.project = folder / "project"
+        (self.project / ".git").mkdir(parents=True)
+        self.status = 0
+
+    def run(self, *argv: str) -> str:
+        stream = io.StringIO()
+        self.status = run(argv, self.project, Output(stream))
+        return stream.getvalue()
+
+    def problem(self, *argv: str) -> str:
+        with pytest.raises(ConfigError) as caught:
+            self.run(*argv)
+        return str(caught.value)
+
+    def rows(self) -> dict[str, dict[str, Any]]:
+        return {row["name"]: row for row in map(json.loads, self.run("list", "--json").splitlines())}
+
+    @property
+    def user(self) -> dict[str, Any]:
+        return tomllib.loads((self.home / "config.toml").read_text())["mcp"]["servers"]
+
+    def of_project(self, name: str = "config.toml") -> dict[str, Any]:
+        return tomllib.loads((self.project / ".cinch" / name).read_text())["mcp"]["servers"]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    made = Desk(tmp_path)
+    monkeypatch.setenv("CINCH_HOME", str(made.home))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return made
+
+
+@pytest.mark.parametrize("argv", [[], ["--help"], ["add", "--help"]])
+def test_help_is_printed(desk: Desk, argv: list[str]) -> None:
+    assert desk.run(*argv) == HELP
+
+
+def test_the_arguments_of_a_program_belong_to_it(desk: Desk) -> None:
+    desk.run("add", "--env", "A=b=c", "-e", "TOKEN", "fs", "npx", "-y", "server", "--env", "X=y")
+
+    assert desk.user == {
+        "fs": {
+            "command": "npx",
+            "args": ["-y", "server", "--env", "X=y"],
+            "env": {"A": "b=c", "TOKEN": "${TOKEN}"},
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    "argv", [["fs", "--", "npx", "-y"], ["fs", "npx", "--", "-y"], ["fs", "-t", "stdio", "npx", "-y"]]
+)
+def test_two_dashes_may_separate_the_program(desk: Desk, argv: list[str]) -> None:
+    desk.run("add", *argv)
+
+    assert desk.user == {"fs": {"command": "npx", "args": ["-y"]}}
+
+
+def test_options_may_follow_a_url(desk: Desk) -> None:
+    desk.run(
+        "add", "docs", "https://x/mcp", "-t", "sse", "--header", "X-Key: ${KEY}", "--timeout", "5", "--client-id", "c"
+    )
+
+    assert desk.user == {
+        "docs": {
+            "url": "https://x/mcp",
+            "transport": "sse",
+            "headers": {"X-Key": "${KEY}"},
+            "timeout_s": 5.0,
+            "auth": {"client_id": "c"},
+        }
+    }
+
+
+def test_comments_and_other_settings_stay(desk: Desk) -> None:
+    desk.home.mkdir()
+    text = '# mine\n[mcp]  # servers\nstartup_wait_s = 1\n\n[ui]\ntheme = "x"\n'
+    (desk.home / "config.toml").write_text(text)
+
+    desk.run("add", "a", "one")
+    desk.run("disable", "a")
+    assert desk.user["a"] == {"command": "one", "enabled": False}
+    desk.run("remove", "a")
+
+    assert (desk.home / "config.toml").read_text().rstrip() == text.rstrip()
+
+
+def test_a_server_is_replaced_only_on_request(desk: Desk) -> None:
+    desk.run("add", "a", "one", "old")
+
+    assert "has a server named a; --force replaces it" in desk.problem("add", "a", "two")
+    desk.run("add", "--force", "a", "two")
+
+    assert desk.user == {"a": {"command": "two"}}
+
+
+def test_what_the_user_adds_to_a_project_has_effect(desk: Desk) -> None:
+    desk.run("add", "-s", "project", "a", "one")
+    desk.run("add", "-s", "local", "b", "two")
+
+    assert desk.of_project() == {"a": {"command": "one"}}
+    assert (desk.project / ".cinch" / ".gitignore").read_text() == "config.local.toml\n"
+    assert {name: row["state"] for name, row in desk.rows().items()} == {"a": "enabled", "b": "enabled"}
+
+
+def test_an_addition_does_not_trust_what_a_file_had_before(desk: Desk) -> None:
+    (desk.project / ".cinch").mkdir()
+    (desk.project / ".cinch" / "config.toml").write_text('[mcp.servers.evil]\ncommand = "evil"\n')
+
+    output = desk.run("add", "-s", "project", "a", "one")
+
+    assert "is not trusted, so it has no effect" in output
+    assert all("not trusted" in row["state"] for row in desk.rows().values())
+
+
+def test_a_secret_in_the_file_is_warned_about(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    desk.run("add", "a", "https://x", "-H", "Authorization: Bearer s3cret")
+
+    warning = capsys.readouterr().err
+    assert "the value of Authorization is in the file as text" in warning
+    assert "s3cret" not in warning
+
+
+@pytest.mark.parametrize(
+    ("argv", "problem"),
+    [
+        (["ad"], "unknown command 'ad'; did you mean 'add'?"),
+        (["add"], "the following arguments are required: NAME"),
+        (["add", "a"], "a command or a URL is missing"),
+        (["add", "a b", "x"], "letters, digits, hyphens and underscores, unlike 'a b'"),
+        (["add", "a", "https://x", "-e", "A=b"], "--env is for programs"),
+        (["add", "-H", "A: b", "a", "x"], "--header is for remote servers"),
+        (["add", "-t", "http", "a", "x"], "transport http needs a URL"),
+        (["add", "-t", "stdio", "a", "https://x"], "transport stdio needs a command"),
+        (["add", "-H", "A", "a", "https://x"], '--header needs "NAME: VALUE"'),
+        (["add", "-e", "1=b", "a", "x"], "--env needs NAME=VALUE"),
+        (["add", "-s", "here", "a", "x"], "invalid choice: 'here'"),
+        (["add-json", "a", "{"], "Expecting property name"),
+        (["add-json", "a", "{}"], "neither a command nor a url"),
+        (["remove", "githubb"], "there is no MCP server named 'githubb'; did you mean 'github'?"),
+        (["enable", "x"], "there is no MCP server named 'x'; cinch mcp list shows all"),
+        (["import", "vscde"], "did you mean 'vscode'?"),
+        (["import", "vscode"], "there are no servers of vscode: no "),
+    ],
+)
+def test_errors_say_what_to_do(desk: Desk, argv: list[str], problem: str) -> None:
+    desk.run("add", "github", "npx")
+
+    assert problem in desk.problem(*argv)
+
+
+def test_json_of_other_programs_is_added(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    desk.run("add-json", "a", '{"type": "streamable-http", "url": "https://x", "alwaysAllow": ["t"]}')
+
+    assert desk.user == {"a": {"url": "https://x"}}
+    assert 'permissions.allow = ["mcp__a__t"]' in capsys.readouterr().err
+
+
+def test_a_server_of_a_json_file_is_turned_off_in_the_local_file(desk: Desk) -> None:
+    (desk.project / ".mcp.json").write_text('{"mcpServers": {"my server": {"command": "x"}}}')
+
+    assert "edit that file, or turn the server off" in desk.problem("remove", "my server")
+    desk.run("disable", "my server")
+
+    assert desk.of_project("config.local.toml") == {"my server": {"enabled": False}}
+
+
+def test_the_file_to_remove_from_must_be_clear(desk: Desk) -> None:
+    desk.run("add", "a", "one")
+    desk.run("add", "-s", "local", "a", "two")
+
+    assert "choose one: --scope user or local" in desk.problem("remove", "a")
+    desk.run("remove", "a", "--scope", "local")
+
+    row = desk.rows()["a"]
+    assert (row["target"], row["wins_over"]) == ("one", [])
+
+
+def test_the_list_names_files_and_states(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NONE", raising=False)
+    desk.run("add", "a", "one")
+    desk.run("add", "-e", "NONE", "c", "three")
+    desk.run("add", "-s", "local", "a", "npx", "two")
+    (desk.project / ".mcp.json").write_text('{"mcpServers": {"b": {"url": "https://b", "headers": {"K": "s3cret"}}}}')
+
+    text = desk.run("list")
+
+    user, local = desk.home / "config.toml", desk.project / ".cinch" / "config.local.toml"
+    assert text == (
+        f"a  npx two\n   {local}\n   wins over {user}\n"
+        f"c  three\n   {user}\n   invalid: needs the environment variable NONE, which is not set\n"
+        f"b  https://b\n   {desk.project / '.mcp.json'}\n"
+        "   not trusted, without effect; to trust the folder: cinch config trust\n"
+    )
+
+
+def test_an_import_shows_and_adds_servers(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    (desk.project / ".vscode").mkdir()
+    (desk.project / ".vscode" / "mcp.json").write_text(
+        """{"inputs": [{"id": "my-key", "description": "API key", "password": true}],
+        "servers": { // all
+          "My Docs": {"command": "npx", "args": ["docs"], "env": {"KEY": "${input:my-key}"}},
+          "off": {"url": "https://off", "disabled": true},
+        }}"""
+    )
+
+    output = desk.run("import", "vscode", "--yes")
+
+    assert "  My-Docs  npx docs\n  off  https://off  (disabled)\nadded 2 servers" in output
+    assert desk.user == {
+        "My-Docs": {"command": "npx", "args": ["docs"], "env": {"KEY": "${MY_KEY}"}},
+        "off": {"url": "https://off", "enabled": False},
+    }
+    assert "set the environment variable MY_KEY: API key" in capsys.readouterr().err
+    assert "nothing to import" in desk.run("import", "vscode", "--yes")
+
+
+def test_an_import_asks_before_it_adds(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    (desk.project / ".mcp.json").write_text('{"mcpServers": {"a": {"command": "x", "args": ["${input:id}"]}}}')
+    assert "--yes adds them without" in desk.problem("import")
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    answers = iter(["n", "y", "value"])
+    monkeypatch.setattr("builtins.input", lambda _: next(answers))
+
+    assert "nothing was added" in desk.run("import")
+    assert desk.status == 1
+    desk.run("import")
+
+    assert desk.user == {"a": {"command": "x", "args": ["value"]}}
+
+
+def test_servers_of_claude_code_include_those_of_the_folder(desk: Desk) -> None:
+    other = {"mcpServers": {"no": {"command": "x"}}}
+    projects = {str(desk.project): {"mcpServers": {"mine": {"command": "x"}}}, "/other": other}
+    path = desk.home.parent / ".claude.json"
+    path.write_text(json.dumps({"mcpServers": {"all": {"command": "x"}}, "projects": projects}))
+
+    desk.run("import", "claude-code", "--yes")
+
+    assert sorted(desk.user) == ["all", "mine"]
+
+
+@pytest.mark.parametrize(
+    ("platform", "environ", "place"),
+    [
+        ("linux", {"HOME": "/h"}, "/h/.config/Claude/claude_desktop_config.json"),
+        ("linux", {"HOME": "/h", "XDG_CONFIG_HOME": "/c"}, "/c/Claude/claude_desktop_config.json"),
+        ("darwin", {"HOME": "/h"}, "/h/Library/Application Support/Claude/claude_desktop_config.json"),
+        ("win32", {"HOME": "/h", "APPDATA": "/a"}, "/a/Claude/claude_desktop_config.json"),
+    ],
+)
+def test_claude_desktop_is_found_on_each_system(platform: str, environ: dict[str, str], place: str) -> None:
+    assert list(program_files("claude-desktop", Path("/w"), environ, platform)) == [Path(place)]
+
+
+def test_the_command_line_knows_the_command(desk: Desk) -> None:
+    def cinch(*argv: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "cinch_tui", *argv]
+        return subprocess.run(
+            command, cwd=desk.project, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        )
+
+    assert cinch("mcp", "list").stdout.startswith("no MCP servers; to add one")
+    assert "did you mean 'list'?" in cinch("mcp", "lst").stderr
+    assert cinch("mcp", "remove", "x").returncode == 2

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from textual.app import App
+from textual.app import App, SuspendNotSupported
 from textual.events import Event, Key, Paste
 from textual.screen import Screen
 from textual.theme import Theme
@@ -242,6 +242,20 @@ class CinchApp(App[object]):
 
     async def action_quit(self) -> None:
         self.controller.leave(label_of("app.quit"))
+
+    @contextmanager
+    def suspend(self) -> Generator[None]:
+        """Release the terminal for another program.
+
+        Raises:
+            OSError: The terminal cannot be released.
+        """
+        with ExitStack() as suspended:
+            try:
+                suspended.enter_context(super().suspend())
+            except SuspendNotSupported as error:
+                raise OSError(str(error)) from error
+            yield
 
     def action_suspend_process(self) -> None:
         if has_shell():

@@ -285,7 +285,7 @@ class ChatCommandHost:
 
         prompt, ui = self._chat.prompt, self.session.settings.ui
         draft = prompt.take()
-        match await edit_prompt(draft.text, ui.editor, self._app.suspend):
+        match edit_prompt(draft.text, ui.editor, self._app.suspend):
             case EditedText(text) if ui.editor_sends:
                 self._chat.send(draft.with_text(text))
             case EditedText(text):
@@ -301,15 +301,9 @@ class ChatCommandHost:
                 self.notice("Not sent: the file is empty.")
 
     async def edit_text(self, text: str, name: str) -> str:
-        from cinch_tui.terminal.external_programs import EditedText, EditorFailed, edit_text
+        from cinch_tui.terminal.external_programs import changed_text, edit_text
 
-        match await edit_text(text, name, self.session.settings.ui.editor, self._app.suspend):
-            case EditedText(edited):
-                return edited.strip()
-            case EditorFailed(reason):
-                raise CinchError(reason)
-            case _:
-                return ""
+        return changed_text(edit_text(text, name, self.session.settings.ui.editor, self._app.suspend))
 
     async def toggle_vim(self) -> None:
         from cinch_tui.config.edit import set_in_file

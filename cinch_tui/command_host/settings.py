@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from textual.app import SuspendNotSupported
-
 from cinch_tui.app.themes import pick_theme
 from cinch_tui.config.paths import write_private
 from cinch_tui.config.store import SettingStore, example_text
@@ -63,7 +61,7 @@ def _edit(controller: SessionController, path: Path) -> None:
             write_private(path, example_text(commented=True))
         with controller.app.suspend():
             status = run_in_terminal([*argv, str(path)])
-    except (OSError, ValueError, SuspendNotSupported) as error:
+    except (OSError, ValueError) as error:
         raise CinchError(f"the editor could not be started: {error}; edit {path} yourself") from error
     if status:
         raise CinchError(f"the editor exited with status {status}; check {path}")

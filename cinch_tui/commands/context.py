@@ -2,18 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cinch_tui.commands.host import CommandHost, full_screen
+from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.registry import Choice, CommandGroup
 from harness.errors import Aborted, CinchError
 
 if TYPE_CHECKING:
+    from cinch_tui.context_edits import EditAction
     from harness.agent.agent import Agent
     from harness.messages import UserMessage
 
 CONTEXT = CommandGroup("Context")
-CONTEXT.action("/context", "show what fills the context window", lambda host: host.show_context())
+EDITS = (
+    Choice("pin", "never clear or summarize a message"),
+    Choice("unpin", "end the pin of a message"),
+    Choice("drop", "remove a message; a reply with its calls and results"),
+    Choice("restore", "show a removed or cleared message again"),
+)
+_DONE: dict[EditAction, str] = {"pin": "Pinned", "unpin": "Unpinned", "drop": "Removed", "restore": "Restored"}
+
+
+@CONTEXT.command(
+    "/context [pin|unpin|drop|restore N]",
+    "show what fills the context window; pin, remove or restore message N",
+    arguments=lambda _: EDITS,
+)
+async def context(host: CommandHost, argument: str) -> None:
+    if not argument:
+        await host.show_context()
+        return
+    name, *references = argument.split()
+    action: EditAction | None = next((each for each in _DONE if each == name.lower()), None)
+    if action is None or not references:
+        raise CinchError(f"/context {'|'.join(_DONE)} N takes numbers of messages, which /context lists, or ids")
+    await _edit_messages(host, action, references)
+
+
+async def _edit_messages(host: CommandHost, action: EditAction, references: Sequence[str]) -> None:
+    from cinch_tui.context_edits import ContextEdits
+    from cinch_tui.reports.context import message_title, subjects_of, summary
+
+    session = host.session
+    session.check_writable()
+    edits = await ContextEdits.open(session.agent)
+    # A mistyped number must not change a part of the messages.
+    messages, subjects = [edits.find(each) for each in references], subjects_of(session.agent.history.outline)
+    for message in messages:
+        before = edits.mark(message)
+        edits.apply(action, message)
+        done = _DONE[action] if edits.mark(message) != before else "Unchanged"
+        host.notice(f"{done}: {message_title(message, subjects)}")
+    host.notice(f"The context has {summary(edits.usage())}.")
 
 
 def _compact_choices(host: CommandHost) -> tuple[Choice, ...]:
@@ -68,8 +109,7 @@ def _undo(host: CommandHost) -> None:
 async def _edit(host: CommandHost) -> None:
     from harness.context.compaction import prose_of
 
-    screen = full_screen(host, "/compact edit needs the full-screen app")
-    edited = await screen.edit_text(prose_of(_last_summary(host.session.agent)), "summary.md")
+    edited = await host.edit_text(prose_of(_last_summary(host.session.agent)), "summary.md")
     if edited:
         host.session.agent.replace_summary(edited)
     else:

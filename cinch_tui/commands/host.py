@@ -45,14 +45,6 @@ class FullScreenCommands(Protocol):
     async def open_editor(self) -> None:
         """Edit the prompt in `$EDITOR`; what is saved returns to the prompt, or is sent with `ui.editor_sends`."""
 
-    async def edit_text(self, text: str, name: str) -> str:
-        """Return a text as the user changed it in `$EDITOR`; empty if it was not changed.
-
-        Raises:
-            CinchError: The editor failed.
-        """
-        ...
-
     def panels(self) -> Sequence[tuple[str, str, bool]]:
         """Return the name and content of each panel, and True if it is shown."""
         ...
@@ -134,6 +126,14 @@ class CommandHost(Protocol):
 
     def restore_prompt(self, user_input: UserInput) -> None:
         """Put a prompt into the input, where the user can edit and send it."""
+
+    async def edit_text(self, text: str, name: str) -> str:
+        """Return a text as the user changed it in `$EDITOR`; empty if it was not changed.
+
+        Raises:
+            CinchError: The editor failed.
+        """
+        ...
 
     async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
         """Let the user choose one of these (name, detail); return its name, or None."""

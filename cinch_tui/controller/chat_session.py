@@ -104,11 +104,17 @@ class ChatSession(AgentSession):
     def context_tokens(self) -> int:
         """Tokens of the context: those reported for the last reply, with the changes since."""
         agent = self.agent
-        context, history = agent.state.context, agent.history
-        if context.report is None or history.stored is not None:
-            return history.context
-        context.view.update(history.messages, context.overlay)
-        return context.count(context.overhead + context.view.tokens, agent.state.model.spec.name)
+        # Not before the first paint.
+        from harness.context.breakdown import breakdown, context_inputs
+        from harness.context.pipeline import last_id, request_size
+
+        overlay, history = agent.state.context.overlay, agent.history
+        if agent.state.context.report is not None and history.stored is None:
+            return request_size(agent.options, agent.state, history)[0]
+        if overlay.compactions and overlay.compactions[-1].after == last_id(history):
+            # No reply since the summary has reported anything.
+            return breakdown(overlay.apply(history.outline), context_inputs(agent.state)).used
+        return history.context
 
     @property
     def context_window(self) -> int:

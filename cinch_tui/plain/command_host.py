@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from cinch_tui.api_keys.leak_check import take_keys, without_keys
@@ -21,7 +22,7 @@ from cinch_tui.plain.line_renderer import user_command_lines
 from cinch_tui.plain.line_writer import LiveOutput
 from cinch_tui.plain.menus import LIST_AGAIN, InputClosed
 from cinch_tui.plain.view_lines import strip_markdown, view_lines
-from cinch_tui.reports.summaries import agent_settings, context_report, model_names
+from cinch_tui.reports.summaries import agent_settings, model_names
 from cinch_tui.shell_line import ShellLine, UserShell, shell_line
 from cinch_tui.user_input import UserInput
 from harness.agent.guardrails import find_secrets
@@ -175,8 +176,13 @@ class PlainCommandHost:
         self.show("Settings", settings_text(store, agent_settings(self.session.agent)))
 
     async def show_context(self) -> None:
-        await self.session.agent.history.load()
-        self.show("Context", context_report(self.session.agent, self.session.assembly.folder.instructions))
+        # Imported late: few conversations need it.
+        from cinch_tui.context_edits import ContextEdits
+        from cinch_tui.reports.context import report
+
+        edits = await ContextEdits.open(self.session.agent, self.session.assembly.folder.instructions)
+        self.show("Context", report(edits.usage(), edits.numbers, edits.mark))
+        self.notice("/context pin N, unpin N, drop N and restore N change the message with this number.")
 
     async def show_changes(self, changes: SessionChanges, base: DiffBase) -> None:
         changed = await asyncio.to_thread(changes.changes, base)
@@ -227,6 +233,14 @@ class PlainCommandHost:
         self.session.renderer.shows_thinking = shown
 
     # Input
+
+    async def edit_text(self, text: str, name: str) -> str:
+        # Imported late: few conversations need it.
+        from cinch_tui.terminal.external_programs import changed_text, edit_text
+
+        editor = self.session.settings.ui.editor
+        async with self._menus.lock:
+            return await self._menus.run(lambda: changed_text(edit_text(text, name, editor, nullcontext)))
 
     async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
         del current

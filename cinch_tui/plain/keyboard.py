@@ -16,6 +16,7 @@ from cinch_tui.commands import SIGILS
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.plain.line_writer import LineWriter
 from cinch_tui.widgets.prompt.path_completion import names_in
+from harness.errors import CinchError
 
 PASTE_GAP_S = 0.05
 """Maximum time between the lines of one paste, in seconds."""
@@ -73,6 +74,16 @@ class Keyboard:
     def hidden_line(self, prompt: str) -> str:
         """Read a line without echo or history."""
         return self._reading(prompt, self._read_without_echo)
+
+    def run(self, program: Callable[[], str]) -> str:
+        """Run a program that uses the terminal; output is held back meanwhile.
+
+        Raises:
+            CinchError: The program failed, or there is no terminal.
+        """
+        if not self.is_terminal:
+            raise CinchError("an editor needs a terminal")
+        return self._reading("", program)
 
     def _reading(self, prompt: str, read: Callable[[], str]) -> str:
         self._writer.pause(prompt)

@@ -26,7 +26,7 @@ from cinch_tui.plain.line_writer import LineWriter
 from cinch_tui.plain.menus import InputClosed, LineRequest, Menus
 from cinch_tui.plain.session import PlainSession
 from cinch_tui.widgets.prompt.history import PromptHistory
-from harness.errors import ConfigError
+from harness.errors import CinchError, ConfigError
 from harness.session.paths import project_dir
 
 T = TypeVar("T")
@@ -249,9 +249,11 @@ class LineApp:
             self._read_lines()
         self._request = asked
         try:
-            text = (self._keyboard.hidden_line if asked.hidden else self._keyboard.line)(asked.prompt)
+            text = self._read(asked)
             with suppress(InvalidStateError):
                 asked.answer.set_result(text)
+        except CinchError as error:
+            asked.answer.set_exception(error)
         except EOFError:
             if self._keyboard.is_terminal:
                 raise UserLeft from None
@@ -264,6 +266,11 @@ class LineApp:
             pass  # The code that withdrew the question reports why.
         finally:
             self._request = None
+
+    def _read(self, asked: LineRequest) -> str:
+        if asked.program:
+            return self._keyboard.run(asked.program)
+        return (self._keyboard.hidden_line if asked.hidden else self._keyboard.line)(asked.prompt)
 
     # Signals, handled by the main thread only
 

@@ -22,7 +22,7 @@ class InputClosed(Exception):
 
 
 class LineRequest(Struct, eq=False, frozen=True):
-    """Request for a line."""
+    """Request for a line, or for the result of a program that uses the terminal."""
 
     prompt: str
     opens: bool
@@ -30,6 +30,9 @@ class LineRequest(Struct, eq=False, frozen=True):
 
     hidden: bool = False
     """True to read without echo."""
+
+    program: Callable[[], str] | None = None
+    """Runs the program and returns its result; None for a line."""
 
     answer: Future[str] = field(default_factory=lambda: Future())
 
@@ -62,7 +65,17 @@ class Menus:
         Raises:
             InputClosed: the input has ended.
         """
-        request = LineRequest(prompt, opens, hidden)
+        return (await self._answer_to(LineRequest(prompt, opens, hidden))).strip()
+
+    async def run(self, program: Callable[[], str]) -> str:
+        """Run a program that uses the terminal, in the thread that reads the input, and return its result.
+
+        Raises:
+            CinchError: The program failed, or there is no terminal.
+        """
+        return await self._answer_to(LineRequest("", opens=False, program=program))
+
+    async def _answer_to(self, request: LineRequest) -> str:
         self._requests.append(request)
         self._wake()
         try:
@@ -72,7 +85,7 @@ class Menus:
             self._withdraw()
             raise
         self.presence.typed()
-        return typed.strip()
+        return typed
 
     async def number(self, options: Sequence[str]) -> int:
         """Ask for one of the choices until a valid one is typed; return its index."""

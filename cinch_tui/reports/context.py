@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from cinch_tui.rendering.safe_text import one_line
 from harness.context.breakdown import Breakdown, Cached, ContextSegment, Section
-from harness.context.summary_text import is_summary
+from harness.context.overlay import main_argument
+from harness.context.summary_text import is_summary, parse_summary
 from harness.context.tokens import IMAGE_TOKENS
 from harness.messages import (
     AssistantMessage,
@@ -48,28 +49,28 @@ _MAX_CHARS = 200
 def section_sizes(breakdown: Breakdown) -> list[tuple[str, int]]:
     """Return the tokens of each kind of content and, if the window is known, of what is free and reserved."""
     kinds: Counter[str] = Counter()
-    for piece in breakdown.segments:
-        if piece.section != "left out":
-            kinds.update(dict(_kinds(piece)))
-    zones = [(kind, kinds[kind]) for kind in KINDS if kinds[kind]]
+    for segment in breakdown.segments:
+        if segment.section != "left out":
+            kinds.update(dict(_kinds(segment)))
+    sizes = [(kind, kinds[kind]) for kind in KINDS if kinds[kind]]
     if gone := breakdown.tokens_in("left out"):
-        zones.append(("left out of requests", gone))
+        sizes.append(("left out of requests", gone))
     if breakdown.size:
-        zones.append(("free", breakdown.free))
+        sizes.append(("free", breakdown.free))
     if breakdown.reserve:
-        zones.append(("room for the reply", breakdown.reserve))
-    return zones
+        sizes.append(("room for the reply", breakdown.reserve))
+    return sizes
 
 
-def _kinds(piece: ContextSegment) -> Iterator[tuple[str, int]]:
+def _kinds(segment: ContextSegment) -> Iterator[tuple[str, int]]:
     """Yield the kinds of content in a segment with their tokens."""
-    message = piece.message
+    message = segment.message
     if message is None or isinstance(message, CustomMessage):
-        yield NAMES[piece.section], piece.tokens
+        yield NAMES[segment.section], segment.tokens
         return
-    images = min(piece.tokens, IMAGE_TOKENS * sum(isinstance(block, Image) for block in message.content))
+    images = min(segment.tokens, IMAGE_TOKENS * sum(isinstance(block, Image) for block in message.content))
     yield "images", images
-    yield _kind(message), piece.tokens - images
+    yield _kind(message), segment.tokens - images
 
 
 def _kind(message: Message) -> str:
@@ -96,52 +97,87 @@ def share(part: int, whole: int) -> str:
     return f"{percent:.0f} %" if percent >= 1 or not part else "< 1 %"
 
 
-def segment_line(piece: ContextSegment) -> str:
+def subjects_of(messages: Iterable[Message | None]) -> dict[str, str]:
+    """Return what each call is about, such as a path or a command, by the id of the call."""
+    replies = (each for each in messages if isinstance(each, AssistantMessage))
+    return {call.id: main_argument(call) for reply in replies for call in reply.tool_calls}
+
+
+def segment_line(segment: ContextSegment, subjects: Mapping[str, str]) -> str:
     """Return the cache mark, the tokens, the role and the beginning of a segment."""
-    tokens = f"{'' if piece.is_counted else '~'}{piece.tokens:,}"
-    return f"{MARKS[piece.cached]} {tokens:>8}  {_role(piece)}"
+    tokens = f"{'' if segment.is_counted else '~'}{segment.tokens:,}"
+    return f"{MARKS[segment.cached]} {tokens:>8}  {_role(segment, subjects)}"
 
 
-def section_note(piece: ContextSegment) -> str:
+def section_note(segment: ContextSegment) -> str:
     """Return the section of a message; empty for the middle, which most are in, and for other segments."""
-    return piece.section if piece.message is not None and piece.section != "middle" else ""
+    return segment.section if segment.message is not None and segment.section != "middle" else ""
 
 
-def segment_text(piece: ContextSegment, before: Sequence[tuple[Section, str]]) -> str:
+def segment_text(segment: ContextSegment, before: Sequence[tuple[str, str]]) -> str:
     """Return the full text, as the model reads it; `before` has the texts that are no messages, by section."""
-    if piece.message is None:
-        return next((text for zone, text in before if zone == piece.section), "")
-    return "\n\n".join(_parts(piece.message))
+    if segment.message is None:
+        return next((text for section, text in before if section == segment.section), "")
+    return "\n\n".join(_parts(segment.message))
 
 
-def report(breakdown: Breakdown) -> str:
-    """Return the whole breakdown as lines, for plain mode."""
-    lines = [summary(breakdown), *(f"{name}: {tokens:,}" for name, tokens in section_sizes(breakdown))]
-    return "\n".join([*lines, "", "One by one:", *map(_spoken_line, breakdown.segments)])
+def report(breakdown: Breakdown, numbers: Mapping[str, int], mark: Callable[[Message], str]) -> str:
+    """Return the whole breakdown as lines, for plain mode.
+
+    Args:
+        breakdown: The context.
+        numbers: Numbers by which commands name messages, by their ids.
+        mark: Returns how the context differs from the history at a message.
+    """
+    subjects, lines = subjects_of(each.message for each in breakdown.segments), [summary(breakdown)]
+    lines += [f"{name}: {tokens:,}" for name, tokens in section_sizes(breakdown)]
+    lines += ["", "One by one:"]
+    for segment in breakdown.segments:
+        message = segment.message
+        number = numbers.get(message.id) if message else None
+        change = mark(message) if message and number else ""
+        start = f"{number}. " if number else ""
+        lines.append(f"{start}{f'{change}, ' if change else ''}{_spoken_line(segment, subjects)}")
+    return "\n".join(lines)
 
 
-def _spoken_line(piece: ContextSegment) -> str:
-    tokens = f"{piece.tokens:,} tokens" if piece.is_counted else f"about {piece.tokens:,} tokens"
-    kept = {"all": ", cached", "partly": ", partly cached", "not": ""}[piece.cached]
-    return f"{tokens}{kept}: {' '.join(_role(piece).split())}"
+def _spoken_line(segment: ContextSegment, subjects: Mapping[str, str]) -> str:
+    tokens = f"{segment.tokens:,} tokens" if segment.is_counted else f"about {segment.tokens:,} tokens"
+    kept = {"all": ", cached", "partly": ", partly cached", "not": ""}[segment.cached]
+    return f"{tokens}{kept}: {' '.join(_role(segment, subjects).split())}"
 
 
-def _role(piece: ContextSegment) -> str:
-    match piece.message:
+def message_title(message: Message, subjects: Mapping[str, str]) -> str:
+    """Return the role and the beginning of a message on one line."""
+    return " ".join(_role(ContextSegment("middle", 0, message=message), subjects).split())
+
+
+def _role(segment: ContextSegment, subjects: Mapping[str, str]) -> str:
+    match segment.message:
         case None:
-            return NAMES[piece.section]
+            return NAMES[segment.section]
         case AssistantMessage() as reply:
             calls = one_line(", ".join(call.name for call in reply.tool_calls))
             return f"{'reply':<9}{_start(reply.text)}{' → ' * bool(calls)}{calls}"
-        case ToolResult(tool_name=name) as result:
-            return f"{'result':<9}{one_line(name)}{' failed' * result.is_error}: {_start(result.text)}"
+        case ToolResult() as result:
+            return f"{'result':<9}{_result_start(result, subjects.get(result.call_id, ''))}"
         case CustomMessage(kind=kind):
             return f"{'kept':<9}{one_line(kind)}"
         case message:
             images = sum(isinstance(block, Image) for block in message.content)
             seen = f" + {images} image{'s' * (images > 1)}" if images else ""
-            role = "summary" if is_summary(message) else "reminder" if message.synthetic else "you"
-            return f"{role:<9}{_start(message.text)}{seen}"
+            if is_summary(message):
+                return f"{'summary':<9}{_start(parse_summary(message.text).prose)}"
+            return f"{'reminder' if message.synthetic else 'you':<9}{_start(message.text)}{seen}"
+
+
+def _result_start(result: ToolResult, subject: str) -> str:
+    """Return the tool, what its call is about, and the beginning of the output; a stub says both itself."""
+    failed = " failed" * result.is_error
+    if f"({subject})" in result.text[:_MAX_CHARS]:
+        return f"{_start(result.text)}{failed}"
+    about = f"({one_line(subject)})" if subject else ""
+    return f"{one_line(result.tool_name)}{about}{failed}: {_start(result.text)}"
 
 
 def _start(text: str) -> str:

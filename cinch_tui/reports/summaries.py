@@ -49,15 +49,6 @@ def source(messages: Sequence[Message], part: TranscriptPart, back: int = 1) -> 
             return "\n\n".join(_quoted(messages))
 
 
-def context_report(agent: Agent, instructions: str) -> str:
-    """Return what fills the context window, message by message."""
-    from cinch_tui.reports.context import report
-    from harness.context.breakdown import breakdown, context_inputs
-
-    frame = context_inputs(agent.state, instructions, agent.options.window)
-    return report(breakdown(agent.context_messages, frame))
-
-
 def session_summary(assembly: Assembly) -> str:
     agent = assembly.agent
     messages = agent.history.outline

@@ -175,7 +175,7 @@ class ApprovalScreen(DockedDialog[Approval]):
     async def action_rewrite(self) -> None:
         is_diff = isinstance(self._request.view, DiffView)
         # Editors add a newline at the end of a command.
-        if text := await self.edit_text(*_proposal(self._shown()), str if is_diff else str.rstrip):
+        if text := self.edit_text(*_proposal(self._shown()), str if is_diff else str.rstrip):
             self._decide(ProposeRevision(text))
 
     def action_split(self) -> None:

@@ -309,11 +309,11 @@ class DockedDialog(Dialog[ResultT], Generic[ResultT]):
         """Return the maximum height of the dialog."""
         return self.size.height - max(2, min(MAX_CONVERSATION_ROWS, self.size.height // 4))
 
-    async def edit_text(self, text: str, file_name: str, clean: Callable[[str], str]) -> str:
+    def edit_text(self, text: str, file_name: str, clean: Callable[[str], str]) -> str:
         """Return the text as changed in the user's editor and cleaned; empty, with a notification, if it is not."""
         from cinch_tui.terminal.external_programs import EditedText, EditorFailed, edit_text
 
-        match await edit_text(text, file_name, self._editor, self._owner.suspend):
+        match edit_text(text, file_name, self._editor, self._owner.suspend):
             case EditorFailed(reason, _):
                 self.notify(reason, severity="error", markup=False)
             case EditedText(edited) if (cleaned := clean(edited)) and cleaned != text:

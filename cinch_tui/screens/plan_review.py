@@ -107,7 +107,7 @@ class PlanScreen(DockedDialog[PlanDecision]):
 
     @work(group="editor", exclusive=True)
     async def action_edit(self) -> None:
-        if plan := await self.edit_text(self._plan, self._review.file, lambda text: text if text.strip() else ""):
+        if plan := self.edit_text(self._plan, self._review.file, lambda text: text if text.strip() else ""):
             self._plan = plan
             self.query_one("#heading", Static).update(Content.styled(f"{self._review.title} (edited by you)", "bold"))
             self.query_one(MarkdownText).update(plan)

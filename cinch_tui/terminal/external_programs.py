@@ -17,7 +17,6 @@ from types import FrameType
 from typing import TypeAlias
 
 from msgspec import Struct
-from textual.app import SuspendNotSupported
 
 from harness.errors import CinchError
 
@@ -51,12 +50,13 @@ EditorResult: TypeAlias = EditedText | EmptyText | UnchangedText | EditorFailed
 
 
 Suspend: TypeAlias = Callable[[], AbstractContextManager[None]]
-"""Releases the terminal, as Textual's `App.suspend`. The app blocks meanwhile: it must not draw over the program."""
+"""Releases the terminal, as `CinchApp.suspend`; raises an `OSError` if it cannot. The app blocks meanwhile: it must not
+draw over the program."""
 
 
-async def edit_prompt(draft: str, command: str, suspend: Suspend) -> EditorResult:
+def edit_prompt(draft: str, command: str, suspend: Suspend) -> EditorResult:
     """Let the user edit a prompt draft as in `edit_text`; trailing blanks are removed."""
-    match await edit_text(draft, "prompt.md", command, suspend):
+    match edit_text(draft, "prompt.md", command, suspend):
         case EditedText(text):
             return EditedText(text.rstrip()) if text.strip() else EmptyText()
         case EditorFailed(reason, text):
@@ -65,7 +65,7 @@ async def edit_prompt(draft: str, command: str, suspend: Suspend) -> EditorResul
             return other
 
 
-async def edit_text(draft: str, name: str, command: str, suspend: Suspend) -> EditorResult:
+def edit_text(draft: str, name: str, command: str, suspend: Suspend) -> EditorResult:
     """Let the user edit a draft in an editor.
 
     Args:
@@ -85,6 +85,21 @@ async def edit_text(draft: str, name: str, command: str, suspend: Suspend) -> Ed
     except CinchError as error:
         return EditorFailed(str(error), draft)
     return UnchangedText() if is_untouched and not status and text == draft else _result(argv[0], status, text)
+
+
+def changed_text(result: EditorResult) -> str:
+    """Return the edited text without blanks around it; empty if it was not changed.
+
+    Raises:
+        CinchError: The editor failed.
+    """
+    match result:
+        case EditedText(text):
+            return text.strip()
+        case EditorFailed(reason):
+            raise CinchError(reason)
+        case _:
+            return ""
 
 
 def edit_at(file: Path, line: int, command: str, suspend: Suspend) -> str:
@@ -158,7 +173,7 @@ def _start_errors(kind: str, argv: Sequence[str]) -> Generator[None, None, None]
     """Convert the errors of starting a program to `CinchError`."""
     try:
         yield
-    except (OSError, UnicodeError, SuspendNotSupported) as error:
+    except (OSError, UnicodeError) as error:
         raise CinchError(f"Could not start the {kind} {argv[0]}: {error}.") from error
 
 

@@ -188,14 +188,14 @@ class _Stubs:
 
 def stub_text(result: ToolResult, call: ToolCall | None, *, can_recall: bool) -> str:
     """Return what the model sees instead of an evicted result: the call, the length, and how to get it back."""
-    name = f"{result.tool_name}({_main_argument(call)})" if call else result.tool_name
+    name = f"{result.tool_name}({main_argument(call)})" if call else result.tool_name
     size = f"{len(result.text):,} chars"
     if can_recall:
         return f'[Cleared: {name} — {size}. recall(id="{result.id[:RECALL_CHARS]}") returns it.]'
     return f"[Cleared: {name} — {size}. Repeat the call if you need it.]"
 
 
-def _main_argument(call: ToolCall) -> str:
+def main_argument(call: ToolCall) -> str:
     """Return the argument that tells calls of a tool apart, on one line."""
     arguments = call.arguments
     named = (arguments[key] for key in _MAIN_ARGUMENTS if isinstance(arguments.get(key), str))

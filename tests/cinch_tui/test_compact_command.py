@@ -97,6 +97,43 @@ async def test_message_typed_while_summarizing_is_sent_afterwards(host: Recordin
     assert host.calls == [("continue_run",)]
 
 
+async def test_messages_are_pinned_removed_and_restored_by_number_and_id(host: RecordingHost):
+    ids = [message.id for message in host.agent.history]
+
+    await run("/context drop 3 6", host)
+    removed = host.agent.state.context.overlay.dropped
+    await run(f"/context restore {ids[2][:8]}", host)
+    await run("/context pin 4", host)
+    await run("/context unpin 5", host)
+
+    overlay = host.agent.state.context.overlay
+    assert removed == {ids[2], ids[5]}
+    assert (overlay.dropped, overlay.pinned) == ({ids[5]}, {ids[3]})
+    done = [text.partition(" details")[0] for _, text in host.notices if not text.startswith("The context has")]
+    assert done == [
+        "Removed: you Request 1:",
+        "Removed: reply Answer 2.",
+        "Restored: you Request 1:",
+        "Pinned: reply Answer 1.",
+        "Unchanged: you Request 2:",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ("drop 3 99", "99 names no message; /context lists the numbers"),
+        ("drop", "/context pin|unpin|drop|restore N takes numbers of messages, which /context lists, or ids"),
+        ("delete 3", "/context pin|unpin|drop|restore N takes numbers of messages, which /context lists, or ids"),
+    ],
+)
+async def test_context_changes_nothing_if_an_argument_is_wrong(host: RecordingHost, arguments: str, problem: str):
+    await run(f"/context {arguments}", host)
+
+    assert host.notices == [("error", problem)]
+    assert not host.agent.state.context.overlay
+
+
 async def test_short_conversation_needs_no_summary():
     host = RecordingHost()
 

@@ -8,13 +8,16 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from cinch_tui.app.themes import BUILTIN_FOLDER, load_theme
-from cinch_tui.reports.context import report, segment_text
-from cinch_tui.screens.context import ContextScreen, texts_of
+from cinch_tui.context_edits import ContextEdits
+from cinch_tui.reports.context import report
+from cinch_tui.screens.context import ContextScreen
 from cinch_tui.widgets.item_list import ItemList
 from cinch_tui.widgets.view_pane import ViewPane
-from harness.context.breakdown import ContextInputs, breakdown
+from harness.agent.agent import Agent
+from harness.context.breakdown import ContextInputs
 from harness.messages import AssistantMessage, Message, Text, ToolCall, ToolResult, Usage, UserMessage, user
 from harness.ports.provider import ToolSpec
+from providers.demo import scripted
 
 RULES = "# Instruction files\nWrite tests first."
 FRAME = ContextInputs(
@@ -39,9 +42,15 @@ def conversation(turns: int) -> list[Message]:
     return messages
 
 
+def edits_of(turns: int) -> ContextEdits:
+    agent = Agent(scripted("Hello."))
+    agent.new_session(messages=conversation(turns))
+    return ContextEdits(agent, FRAME)
+
+
 def host(turns: int = 12) -> Host:
-    whole = breakdown(conversation(turns), FRAME)
-    return Host(ContextScreen(whole, lambda piece: segment_text(piece, texts_of(FRAME))))
+    edits = edits_of(turns)
+    return Host(ContextScreen(edits.usage(), edits))
 
 
 def lines(app: Host) -> list[str]:
@@ -60,20 +69,22 @@ async def test_each_message_shows_its_mark_its_tokens_and_what_it_is():
         await pilot.press("home")
         shown = [line for line in lines(app) if line]
 
-    assert [line.split()[0] for line in shown] == ["●", "●", "●", "●", "◑", "⌇", "⌇"]
-    assert shown[3].split(maxsplit=2)[2] == "you fix the [red]failing[/] test start"
-    assert shown[4].split()[2:] == ["reminder", "hurry", "recent"]
-    assert shown[5].split()[1:] == ["60", "reply", "Looking", "at", "0.", "→", "read_file", "recent"]
-    assert shown[6].split()[1].startswith("~")
+    assert [line.split("~")[0].split()[:2] for line in shown[:3]] == [["●"]] * 3
+    assert [line.split()[:2] for line in shown[3:]] == [["1", "●"], ["2", "◑"], ["3", "⌇"], ["4", "⌇"]]
+    assert shown[3].split(maxsplit=3)[3] == "you fix the [red]failing[/] test start"
+    assert shown[4].split()[3:] == ["reminder", "hurry", "recent"]
+    assert shown[5].split()[2:] == ["60", "reply", "Looking", "at", "0.", "→", "read_file", "recent"]
+    assert shown[6].split()[2].startswith("~")
+    assert shown[6].split()[3:5] == ["result", "read_file(shop/0.py):"]
 
 
-async def test_zones_and_what_is_free_are_reported():
+async def test_sections_and_what_is_free_are_reported():
     app = host()
 
     async with app.run_test(size=(80, 30)):
-        zones = str(app.screen.query_one("#zones", Static).render()).splitlines()
+        sections = str(app.screen.query_one("#sections", Static).render()).splitlines()
 
-    assert [line.split("  ")[0] for line in zones] == [
+    assert [line.split("  ")[0] for line in sections] == [
         "tools",
         "system prompt",
         "instructions",
@@ -83,7 +94,7 @@ async def test_zones_and_what_is_free_are_reported():
         "free",
         "room for the reply",
     ]
-    assert zones[-1].split()[-3:] == ["16,000", "8", "%"]
+    assert sections[-1].split()[-3:] == ["16,000", "8", "%"]
 
 
 @pytest.mark.parametrize(
@@ -140,10 +151,12 @@ async def test_ten_thousand_messages_are_there_and_only_those_seen_are_drawn():
 
 
 def test_without_a_screen_it_is_reported_in_lines():
-    reported = report(breakdown(conversation(1), FRAME)).splitlines()
+    edits = edits_of(1)
+    reported = report(edits.usage(), edits.numbers, edits.mark).splitlines()
 
     assert reported[0].endswith("of 200,000 tokens, 1 %")
-    assert "tokens: result read_file:" in reported[-1]
+    assert reported[-1].startswith("4. about ")
+    assert "tokens: result read_file(shop/0.py): line 0" in reported[-1]
     assert not any("\x1b" in line for line in reported)
 
 

@@ -305,3 +305,45 @@ def test_plain_mode_hands_off_a_full_context_after_the_run(plain_cinch, monkeypa
     sent = str(plain_cinch.server.requests[-1].body["messages"])
     assert "Finish it" in sent
     assert "Half of it works." not in sent
+
+
+def test_context_lists_numbered_messages_and_removes_one(cinch):
+    lines = cinch([Reply("It is a parser."), Reply("Nothing.")])
+    lines.enter("What is here?")
+    lines.see("It is a parser")
+    lines.see("You: ")
+
+    lines.enter("/context drop 2")
+    lines.see(r"Removed: reply It is a parser\.")
+    lines.see("You: ")
+    lines.enter("/context")
+    lines.see(r"1\. about \d+ tokens.*: you What is here\?")
+    lines.see(r"2\. removed, .*: reply It is a parser\.")
+    lines.see("You: ")
+    lines.enter("And now?")
+    lines.see("Nothing")
+
+    assert "It is a parser" not in str(cinch.server.requests[-1].body)
+
+
+def test_summary_is_edited_in_the_editor(cinch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i s/parser/lexer/ "$1"\n')
+    editor.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(editor))
+    lines = cinch([*[Reply("Understood.")] * 3, Reply("**Goal**: fix the parser."), Reply("Done.")])
+    for _ in range(3):
+        lines.enter("Fix the parser. " + "It has many details. " * 40)
+        lines.see("Understood")
+        lines.see("You: ")
+
+    lines.enter("/compact")
+    lines.see(r"Summarized \d messages")
+    lines.see("You: ")
+    lines.enter("/compact edit")
+    lines.see("The summary was changed")
+    lines.see("You: ")
+    lines.enter("Go on.")
+    lines.see("Done")
+
+    assert "**Goal**: fix the lexer." in str(cinch.server.requests[-1].body)

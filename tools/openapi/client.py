@@ -1,0 +1,168 @@
+"""HTTP exchanges of API calls: bounded responses, redirects within the origin, one retry on request."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import urldefrag, urljoin
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from harness.errors import ConfigError, ProviderError
+from http_client.addresses import shown_url
+from http_client.connection_errors import connection_error
+from http_client.pool import Pool
+from http_client.responses import fill, open_response
+from http_client.retry_after import retry_after
+from tools.openapi.documents import origin_of
+from tools.openapi.request import Part
+
+if TYPE_CHECKING:
+    import httpx
+
+MAX_REDIRECTS = 5
+MAX_WAIT_S = 30.0
+"""Longest Retry-After that is honored, in seconds."""
+DOCUMENT_TIMEOUT_S = 60.0
+_AGENT = {"User-Agent": "cinch"}
+_DOCUMENT_TYPES = "application/json, application/yaml, application/vnd.oai.openapi, */*;q=0.5"
+
+
+class Message(Struct, frozen=True):
+    """A complete request. It may contain secrets."""
+
+    method: str
+    """Method in capital letters."""
+    url: str
+    """URL with query."""
+    headers: Mapping[str, str] = {}
+    """Headers."""
+    content: bytes = b""
+    """Body."""
+    parts: tuple[Part, ...] = ()
+    """Fields of a multipart body, in place of `content`."""
+
+    def __repr__(self) -> str:
+        return f"Message({self.method} {shown_url(self.url)})"
+
+
+class Reply(Struct, frozen=True):
+    """A response."""
+
+    status: int
+    """HTTP status."""
+    reason: str
+    """Text of the status."""
+    headers: Mapping[str, str]
+    """Headers with lower-case names."""
+    body: bytes = b""
+    """Body, decompressed."""
+    is_truncated: bool = False
+    """True if the body was longer than the limit."""
+    is_foreign: bool = False
+    """True if it is a redirect to another origin."""
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+
+class Client:
+    """Sends requests of one API; connections are opened with the first."""
+
+    def __init__(self, read_timeout: float) -> None:
+        self._read_timeout = read_timeout
+        self._pools: dict[tuple[str, str, int], Pool] = {}
+
+    async def send(self, message: Message, max_bytes: int) -> Reply:
+        """Return the response to a request, after redirects and at most one retry.
+
+        Args:
+            message: The request.
+            max_bytes: Bytes of the body that are read.
+
+        Raises:
+            ProviderError: The service cannot be reached, or its response is not valid.
+        """
+        reply = await self._follow(message, max_bytes)
+        if reply.status in (429, 503) and message.method in ("GET", "HEAD"):
+            delay = retry_after(reply.headers)
+            if delay is not None and delay <= MAX_WAIT_S:
+                await asyncio.sleep(delay)
+                return await self._follow(message, max_bytes)
+        return reply
+
+    async def fetch(self, url: str, max_bytes: int) -> bytes:
+        """Return a document.
+
+        Raises:
+            ConfigError: It cannot be fetched.
+        """
+        try:
+            async with asyncio.timeout(DOCUMENT_TIMEOUT_S):
+                reply = await self.send(Message("GET", url, {"Accept": _DOCUMENT_TYPES}), max_bytes)
+        except TimeoutError as error:
+            raise ConfigError(f"{url}: not received within {DOCUMENT_TIMEOUT_S:g} s") from error
+        except ProviderError as error:
+            raise ConfigError(f"{url}: {error}") from error
+        if reply.is_foreign:
+            raise ConfigError(
+                f"{url}: redirects to {reply.headers['location']}; configure that address if you trust it"
+            )
+        if not reply.is_success:
+            raise ConfigError(f"{url}: {reply.status} {reply.reason}")
+        return reply.body
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop."""
+        for pool in self._pools.values():
+            await pool.close()
+
+    async def _follow(self, message: Message, max_bytes: int) -> Reply:
+        reply = await self._exchange(message, max_bytes)
+        for _ in range(MAX_REDIRECTS):
+            location = reply.headers.get("location", "")
+            if reply.status not in (301, 302, 303, 307, 308) or not location:
+                return reply
+            target = urldefrag(urljoin(message.url, location)).url
+            if origin_of(target) != origin_of(message.url):
+                # Credentials must not reach another host, and neither must the data of the call.
+                return replace(reply, is_foreign=True)
+            message = _redirected(message, reply.status, target)
+            reply = await self._exchange(message, max_bytes)
+        return reply
+
+    async def _exchange(self, message: Message, max_bytes: int) -> Reply:
+        pool = self._pool(message.url)
+        async with pool.client() as client:
+            with connection_error(shown_url(message.url), pool.proxy):
+                async with open_response(client, _httpx_request(message)) as response:
+                    body = bytearray()
+                    await fill(body, response, max_bytes + 1)
+                    headers = {name.lower(): value for name, value in response.headers.items()}
+                    kept, is_truncated = bytes(body[:max_bytes]), len(body) > max_bytes
+                    return Reply(response.status_code, response.reason_phrase, headers, kept, is_truncated)
+
+    def _pool(self, url: str) -> Pool:
+        return self._pools.setdefault(origin_of(url), Pool(url, read_timeout=self._read_timeout))
+
+
+def _redirected(message: Message, status: int, target: str) -> Message:
+    if status == 303 or (status in (301, 302) and message.method == "POST"):
+        headers = {name: value for name, value in message.headers.items() if name.lower() != "content-type"}
+        method = message.method if message.method in ("GET", "HEAD") else "GET"
+        return Message(method, target, headers)
+    return replace(message, url=target)
+
+
+def _httpx_request(message: Message) -> httpx.Request:
+    import httpx
+
+    texts = {**_AGENT, "Accept-Encoding": "gzip, deflate", **message.headers}
+    # As bytes: httpx would reject what is not ASCII.
+    headers = [(name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in texts.items()]
+    if message.parts:
+        return httpx.Request(message.method, message.url, headers=headers, files=list(message.parts))
+    return httpx.Request(message.method, message.url, headers=headers, content=message.content or None)

@@ -1,0 +1,77 @@
+"""Base URLs of operations: servers of the document with variables, or the one that is configured."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from urllib.parse import urljoin, urlsplit
+
+from tools.openapi.configuration import OpenApi
+from tools.openapi.documents import Node
+from tools.openapi.operations import Unsupported
+
+_VARIABLE = re.compile(r"\{([^{}]+)\}")
+_ADVICE = "set `server` in the configuration of the API"
+
+
+def base_url(api: OpenApi, servers: Node, document: str) -> str:
+    """Return the URL that the path of an operation is appended to, without a slash at its end.
+
+    Args:
+        api: Configuration.
+        servers: Servers of the operation, of its path or of the document.
+        document: URI of the document, which relative URLs are resolved with.
+
+    Raises:
+        Unsupported: There is no such URL, a variable has no value, or the server is in a private network.
+    """
+    if api.server:
+        return _checked(_expanded(api.server, Node(None, document), api))
+    server = next((each for each in servers.items() if each.text("url")), None)
+    # By the standard, a document without servers describes the one it comes from.
+    url = _expanded(server.text("url"), server.get("variables"), api) if server else "/"
+    if not urlsplit(url).scheme:
+        if not document.startswith(("http://", "https://")):
+            raise Unsupported(f"its server {url} is relative, and the document is a file; {_ADVICE}")
+        url = urljoin(document, url)
+    url = _checked(url)
+    _refuse_private(url, document)
+    return url
+
+
+def _expanded(url: str, variables: Node, api: OpenApi) -> str:
+    def value_of(found: re.Match[str]) -> str:
+        declared = variables.get(found[1])
+        value = api.variables.get(found[1]) or str(declared.mapping.get("default") or "")
+        allowed = [str(each.value) for each in declared.get("enum").items()]
+        if not value:
+            raise Unsupported(f"the variable {found[1]!r} of its server has no value; set it in `variables`")
+        if allowed and value not in allowed:
+            raise Unsupported(f"the variable {found[1]!r} of its server must be one of {', '.join(allowed)}")
+        return value
+
+    return _VARIABLE.sub(value_of, url)
+
+
+def _checked(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise Unsupported(f"its server {url!r} is not an http or https URL; {_ADVICE}")
+    if parts.username or parts.password:
+        raise Unsupported(f"the URL of its server contains a user name; {_ADVICE} and use `credentials`")
+    return f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
+
+
+def _refuse_private(url: str, document: str) -> None:
+    """Refuse a server in a private network that a document from elsewhere names: it could be anything there."""
+    host, origin = urlsplit(url).hostname or "", urlsplit(document).hostname or ""
+    if origin and host != origin and is_private(host) and not is_private(origin):
+        raise Unsupported(f"its server {host} is in a private network, and the document is not; {_ADVICE}")
+
+
+def is_private(host: str) -> bool:
+    """Return True if a host is by its name or address not on the public internet."""
+    try:
+        return not ipaddress.ip_address(host.strip("[]")).is_global
+    except ValueError:
+        return host == "localhost" or host.endswith((".localhost", ".local", ".internal")) or "." not in host

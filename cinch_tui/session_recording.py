@@ -41,6 +41,7 @@ class SessionRecording:
 
         store = SessionRecorder(data_dir, root, agent.session_id, resumed=loaded, on_problem=warn)
         store.prefix.system = lambda: agent.state.system_prompt
+        store.prefix.cache_key = lambda: agent.state.cache_key
         store.prefix.tools = lambda: specs_of(agent.state.available_tools)
         return store
 

@@ -168,19 +168,25 @@ def _places(text: str, terms: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 def _full_text(entries: Sequence[_Entry], arguments: RecallArguments, room: int) -> ToolOutput:
     wanted = arguments.id.strip().strip("[]")
-    found = [each for each in entries if _is_called(each.message, wanted)]
+    found = [each for each in entries if _is_result_of(each.message, wanted)]
+    found = found or [each for each in entries if _is_called(each.message, wanted)]
     if not found:
         return ToolOutput.failure(f"This conversation has no message {wanted!r}. Search for it with `query`.")
     if len(found) > 1:
         titles = "\n".join(f"{each.message.id} message {each.number}, {each.kind}" for each in found[:MAX_HITS])
-        return ToolOutput.failure(f"{wanted!r} is the beginning of several ids:\n{titles}")
+        return ToolOutput.failure(f"{wanted!r} is a part of several ids:\n{titles}")
     return _page(found[0], arguments.offset, room)
 
 
+def _is_result_of(message: Message, call_id: str) -> bool:
+    return isinstance(message, ToolResult) and message.call_id == call_id
+
+
 def _is_called(message: Message, wanted: str) -> bool:
-    if isinstance(message, ToolResult) and message.call_id == wanted:
-        return True
-    return len(wanted) >= MIN_ID_CHARS and message.id.startswith(wanted)
+    """Return True if the message has an id with this beginning, or the result of a call has one with this end."""
+    if len(wanted) < MIN_ID_CHARS:
+        return False
+    return message.id.startswith(wanted) or (isinstance(message, ToolResult) and message.call_id.endswith(wanted))
 
 
 def _page(entry: _Entry, offset: int, room: int) -> ToolOutput:

@@ -244,6 +244,7 @@ class Agent(ContextControl):
             AlreadyRunning: A run is active.
         """
         self.ensure_idle()
+        self.state.cache_key = self._cache_key_for(messages)
         self.history.replace(messages)
         self.state.context.restart(self.history.outline)
         self.state.ledger = Ledger()

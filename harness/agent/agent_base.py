@@ -22,7 +22,7 @@ from harness.approval.pending import PendingRequests
 from harness.approval.policy import Permissions, policy_of
 from harness.approval.store import RuleStore
 from harness.concurrency import Flag, run_blocking
-from harness.context.history import History
+from harness.context.history import History, outline_of
 from harness.errors import AlreadyRunning
 from harness.events import Event, Notice
 from harness.execution.cache import ResultCache
@@ -286,10 +286,17 @@ class AgentBase:
 
         return run_blocking(once, self.abort)
 
+    def _cache_key_for(self, messages: Sequence[Message]) -> str:
+        """Return the cache key of a new session with these messages; empty unless it begins as the current one does."""
+        first, current = outline_of(messages)[:1], self.history.outline[:1]
+        is_fork = bool(first and current) and first[0].id == current[0].id
+        return self.state.cache_key or self.session_id if is_fork else ""
+
     def _restore_identity(self, loaded: LoadedSession, messages: Sequence[Message]) -> None:
         """Continue the numbers of runs and the order of tools of a session; tools that are new to it come last."""
         tool_names = [*loaded.tools]
         self.identity.restore(loaded.run_ids)
+        self.state.cache_key = loaded.cache_key
         self.state.prompt_cache.restore(self.session_id, loaded.system, loaded.tools, messages)
         self.state.tools = sorted(
             self.state.tools,

@@ -24,6 +24,7 @@ async def request_of(options: AgentOptions, state: State, spec: ModelSpec, sessi
         max_tokens=state.max_tokens,
         temperature=options.temperature,
         session_id=session_id,
+        cache_key=state.cache_key,
         api_key=await options.get_api_key(spec.provider) if options.get_api_key else None,
         cache=options.cache,
         transport=options.transport,

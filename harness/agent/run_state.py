@@ -61,6 +61,8 @@ class State(Struct):
     """Context: the history as models see it."""
     prompt_cache: CacheMonitor = field(default_factory=CacheMonitor)
     """Explanation of cache misses."""
+    cache_key: str = ""
+    """Session whose requests begin as those of this one, because it is a fork; empty: the session itself."""
     pause: InterruptibleWait = field(default_factory=InterruptibleWait)
     """Wait before a retry."""
     calls: RunningCalls = field(default_factory=RunningCalls)

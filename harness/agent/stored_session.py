@@ -43,6 +43,7 @@ class StoredSession:
             store, agent.workspace.root, agent.session_id, resumed=loaded, on_problem=self._report
         )
         self._recorder.prefix.system = lambda: agent.state.system_prompt
+        self._recorder.prefix.cache_key = lambda: agent.state.cache_key
         self._recorder.prefix.tools = lambda: specs_of(agent.state.available_tools)
         for warning in loaded.warnings if loaded else ():
             self._report(warning)

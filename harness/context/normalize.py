@@ -70,7 +70,7 @@ def _is_valid(messages: tuple[Message, ...], seen: set[str]) -> TypeGuard[tuple[
             if message.call_id != next(due, None):
                 return False
             continue
-        if next(due, None) is not None or not _has_content(message):
+        if next(due, None) is not None or not has_content(message):
             return False
         if type(message) is AssistantMessage:
             ids = [block.id for block in message.content if type(block) is ToolCall]
@@ -86,7 +86,7 @@ def _all_new(ids: list[str], seen: set[str]) -> bool:
     return len(seen) == before + len(ids) and "" not in ids
 
 
-def _has_content(message: Message) -> bool:
+def has_content(message: Message) -> bool:
     """Return True if the message has content; providers reject empty messages."""
     if type(message) is UserMessage:
         return any(type(block) is not Text or block.text.strip() for block in message.content)
@@ -128,9 +128,9 @@ class _Repair:
         match message:
             case ToolResult():
                 self._answer(message)
-            case AssistantMessage() if _has_content(message):
+            case AssistantMessage() if has_content(message):
                 self._turns.append(self._reply(message))
-            case UserMessage() if _has_content(message):
+            case UserMessage() if has_content(message):
                 self._turns.append(_RepairedTurn(message))
             case _:
                 pass

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EVICTED = Text("[Content removed from the context to save tokens]")
 DROPPED = Text("[Content removed from the context by the user]")
 RECALL_CHARS = 8
-"""Characters of a message's id by which the `recall` tool finds it."""
+"""Characters at the end of a call's id by which the `recall` tool finds its result."""
 _CALL_CHARS = 80
 _MAIN_ARGUMENTS = ("path", "command", "pattern", "url", "query")
 
@@ -191,7 +191,8 @@ def stub_text(result: ToolResult, call: ToolCall | None, *, can_recall: bool) ->
     name = f"{result.tool_name}({main_argument(call)})" if call else result.tool_name
     size = f"{len(result.text):,} chars"
     if can_recall:
-        return f'[Cleared: {name} — {size}. recall(id="{result.id[:RECALL_CHARS]}") returns it.]'
+        # Forks keep the ids of calls, so that the prompt cache serves their beginning; messages get new ids.
+        return f'[Cleared: {name} — {size}. recall(id="{result.call_id[-RECALL_CHARS:]}") returns it.]'
     return f"[Cleared: {name} — {size}. Repeat the call if you need it.]"
 
 

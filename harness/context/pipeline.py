@@ -21,7 +21,7 @@ from harness.context.overlay_events import trim_event
 from harness.context.policy import ContextLimits, ContextPolicy, context_limits
 from harness.context.state import ContextState
 from harness.context.tokens import Report, estimate_message, estimate_messages, estimate_overhead
-from harness.context.trimming import FittedContext, Trim, fit, last_reply_failed
+from harness.context.trimming import FittedContext, Trim, fit, is_marker, last_reply_failed
 from harness.events import CompactionTrigger, Evicted
 from harness.messages import AssistantMessage, CustomMessage, Message, ModelMessage
 from harness.ports.provider import Model, ToolSpec
@@ -245,15 +245,12 @@ class _Pipeline:
             return
         earlier = self._state.overlay.trim or Trim()
         trim = replace(earlier.extended(self._roomy(target).trim), limit=target, after=last_id(self._run.history))
-        # The marker of an earlier trim is not part of the history.
-        known = {each.id for each in self._state.overlay.apply(self._run.history.messages)}
-        trim = replace(trim, dropped=trim.dropped & known)
         is_new = trim != replace(earlier, lines=trim.lines, limit=trim.limit, after=trim.after)
         if is_new:
             self._set_trim(trim)
             await self.transform(overflow=reason == "overflow")
-        if self.tokens > target:
-            # A function of the program adds messages, or they cannot be cut.
+        if self.tokens > target and self._run.options.transform_context is not None:
+            # The function of the program adds messages.
             fitted = self._fitted(target)
             self._shown, self._estimate = fitted.messages, fitted.tokens + self._overhead
         if is_new or reason == "overflow":
@@ -273,7 +270,7 @@ class _Pipeline:
     def _fitted(self, target: int) -> FittedContext:
         budget = self._state.calibration.estimate_for(target, self._model, self._state.report) - self._overhead
         keep = {self._state.reminder_id} | self._state.overlay.pinned
-        return fit(self._shown, budget, self.policy, keep)
+        return fit([each for each in self._shown if not is_marker(each)], budget, self.policy, keep)
 
     def _set_trim(self, trim: Trim | None) -> None:
         self._state.overlay = replace(self._state.overlay, trim=trim)

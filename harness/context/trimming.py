@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from harness.context.grouping import count_groups, message_groups
 from harness.context.history import is_prompt
+from harness.context.normalize import has_content
 from harness.context.policy import DEFAULT_POLICY, ContextPolicy
 from harness.context.summary_text import is_summary
 from harness.context.tokens import CHARS_PER_TOKEN, IMAGE_TOKENS, estimate_messages, estimate_text
@@ -55,9 +56,11 @@ class Trim(Struct, frozen=True):
         if not self:
             return messages
         shown = [self.truncated(each) for each in messages if each.id not in self.dropped]
-        gone = [each for each in messages if each.id in self.dropped]
+        # Sessions do not keep empty replies, and the marker must be the same after a resume.
+        gone = [each for each in messages if each.id in self.dropped and has_content(each)]
         if gone:
-            shown.insert(messages.index(gone[0]), _marker(gone))
+            place = next(index for index, each in enumerate(messages) if each.id in self.dropped)
+            shown.insert(place, _marker(gone))
         return shown
 
     def truncated(self, message: Message) -> Message:
@@ -171,9 +174,8 @@ class _Trimmer:
         return self._result([at for at in range(len(self._groups)) if at not in kept])
 
     def _result(self, gone: Collection[int]) -> Trim:
-        messages = (each for at in gone for each in self._groups[at])
-        # Models do not see messages of the application.
-        dropped = frozenset(each.id for each in messages if not isinstance(each, CustomMessage))
+        messages = [each for at in gone for each in self._groups[at] if not isinstance(each, CustomMessage)]
+        dropped = frozenset(each.id for each in messages) if any(map(has_content, messages)) else frozenset[str]()
         shares = {each: share for each, share in self._shares.items() if each not in dropped}
         return Trim(dropped, frozenset(self._shortened - dropped), self._lines, shares)
 
@@ -244,6 +246,12 @@ class _Trimmer:
         return isinstance(message, kinds) and not is_reminder
 
 
+def is_marker(message: Message) -> bool:
+    """Return True for the message that takes the place of those left out."""
+    head = MARKER.partition("{")[0]
+    return isinstance(message, UserMessage) and message.synthetic and message.text.startswith(head)
+
+
 def _marker(gone: Sequence[Message]) -> UserMessage:
     # Derived, not random: the same context must be identical each time to be found in the prompt cache.
     marker_id = uuid.uuid5(uuid.NAMESPACE_OID, f"{gone[0].id}/{len(gone)}")
@@ -275,7 +283,7 @@ def _cut(block: UserContent, tokens: int) -> UserContent:
     if _weigh_block(block) <= tokens:
         return block
     if isinstance(block, Image):
-        return NO_IMAGE
+        return _cut(NO_IMAGE, tokens)
     room = int(tokens * CHARS_PER_TOKEN) - 1
     return Text(cut_middle(block.text, room, lambda gone: f"\n[... {gone} characters truncated ...]\n"))
 

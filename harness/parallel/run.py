@@ -352,6 +352,7 @@ def _variant_agent(agent: Agent, branch: ParallelVariant, run: Run, base: tuple[
     variant = Agent(branch.model, tools, system_prompt, options)
     variant.identity = identity
     variant.state.context = agent.state.context.fork()
+    variant.state.cache_key = state.cache_key
     variant.state.calls = state.calls
     variant.state.jobs = state.jobs.for_child(variant.inbox.news)
     if branch.options is None:

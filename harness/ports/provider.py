@@ -74,6 +74,8 @@ class Request(Redacted, frozen=True):
     """Sampling temperature; None uses the provider's default."""
     session_id: str = ""
     """Session id, which some services use for cache routing."""
+    cache_key: str = ""
+    """Id to use for cache routing instead, that of the session that this one is a fork of; empty for no fork."""
     output_schema: OutputSchema | None = None
     """Schema of the reply; set only if `Model.native_schema` is True."""
     api_key: str | None = None

@@ -97,9 +97,9 @@ def _lines(loaded: LoadedSession, new_id: str, at: str, *, is_fork: bool) -> Ite
     branch: set[str] = set()
     for record in _until(chain_records(loaded.path), at):
         if not branch:
-            yield header_note(
-                Envelope(new_id, str(loaded.cwd)), text_at(record, "timestamp"), loaded.system, loaded.tools
-            )
+            envelope, time = Envelope(new_id, str(loaded.cwd)), text_at(record, "timestamp")
+            cache_key = loaded.cache_key or loaded.session_id
+            yield header_note(envelope, time, loaded.system, loaded.tools, cache_key)
             yield from _labels(loaded, new_id, is_fork=is_fork)
         branch.add(text_at(record, "uuid"))
         yield copied_line(record, loaded.session_id, new_id)

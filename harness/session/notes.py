@@ -57,6 +57,8 @@ class HeaderNote(Note, frozen=True, kw_only=True, tag="cinch-session", omit_defa
     """System prompt, sent unchanged when the session is resumed so that the provider's cache still fits."""
     tools: dict[str, str] = {}
     """Hashes of the declared tools by name, in order, which a resume keeps; empty if none are recorded."""
+    cache_key: str = ""
+    """Session by whose id services cache the beginning of the requests; empty: this one, which is no fork."""
     records_calls: bool = False
     """True if the start of each call is recorded: one without such a line did not run."""
 

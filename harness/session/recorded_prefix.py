@@ -24,6 +24,8 @@ class RecordedPrefix:
         """Returns the agent's system prompt."""
         self.tools: Callable[[], Sequence[ToolSpec]] = tuple
         """Returns the tools that the agent declares."""
+        self.cache_key: Callable[[], str] = str
+        """Returns the key by which services cache the beginning of the requests; empty for the session's own id."""
         self._recorded = (hash_of(resumed.system), list(resumed.tools.items())) if resumed else None
         self._declared: Sequence[ToolSpec] | None = None
         self._hashes: dict[str, str] = {}
@@ -35,7 +37,7 @@ class RecordedPrefix:
         if current == self._recorded:
             return None
         self._recorded = current
-        return header_note(envelope, timestamp, system, tools)
+        return header_note(envelope, timestamp, system, tools, self.cache_key())
 
     def _tools(self) -> dict[str, str]:
         try:

@@ -334,7 +334,8 @@ class SessionRecorder:
                 self._note(RunNote(**self._at(event.time), phase="end", loop_id=event.run_id, stop=stop, limit=limit))
             case _:
                 if note := context_note(event, self._at(event.time), self._lines.parent or ""):
-                    self._note(note)
+                    # A resumed session may end, or be copied, without another message.
+                    self._note(note, now=not self._is_new)
 
     def _at(self, time: float) -> NoteOrigin:
         return {"session_id": self._session_id, "timestamp": iso(time)}

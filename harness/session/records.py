@@ -141,9 +141,9 @@ def tombstone_line(deleted: str, envelope: Envelope) -> JsonObject:
 
 
 def header_note(
-    envelope: Envelope, timestamp: str, system: str = "", tools: Mapping[str, str] | None = None
+    envelope: Envelope, timestamp: str, system: str = "", tools: Mapping[str, str] | None = None, cache_key: str = ""
 ) -> HeaderNote:
-    """Return the first line of a file, with the time of its first message; `tools` as in `HeaderNote`."""
+    """Return the first line of a file, with the time of its first message; other fields as in `HeaderNote`."""
     return HeaderNote(
         session_id=envelope.session_id,
         timestamp=timestamp,
@@ -151,6 +151,7 @@ def header_note(
         system_hash=hash_of(system),
         system=system,
         tools=dict(tools or {}),
+        cache_key=cache_key,
         records_calls=True,
     )
 

@@ -73,6 +73,8 @@ class LoadedSession(Struct, frozen=True):
     """System prompt of its requests; empty if none is recorded."""
     tools: dict[str, str] = {}
     """Hashes of the tools of its requests by name, in order; empty if none are recorded."""
+    cache_key: str = ""
+    """Session by whose id services cache the beginning of the requests; empty: this one, which is no fork."""
     compactions: tuple[CompactionNote, ...] = ()
     """Summaries that replace messages in the context, in order."""
     evictions: tuple[EvictionNote, ...] = ()
@@ -161,6 +163,7 @@ def _loaded(
         run_ids=tuple(note.loop_id for note in _of(RunNote, notes) if note.phase == "start"),
         system=next((note.system for note in reversed(_of(HeaderNote, notes)) if note.system), ""),
         tools=next((note.tools for note in reversed(_of(HeaderNote, notes)) if note.tools), dict[str, str]()),
+        cache_key=next((note.cache_key for note in reversed(_of(HeaderNote, notes)) if note.cache_key), ""),
         compactions=_compactions(here),
         evictions=tuple(_of(EvictionNote, here)),
         trim=_trim(here),

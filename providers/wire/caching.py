@@ -54,15 +54,15 @@ def cache_fields(rule: CacheRule, request: Request) -> JsonObject:
     model_id = request.spec.model_id
     if is_off(request.cache):
         return {**CACHE_OFF} if rule.can_be_off(model_id) else {}
-    key: JsonObject = {rule.key: request.session_id} if rule.key and request.session_id else {}
+    key: JsonObject = {rule.key: session} if rule.key and (session := request.cache_key or request.session_id) else {}
     lasts = request.cache.lifetime != "5m" and rule.keeps_longer(model_id) and not rule.wants_marks(model_id)
     return key | CACHE_A_DAY if lasts else key
 
 
 def cache_headers(rule: CacheRule, request: Request) -> dict[str, str]:
     """Return the headers for caching."""
-    is_sent = rule.header and request.session_id and not is_off(request.cache)
-    return {rule.header: safe_name(request.session_id)} if is_sent else {}
+    session = request.cache_key or request.session_id
+    return {rule.header: safe_name(session)} if rule.header and session and not is_off(request.cache) else {}
 
 
 def accepted_marks(cache: CacheStrategy, rejected: Set[str]) -> CacheStrategy:

@@ -29,10 +29,11 @@ from harness.events import (
     Evicted,
     ModelChanged,
 )
-from harness.messages import CustomMessage, Message, ModelSpec, Usage
+from harness.messages import CustomMessage, Message, ModelSpec, Usage, new_id
 from harness.ports.provider import Model, ModelInfo, Request, StaticModelInfo
 from harness.ports.session_store import InMemorySessionStore
 from harness.ports.tool import ToolOutput
+from harness.session.fork import fork_session
 from harness.workspace.workspace import Workspace
 from providers.demo import Break, Call, DemoProvider, Reply, Say
 
@@ -46,7 +47,21 @@ POLICIES = (
 CHANGES = (CompactionEnd, CompactionUndone, ContextEdited, ContextTrimmed, Evicted, ModelChanged)
 """Events that may change the beginning of the next request."""
 
-NAMES = ["compact", "undo", "edit", "pin", "unpin", "drop", "restore", "switch", "rewind", "resume", "overflow", "fail"]
+NAMES = [
+    "compact",
+    "undo",
+    "edit",
+    "pin",
+    "unpin",
+    "drop",
+    "restore",
+    "switch",
+    "rewind",
+    "fork",
+    "resume",
+    "overflow",
+    "fail",
+]
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(["turns", "turns", "turns", *NAMES]),
@@ -67,6 +82,7 @@ class Stage:
         self.failures: list[ProviderError] = []
         self.summaries = 0
         self.requests: list[Request] = []
+        self.problems: list[AssertionError] = []
         self.has_changed = True
         self.agent = self._made()
 
@@ -90,13 +106,19 @@ class Stage:
         self.has_changed = self.has_changed or isinstance(event, CHANGES)
 
     def _reply(self, request: Request) -> Reply:
-        check_request(request)
+        try:
+            check_request(request)
+            if request.tools and not self.failures:
+                self._check_prefix(request)
+        except AssertionError as problem:
+            # The agent takes any exception for a failed request.
+            self.problems.append(problem)
+            raise
         if self.failures:
             return Reply((Break(self.failures.pop()),))
         if not request.tools:
             self.summaries += 1
             return Reply((Say(f"## Decided\nSummary number {self.summaries}: everything stays as it was."),))
-        self._check_prefix(request)
         read = sum(len(str(each.content)) for each in request.messages) // 3
         usage = Usage(input=read, output=12)
         if not self.calls_due:
@@ -108,8 +130,8 @@ class Stage:
 
     def _check_prefix(self, request: Request) -> None:
         if self.requests and not self.has_changed:
-            before = [(each.id, each.content) for each in self.requests[-1].messages]
-            now = [(each.id, each.content) for each in request.messages]
+            before = [each.content for each in self.requests[-1].messages]
+            now = [each.content for each in request.messages]
             assert now[: len(before)] == before
         self.has_changed = False
         self.requests.append(request)
@@ -117,7 +139,9 @@ class Stage:
     async def perform(self, step: str, number: int) -> None:
         before = list(self.agent.messages)
         await getattr(self, step)(number)
-        if step not in ("rewind", "resume"):
+        for problem in self.problems:
+            raise problem
+        if step not in ("rewind", "fork", "resume"):
             assert list(self.agent.messages[: len(before)]) == before
 
     async def turns(self, number: int) -> None:
@@ -177,8 +201,33 @@ class Stage:
             await self.agent.open_session(self.store)
             assert self.agent.messages == kept
 
+    async def fork(self, number: int) -> None:
+        """Continue a copy in another agent; then go on with the copy or with the original."""
+        if not self.agent.messages:
+            return
+        original, requests, has_changed = self.agent, list(self.requests), self.has_changed
+        before = alike(original.context_messages)
+        self.agent = await self._copy_of(original)
+        assert [content for _, content in alike(self.agent.context_messages)] == [content for _, content in before]
+        assert self.agent.state.cache_key == (original.state.cache_key or original.session_id)
+        await self.turns(number)
+        assert alike(original.context_messages) == before
+        if number % 2:
+            await self.agent.close()
+            self.agent, self.requests, self.has_changed = original, requests, has_changed
+
+    async def _copy_of(self, agent: Agent) -> Agent:
+        await agent._bus.flush()
+        path = self.folder / f"{agent.session_id}.jsonl"
+        path.write_bytes(await self.store.read(agent.session_id))
+        copy = fork_session(path, new_id())
+        await self.store.append(copy.stem, copy.read_bytes())
+        made = self._made()
+        assert await made.open_session(self.store, copy.stem)
+        return made
+
     async def resume(self, number: int) -> None:
-        """Continue in another agent, or in a fork, which sends the same messages."""
+        """Continue in another agent, which sends the same messages."""
         old = self.agent
         await old.close()
         self.agent = self._made()

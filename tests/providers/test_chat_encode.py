@@ -179,6 +179,12 @@ def test_limits_and_temperature_are_named_as_the_server_names_them() -> None:
     assert (ours["prompt_cache_key"], "prompt_cache_key" in common) == ("s", False)
 
 
+def test_fork_is_routed_by_the_key_of_the_original() -> None:
+    request = replace(request_of(model="gpt-5.1"), session_id="fork", cache_key="original")
+
+    assert encode(request, OPENAI)["prompt_cache_key"] == "original"
+
+
 def test_another_server_behind_the_generic_preset_gets_the_common_dialect() -> None:
     spoken = dialect_of(Endpoint(presets()["openai-chat"], "http://127.0.0.1:9/v1"))
 

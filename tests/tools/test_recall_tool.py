@@ -9,6 +9,7 @@ from fakes.conversations import FakeConversation
 from msgspec.structs import replace
 
 from harness.agent.agent import Agent
+from harness.context.overlay import stub_text
 from harness.errors import InvalidArguments
 from harness.messages import (
     AssistantMessage,
@@ -105,7 +106,7 @@ async def test_result_is_found_by_its_call_and_images_come_with_it(tmp_path: Pat
     [
         ({"query": "nothing-like-this"}, "No message of this conversation contains"),
         ({"id": "0000"}, "has no message '0000'"),
-        ({"id": "aaaa"}, "'aaaa' is the beginning of several ids:\naaaa1111-user message 1, user\naaaa7777-reply"),
+        ({"id": "aaaa"}, "'aaaa' is a part of several ids:\naaaa1111-user message 1, user\naaaa7777-reply"),
         ({"id": "aaaa1111", "offset": 99}, "offset 99 is past its end"),
         ({"id": "dddd4444"}, "has no message"),
     ],
@@ -137,3 +138,14 @@ async def test_agent_recalls_an_earlier_message():
     (result,) = [each for each in agent.messages if isinstance(each, ToolResult)]
     assert "message 1, user\n  The port must be 8421." in result.text
     await agent.close()
+
+
+async def test_stub_names_its_call_which_recall_finds(tmp_path: Path):
+    call = ToolCall("toolu_01AbCdEfGhIjKl", "read_file", {"path": "a.py"})
+    result = ToolResult(call.id, "read_file", (Text("the content"),))
+
+    stub = stub_text(result, call, can_recall=True)
+    text = text_of(await recall(tmp_path, (AssistantMessage((call,)), result), id="EfGhIjKl"))
+
+    assert stub == '[Cleared: read_file(a.py) — 11 chars. recall(id="EfGhIjKl") returns it.]'
+    assert text.endswith("the content")

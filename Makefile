@@ -19,7 +19,7 @@ SOURCES := --no-binary claude-agent-sdk
 run: $(VENV)/.installed
 	@$(BIN)/cinch $(ARGS)
 
-test: $(VENV)/.installed-test $(VENV)/.installed-llama
+test: $(VENV)/.installed-test $(VENV)/.installed-llama $(VENV)/.installed-mcp
 	$(BIN)/python -m pytest -n $(WORKERS) -q -rfEs $(ARGS)
 
 check: lint test
@@ -86,6 +86,17 @@ $(VENV)/.installed-llama: $(VENV)/.installed-test
 		touch $@; \
 	else \
 		echo "llama-cpp-python could not be built, its tests are skipped; see $(VENV)/llama.log" >&2; \
+	fi
+
+# The reference servers of MCP are written in JavaScript. Without npm, `make test` skips their tests.
+$(VENV)/.installed-mcp: $(VENV)/.made tests/tools/mcp/package.json
+	@mkdir -p $(VENV)/mcp-servers && cp tests/tools/mcp/package.json $(VENV)/mcp-servers/
+	@if ! command -v npm >/dev/null; then \
+		echo "no npm: the tests of MCP servers written in JavaScript are skipped" >&2; \
+	elif npm install --prefix $(VENV)/mcp-servers --silent --no-audit --no-fund --ignore-scripts; then \
+		touch $@; \
+	else \
+		echo "the MCP servers could not be installed, their tests are skipped" >&2; \
 	fi
 
 $(VENV)/.installed-dev: $(VENV)/.installed-test $(VENV)/.installed-llama

@@ -1,0 +1,103 @@
+"""Errors of connections to MCP servers, explained to the user."""
+
+from __future__ import annotations
+
+import ssl
+from http import HTTPStatus
+from typing import cast
+from urllib.parse import urlsplit
+
+import httpx2
+from mcp import MCPError
+from mcp_types import CONNECTION_CLOSED
+from msgspec import Struct
+from pydantic import ValidationError
+
+from tools.mcp.server_config import McpServer
+
+SESSION_ENDED = "Session terminated"
+"""Message of the SDK if a server does not know the session any more."""
+
+
+class Failure(Struct, frozen=True):
+    """End of an attempt to connect, or of a connection."""
+
+    reason: str
+    """Reason for the user."""
+    was_connected: bool = False
+    """True if the handshake had succeeded."""
+    needs_login: bool = False
+    """True if the server requires a login."""
+    is_final: bool = False
+    """True if another attempt would fail as well."""
+
+
+def is_lost(error: MCPError) -> bool:
+    """Return True if the connection or the session of the request has ended."""
+    return error.code == CONNECTION_CLOSED or error.message == SESSION_ENDED
+
+
+def explain(error: BaseException, server: McpServer, status: int = 0) -> str:
+    """Return why a connection failed.
+
+    Args:
+        error: The exception.
+        server: The server.
+        status: HTTP status of the latest response, if any.
+    """
+    if server.url:
+        return f"HTTP {status} {_phrase(status)}".strip() if status >= 400 else _network_error(error, server)
+    match error:
+        case TimeoutError():
+            return str(error)
+        case FileNotFoundError():
+            return f"{error.filename or server.command} does not exist; check command and cwd"
+        case OSError():
+            return f"{server.command} cannot be started: {error.strerror or error}"
+        case _:
+            return _protocol_error(error)
+
+
+def _network_error(error: BaseException, server: McpServer) -> str:
+    match error:
+        case httpx2.ConnectError() if rejected := _certificate(error):
+            return f"the certificate of {_host(server)} was rejected: {rejected}"
+        case httpx2.ConnectError() | httpx2.ConnectTimeout() | httpx2.ProxyError():
+            return f"cannot connect to {_host(server)}: {str(error) or type(error).__name__}"
+        case httpx2.TransportError():
+            return f"the connection to {_host(server)} was closed early ({type(error).__name__})"
+        case _:
+            return _protocol_error(error)
+
+
+def _protocol_error(error: BaseException) -> str:
+    match error:
+        case MCPError(code=code) if code == CONNECTION_CLOSED:
+            return "the server ended the connection before the handshake was complete"
+        case ValidationError():
+            return "the server sent an answer that is not valid in the protocol"
+        case _:
+            return str(error) or type(error).__name__
+
+
+def first_cause(error: BaseException) -> BaseException:
+    """Return the first member of an exception group, or the exception itself."""
+    members = cast("tuple[BaseException, ...]", getattr(error, "exceptions", ()))
+    return first_cause(members[0]) if members else error
+
+
+def _phrase(status: int) -> str:
+    return HTTPStatus(status).phrase if status in HTTPStatus else ""
+
+
+def _host(server: McpServer) -> str:
+    return urlsplit(server.url).netloc.rpartition("@")[2]
+
+
+def _certificate(error: BaseException) -> str:
+    """Return why a certificate was rejected; empty for another error."""
+    while error.__cause__ or error.__context__:
+        error = error.__cause__ or error.__context__ or error
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return error.verify_message
+    return ""

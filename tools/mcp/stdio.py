@@ -1,0 +1,231 @@
+"""Transport to a server that runs as a child process and exchanges lines of JSON over its standard streams.
+
+Not the one of the SDK, which keeps a line without end in memory, passes standard error on to the terminal, and misses
+descendants that leave the process group.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
+
+from tools.child_process import ChildProcess, Program
+from tools.mcp.host import McpHost
+from tools.mcp.server_config import McpServer
+from tools.mcp.streams import MAX_MESSAGE_BYTES
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+
+    Item: TypeAlias = SessionMessage | Exception
+
+Log: TypeAlias = Callable[[str], None]
+
+_CHUNK_BYTES = 1 << 16
+_SHOWN_BYTES = 300
+_EXIT_GRACE_S = 1.0
+"""Seconds a server gets to exit after its standard input was closed; then it is killed."""
+_MAX_SKIPPED_BYTES = 256 * 1024 * 1024
+"""Length of a line after which the connection ends."""
+_ID = re.compile(rb'"id"\s*:\s*(\d{1,15})\s*[,}]')
+_EDGE_BYTES = 200
+_TOO_LARGE = -32001
+_LOG_PAUSE_S = 0.01
+_INHERITED = re.compile(
+    "PATH|HOME|USER|LOGNAME|SHELL|TERM|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|TEMP|TMP|XDG_[A-Z_]+|DISPLAY|WAYLAND_DISPLAY"
+    "|DBUS_SESSION_BUS_ADDRESS|DOCKER_HOST|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|NODE_EXTRA_CA_CERTS"
+    "|(HTTP|HTTPS|ALL|NO)_PROXY|(http|https|all|no)_proxy"
+)
+"""Variables of this process that servers receive."""
+_GARBAGE_PAUSE_S = 0.001
+
+
+@asynccontextmanager
+async def stdio_transport(program: Program, log: Log) -> AsyncGenerator[TransportStreams]:
+    """Start a server and connect to it; at the end, stop it with all its descendants.
+
+    Args:
+        program: The server.
+        log: Receives its standard error, and output that is not a message.
+
+    Raises:
+        OSError, ValueError: The program cannot be started.
+    """
+    with _started(program) as (process, stdin, stdout, stderr):
+        incoming_end, incoming = anyio.create_memory_object_stream["Item"](0)
+        outgoing, outgoing_end = anyio.create_memory_object_stream[SessionMessage](0)
+        try:
+            reader, log_reader, writer = await _reader(stdout), await _reader(stderr), await _writer(stdin)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_Lines(incoming_end, log).read, reader)
+                tasks.start_soon(_write, writer, outgoing_end)
+                tasks.start_soon(_read_log, log_reader, log)
+                try:
+                    yield incoming, outgoing
+                finally:
+                    with anyio.CancelScope(shield=True):
+                        writer.close()
+                        await _stop(process, log)
+                    tasks.cancel_scope.cancel()
+        finally:
+            for stream in (incoming_end, incoming, outgoing, outgoing_end):
+                stream.close()
+            # Also if a descriptor could not be connected.
+            if process.is_running:
+                await process.kill()
+
+
+@contextmanager
+def _started(program: Program) -> Generator[tuple[ChildProcess, int, int, int]]:
+    """Start a program, and yield it with our ends of its standard streams."""
+    (child_in, stdin), (stdout, child_out), (stderr, child_err) = os.pipe(), os.pipe(), os.pipe()
+    try:
+        process = ChildProcess.start(program, child_in, child_out, child_err)
+    except BaseException:
+        for descriptor in (stdin, stdout, stderr):
+            os.close(descriptor)
+        raise
+    finally:
+        for descriptor in (child_in, child_out, child_err):
+            os.close(descriptor)
+    yield process, stdin, stdout, stderr
+
+
+async def _reader(descriptor: int) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:
+    reader = asyncio.StreamReader(limit=_CHUNK_BYTES)
+    pipe = os.fdopen(descriptor, "rb", 0)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), pipe
+    )
+    return reader, transport
+
+
+async def _writer(descriptor: int) -> asyncio.StreamWriter:
+    loop, pipe = asyncio.get_running_loop(), os.fdopen(descriptor, "wb", 0)
+    transport, protocol = await loop.connect_write_pipe(
+        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), pipe
+    )
+    return asyncio.StreamWriter(transport, protocol, None, loop)
+
+
+class _Lines:
+    """Splits output into messages; a line that is too long is dropped, and its request answered with an error."""
+
+    def __init__(self, messages: MemoryObjectSendStream[Item], log: Log) -> None:
+        self._messages = messages
+        self._log = log
+        self._buffer = bytearray()
+        self._head = b""
+        """Beginning of a line that is being dropped."""
+        self._skipped = 0
+
+    async def read(self, source: tuple[asyncio.StreamReader, asyncio.BaseTransport]) -> None:
+        reader, transport = source
+        try:
+            # The end of the stream is the end of the connection.
+            async with self._messages:
+                while data := await reader.read(_CHUNK_BYTES):
+                    await self._feed(data)
+                    if self._skipped > _MAX_SKIPPED_BYTES:
+                        self._log("the connection ends: the server writes a line without end")
+                        return
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            pass  # The session is closed.
+        finally:
+            transport.close()
+
+    async def _feed(self, data: bytes) -> None:
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            await self._take(line)
+        self._buffer += rest
+        if len(self._buffer) > MAX_MESSAGE_BYTES:
+            self._head = self._head or bytes(self._buffer[:_EDGE_BYTES])
+            self._skipped += len(self._buffer) - _EDGE_BYTES
+            del self._buffer[:-_EDGE_BYTES]
+        elif self._head:
+            self._skipped += max(0, len(self._buffer) - _EDGE_BYTES)
+            del self._buffer[:-_EDGE_BYTES]
+
+    async def _take(self, end: bytes) -> None:
+        line, head, skipped = bytes(self._buffer) + end, self._head, self._skipped
+        self._buffer.clear()
+        self._head, self._skipped = b"", 0
+        if head or len(line) > MAX_MESSAGE_BYTES:
+            await self._reject(head or line[:_EDGE_BYTES], line[-_EDGE_BYTES:], skipped + len(line))
+        elif line.strip():
+            await self._parse(line)
+
+    async def _parse(self, line: bytes) -> None:
+        try:
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            self._log(f"stdout: {line[:_SHOWN_BYTES].decode('utf-8', 'replace')}")
+            # Slows a flood down.
+            await asyncio.sleep(_GARBAGE_PAUSE_S)
+            return
+        await self._messages.send(SessionMessage(message))
+
+    async def _reject(self, head: bytes, tail: bytes, size: int) -> None:
+        """Answer the request of a message that is too large."""
+        text = f"the answer has {size:,} bytes; the limit is {MAX_MESSAGE_BYTES:,}"
+        self._log(text)
+        found = _ID.search(tail + b"}") or _ID.search(head)
+        if found:
+            error = ErrorData(code=_TOO_LARGE, message=text)
+            await self._messages.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(found[1]), error=error)))
+
+
+async def _write(writer: asyncio.StreamWriter, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    try:
+        async with messages:
+            async for each in messages:
+                writer.write(each.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+                await writer.drain()
+    except OSError:
+        pass  # The server has ended, which its output shows.
+    finally:
+        writer.close()
+
+
+async def _read_log(source: tuple[asyncio.StreamReader, asyncio.BaseTransport], log: Log) -> None:
+    reader, transport = source
+    rest = ""
+    try:
+        while data := await reader.read(_CHUNK_BYTES):
+            *lines, rest = (rest + data.decode("utf-8", "replace")).split("\n")
+            rest = rest[-_CHUNK_BYTES:]
+            log("\n".join(lines))
+            if len(data) == _CHUNK_BYTES:
+                # Slows a flood down.
+                await asyncio.sleep(_LOG_PAUSE_S)
+    finally:
+        log(rest)
+        transport.close()
+
+
+async def _stop(process: ChildProcess, log: Log) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_EXIT_GRACE_S):
+            code = await process.wait()
+            log(f"exited with status {code}" if code >= 0 else f"ended by signal {-code}")
+    await process.kill()
+
+
+def program_of(server: McpServer, host: McpHost) -> Program:
+    """Return the program of a stdio server, with a few variables of this process and those of its configuration."""
+    hidden = set(host.secrets())
+    inherited = {name: value for name, value in host.environment.items() if _INHERITED.fullmatch(name)}
+    environment = {name: value for name, value in inherited.items() if name not in hidden} | server.env
+    cwd = host.root / Path(server.cwd).expanduser()
+    return Program((server.command, *server.args), cwd, environment)

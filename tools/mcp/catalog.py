@@ -97,7 +97,7 @@ class McpPrompt(Struct, frozen=True):
 
 
 class Catalog:
-    """What a server offers. `changed` has the kinds whose lists have to be loaded again."""
+    """Lists of a server. `changed` has the kinds whose lists have to be loaded again."""
 
     def __init__(self) -> None:
         self.tools: tuple[McpTool, ...] = ()

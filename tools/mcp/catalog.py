@@ -13,14 +13,12 @@ from msgspec import Struct
 
 from harness.errors import ConfigError
 from tools.mcp.state import clean_line, clean_text
-from tools.mcp.tool import McpTool
+from tools.mcp.tool import McpTool, ToolServer
 
 if TYPE_CHECKING:
     import mcp_types as types
     from mcp import Client
     from mcp.client.session import IncomingMessage
-
-    from tools.mcp.connection import Connection
 
 Kind: TypeAlias = Literal["tools", "resources", "prompts"]
 KINDS: tuple[Kind, ...] = ("tools", "resources", "prompts")
@@ -139,7 +137,17 @@ class Catalog:
         self.has_changed.set()
 
 
-async def load_catalog(connection: Connection, client: Client) -> None:
+class CatalogOwner(ToolServer, Protocol):
+    """Connection with the lists of its server."""
+
+    catalog: Catalog
+
+    def lists_changed(self) -> None:
+        """Report that lists were loaded again."""
+        ...
+
+
+async def load_catalog(connection: CatalogOwner, client: Client) -> None:
     """Load all lists that the server has."""
     connection.catalog.instructions = clean_text(client.instructions or "", INSTRUCTIONS_CHARS)
     connection.catalog.changed.clear()
@@ -147,7 +155,7 @@ async def load_catalog(connection: Connection, client: Client) -> None:
         await _load(connection, client, kind)
 
 
-async def _load(connection: Connection, client: Client, kind: Kind) -> None:
+async def _load(connection: CatalogOwner, client: Client, kind: Kind) -> None:
     catalog, has = connection.catalog, client.server_capabilities
     catalog.begin(kind)
     match kind:
@@ -197,7 +205,7 @@ async def _all(fetch: Callable[[str | None], Awaitable[_Page]], field: str, cata
     return found[:MAX_ITEMS]
 
 
-def _tools(connection: Connection, found: Sequence[types.Tool]) -> tuple[McpTool, ...]:
+def _tools(connection: CatalogOwner, found: Sequence[types.Tool]) -> tuple[McpTool, ...]:
     """Return the tools that the configuration selects and that can be used; each with a name of its own."""
     server, tools = connection.server, dict[str, McpTool]()
     for each in found:
@@ -251,7 +259,7 @@ def _prompt(server: str, each: types.Prompt) -> McpPrompt:
 
 
 @asynccontextmanager
-async def watch_lists(connection: Connection, client: Client) -> AsyncGenerator[None]:
+async def watch_lists(connection: CatalogOwner, client: Client) -> AsyncGenerator[None]:
     """Load lists again when the server announces a change, until the block ends."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_reload_changed, connection, client)
@@ -260,7 +268,7 @@ async def watch_lists(connection: Connection, client: Client) -> AsyncGenerator[
         tasks.cancel_scope.cancel()
 
 
-async def _reload_changed(connection: Connection, client: Client) -> None:
+async def _reload_changed(connection: CatalogOwner, client: Client) -> None:
     catalog = connection.catalog
     while True:
         await catalog.has_changed.wait()

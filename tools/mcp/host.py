@@ -64,7 +64,7 @@ class McpHost(Struct, frozen=True):
     sample: Sample | None = None
     """Lets the agent's model reply to a conversation; None: such requests are refused."""
     roots: Callable[[], Sequence[Path]] = tuple
-    """Returns the folders that servers are told about: the workspace and added folders."""
+    """Returns the folders that servers may know of: the workspace and added folders."""
     notify: Callable[[str, Literal["info", "warning", "error"]], None] = lambda _text, _level: None
     """Shows a notice to the user."""
     environment: Mapping[str, str] = {}

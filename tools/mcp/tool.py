@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from harness.errors import ConfigError
 from harness.function_tools.function_tool import MAX_SUMMARY_CHARS, words_of
@@ -15,12 +16,11 @@ from harness.ports.tool import Tool, ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import TextView, View
 from tools.mcp.content import output_of
+from tools.mcp.server_config import McpServer
 from tools.mcp.state import RequestFailed, clean_line, clean_text
 
 if TYPE_CHECKING:
     import mcp_types as types
-
-    from tools.mcp.connection import Connection
 
 NAME_CHARS = 1_000
 DESCRIPTION_CHARS = 4_000
@@ -29,6 +29,23 @@ SHOWN_ARGUMENT_CHARS = 20_000
 PROGRESS_INTERVAL_S = 0.1
 _COSTLY = frozenset(("pattern", "patternProperties", "$ref", "$dynamicRef", "$recursiveRef"))
 """Keywords whose evaluation a server can make as slow as it likes; it checks them itself."""
+
+
+class ToolServer(Protocol):
+    """Connection that calls a tool; see `tools.mcp.connection.Connection`."""
+
+    server: McpServer
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: JsonObject,
+        progressed: Callable[[float, float | None, str | None], None],
+        *,
+        is_repeatable: bool,
+    ) -> types.CallToolResult:
+        """Call a tool."""
+        ...
 
 
 class McpTool:
@@ -44,7 +61,7 @@ class McpTool:
 
     deferred = True
 
-    def __init__(self, connection: Connection, remote: types.Tool) -> None:
+    def __init__(self, connection: ToolServer, remote: types.Tool) -> None:
         if len(remote.name) > NAME_CHARS:
             raise ConfigError(f"its name has {len(remote.name):,} characters; the limit is {NAME_CHARS:,}")
         self._connection = connection

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -39,20 +40,34 @@ def unchanged(risk: Risk) -> Risk:
     return risk
 
 
-class Target(Struct, frozen=True):
-    """A call as rules see it."""
+class Target:
+    """A call as rules see it.
 
-    name: str
-    """Name of the tool."""
-    risk: Risk
-    """Risk assessment."""
-    places: Places
-    """Places that its paths lead to."""
+    Args:
+        name: Name of the tool.
+        risk: Risk assessment.
+        places: Places that its paths lead to.
+    """
+
+    def __init__(self, name: str, risk: Risk, places: Places) -> None:
+        self.name = name
+        self.risk = risk
+        self.places = places
 
     @property
     def is_command(self) -> bool:
         """True for a call that runs a shell command line."""
         return bool(self.risk.commands) or self.name == SHELL
+
+    @cached_property
+    def accesses(self) -> tuple[PathAccess, ...]:
+        """All paths of the call that are known."""
+        return accesses_of(self.risk)
+
+    @cached_property
+    def operands(self) -> tuple[PathAccess, ...]:
+        """Words that may be paths, of commands whose accesses are not known."""
+        return tuple(map(PathAccess, dict.fromkeys(_operands(self))))
 
 
 class Coverage(Struct, frozen=True):
@@ -167,7 +182,7 @@ def affects(rule: Rule, call: Target) -> bool:
     elif rule.tool not in (READ, WRITE):
         return False
     elif not rule.pattern:
-        return _covers_all(rule, call) or any(_concerns(rule, call, access) for access in accesses_of(risk))
+        return _covers_all(rule, call) or any(_concerns(rule, call, access) for access in call.accesses)
     return _affects_paths(rule, call)
 
 
@@ -262,9 +277,7 @@ def _without_options(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _affects_paths(rule: Rule, call: Target) -> bool:
-    accesses = [access for access in accesses_of(call.risk) if _concerns(rule, call, access)]
-    accesses += [PathAccess(word) for word in _operands(call)]
-    for access in accesses:
+    for access in (*(each for each in call.accesses if _concerns(rule, call, each)), *call.operands):
         if any(place.touches(rule.pattern) for place in _certain(access, call, with_hidden=True)):
             return True
         if access.kind == "search" and _is_found_below(rule.pattern, access, call):
@@ -273,7 +286,6 @@ def _affects_paths(rule: Rule, call: Target) -> bool:
 
 
 def _operands(call: Target) -> Iterator[str]:
-    """Yield words that may be paths, of commands whose accesses are not known."""
     if not call.is_command:
         return
     if not call.risk.commands:

@@ -55,8 +55,8 @@ class Place(Struct, frozen=True):
         )
 
     @property
-    def _forms(self) -> tuple[tuple[str, str], tuple[str, str]]:
-        return (self.written, self.root), (self.resolved, self.resolved_root)
+    def _forms(self) -> set[tuple[str, str]]:
+        return {(self.written, self.root), (self.resolved, self.resolved_root)}
 
     def _relative(self, path: str) -> str:
         for root in (self.resolved_root, self.root):

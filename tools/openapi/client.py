@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from harness.errors import ConfigError, ProviderError
 from http_client.addresses import shown_url
 from http_client.connection_errors import connection_error
-from http_client.pool import Pool
+from http_client.pool import CONNECT_SECONDS, Pool
 from http_client.responses import fill, open_response
 from http_client.retry_after import retry_after
 from tools.openapi.documents import origin_of
@@ -70,7 +70,11 @@ class Reply(Struct, frozen=True):
 
 
 class Client:
-    """Sends requests of one API; connections are opened with the first."""
+    """Sends requests of one API; connections are opened with the first.
+
+    Args:
+        read_timeout: Seconds to wait for data.
+    """
 
     def __init__(self, read_timeout: float) -> None:
         self._read_timeout = read_timeout
@@ -138,7 +142,7 @@ class Client:
         pool = self._pool(message.url)
         async with pool.client() as client:
             with connection_error(shown_url(message.url), pool.proxy):
-                async with open_response(client, _httpx_request(message)) as response:
+                async with open_response(client, _httpx_request(message, self._read_timeout)) as response:
                     body = bytearray()
                     await fill(body, response, max_bytes + 1)
                     headers = {name.lower(): value for name, value in response.headers.items()}
@@ -146,7 +150,7 @@ class Client:
                     return Reply(response.status_code, response.reason_phrase, headers, kept, is_truncated)
 
     def _pool(self, url: str) -> Pool:
-        return self._pools.setdefault(origin_of(url), Pool(url, read_timeout=self._read_timeout))
+        return self._pools.setdefault(origin_of(url), Pool(url))
 
 
 def _redirected(message: Message, status: int, target: str) -> Message:
@@ -157,12 +161,16 @@ def _redirected(message: Message, status: int, target: str) -> Message:
     return replace(message, url=target)
 
 
-def _httpx_request(message: Message) -> httpx.Request:
+def _httpx_request(message: Message, read_timeout: float) -> httpx.Request:
     import httpx
+
+    times = {"timeout": httpx.Timeout(read_timeout, connect=CONNECT_SECONDS).as_dict()}
 
     texts = {**_AGENT, "Accept-Encoding": "gzip, deflate", **message.headers}
     # As bytes: httpx would reject what is not ASCII.
     headers = [(name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in texts.items()]
     if message.parts:
-        return httpx.Request(message.method, message.url, headers=headers, files=list(message.parts))
-    return httpx.Request(message.method, message.url, headers=headers, content=message.content or None)
+        return httpx.Request(message.method, message.url, headers=headers, files=list(message.parts), extensions=times)
+    return httpx.Request(
+        message.method, message.url, headers=headers, content=message.content or None, extensions=times
+    )

@@ -9,7 +9,7 @@ Source: https://yaml.org/spec/1.2.2/#103-core-schema
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from harness.messages import JsonObject, JsonValue
 
@@ -47,8 +47,8 @@ def parse_yaml(text: str) -> JsonValue:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        events: Iterator[Any] = yaml.parse(text, loader)  # pyright: ignore[reportUnknownMemberType]  see `build`
-        return _Builder().build(events)
+        events = yaml.parse(text, loader)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        return _Builder().build(cast("Iterator[Any]", events))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""

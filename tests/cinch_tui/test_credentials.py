@@ -111,7 +111,7 @@ def test_a_keyring_that_never_answers_is_not_waited_for(
 ) -> None:
     answer = threading.Event()
     asked: list[str] = []
-    monkeypatch.setattr("cinch_tui.api_keys.key_store.KEYRING_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("cinch_tui.api_keys.system_keyring.TIMEOUT_S", 0.05)
     monkeypatch.setattr(keyring, "get_password", lambda _, name: asked.append(name) or answer.wait(10))
     store = store_in(tmp_path)
 

@@ -175,7 +175,7 @@ class ConversationScreen(FrameLimitedScreen):
             self._host.copy(url)
 
     async def on_transcript_image_opened(self, message: Transcript.ImageOpened) -> None:
-        from cinch_tui.terminal.external_programs import NO_VIEWER, show_on_desktop
+        from cinch_tui.terminal.desktop import NO_VIEWER, show_on_desktop
         from cinch_tui.transcript.image import image_file
 
         file = await asyncio.to_thread(image_file, message.image)
@@ -185,7 +185,8 @@ class ConversationScreen(FrameLimitedScreen):
     def _open(self, url: str) -> None:
         """Open a file link in the editor and a web page on the desktop; else copy the URL."""
         # Imported late: few links are opened.
-        from cinch_tui.terminal.external_programs import NO_VIEWER, edit_at, show_on_desktop
+        from cinch_tui.terminal.desktop import NO_VIEWER, show_on_desktop
+        from cinch_tui.terminal.external_programs import edit_at
         from cinch_tui.transcript.links import file_location
 
         place = file_location(url)

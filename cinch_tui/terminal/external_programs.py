@@ -1,4 +1,4 @@
-"""The user's editor, pager and desktop viewer."""
+"""The user's editor and pager."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
-import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -22,7 +20,6 @@ from harness.errors import CinchError
 
 DEFAULT_EDITORS = ("vi", "nano")
 DEFAULT_PAGERS = ("less", "more")
-NO_VIEWER = "No desktop available to open it"
 
 
 class EditedText(Struct, frozen=True):
@@ -241,34 +238,3 @@ def _result(editor: str, status: int, text: str) -> EditorResult:
         how = f"was killed by signal {-status}" if status < 0 else f"exited with status {status}"
         return EditorFailed(f"The editor {editor} {how}; its changes were discarded.", text)
     return EditedText(text) if text else EmptyText()
-
-
-def viewer(environ: Mapping[str, str], platform: str) -> list[str]:
-    """Return the command that opens a file or URL on the desktop; empty without a desktop.
-
-    Python's `webbrowser` may pick a text browser, which would draw over the screen.
-    """
-    if platform == "darwin":
-        return ["open"]
-    if shutil.which("wslview"):
-        return ["wslview"]
-    has_desktop = environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")
-    return ["xdg-open"] if has_desktop and shutil.which("xdg-open") else []
-
-
-def show_on_desktop(target: str) -> bool:
-    """Open a URL or file on the desktop; return False without a desktop."""
-    command = viewer(os.environ, sys.platform)
-    if not command:
-        return False
-    # Some viewers run until they are closed; the thread reaps the process.
-    threading.Thread(target=_run, args=([*command, target],), name="viewer", daemon=True).start()
-    return True
-
-
-def _run(command: Sequence[str]) -> None:
-    quiet = subprocess.DEVNULL
-    try:
-        subprocess.run(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True, check=False)
-    except OSError:
-        return

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.terminal import external_programs as opening
-from cinch_tui.terminal.external_programs import at_line, edit_at, show_on_desktop, viewer
+from cinch_tui.terminal import desktop
+from cinch_tui.terminal.desktop import open_in_browser, show_on_desktop, viewer
+from cinch_tui.terminal.external_programs import at_line, edit_at
 
 
 def program(folder: Path, name: str, text: str) -> Path:
@@ -36,14 +37,28 @@ def test_the_viewer_is_given_the_address(bin_folder: Path, monkeypatch: pytest.M
     reported = bin_folder / "told"
     program(bin_folder, "xdg-open", f'printf %s "$1" > {reported}.part; mv {reported}.part {reported}')
     monkeypatch.setenv("DISPLAY", ":0")
-    monkeypatch.setattr(opening.sys, "platform", "linux")
+    monkeypatch.setattr(desktop.sys, "platform", "linux")
 
     assert show_on_desktop("https://example.org/a?b=c&d")
 
-    for thread in opening.threading.enumerate():
+    for thread in desktop.threading.enumerate():
         if thread.name == "viewer":
             thread.join()
     assert reported.read_text() == "https://example.org/a?b=c&d"
+
+
+@pytest.mark.parametrize("form", ["my-browser", "my-browser --new --url=%s:other"])
+def test_browser_of_the_environment_opens_a_login(bin_folder: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    reported = bin_folder / "reported"
+    program(bin_folder, "my-browser", f'for last; do :; done; printf %s "$last" > {reported}')
+    monkeypatch.setenv("BROWSER", form)
+
+    assert open_in_browser("https://example.org/a?b=c&d")
+
+    for thread in desktop.threading.enumerate():
+        if thread.name == "viewer":
+            thread.join()
+    assert reported.read_text().removeprefix("--url=") == "https://example.org/a?b=c&d"
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cinch_tui.config.options import Options
     from cinch_tui.config.server_keys import ServerTable
     from cinch_tui.config.settings import Settings
+    from tools.mcp.auth.token_store import TokenStore
     from tools.mcp.server_config import McpServer, McpSettings
 
 _STRONGER = ("project", "local", "managed")
@@ -74,6 +75,14 @@ def load_servers(options: Options) -> tuple[list[McpServer], list[str]]:
     """Return the MCP servers that are configured and trusted, including disabled ones, and problems with others."""
     found = read_servers(options)
     return list(found.servers), found.problems
+
+
+def login_store(options: Options) -> TokenStore:
+    """Return the store of the logins at MCP servers."""
+    from cinch_tui.api_keys.system_keyring import SystemKeyring  # rarely needed
+    from tools.mcp.auth.token_store import TokenStore
+
+    return TokenStore(options.paths.data / "mcp", SystemKeyring(options.environ))
 
 
 def read_servers(options: Options) -> ConfiguredServers:

@@ -35,6 +35,8 @@ _VERBS = {
         "enable",
         "disable",
         "import",
+        "login",
+        "logout",
     ),
 }
 IMAGE_FLAGS = ("-i", "--image")

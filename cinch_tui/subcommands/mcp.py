@@ -36,6 +36,8 @@ cinch mcp enable NAME, cinch mcp disable NAME
 cinch mcp import [FILE] add the servers of another program: claude-desktop, claude-code,
                         vscode, or a JSON file; shows them and asks
   --scope SCOPE, --yes  where to add them; do not ask
+cinch mcp login NAME    log in to a remote server
+cinch mcp logout NAME   forget the login
 Values may contain ${VAR} and ${VAR:-default}; quote them for your shell.
 """
 
@@ -48,6 +50,8 @@ _MODULES = {
     "disable": "mcp_edits",
     "import": "mcp_import",
     "list": "mcp_list",
+    "login": "mcp_login",
+    "logout": "mcp_login",
 }
 """Modules of the actions; each has a function `run(action, arguments, cwd, output)`."""
 _OTHER_NAMES = {"rm": "remove", "ls": "list"}

@@ -217,8 +217,7 @@ async def test_further_scopes_are_requested_by_the_next_login(service: OAuthServ
     service.challenge = 'Bearer error="insufficient_scope", scope="write"'
 
     error = await failure(service.server(), tokens)
-    async with httpx2.AsyncClient(trust_env=False) as http:
-        await login(service.server(), tokens, browser.ask, http)
+    await login(service.server(), tokens, browser.ask, httpx2.AsyncHTTPTransport())
 
     assert "requires a login with further scopes (write); run cinch mcp login guarded" in str(error)
     assert [set(each.scopes or []) for each in service.accounts.authorized] == [{"read"}, {"read", "write"}]
@@ -338,5 +337,5 @@ async def test_tokens_appear_in_no_log_error_or_repr(
     login = tokens.load(server)
     texts = [caplog.text, str(error), repr(error), repr(login), repr(tokens), repr(server)]
     assert not [text for text in texts for secret in (*issued, "leak", "s3cret") if secret in text]
-    [file] = (tmp_path / "mcp").glob("*.json")
+    [file] = (tmp_path / "mcp").glob("guarded-*/credentials.json")
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)

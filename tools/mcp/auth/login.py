@@ -6,13 +6,16 @@ import httpx2
 from mcp_types import LATEST_PROTOCOL_VERSION
 from msgspec import Struct
 
-from harness.errors import ConfigError
+from harness.errors import CinchError, ConfigError
+from tools.mcp.auth.errors import AuthError
 from tools.mcp.auth.http import limit_body, refusal
 from tools.mcp.auth.oauth import Ask, OAuth
 from tools.mcp.auth.stored_oauth import StoredOAuth
 from tools.mcp.auth.token_store import TokenStore
+from tools.mcp.network import connection_failure
 from tools.mcp.server_config import McpServer
 
+TIMEOUT_S = 30.0
 SESSION = "mcp-session-id"
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -35,48 +38,56 @@ class Logout(Struct, frozen=True):
     """Reason for which the server has not revoked the tokens; empty: it has, or there were none."""
 
 
-async def login(server: McpServer, tokens: TokenStore, ask: Ask, client: httpx2.AsyncClient) -> None:
+async def login(server: McpServer, tokens: TokenStore, ask: Ask, transport: httpx2.AsyncBaseTransport) -> None:
     """Log in by browser and store the login in place of the former one.
 
     Args:
         server: Server with a URL and authentication by OAuth.
         tokens: Store of the login.
         ask: Shows the login to the user; see `authentication`.
-        client: HTTP client without authentication.
+        transport: Transport to all servers, which is closed.
 
     Raises:
-        AuthError: The login failed; the former one is kept.
+        AuthError: The login failed, or a server cannot be reached; the former login is kept.
         ConfigError: The server has another kind of authentication, or the login cannot be stored.
-        httpx2.HTTPError: The server or the authorization server cannot be reached.
     """
     if not server.url or server.auth.kind != "oauth":
         kind = f"authentication {server.auth.kind}" if server.url else "a command"
         raise ConfigError(f"MCP server {server.name} has {kind} and no login")
     auth = OAuth(server, tokens, ask, is_forced=True)
+    try:
+        async with httpx2.AsyncClient(auth=auth, transport=transport, timeout=TIMEOUT_S, trust_env=False) as client:
+            await _initialize(server, client)
+    except httpx2.HTTPError as error:
+        raise AuthError(f"MCP server {server.name}: {connection_failure(error)}") from error
+
+
+async def _initialize(server: McpServer, client: httpx2.AsyncClient) -> None:
+    """Send the first request of a session, and end the session."""
     headers = {**server.headers, "Accept": "application/json, text/event-stream"}
-    request = client.build_request("POST", server.url, headers=headers, json=INITIALIZE)
-    if server.transport == "sse":
-        request = client.build_request("GET", server.url, headers={**headers, "Accept": "text/event-stream"})
-    response = await client.send(request, auth=auth, stream=True)
-    await response.aclose()
-    if session := response.headers.get(SESSION):
-        await client.request("DELETE", server.url, headers={**headers, SESSION: session}, auth=auth)
+    method, body = ("GET", None) if server.transport == "sse" else ("POST", INITIALIZE)
+    # Without the body, which may be a stream without end.
+    async with client.stream(method, server.url, headers=headers, json=body) as response:
+        session = response.headers.get(SESSION)
+    if session:
+        await client.request("DELETE", server.url, headers={**headers, SESSION: session})
 
 
-async def logout(server: McpServer, tokens: TokenStore, client: httpx2.AsyncClient) -> Logout:
+async def logout(server: McpServer, tokens: TokenStore, transport: httpx2.AsyncBaseTransport) -> Logout:
     """Delete the login, and revoke its tokens if the authorization server offers that.
 
     Args:
         server: Server with a URL.
         tokens: Store of the login.
-        client: HTTP client without authentication.
+        transport: Transport to the authorization server, which is closed.
 
     Raises:
         ConfigError: The login cannot be deleted.
     """
     if not tokens.has_login(server):
         return Logout(was_logged_in=False)
-    problem = await _Revocation(server, tokens).revoke(client)
+    async with httpx2.AsyncClient(transport=transport, timeout=TIMEOUT_S, trust_env=False) as client:
+        problem = await _Revocation(server, tokens).revoke(client)
     tokens.delete(server)
     return Logout(was_logged_in=True, problem=problem)
 
@@ -105,14 +116,18 @@ class _Revocation(StoredOAuth):
         if self.context.client_info is not None:
             form["client_id"] = self.context.client_info.client_id
         form, headers = self.context.prepare_token_auth(form, {"Accept-Encoding": "identity"})
-        try:
-            response = limit_body(
-                await client.send(client.build_request("POST", url, data=form, headers=headers), stream=True)
-            )
+        problem = ""
+        # Servers of the official SDK require the field, which a client without a secret has not (SDK 2.3).
+        for fields in (form, {"client_secret": "", **form}):
             try:
-                # A server that does not know the token any more has nothing to revoke.
-                return "" if response.is_success else (await refusal(response))[1]
-            finally:
-                await response.aclose()
-        except httpx2.HTTPError as error:
-            return f"{httpx2.URL(url).host} cannot be reached ({type(error).__name__})"
+                async with client.stream("POST", url, data=fields, headers=headers) as response:
+                    if response.is_success:
+                        return ""
+                    code, problem = await refusal(limit_body(response))
+            except httpx2.HTTPError as error:
+                return connection_failure(error)
+            except CinchError as error:
+                return str(error)
+            if code != "invalid_request":
+                break
+        return problem

@@ -113,7 +113,7 @@ class TokenStore:
         record = _Record(server.name, server.url, in_keyring=is_kept, login=None if is_kept else login)
         file = self._file(server)
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make_folder(file.parent)
             write_atomically(file, encode(record) + b"\n")
         except OSError as error:
             raise ConfigError(f"{file}: the login cannot be stored: {error.strerror}") from error
@@ -140,7 +140,7 @@ class TokenStore:
         """
         from filelock import FileLock, Timeout  # 15 ms, and most starts refresh nothing
 
-        lock = FileLock(self._file(server).with_suffix(".lock"), mode=0o600, thread_local=False, is_singleton=False)
+        lock = FileLock(self._file(server).with_suffix(".lock"), mode=0o600, thread_local=False)
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOCK_SECONDS):
@@ -158,7 +158,14 @@ class TokenStore:
             lock.release()
 
     def _file(self, server: McpServer) -> Path:
-        return self._folder / f"{_identifier(server)}.json"
+        # The name is one of those that the agent may not read without approval.
+        return self._folder / _identifier(server) / "credentials.json"
+
+
+def _make_folder(folder: Path) -> None:
+    """Create a folder and its parents for their owner only; `mkdir` gives the parents the usual mode."""
+    for each in (folder.parent, folder):
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def _identifier(server: McpServer) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.approval import secret_index
 from harness.approval.paths import PathFacts, safe_path
 from harness.approval.places import Places
 from harness.risk import PathAccess, Risk
@@ -207,7 +208,11 @@ def test_a_path_that_cannot_be_resolved_leads_nowhere(facts: PathFacts):
     assert facts.places_outside(reading("~nobody-of-that-name/x"), writing=False) == ()
 
 
-def test_a_search_is_a_concern_if_the_folder_contains_a_secret(facts: PathFacts, root: Path):
+@pytest.mark.parametrize("few", [0, 100], ids=["in a thread", "at once"])
+def test_a_search_is_a_concern_if_the_folder_contains_a_secret(
+    facts: PathFacts, root: Path, few: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(secret_index, "FEW_FOLDERS", few)
     put(root, "node_modules/x/test.pem", ".git/config", "docs/.env.example")
     before = facts.check(reading(".", "search")).concern
     put(root, "src/deep/.env")

@@ -125,6 +125,8 @@ class Risk(Struct, frozen=True):
     """Text that the pattern of a rule is compared with: a command line, a URL, the name of a subagent."""
     concern: str = ""
     """Reason to ask even about reading, such as "reads a secret: .env"; set by the harness."""
+    is_remote: bool = False
+    """True for a call that sends a request to a service on the network; even reading then needs approval or a rule."""
 
     @property
     def changes(self) -> bool:

@@ -88,7 +88,9 @@ class Coverage(Struct, frozen=True):
         exact = next((rule for rule in self._named if rule.is_exact and rule.pattern == risk.subject), None)
         if exact is not None:
             return (exact,)
-        general = next((rule for rule in self.rules if _covers_all(rule, call)), None)
+        # Rules for reading and editing are about files.
+        rules = self._named if risk.is_remote else self.rules
+        general = next((rule for rule in rules if _covers_all(rule, call)), None)
         if general is not None and not risk.concern:
             return (general,)
         if call.is_command:

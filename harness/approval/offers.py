@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from harness.approval.matching import RiskCheck, Target, accesses_of
 from harness.approval.path_lists import is_secret
-from harness.approval.patterns import PREFIX, literal_path
+from harness.approval.patterns import DOMAIN, PREFIX, host_of, literal_path
 from harness.approval.places import Place, Places, Unresolvable
 from harness.permissions import READ, WRITE, Rule
 from harness.risk import PathAccess, SimpleCommand
@@ -28,8 +28,8 @@ _HOMES = ("/home", "/Users")
 def offers_for(call: Target, check: RiskCheck) -> tuple[Rule, ...]:
     """Return the rules that an approval for the session or the project adds; empty if none may be added.
 
-    A command line is covered by the prefixes of its commands, else only as a whole. Where paths are a concern, the
-    rules name exactly these paths.
+    A command line is covered by the prefixes of its commands, else only as a whole, and a URL by its host. Where paths
+    are a concern, the rules name exactly these paths.
 
     Args:
         call: The call.
@@ -39,6 +39,8 @@ def offers_for(call: Target, check: RiskCheck) -> tuple[Rule, ...]:
     if call.name in _GROUPS:
         return ()
     paths = _paths(call, check) if call.risk.concern else ()
+    if call.risk.is_remote and (host := host_of(call.risk.subject)):
+        return (Rule(call.name, f"{DOMAIN}{host}"),)
     if not call.is_command:
         return (paths or (Rule(call.name),)) if paths is not None else ()
     open_commands = [command for command in call.risk.commands if command.verdict != "read" or command.redirects]

@@ -64,16 +64,21 @@ def tokens_of(text: str) -> list[str]:
 
 def host_matches(pattern: str, url: str) -> bool:
     """Return True if the host of a URL is the domain of a pattern or a subdomain of it; only these with `*.`."""
-    try:
-        host = (urlsplit(url).hostname or "").rstrip(".")
-    except ValueError:
-        return False
+    host = host_of(url)
     domain = pattern.removeprefix(DOMAIN).strip().lower().rstrip(".")
     if domain == "*":
         return bool(host)
     if domain.startswith("*."):
         return host.endswith(domain[1:])
     return bool(domain) and (host == domain or host.endswith(f".{domain}"))
+
+
+def host_of(url: str) -> str:
+    """Return the host of a URL; empty if it has none."""
+    try:
+        return (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return ""
 
 
 def text_matches(pattern: str, text: str) -> bool:

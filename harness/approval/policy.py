@@ -150,7 +150,7 @@ class RulePolicy:
     def _by_mode(self, case: _Case) -> Decision:
         mode, risk = self._permissions.approval, case.risk
         is_allowed = risk.level == "none" or risk.level in _ALLOWED_LEVELS.get(mode, ())
-        if is_allowed and not risk.concern:
+        if is_allowed and not (risk.concern or risk.is_remote):
             source = BUILT_IN if risk.level == "none" else f"mode {mode}"
             return Decision("allow", _REASONS[risk.level], risk, source=source)
         why = risk.concern or risk.reason or _default_reason(risk, mode)
@@ -249,6 +249,8 @@ def _with_offers(decision: Decision, case: _Case) -> Decision:
 
 
 def _default_reason(risk: Risk, mode: ApprovalMode) -> str:
+    if risk.is_remote and risk.level == "read":
+        return "it reads from the network"
     return "approval is on for every tool" if (risk.level, mode) == ("read", "on") else _REASONS[risk.level]
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from harness.ports.tool import Tool
     from tools.compression import Compression
+    from tools.web.options import WebOptions
 
 OPTIONAL_TOOLS = ("prun", "prun_with_memo", "revert_to_state")
 """Tools that are offered only if they are enabled by name; with them the model edits its own context."""
@@ -26,6 +27,7 @@ def builtin_tools(
     secrets: Callable[[], Iterable[str]] = tuple,
     compression: Compression = "aggressive",
     optional: Iterable[str] = (),
+    web: WebOptions | None = None,
 ) -> list[Tool]:
     """Return the built-in tools, in the order a model sees them; each is imported when it is first called.
 
@@ -34,10 +36,13 @@ def builtin_tools(
             of known model services; called when the first command runs.
         compression: Compression of the output of commands for the model.
         optional: Names of the `OPTIONAL_TOOLS` to return as well.
+        web: Options of the web tools; `web_search` is returned only if they name a search service.
     """
-    from tools.builtin import CLASSES, LazyTool
+    from tools.builtin import CLASSES, LazyTool, ToolOptions
 
-    return [LazyTool(name, secrets, compression) for name in (*CLASSES, *optional)]
+    options = ToolOptions(secrets, compression, web)
+    has_search = web is not None and bool(web.service)
+    return [LazyTool(name, options) for name in (*CLASSES, *optional) if has_search or name != "web_search"]
 
 
 def load(tools: Iterable[Tool]) -> None:

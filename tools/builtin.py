@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from harness.risk import Risk
     from harness.views import View
     from tools.compression import Compression
+    from tools.web.options import WebOptions
 
 FOLDER = Path(__file__).parent
 MANIFEST = FOLDER / "manifest.json"
@@ -36,6 +37,8 @@ CLASSES = {
     "job_kill": "tools.jobs:JobKillTool",
     "recall": "tools.recall:RecallTool",
     "todo": "tools.todo:TodoTool",
+    "web_fetch": "tools.web.fetch:FetchTool",
+    "web_search": "tools.web.search:SearchTool",
     "ask_user": "tools.ask:AskTool",
     "delegate_subagent": "tools.delegate:DelegateTool",
     "submit_plan": "tools.plan:PlanTool",
@@ -49,35 +52,47 @@ OPTIONAL_CLASSES = {
 """Module and class of the tools that are offered only on request."""
 
 
+class ToolOptions(NamedTuple):
+    """Options of the built-in tools; see `tools.builtin_tools`."""
+
+    secrets: Callable[[], Iterable[str]] = tuple
+    """Returns the names of environment variables that are hidden from commands."""
+    compression: Compression = "aggressive"
+    """Compression of the output of commands."""
+    web: WebOptions | None = None
+    """Options of the web tools; None for the defaults."""
+
+
+DEFAULTS = ToolOptions()
+
+
 class BuiltinTool(Tool, Protocol):
     """A tool that validates with the schema of the manifest: generating one takes longer than a first call."""
 
     def validate_with_schema(self, schema: JsonObject, arguments: JsonObject) -> JsonObject: ...
 
 
-def create_tool(
-    name: str, secrets: Callable[[], Iterable[str]] = tuple, compression: Compression = "aggressive"
-) -> BuiltinTool:
-    """Import a tool and create it; the options are those of `tools.builtin_tools`."""
+def create_tool(name: str, options: ToolOptions = DEFAULTS) -> BuiltinTool:
+    """Import a tool and create it."""
     from pkgutil import resolve_name  # not needed before the first call
 
     tool_class: Callable[..., BuiltinTool] = resolve_name((CLASSES | OPTIONAL_CLASSES)[name])
-    return tool_class(secrets(), compression) if name == "bash" else tool_class()
+    if name == "bash":
+        return tool_class(options.secrets(), options.compression)
+    return tool_class(options.web) if name.startswith("web_") else tool_class()
 
 
 class LazyTool(Revisable):
     """Proxy of a built-in tool."""
 
-    def __init__(
-        self, name: str, secrets: Callable[[], Iterable[str]] = tuple, compression: Compression = "aggressive"
-    ) -> None:
+    def __init__(self, name: str, options: ToolOptions = DEFAULTS) -> None:
         manifest = _manifests()[name]
         self.name = name
         self.label = manifest.label
         self.mutates: bool | Literal["by_call"] = manifest.mutates
         self.deferred = manifest.deferred
         self.parameters = manifest.parameters
-        self._create = partial(create_tool, name, secrets, compression)
+        self._create = partial(create_tool, name, options)
         self._loaded: BuiltinTool | None = None
 
     @property

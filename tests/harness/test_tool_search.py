@@ -18,6 +18,7 @@ from harness.permissions import Rule
 from harness.ports.tool import Tool, specs_of
 from providers.demo import Call, Reply
 from tools import OPTIONAL_TOOLS, builtin_tools
+from tools.web.options import WebOptions
 
 
 class RareTool(SimpleTool):
@@ -190,8 +191,11 @@ def test_built_in_tools_take_less_than_4000_tokens_with_ten_more_to_come() -> No
     more = [RareTool(f"tool_{number}", "Does something.") for number in range(10)]
 
     assert size(more) > 3 * LEAST_TOKENS
-    assert size(declared_tools(builtin_tools(optional=OPTIONAL_TOOLS))) < 4000
-    assert size(declared_tools([*builtin_tools(), *more])) < 4000
+    tools = builtin_tools(web=WebOptions(service="brave"))
+    assert size(declared_tools(tools)) < 4000
+    assert size(declared_tools([*tools, *more])) < 4000
+    # Those that a user enables by name come on top.
+    assert size(declared_tools([*tools, *builtin_tools(optional=OPTIONAL_TOOLS)[-len(OPTIONAL_TOOLS) :]])) < 4200
 
 
 def test_tools_for_jobs_are_searched_for_once_there_are_more_rare_tools() -> None:

@@ -13,6 +13,7 @@ from harness.messages import JsonObject
 from tools import builtin_tools, load
 from tools.builtin import CLASSES, MANIFEST, create_tool, manifest_text
 from tools.read import ReadTool
+from tools.web.options import WebOptions
 
 ORDER = [
     "read_file",
@@ -26,16 +27,23 @@ ORDER = [
     "job_kill",
     "recall",
     "todo",
+    "web_fetch",
+    "web_search",
     "ask_user",
     "delegate_subagent",
     "submit_plan",
 ]
+SEARCH = WebOptions(service="brave")
 
 EDIT: JsonObject = {"old_string": "x", "new_string": "y", "replace_all": False}
 
 
 def test_tools_come_in_the_order_the_model_sees() -> None:
-    assert [tool.name for tool in builtin_tools()] == ORDER
+    assert [tool.name for tool in builtin_tools(web=SEARCH)] == ORDER
+
+
+def test_web_search_is_offered_only_with_a_service() -> None:
+    assert [tool.name for tool in builtin_tools()] == [name for name in ORDER if name != "web_search"]
 
 
 def test_every_tool_describes_itself() -> None:
@@ -52,7 +60,7 @@ def test_a_summary_never_fails_on_half_streamed_arguments() -> None:
 
 
 def test_plan_mode_can_read_run_commands_ask_and_submit_only() -> None:
-    shown = [tool.name for tool in tools_of(PLAN, builtin_tools())]
+    shown = [tool.name for tool in tools_of(PLAN, builtin_tools(web=SEARCH))]
 
     assert shown == [
         "read_file",
@@ -63,11 +71,13 @@ def test_plan_mode_can_read_run_commands_ask_and_submit_only() -> None:
         "job_output",
         "recall",
         "todo",
+        "web_fetch",
+        "web_search",
         "ask_user",
         "delegate_subagent",
         "submit_plan",
     ]
-    assert [tool.name for tool in tools_of(EXECUTE, builtin_tools())] == ORDER[:-1]
+    assert [tool.name for tool in tools_of(EXECUTE, builtin_tools(web=SEARCH))] == ORDER[:-1]
 
 
 def test_importing_the_tools_folder_loads_no_tool() -> None:

@@ -23,6 +23,7 @@ from cinch_tui.reports.notices import lost_jobs_notice
 from cinch_tui.session_recording import SessionRecording
 from cinch_tui.trust.prompt import folder_state, skipped_notices
 from cinch_tui.trust.store import FolderTrust
+from cinch_tui.web_options import secret_variables, web_options
 from harness.agent.agent import Agent
 from harness.approval.modes import EXECUTE, MODES, PLAN
 from harness.errors import ConfigError, SessionLocked
@@ -43,7 +44,6 @@ from harness.session.recorder import SessionRecorder
 from harness.session.snapshots import Snapshots
 from harness.thinking_level import ThinkingLevel
 from harness.workspace.workspace import Workspace
-from providers.installed import each_preset
 from providers.model_catalog.prices import PriceCache, PricedModelInfo
 from tools import OPTIONAL_TOOLS, builtin_tools
 
@@ -291,7 +291,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     await asyncio.to_thread(forget_old_spills, spill_dir.parent)
     workspace = Workspace(root, options.add_dirs, readable=(spill_dir,))
     folder = await _read_folder(options, root)
-    available = _tools(settings)
+    available = _tools(settings, keys)
     tools = [tool for tool in available if is_enabled(tool, settings)]
     rules, warnings = load_rules(options, settings, root)
     thinking, names = settings.model.thinking, settings.providers.fallback
@@ -342,12 +342,12 @@ async def _read_folder(options: Options, root: Path) -> Folder:
     )
 
 
-def _tools(settings: Settings) -> list[Tool]:
-    # Variables that only hold API keys are removed for commands of the model.
+def _tools(settings: Settings, keys: KeyStore) -> list[Tool]:
     tools = builtin_tools(
-        secrets=lambda: (name for preset in each_preset() for name in preset.own_variables),
+        secrets=secret_variables,
         compression=settings.tools.bash_compression,
         optional=OPTIONAL_TOOLS,
+        web=web_options(settings.web, keys),
     )
     # With a depth of 0 the model has no tool for subagents.
     return [tool for tool in tools if tool.name != "delegate_subagent" or settings.subagents.max_depth > 0]

@@ -61,6 +61,15 @@ class KeyStore:
         value = self._keyring.get(preset_name) if is_worth_asking else None
         return Secret(value, KEYRING) if value else None
 
+    def is_known(self, name: str, variables: Sequence[str]) -> bool:
+        """True if there seems to be a key: the keyring is not asked, and a damaged file has none."""
+        if EnvironmentCredentials(self.environ).find(name, variables):
+            return True
+        try:
+            return bool(_read(self.file).get(name))
+        except ConfigError:
+            return False
+
     def store(self, preset_name: str, key: str) -> str:
         """Store a key and return the name of the store.
 

@@ -28,6 +28,7 @@ Images: TypeAlias = Literal["auto", "kitty", "blocks", "off"]
 CallKind: TypeAlias = Literal["auto", "bell", "osc9", "osc777", "osc99", "desktop", "off"]
 Lifetime: TypeAlias = Literal["5m", "1h"]
 Compression: TypeAlias = Literal["off", "minimal", "aggressive"]
+WebSearch: TypeAlias = Literal["auto", "native", "brave", "searxng", "tavily", "exa", "off"]
 Guard: TypeAlias = Literal["open", "held", "tighten"]
 """A project file in an untrusted folder may set the value ("open"), not set it ("held"), or only make it stricter
 ("tighten")."""
@@ -211,6 +212,26 @@ class ToolSettings(Struct, frozen=True):
     ] = "aggressive"
 
 
+class WebSettings(Struct, frozen=True):
+    """Web pages and web search; see docs/web.md."""
+
+    search: Annotated[
+        WebSearch,
+        _held(
+            "web search: brave, searxng, tavily or exa, with a key; native: by the service of the model; auto: native, "
+            "otherwise the first one with a key; off"
+        ),
+    ] = "auto"
+    allow_private: Annotated[
+        tuple[str, ...],
+        _held(
+            'hosts in your network that may be fetched, as names, "*.name", addresses or networks such as '
+            '"10.0.0.0/8"; "*": all'
+        ),
+    ] = ()
+    robots: Annotated[bool, _tighten("fetch only what robots.txt of a host allows")] = True
+
+
 class ApprovalSettings(Struct, frozen=True):
     mode: Annotated[
         ApprovalMode,
@@ -354,6 +375,7 @@ class Settings(Struct, frozen=True):
     prompt_cache: Annotated[PromptCacheSettings, NEXT_PROMPT] = PromptCacheSettings()
     context: Annotated[ContextSettings, NEXT_PROMPT] = ContextSettings()
     tools: Annotated[ToolSettings, NEXT_PROMPT] = ToolSettings()
+    web: Annotated[WebSettings, NEXT_START] = WebSettings()
     approval: Annotated[ApprovalSettings, NEXT_START] = ApprovalSettings()
     permissions: Annotated[PermissionSettings, NEXT_START] = PermissionSettings()
     plan: Annotated[PlanSettings, NEXT_START] = PlanSettings()

@@ -95,7 +95,7 @@ async def _summarize(host: CommandHost, focus: str) -> None:
         raise
     else:
         if compaction is None:
-            host.notice("There is nothing worth a summary yet.")
+            host.notice("Not summarized: a summary would not make the context shorter.")
         if agent.has_pending:
             host.continue_run()
 

@@ -29,6 +29,8 @@ from harness.context.overlay import Compaction
 from harness.context.overlay_events import compaction_end
 from harness.context.pipeline import context_tokens, converted, last_id, limits_for
 from harness.context.summary_facts import LiveFacts
+from harness.context.summary_text import Summary, summary_text
+from harness.context.tokens import estimate_text
 from harness.deltas import Delta
 from harness.errors import ContextWindowOverflow, ProviderError, SummaryFailed
 from harness.events import CompactionEnd, CompactionStart, CompactionTrigger, Notice, UsageAdded
@@ -45,6 +47,8 @@ RECENT_SHARE = 0.30
 """Maximum share of the usable window for the latest messages that are not summarized."""
 MANUAL_RECENT = 2
 """Maximum number of latest messages that a manual compaction does not summarize."""
+LEAST_SAVED = 100
+"""Tokens that a summary must save."""
 MIN_WINDOW = 4_000
 """Tokens below which a request for a summary is not made smaller."""
 
@@ -113,12 +117,19 @@ class _Compaction:
             policy = replace(policy, keep_recent=min(policy.keep_recent, MANUAL_RECENT))
         messages = state.overlay.apply(run.history.messages)
         plan = plan_compaction(messages, policy, state.overlay.pinned, recent_tokens=recent)
-        return with_evicted(run, plan) if plan else None
+        if plan is None:
+            return None
+        plan = with_evicted(run, plan)
+        facts = facts_for(plan, live_facts(run), self._policy.prompts_tokens)
+        # Without asking a model: the facts alone may be as long as the messages.
+        saved = plan.tokens - estimate_text(summary_text(Summary(facts)))
+        return plan if saved * state.calibration.factor(model.spec.name) >= LEAST_SAVED else None
 
     async def execute(self, plan: CompactionPlan, options: SummaryOptions) -> Compaction | None:
         self._run.bus.publish(CompactionStart(reason=self._trigger, tokens=self.tokens))
         try:
             summary = await self._summary(plan, options)
+            return self._applied(Compaction(summary, plan.replaced, last_id(self._run.history)))
         except asyncio.CancelledError:
             self._publish_failure("the compaction was aborted")
             raise
@@ -127,7 +138,6 @@ class _Compaction:
             if self._trigger == "manual":
                 raise
             return None
-        return self._applied(Compaction(summary, plan.replaced, last_id(self._run.history)))
 
     async def _summary(self, plan: CompactionPlan, options: SummaryOptions) -> UserMessage:
         """Ask until a summary is usable, or too many have failed; a service that is down is not asked again.
@@ -172,14 +182,23 @@ class _Compaction:
         return _summarizer(self._run.state.model) if failed.model.spec != self._run.state.model.spec else failed
 
     def _applied(self, compaction: Compaction) -> Compaction:
+        """Let models see the summary.
+
+        Raises:
+            SummaryFailed: It would not make the context shorter; nothing is changed.
+        """
         state, history = self._state, self._run.history
-        earlier = state.overlay.compactions
+        before, cooldown = state.overlay, state.cooldown
         state.add_compaction(compaction, self._policy.compact_cooldown)
+        tokens = context_tokens(self._run)
+        # A trimmed context is no measure: the summary also replaces messages that were left out.
+        if before.trim is None and self.tokens - tokens < LEAST_SAVED:
+            state.overlay, state.cooldown = before, cooldown
+            state.failures += 1
+            raise SummaryFailed(f"the summary saves nothing: {self.tokens:,} → {tokens:,} tokens")
         state.failures = 0
-        end = compaction_end(compaction, earlier, history.outline)
-        self._run.bus.publish(
-            replace(end, reason=self._trigger, tokens_before=self.tokens, tokens=context_tokens(self._run))
-        )
+        end = compaction_end(compaction, before.compactions, history.outline)
+        self._run.bus.publish(replace(end, reason=self._trigger, tokens_before=self.tokens, tokens=tokens))
         return compaction
 
     def _publish_failure(self, error: str) -> None:

@@ -139,7 +139,7 @@ async def test_short_conversation_needs_no_summary():
 
     await run("/compact", host)
 
-    assert host.notices == [("info", "There is nothing worth a summary yet.")]
+    assert host.notices == [("info", "Not summarized: a summary would not make the context shorter.")]
 
 
 @pytest.mark.parametrize(

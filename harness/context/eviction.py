@@ -12,7 +12,7 @@ from math import log
 import msgspec
 from msgspec import Struct
 
-from harness.context.overlay import stub_text
+from harness.context.overlay import UNCHANGED_SINCE, is_reference, stub_text
 from harness.context.policy import ContextPolicy
 from harness.context.tokens import estimate_message, estimate_text
 from harness.messages import AssistantMessage, Message, ToolCall, ToolResult
@@ -21,8 +21,6 @@ LOOKING = frozenset({"read_file", "grep", "find_files", "list_files"})
 """Tools whose output can be had again without side effects."""
 EDITING = frozenset({"edit_file", "write_file", "apply_patch"})
 LOOKING_WEIGHT = 1.5
-UNCHANGED_SINCE = "unchanged_since"
-"""Key in the details of a result that refers to an earlier one; its value is the id of the earlier call."""
 SMALLEST_BATCH = 0.10
 """Smallest share of the usable window that an eviction frees, unless it reaches its goal."""
 
@@ -87,11 +85,6 @@ def candidates_for_eviction(messages: Sequence[Message], policy: ContextPolicy, 
                 candidate = _candidate(message, call, unused, is_superseded=call is not None and later.supersede(call))
                 if candidate.freed > 0:
                     yield candidate
-
-
-def is_reference(result: ToolResult) -> bool:
-    """Return True for a result that only refers to an earlier one, which the model still needs."""
-    return bool(result.details and UNCHANGED_SINCE in result.details)
 
 
 def _order(candidate: Candidate) -> tuple[bool, float]:

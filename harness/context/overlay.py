@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 EVICTED = Text("[Content removed from the context to save tokens]")
 DROPPED = Text("[Content removed from the context by the user]")
+UNCHANGED_SINCE = "unchanged_since"
+"""Key in the details of a result that refers to an earlier one; its value is the id of the earlier call."""
 RECALL_CHARS = 8
 """Characters at the end of a call's id by which the `recall` tool finds its result."""
 _CALL_CHARS = 80
@@ -68,8 +70,9 @@ class ContextOverlay(Struct, frozen=True):
 
     def apply(self, messages: Sequence[Message]) -> Sequence[Message]:
         """Return the messages for models before trimming. Pure; ids that no message has are ignored."""
-        if not self:
-            return messages
+        return _without_dangling_references(self._applied(messages), messages) if self else messages
+
+    def _applied(self, messages: Sequence[Message]) -> Sequence[Message]:
         pinned = with_partners(messages, self.pinned)
         if self.evictions or self.dropped:
             messages = _Stubs(self, messages).apply()
@@ -83,10 +86,11 @@ class ContextOverlay(Struct, frozen=True):
 
     def shown(self, messages: Sequence[Message]) -> Sequence[Message]:
         """Return the messages for models, trimmed. Pure."""
-        messages = self.apply(messages)
+        shown = self.apply(messages)
         if not self.trim:
-            return messages
-        return self.trim.without(with_partners(messages, self.pinned)).apply(messages)
+            return shown
+        trimmed = self.trim.without(with_partners(shown, self.pinned)).apply(shown)
+        return _without_dangling_references(trimmed, messages)
 
     def within(self, messages: Iterable[Message]) -> ContextOverlay:
         """Return the overlay as it was when the conversation had these messages, such as after a rewind."""
@@ -184,6 +188,28 @@ class _Stubs:
             return replace(message, content=(EVICTED,))
         call = self._calls.get(message.call_id)
         return replace(message, content=(Text(stub_text(message, call, can_recall=self._recallable[message.id])),))
+
+
+def is_reference(result: ToolResult) -> bool:
+    """Return True for a result that only refers to an earlier one, which the model still needs."""
+    return bool(result.details and UNCHANGED_SINCE in result.details)
+
+
+def _without_dangling_references(shown: Sequence[Message], history: Sequence[Message]) -> Sequence[Message]:
+    """Return the shown messages with a stub for each reference to a result that they do not contain in full."""
+    references = [each for each in shown if isinstance(each, ToolResult) and is_reference(each)]
+    if not references:
+        return shown
+    originals = {each.call_id: each for each in history if isinstance(each, ToolResult)}
+    calls = {call.id: call for each in history if isinstance(each, AssistantMessage) for call in each.tool_calls}
+    unchanged = {id(each) for each in shown}
+    stubs: dict[str, ToolResult] = {}
+    for reference in references:
+        original = originals.get(str((reference.details or {})[UNCHANGED_SINCE]))
+        if original is not None and id(original) not in unchanged:
+            text = stub_text(original, calls.get(original.call_id), can_recall=False)
+            stubs[reference.id] = replace(reference, content=(Text(text),))
+    return [stubs.get(each.id, each) if isinstance(each, ToolResult) else each for each in shown] if stubs else shown
 
 
 def stub_text(result: ToolResult, call: ToolCall | None, *, can_recall: bool) -> str:

@@ -8,7 +8,7 @@ from copy import deepcopy
 from msgspec.structs import replace
 
 from harness.approval.assessment import Allowed
-from harness.context.eviction import UNCHANGED_SINCE, is_reference
+from harness.context.overlay import UNCHANGED_SINCE, is_reference
 from harness.errors import InvalidArguments
 from harness.messages import AssistantMessage, Image, ModelMessage, Text, ToolCall, ToolResult, text_of
 from harness.ports.tool import ToolOutput

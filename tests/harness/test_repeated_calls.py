@@ -8,10 +8,12 @@ from fakes.runs import calls, results_of
 from msgspec.structs import replace
 
 from harness.agent.policies import LoopDetection
-from harness.context.eviction import UNCHANGED_SINCE, candidates_for_eviction
+from harness.context.eviction import candidates_for_eviction
+from harness.context.overlay import UNCHANGED_SINCE, Compaction, Eviction
 from harness.context.policy import ContextPolicy
+from harness.context.trimming import Trim
 from harness.execution.context import Execution
-from harness.messages import AssistantMessage, JsonObject, Message, Text, ToolCall, ToolResult, UserMessage
+from harness.messages import AssistantMessage, JsonObject, Message, Text, ToolCall, ToolResult, UserMessage, synthetic
 from harness.views import TextView
 from providers.demo import Call, Reply
 from tools import builtin_tools
@@ -163,3 +165,44 @@ def test_eviction_does_not_take_a_reference_for_newer_text() -> None:
 
     assert (first.is_superseded, second.is_superseded) == (False, True)
     assert first.priority < second.priority
+
+
+async def test_reference_becomes_a_stub_when_its_original_leaves_the_context(make_agent):
+    others = [calls("read_file", path="a.py", limit=90 - number) for number in range(4)]
+    agent = make_agent(READ, READ, *others, READ, "done", tools=builtin_tools(), approval="off")
+    await agent.prompt("go")
+    first, second, *_, last = results_of(agent)
+    state = agent.state.context
+
+    def shown(result: ToolResult) -> str:
+        messages = state.overlay.shown(agent.messages)
+        return next(each.text for each in messages if each.id == result.id)
+
+    before = shown(second)
+    state.add_eviction(Eviction(frozenset({first.id})))
+    evicted = shown(second)
+    agent.pin(first.id)
+    restored = shown(second)
+
+    assert (is_short(second), is_short(last), before, restored) == (True, False, second.text, second.text)
+    assert evicted == f"[Cleared: read_file(a.py) — {len(first.text):,} chars. Repeat the call if you need it.]"
+
+
+@pytest.mark.parametrize("change", ["summary", "trim"])
+async def test_summary_and_trimming_leave_no_reference_without_its_original(make_agent, change: str):
+    agent = make_agent(READ, READ, "done", READ, "done", tools=builtin_tools(), approval="off")
+    await agent.prompt("go")
+    first = results_of(agent)[0]
+    context, ids = agent.state.context, frozenset(each.id for each in agent.messages[1:3])
+    if change == "summary":
+        context.add_compaction(Compaction(synthetic("A file was read."), ids), 0)
+    else:
+        context.overlay = replace(context.overlay, trim=Trim(dropped=ids, limit=1_000_000))
+
+    await agent.prompt("again")
+
+    sent = [each for each in agent.state.model.provider.requests[-1].messages if isinstance(each, ToolResult)]
+    assert first.id not in {each.id for each in sent}
+    assert [is_short(each) for each in sent] == [False, False]
+    assert sent[0].text.startswith("[Cleared: read_file")
+    assert sent[1].text == first.text

@@ -349,6 +349,7 @@ class SessionController(ChatSession):
         match event:
             case CompactionStart():
                 self.show_activity("Summarizing older messages")
+                self.show_usage()
             case CompactionEnd():
                 self.show_activity("")
                 self.show_usage()

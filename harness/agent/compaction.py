@@ -206,8 +206,8 @@ class _Compaction:
         bus.publish(CompactionEnd(reason=self._trigger, tokens_before=self.tokens, tokens=self.tokens, error=error))
         if 0 < self._policy.compact_failures <= failures and self._trigger != "manual":
             text = (
-                f"Summarizing older messages failed {failures} times: {error}. From now on the oldest messages are "
-                "left out of the context instead. A manual compaction tries again."
+                f"Summaries have failed {failures} times. From now on, the oldest messages are left out of the context "
+                "instead. A manual compaction tries again."
             )
             bus.publish(Notice(text=text, level="warning"))
 

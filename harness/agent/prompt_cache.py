@@ -13,6 +13,8 @@ LIFETIMES_S = {"5m": 300.0, "1h": 3600.0}
 LEAST_TOKENS = 5_000
 """Smallest number of tokens that counts as a miss; services do not cache short requests, and some cache in steps."""
 UNKNOWN_CAUSE = "nothing changed here; the service did not keep it"
+_ANNOUNCED = ("(eviction)", "(compaction)")
+"""Ends of the causes that events of their own have announced."""
 
 
 class CacheMiss(Struct, frozen=True):
@@ -68,7 +70,8 @@ class CacheMonitor:
             reply: Its reply.
 
         Returns:
-            The cache miss, and True unless the previous request had a miss with the same cause; None for no miss.
+            The cache miss, and True if the user should be notified: not if the previous request had a miss with the
+            same cause, or if an event announced the cause; None for no miss.
         """
         if request.session_id != self._session_id:
             self._reset()
@@ -87,7 +90,7 @@ class CacheMonitor:
         kind = cause.partition(" (“")[0]
         is_new, self._last_cause = kind != self._last_cause, kind
         self._causes[reply.id] = cause
-        return CacheMiss(tokens, cause), is_new
+        return CacheMiss(tokens, cause), is_new and not kind.endswith(_ANNOUNCED)
 
     def cause_of(self, message_id: str) -> str:
         """Return the cause of the miss of a reply; empty if this process did not observe one."""

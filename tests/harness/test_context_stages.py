@@ -186,7 +186,7 @@ async def test_three_failures_fall_back_to_trimming_with_a_notice(agent_with, re
     asked = [each for each in requests(agent) if is_for_summary(each)]
     assert result.text == "done"
     assert len(asked) == 3
-    assert "failed 3 times: no such model" in seen.of(Notice)[0].text
+    assert "failed 3 times. From now on" in seen.of(Notice)[0].text
     assert seen.of(CompactionEnd)[0].error == "no such model"
     assert seen.of(ContextTrimmed)
     assert all(event.tokens <= 10_000 for event in seen.of(RequestStart))

@@ -10,7 +10,7 @@ from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
 from harness.agent.prompt_cache import UNKNOWN_CAUSE, CacheMonitor
 from harness.events import Notice
-from harness.messages import AssistantMessage, ModelSpec, Text, Usage, UserMessage, synthetic, user
+from harness.messages import AssistantMessage, ModelMessage, ModelSpec, Text, Usage, UserMessage, synthetic, user
 from harness.ports.provider import NO_CACHE, CacheStrategy, ModelInfo, Price, Request, StaticModelInfo, ToolSpec
 from harness.ports.session_store import InMemorySessionStore, SessionStore
 from providers.demo import Reply, Say, scripted
@@ -56,6 +56,17 @@ def cause_of(request: Request, *, after: float = 10.0, usage: Usage = MISSED) ->
 )
 def test_cause_is_what_changed_first(changes: dict[str, object], cause: str) -> None:
     assert cause_of(replace(SENT, **changes)).startswith(cause)
+
+
+@pytest.mark.parametrize("messages", [(FIRST, CLEARED), (synthetic("Summary"), SECOND)])
+def test_user_is_not_notified_of_announced_causes(messages: tuple[ModelMessage, ...]) -> None:
+    monitor = CacheMonitor()
+    monitor.observe(SENT, 1000.0, reply(WRITTEN))
+
+    found = monitor.observe(replace(SENT, messages=messages), 1010.0, reply(MISSED))
+
+    assert found is not None
+    assert found[1] is False
 
 
 def test_pause_longer_than_the_lifetime_is_a_cause() -> None:

@@ -139,6 +139,7 @@ def _start_with(host: CommandHost, brief: str) -> None:
     host.session.new_session()
     if host.full_screen:
         host.restore_prompt(UserInput(brief))
+        host.notice("This is a new session: Enter sends the brief, and /resume returns to the former session.")
     else:
         # A line of plain mode cannot start with a text.
         host.session.agent.follow_up(brief)

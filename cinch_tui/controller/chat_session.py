@@ -113,7 +113,9 @@ class ChatSession(AgentSession):
             return request_size(agent.options, agent.state, history)[0]
         if overlay.compactions and overlay.compactions[-1].after == last_id(history):
             # No reply since the summary has reported anything.
-            return breakdown(overlay.apply(history.outline), context_inputs(agent.state)).used
+            return breakdown(
+                overlay.apply(history.outline), context_inputs(agent.state, window=agent.options.window)
+            ).used
         return history.context
 
     @property

@@ -47,10 +47,17 @@ def _misses(replies: Sequence[AssistantMessage]) -> Iterator[int]:
 
 def _miss_list(agent: Agent, replies: Sequence[AssistantMessage]) -> str:
     rows: list[str] = []
+    unexplained: dict[int, int] = {}
     for number in list(_misses(replies))[-SHOWN_TURNS:]:
         before, after = replies[number - 2 : number]
-        tokens = missed_tokens(before.usage, after.usage)
-        rows.append(f"- Turn {number}: {tokens:,} tokens; {_cause(agent, before, after)}")
+        tokens, cause = missed_tokens(before.usage, after.usage), _cause(agent, before, after)
+        if cause:
+            rows.append(f"- Turn {number}: {tokens:,} tokens; {cause}")
+        else:
+            unexplained[number] = tokens
+    if unexplained:
+        turns = f"Turn{'s' * (len(unexplained) > 1)} {', '.join(map(str, unexplained))}"
+        rows.insert(0, f"- {turns}: {sum(unexplained.values()):,} tokens; {NOT_RECORDED}")
     return "\n".join(["**!** Prompt cache misses:", "", *rows]) if rows else ""
 
 
@@ -72,19 +79,20 @@ def _remarks(agent: Agent, total: Usage) -> Iterator[str]:
     if spent.context > total.context:
         cost = f", {format_cost(spent.cost.total)}" if spent.cost else ""
         yield (
-            f"With subagents, side questions and discarded replies: {spent.context - spent.output:,} tokens input, "
-            f"{spent.output:,} output{cost}."
+            f"With summaries, subagents, side questions and discarded replies: {spent.context - spent.output:,} tokens "
+            f"input, {spent.output:,} output{cost}."
         )
     if total.cost is None:
         yield "No price is known for this model, so no cost is shown."
 
 
 def _cause(agent: Agent, before: AssistantMessage, after: AssistantMessage) -> str:
+    """Return the cause of a miss; empty if another process had it and the replies do not show it."""
     if cause := agent.state.prompt_cache.cause_of(after.id):
         return cause
     if (before.provider, before.model) != (after.provider, after.model):
         return f"the model changed from {before.model} to {after.model}"
-    return pause(before.time, after.time, agent.options.cache) or NOT_RECORDED
+    return pause(before.time, after.time, agent.options.cache)
 
 
 def _row(label: str, usage: Usage) -> str:

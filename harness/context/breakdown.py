@@ -45,6 +45,10 @@ class ContextInputs(Struct, frozen=True):
     """Maximum estimate of a request in tokens; 0 = unlimited."""
     trim: Trim = Trim()
     """Messages that are left out or truncated already."""
+    changed_after: Set[str] = frozenset()
+    """Ids of messages after which the context was changed: what replies up to there reported does not apply."""
+    factor: float = 1.0
+    """Calibration of estimates that no report covers."""
 
 
 class ContextSegment(Struct, frozen=True):
@@ -98,6 +102,8 @@ def context_inputs(
         reserve=limits.reserve,
         window=window,
         trim=context.overlay.trim or Trim(),
+        changed_after=context.overlay.changed_after,
+        factor=context.calibration.factor(state.model.spec.name),
         budget=context.calibration.estimate_for(limits.usable, state.model.spec.name, context.report),
     )
 
@@ -107,9 +113,9 @@ def breakdown(messages: Sequence[Message], inputs: ContextInputs) -> Breakdown:
     sent = [inputs.trim.truncated(message) for message in messages if not isinstance(message, CustomMessage)]
     before, gone = _before(inputs), _left_out(inputs, sent)
     weights = _Weights([tokens for _, tokens in before], [False] * len(before))
-    weights.add(sent)
+    weights.add(sent, inputs.changed_after)
     if not gone:
-        weights.stretch()
+        weights.stretch(inputs.factor)
     sections: list[Section] = [section for section, _ in before]
     sections.extend(_sections(sent, inputs.window, gone))
     segments = map(
@@ -171,7 +177,7 @@ class _Weights(Struct):
     usage: Usage = Usage()
     last: int = -1
 
-    def add(self, messages: Sequence[Message]) -> None:
+    def add(self, messages: Sequence[Message], changed_after: Set[str]) -> None:
         pending: list[int] = []
         for message in messages:
             at = len(self.tokens)
@@ -180,24 +186,28 @@ class _Weights(Struct):
                 pending.append(at)
                 self.tokens.append(estimate_message(message))
                 self.counted.append(False)
-                continue
-            counted = usage.context - usage.output - self.usage.context
-            if self.last >= 0 and len(pending) == 1 and _is_plausible(counted, self.tokens[pending[0]]):
-                self.tokens[pending[0]], self.counted[pending[0]] = counted, True
-            self.tokens.append(usage.output)
-            self.counted.append(True)
-            self.usage, self.last, pending = usage, at, []
+            else:
+                counted = usage.context - usage.output - self.usage.context
+                if self.last >= 0 and len(pending) == 1 and _is_plausible(counted, self.tokens[pending[0]]):
+                    self.tokens[pending[0]], self.counted[pending[0]] = counted, True
+                self.tokens.append(usage.output)
+                self.counted.append(True)
+                self.usage, self.last, pending = usage, at, []
+            if message.id in changed_after:
+                self.usage, self.last, pending = Usage(), -1, []
 
-    def stretch(self) -> None:
-        """Scale the estimates up to the last reply so that all segments add up to the counted total."""
+    def stretch(self, calibration: float) -> None:
+        """Scale the estimates up to the last reply so that all segments add up to the counted total, others by
+        `calibration`."""
         past = range(self.last + 1)
         counted = sum(self.tokens[at] for at in past if self.counted[at])
         estimated = sum(self.tokens[at] for at in past if not self.counted[at])
         factor = (self.usage.context - counted) / estimated if estimated else 1.0
-        if 1 / MAX_FACTOR <= factor <= MAX_FACTOR:
-            for at in past:
-                if not self.counted[at]:
-                    self.tokens[at] = round(self.tokens[at] * factor)
+        if not 1 / MAX_FACTOR <= factor <= MAX_FACTOR:
+            factor = 1.0
+        for at, tokens in enumerate(self.tokens):
+            if not self.counted[at]:
+                self.tokens[at] = round(tokens * (factor if at <= self.last else calibration))
 
     def cached(self) -> Iterator[Cached]:
         """Yield how much of each segment the prompt cache held after the last request."""

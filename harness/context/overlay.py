@@ -68,6 +68,12 @@ class ContextOverlay(Struct, frozen=True):
         """Ids of the messages whose content is replaced by a stub."""
         return {each for eviction in self.evictions for each in eviction.ids} - self.pinned
 
+    @property
+    def changed_after(self) -> frozenset[str]:
+        """Ids of the last messages before the latest summary, eviction and trim: later replies report their effect."""
+        latest = (*self.compactions[-1:], *self.evictions[-1:], *([self.trim] if self.trim else []))
+        return frozenset(each.after for each in latest)
+
     def apply(self, messages: Sequence[Message]) -> Sequence[Message]:
         """Return the messages for models before trimming. Pure; ids that no message has are ignored."""
         return _without_dangling_references(self._applied(messages), messages) if self else messages

@@ -333,10 +333,7 @@ def earlier_report(state: ContextState, overhead: int) -> Report | None:
 
     None if it does not fit the context, because messages were left out of it or the overlay has changed since.
     """
-    changes = {state.overlay.compactions[-1].after} if state.overlay.compactions else set[str]()
-    changes |= {state.overlay.evictions[-1].after} if state.overlay.evictions else set[str]()
-    changes |= {state.overlay.trim.after} if state.overlay.trim else set[str]()
-    messages = state.view.messages
+    changes, messages = state.overlay.changed_after, state.view.messages
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         if message.id in changes:

@@ -40,6 +40,7 @@ async def test_accepted_brief_is_the_prepared_prompt_of_a_new_session():
     assert reviewed[1].startswith(BRIEF)
     assert opened == ("new_session",)
     assert prepared == ("restore_prompt", "Finish it.")
+    assert host.notices[-1][1].startswith("This is a new session: Enter sends the brief")
 
 
 async def test_declined_brief_changes_nothing():

@@ -59,7 +59,10 @@ async def test_usage_report_adds_what_no_reply_carries() -> None:
     await agent.ask_side_question("why?")
 
     assert "| **all** | 100 | 0 | 0 | 2 |" in usage_report(agent)
-    assert "With subagents, side questions and discarded replies: 1,000 tokens input, 5 output" in usage_report(agent)
+    assert (
+        "With summaries, subagents, side questions and discarded replies: 1,000 tokens input, 5 output"
+        in usage_report(agent)
+    )
 
 
 async def test_usage_report_explains_cache_misses_and_fits_80_columns() -> None:
@@ -75,6 +78,11 @@ async def test_usage_report_explains_cache_misses_and_fits_80_columns() -> None:
     agent.replace_messages(history)
     lines = usage_report(agent).splitlines()
 
+    unexplained = [replace(each, time=1e9) for each in (history[0], history[1], history[0], history[1])]
+    agent.replace_messages([replace(each, id=f"u{at}") for at, each in enumerate(unexplained)])
+    collapsed = usage_report(agent)
+
+    assert "- Turns 2, 3, 4: 3,750,030 tokens; the cause was not recorded" in collapsed
     assert "| 2 ! | 10 | 0 | 1,251,000 | 900 |" in short
     assert "- Turn 2: 1,250,010 tokens; the model changed from a-model-with-a-very-long-name-20260101" in short
     assert "| 3 | 10 | 1,252,000 | 900 | 900 |" in short

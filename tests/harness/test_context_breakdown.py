@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from harness.context.breakdown import Breakdown, ContextInputs, breakdown
 from harness.context.policy import ContextPolicy
 from harness.context.tokens import estimate_message, estimate_text
@@ -53,6 +55,17 @@ def test_difference_between_two_requests_is_counted():
 
     assert (first, output, second) == ((30, True), (920 - 730, True), (40, True))
     assert last == (estimate_message(CONVERSATION[-1]), False)
+
+
+def test_reports_from_before_a_change_of_the_context_do_not_scale_it():
+    changed = replace(FRAME, changed_after=frozenset({CONVERSATION[3].id}), factor=2.0)
+
+    whole = breakdown(CONVERSATION, changed)
+
+    estimates = [estimate_message(each) for each in CONVERSATION]
+    expected = [(2 * estimates[0], False), (30, True), (190, True), (40, True), (2 * estimates[4], False)]
+    assert of_messages(whole) == expected
+    assert {each.cached for each in whole.segments} == {"not"}
 
 
 def test_estimates_are_scaled_to_the_counted_total():

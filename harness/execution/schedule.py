@@ -72,7 +72,14 @@ class ResourceLocks:
 
     def __init__(self, claims: Sequence[Claim]) -> None:
         self._claims = dict(enumerate(claims))
+        self._next = len(claims)
         self._changed = asyncio.Event()
+
+    def add(self, claim: Claim) -> int:
+        """Add a call that begins after the others, and return its place."""
+        place, self._next = self._next, self._next + 1
+        self._claims[place] = claim
+        return place
 
     async def acquire(self, place: int) -> None:
         while self._is_blocked(place):

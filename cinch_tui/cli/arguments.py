@@ -37,6 +37,7 @@ _VERBS = {
         "import",
         "login",
         "logout",
+        "serve",
     ),
 }
 IMAGE_FLAGS = ("-i", "--image")
@@ -113,7 +114,7 @@ commands:
   cinch config show|path|edit|trust
   cinch models [PROVIDER]    list available models, or those of one provider
   cinch doctor [PROVIDER]    check configuration, connections and keys
-  cinch mcp COMMAND          manage MCP servers
+  cinch mcp COMMAND          manage MCP servers; offer cinch's tools as one
   cinch permissions COMMAND  explain decisions on calls; list rules
   cinch keys [--list]        inspect key presses, or list all key bindings
   cinch reset-terminal       reset the terminal after a program has crashed

@@ -42,7 +42,7 @@ RULE_FORMS: dict[str, tuple[RuleEffect, str]] = {
 }
 """Settings that are permission rules: their effect, and the form of a rule."""
 # Variables of cinch that are not settings.
-OTHER_VARIABLES = re.compile(r"CINCH_(CLIENT_CERT|CLIENT_KEY|FIRST_FRAME|HOME|KEYRING|LOCAL_CONTEXT|RECORD)")
+OTHER_VARIABLES = re.compile(r"CINCH_(CLIENT_CERT|CLIENT_KEY|FIRST_FRAME|HOME|KEYRING|LOCAL_CONTEXT|MCP_TOKEN|RECORD)")
 
 
 class Sources(Struct, frozen=True):

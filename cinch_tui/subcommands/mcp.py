@@ -1,4 +1,4 @@
-"""`cinch mcp`: configure MCP servers."""
+"""`cinch mcp`: configure MCP servers, and offer cinch's tools as one."""
 
 from __future__ import annotations
 
@@ -38,6 +38,12 @@ cinch mcp import [FILE] add the servers of another program: claude-desktop, clau
   --scope SCOPE, --yes  where to add them; do not ask
 cinch mcp login NAME    log in to a remote server
 cinch mcp logout NAME   forget the login
+cinch mcp serve         offer the tools of cinch to another program, over stdio
+  --http PORT           over HTTP, to this machine only; prints the token that clients send
+  --tools GLOBS         tools to offer, as names or globs separated by commas
+  --approval MODE       on, smart, edits or off; default: as configured
+  --allow RULE, --ask RULE, --deny RULE, --add-dir DIR, --trust, --config FILE
+                        as for cinch
 Values may contain ${VAR} and ${VAR:-default}; quote them for your shell.
 """
 
@@ -52,6 +58,7 @@ _MODULES = {
     "list": "mcp_list",
     "login": "mcp_login",
     "logout": "mcp_login",
+    "serve": "mcp_serve",
 }
 """Modules of the actions; each has a function `run(action, arguments, cwd, output)`."""
 _OTHER_NAMES = {"rm": "remove", "ls": "list"}

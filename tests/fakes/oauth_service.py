@@ -140,6 +140,8 @@ class OAuthService:
         self.token_response: dict[str, object] | None = None
         """Response of the token endpoint in place of a token."""
         self.waiting, self.proceed = asyncio.Event(), asyncio.Event()
+        self.asked_for_token, self.may_answer = asyncio.Event(), asyncio.Event()
+        self.may_answer.set()
         with _listening() as free:
             self.free_port: int = free.getsockname()[1]
 
@@ -171,6 +173,9 @@ class OAuthService:
         app.add_route("/exchange", self._exchange, methods=["POST"])
 
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope.get("path") == "/token":
+                self.asked_for_token.set()
+                await self.may_answer.wait()
             if self.token_response is not None and scope.get("path") == "/token":
                 return await JSONResponse(self.token_response)(scope, receive, send)
             return await app(scope, receive, send)

@@ -81,6 +81,8 @@ def connection_failure(error: httpx2.HTTPError) -> str:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return explain_rejection(cause, host)
         cause = cause.__cause__ or cause.__context__
+    if isinstance(error, httpx2.UnsupportedProtocol):
+        return "the server names an address that is neither http nor https"
     if isinstance(error, httpx2.TimeoutException):
         return f"{host} did not answer in time"
     return f"cannot connect to {host}: {plain(str(error)) or type(error).__name__}"

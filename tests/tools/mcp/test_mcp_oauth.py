@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import anyio
 import httpx2
 import pytest
 from fakes.oauth_service import OAuthService, browse
@@ -121,6 +122,25 @@ async def test_two_processes_refresh_one_after_the_other(service: OAuthService, 
 
         assert await asyncio.gather(*(greet(client) for client in (first, second, first, second))) == ["Hello Ada"] * 4
 
+    assert service.accounts.refreshed == 1
+
+
+async def test_call_cancelled_during_a_refresh_loses_no_token(service: OAuthService, tokens: TokenStore):
+    async with connected(service.server(), tokens, Browser()):
+        pass
+    service.accounts.access.clear()
+    service.may_answer.clear()
+    service.asked_for_token.clear()
+    auth = await authentication(service.server(), tokens, None)
+
+    async with httpx2.AsyncClient(auth=auth, trust_env=False) as http, anyio.create_task_group() as group:
+        group.start_soon(http.get, service.url)
+        await service.asked_for_token.wait()
+        group.cancel_scope.cancel()
+        service.may_answer.set()
+
+    async with connected(service.server(), tokens) as client:
+        assert await greet(client) == "Hello Ada"
     assert service.accounts.refreshed == 1
 
 
@@ -320,6 +340,17 @@ async def test_authorization_server_with_the_issuer_of_another_is_refused(tokens
     assert (browser.requests, service.accounts.clients) == ([], {})
 
 
+async def test_token_is_sent_to_its_own_server_only(service: OAuthService, tokens: TokenStore):
+    async with connected(service.server(), tokens, Browser()):
+        pass
+
+    async with httpx2.AsyncClient(auth=await authentication(service.server(), tokens, None), trust_env=False) as http:
+        own = await http.get(service.url)
+        other = await http.get(f"{service.authority}/.well-known/oauth-authorization-server")
+
+    assert ["authorization" in response.request.headers for response in (own, other)] == [True, False]
+
+
 async def test_tokens_appear_in_no_log_error_or_repr(
     service: OAuthService, tokens: TokenStore, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ):
@@ -330,7 +361,8 @@ async def test_tokens_appear_in_no_log_error_or_repr(
         issued = [*service.accounts.access, *service.accounts.refresh]
         service.accounts.access.clear()
         service.accounts.refresh.clear()
-    service.token_response = {"refresh_token": "refresh-leak", "token_type": "Bearer"}
+    # Short, since pydantic truncates what it quotes.
+    service.token_response = {"refresh_token": "leak"}
 
     error = await failure(server, tokens, Browser())
 

@@ -15,6 +15,8 @@ from tools.mcp.auth.errors import AuthError
 LARGEST_BODY = 256 * 1024
 """Bytes; metadata and tokens take a few kilobytes."""
 LONGEST_REASON = 300
+TIMEOUT_S = 30.0
+"""Seconds to connect, and seconds without data."""
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -40,6 +42,12 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._stream.aclose()
+
+
+def limit_time(request: httpx2.Request) -> httpx2.Request:
+    """Give a request of authentication a time limit; the client's applies to the request that is authenticated only."""
+    request.extensions = {**request.extensions, "timeout": httpx2.Timeout(TIMEOUT_S).as_dict()}
+    return request
 
 
 def limit_body(response: httpx2.Response) -> httpx2.Response:

@@ -8,14 +8,13 @@ from msgspec import Struct
 
 from harness.errors import CinchError, ConfigError
 from tools.mcp.auth.errors import AuthError
-from tools.mcp.auth.http import limit_body, refusal
+from tools.mcp.auth.http import TIMEOUT_S, limit_body, refusal
 from tools.mcp.auth.oauth import Ask, OAuth
 from tools.mcp.auth.stored_oauth import StoredOAuth
 from tools.mcp.auth.token_store import TokenStore
 from tools.mcp.network import connection_failure
 from tools.mcp.server_config import McpServer
 
-TIMEOUT_S = 30.0
 SESSION = "mcp-session-id"
 INITIALIZE = {
     "jsonrpc": "2.0",

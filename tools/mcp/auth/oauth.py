@@ -12,6 +12,7 @@ from typing import TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
+from anyio import CancelScope
 from mcp.client.auth import AuthorizationCodeResult, OAuthFlowError, OAuthRegistrationError, OAuthTokenError
 from mcp.client.auth.utils import (
     extract_field_from_www_auth,
@@ -24,7 +25,7 @@ from msgspec import Struct
 from harness.errors import CinchError
 from tools.mcp.auth.browser_login import LoginRequest, RedirectListener
 from tools.mcp.auth.errors import LoginFailed, LoginRequired
-from tools.mcp.auth.http import has_origin, is_web_address, limit_body, printable
+from tools.mcp.auth.http import has_origin, is_web_address, limit_body, limit_time, printable
 from tools.mcp.auth.stored_oauth import StoredOAuth, client_metadata
 from tools.mcp.auth.token_store import TokenStore
 from tools.mcp.server_config import McpServer
@@ -91,7 +92,9 @@ class OAuth(StoredOAuth):
                 if self._needs_refresh(token):
                     async with self._tokens.lock(self._server):
                         if refresh := await self._start_refresh(token):
-                            await self._handle_refresh_response(limit_body((yield refresh)))
+                            # The server may replace the refresh token, so a cancelled call must not lose the response.
+                            with CancelScope(shield=True):
+                                await self._handle_refresh_response(limit_body((yield limit_time(refresh))))
             rejected, token = token, self._authorize(attempt.request)
             if rejected and token in ("", rejected):
                 return
@@ -146,7 +149,7 @@ class OAuth(StoredOAuth):
                 outgoing = await anext(flow)
                 while True:
                     if outgoing is not request:
-                        answer = limit_body((yield outgoing))
+                        answer = limit_body((yield limit_time(outgoing)))
                     elif challenge is not None:
                         # The SDK begins with the request, whose response is known.
                         answer, challenge = challenge, None

@@ -78,6 +78,14 @@ class StoredOAuth(OAuthClientProvider):
         return login if login is None or own is None or own.client_id == login.client.get("client_id") else None
 
     async def _save(self) -> None:
+        """Store the login.
+
+        Raises:
+            AuthError: The token cannot be sent.
+            ConfigError: It cannot be stored, and was requested by the user.
+        """
+        if self.context.current_tokens is not None:
+            bearer(self.context.current_tokens.access_token)
         self._stored = self._current_login()
         try:
             await asyncio.to_thread(self._tokens.save, self._server, self._stored)
@@ -165,7 +173,11 @@ class StoredOAuth(OAuthClientProvider):
         """
         before = self._current_login()
         if response.status_code == 200 and await super()._handle_refresh_response(response):
-            await self._save()
+            try:
+                await self._save()
+            except AuthError:
+                self._adopt(before)
+                raise
             return True
         self._adopt(before)
         name, host = self._server.name, response.request.url.host

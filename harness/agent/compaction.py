@@ -82,7 +82,7 @@ async def compact_context(run: Run, trigger: CompactionTrigger, focus: str = "")
     verdict = await run.hooks.before_compact(trigger, compaction.tokens)
     if isinstance(verdict, Block):
         return None
-    own = compaction_instructions(current_instructions(run.state.system, run.history.messages))
+    own = compaction_instructions(current_instructions(run.state.system_prompt, run.history.messages))
     instructions = "\n\n".join(filter(None, (own, verdict)))
     return await compaction.execute(plan, SummaryOptions(focus, instructions, policy.summary_tokens))
 

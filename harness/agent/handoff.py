@@ -27,7 +27,7 @@ async def handoff_brief(run: Run, focus: str = "") -> str:
     model = run.options.compact_model or run.state.model
     plan = with_evicted(run, plan_handoff(run.state.context.overlay.apply(run.history.messages)))
     facts = facts_for(plan, live_facts(run), policy.prompts_tokens)
-    instructions = compaction_instructions(current_instructions(run.state.system, run.history.messages))
+    instructions = compaction_instructions(current_instructions(run.state.system_prompt, run.history.messages))
     window = known_model_info(model).context_window
     ask = SummaryQuestion(run, model, "handoff")
     try:

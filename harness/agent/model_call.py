@@ -86,6 +86,8 @@ class _ModelCall:
     async def reply(self) -> AssistantMessage:
         try:
             self._model = self._choose()
+            with as_stream_error("the tools could not be listed"):
+                self._run.filter_tools()
             self._context = await self._build_context()
             while True:
                 raise_if_cancelled()
@@ -138,7 +140,7 @@ class _ModelCall:
 
     def _with_sizes(self, error: ContextWindowOverflow) -> ContextWindowOverflow:
         """Return the error with what fills the context."""
-        parts = largest_parts(self._run.state.system, specs_of(self._run.tools), self._context.messages)
+        parts = largest_parts(self._run.state.system_prompt, specs_of(self._run.tools), self._context.messages)
         text = f"{str(error).rstrip('.')}. The request has about {self._context.tokens:,} tokens: {parts}."
         return ContextWindowOverflow(text, retry_after=error.retry_after, status=error.status)
 
@@ -157,9 +159,6 @@ class _ModelCall:
 
     async def _build_context(self, *, overflow: bool = False) -> BuiltContext:
         build = shrink_after_overflow if overflow else build_context
-        if self._run.options.tool_filter is not None:
-            with as_stream_error("the tools could not be listed"):
-                _ = self._run.tools
         with as_stream_error("the conversation could not be prepared"):
             return await build(self._run, self._model, self._compact)
 

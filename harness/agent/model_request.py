@@ -19,7 +19,7 @@ async def request_of(options: AgentOptions, state: State, spec: ModelSpec, sessi
     """Return the part of a request that depends on the agent only, without messages and tools."""
     return Request(
         spec=spec,
-        system=state.system,
+        system=state.system_prompt,
         messages=(),
         max_tokens=state.max_tokens,
         temperature=options.temperature,

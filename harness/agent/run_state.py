@@ -108,10 +108,6 @@ class State(Struct):
         return (*self.tools, *search_tools_of(self.tools))
 
     @property
-    def system(self) -> str:
-        return self.system_prompt
-
-    @property
     def model_info(self) -> ModelInfo:
         return known_model_info(self.model)
 
@@ -156,6 +152,8 @@ class Progress(Struct):
     """Reason a guardrail blocked a message."""
     sent: tuple[ModelMessage, ...] = ()
     """Messages of the latest request."""
+    filtered: tuple[Tool, ...] | None = None
+    """Tools that the filter of the program chose for the current model call; None before the first one."""
     announced_mode: str = ""
     """Name of the mode that the model knows of; empty before the first turn."""
 
@@ -229,10 +227,16 @@ class Run(Struct, frozen=True):
     @property
     def tools(self) -> tuple[Tool, ...]:
         """Tools offered to the model now."""
-        shown: Sequence[Tool] = self.state.available_tools
-        if self.options.tool_filter is not None:
-            shown = self.options.tool_filter(shown, self.history.messages)
+        if self.options.tool_filter is not None and self.progress.filtered is None:
+            self.filter_tools()
+        shown = self.state.available_tools if self.progress.filtered is None else self.progress.filtered
         return (*shown, *self.request.tools)
+
+    def filter_tools(self) -> None:
+        """Let the filter of the program choose the tools of the next model call."""
+        if self.options.tool_filter is not None:
+            tools = self.options.tool_filter(self.state.available_tools, self.history.messages)
+            self.progress.filtered = tuple(tools)
 
     @property
     def config(self) -> RunConfig:

@@ -95,9 +95,9 @@ def context_inputs(
     """Return the inputs of an agent's next request: `context_inputs(agent.state)`."""
     limits, context = limits_for(window, state, state.model), state.context
     return ContextInputs(
-        system=state.system,
+        system=state.system_prompt,
         tools=specs_of(state.available_tools),
-        instructions=instructions if instructions in state.system else "",
+        instructions=instructions if instructions in state.system_prompt else "",
         size=limits.window,
         reserve=limits.reserve,
         window=window,

@@ -69,6 +69,7 @@ def _lists(facts: SummaryFacts) -> Iterator[str]:
         quotes = "\n\n".join(_quoted(each.text) for each in facts.prompts)
         yield f"## Messages of the user, word for word\n\n{quotes}"
     yield from _section("Answers of the user", [f"{each.question} → {each.answer}" for each in facts.answers])
+    yield from _section("Questions without an answer", facts.unanswered)
     yield from _section("Denied by the user", facts.denied)
     yield from _section("Steps", [f"[{TODO_MARKS[each.status]}] {each.content}" for each in facts.todo])
     if facts.plan:
@@ -77,7 +78,7 @@ def _lists(facts: SummaryFacts) -> Iterator[str]:
     yield from _section("Files that were read", facts.read)
     commands = [f"`{each.command}` — {' '.join(each.output.split())}" for each in facts.failed]
     yield from _section("Failed commands", commands)
-    yield from _section("Pending", facts.live.pending)
+    yield from _section("Background jobs", facts.live.jobs)
 
 
 def _section(title: str, items: list[str] | tuple[str, ...]) -> Iterator[str]:

@@ -72,7 +72,7 @@ class ContextSettings(Protocol):
     @property
     def model(self) -> Model: ...
     @property
-    def system(self) -> str: ...
+    def system_prompt(self) -> str: ...
     @property
     def available_tools(self) -> tuple[Tool, ...]: ...
 
@@ -153,7 +153,7 @@ async def side_context(
         messages: The context, with the overlay applied.
         tools: Declared tools.
     """
-    overhead, model, context = estimate_overhead(state.system, tools), state.model, state.context
+    overhead, model, context = estimate_overhead(state.system_prompt, tools), state.model, state.context
     if context.overlay.trim:
         messages = context.overlay.trim.apply(messages)
     if options.transform_context is not None:
@@ -174,7 +174,7 @@ class _Pipeline:
         self._state = run.state.context
         self._model = model.spec.name
         self._tools = run.tools
-        self._overhead = estimate_overhead(run.state.system, specs_of(self._tools))
+        self._overhead = estimate_overhead(run.state.system_prompt, specs_of(self._tools))
         self._state.overhead = self._overhead
         self.policy = run.options.window
         self.limits = limits_for(run.options.window, run.state, model)
@@ -305,7 +305,7 @@ def context_tokens(run: ContextSource) -> int:
     """Return the length of a request with all that the overlay shows now, in tokens."""
     state = run.state.context
     state.view.update(run.history.messages, state.overlay)
-    overhead = estimate_overhead(run.state.system, specs_of(run.tools))
+    overhead = estimate_overhead(run.state.system_prompt, specs_of(run.tools))
     return state.count(overhead + state.view.tokens, run.state.model.spec.name)
 
 

@@ -100,8 +100,6 @@ class LiveFacts(Struct, frozen=True):
     """Name of the mode, with its instructions if the model needs them again; empty for the usual mode."""
     jobs: tuple[str, ...] = ()
     """Background jobs, one line each."""
-    pending: tuple[str, ...] = ()
-    """Questions to the user and approvals that are pending, one line each."""
 
 
 class SummaryFacts(Struct, frozen=True):
@@ -113,6 +111,8 @@ class SummaryFacts(Struct, frozen=True):
     """Number of older messages of the user that do not fit."""
     answers: tuple[AnswerFact, ...] = ()
     """Answers of the user, oldest first."""
+    unanswered: tuple[str, ...] = ()
+    """Questions that the user skipped, or did not answer in time."""
     denied: tuple[str, ...] = ()
     """Calls that the user denied, with the reason."""
     todo: tuple[TodoFact, ...] = ()
@@ -126,7 +126,7 @@ class SummaryFacts(Struct, frozen=True):
     failed: tuple[CommandFact, ...] = ()
     """Commands whose latest run failed, the latest last."""
     live: LiveFacts = LiveFacts()
-    """Mode, background jobs and pending requests at the time of the summary."""
+    """Mode and background jobs at the time of the summary."""
 
 
 def facts_of(
@@ -150,12 +150,14 @@ def facts_of(
     later_calls, later_results = _calls(later), _results(later)
     prompts = (*earlier.prompts, *(PromptFact(text) for each in messages if (text := _prompt_text(each))))
     kept, omitted = _within(prompts, prompts_tokens)
+    answers, unanswered = _answers(calls, results)
     edited = _latest((*earlier.edited, *_paths(calls, results, _EDITING)))
     read = _latest((*earlier.read, *_paths(calls, results, _READING)))
     return SummaryFacts(
         prompts=kept,
         omitted_prompts=earlier.omitted_prompts + omitted,
-        answers=(*earlier.answers, *_answers(calls, results))[-MAX_NOTES:],
+        answers=(*earlier.answers, *answers)[-MAX_NOTES:],
+        unanswered=_still_open((*earlier.unanswered, *unanswered), answers),
         denied=(*earlier.denied, *_denied(calls, results))[-MAX_NOTES:],
         todo=() if _has_call(later_calls, "todo") else _todo(calls, results, earlier.todo),
         plan=None if _has_call(later_calls, "submit_plan") else _plan(calls, results, earlier.plan),
@@ -223,17 +225,35 @@ def _shortened(prompt: PromptFact, tokens: int) -> PromptFact:
     return prompt if text == prompt.text else replace(prompt, text=text.strip(), is_shortened=True)
 
 
-def _answers(calls: Iterable[ToolCall], results: Mapping[str, ToolResult]) -> list[AnswerFact]:
-    """Return the user's answers to the questions of `ask_user` calls."""
+def _answers(calls: Iterable[ToolCall], results: Mapping[str, ToolResult]) -> tuple[list[AnswerFact], list[str]]:
+    """Return the user's answers to the questions of `ask_user` calls, and the questions without an answer."""
     found: list[AnswerFact] = []
+    unanswered: list[str] = []
     for call in calls:
         details = result.details if (result := results.get(call.id)) else None
         if call.name != "ask_user" or not details:
             continue
         fields = details.get("answers", [{"question": call.arguments.get("prompt", ""), **details}])
-        answers = [_answer(each) for each in fields] if isinstance(fields, list) else []
-        found.extend(answer for answer in answers if answer)
-    return found
+        for each in fields if isinstance(fields, list) else []:
+            if answer := _answer(each):
+                found.append(answer)
+            elif question := _unanswered(each):
+                unanswered.append(question)
+    return found, unanswered
+
+
+def _unanswered(fields: JsonValue) -> str:
+    match fields:
+        case {"status": "skipped" | "timed_out", "question": str() as question}:
+            return one_line(question)
+        case _:
+            return ""
+
+
+def _still_open(questions: Iterable[str], answers: Iterable[AnswerFact]) -> tuple[str, ...]:
+    """Return the latest questions without those that were answered when they were asked again."""
+    answered = {each.question for each in answers}
+    return tuple(each for each in dict.fromkeys(questions) if each not in answered)[-MAX_NOTES:]
 
 
 def _answer(fields: JsonValue) -> AnswerFact | None:
@@ -360,6 +380,7 @@ def merge_facts(facts: Iterable[SummaryFacts]) -> SummaryFacts:
             prompts=merged.prompts + each.prompts,
             omitted_prompts=merged.omitted_prompts + each.omitted_prompts,
             answers=merged.answers + each.answers,
+            unanswered=merged.unanswered + each.unanswered,
             denied=merged.denied + each.denied,
             todo=each.todo or merged.todo,
             plan=each.plan or merged.plan,

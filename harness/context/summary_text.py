@@ -35,10 +35,10 @@ INTRODUCTION = (
 _SECTIONS = (
     "user_messages",
     "answers",
+    "unanswered_questions",
     "denied",
     "todo",
     "plan",
-    "pending",
     "edited_files",
     "read_files",
     "failed_commands",
@@ -93,11 +93,11 @@ def _sections(summary: Summary) -> Iterator[list[str]]:
     yield _section(
         "answers", _items(f"{each.question.replace(_ANSWER, ' -> ')}{_ANSWER}{each.answer}" for each in facts.answers)
     )
+    yield _section("unanswered_questions", _items(facts.unanswered))
     yield _section("denied", _items(facts.denied))
     yield _section("todo", (f"- [{TODO_MARKS[each.status]}] {each.content}" for each in facts.todo))
     if facts.plan:
         yield _section("plan", _escaped(facts.plan.text), f' status="{facts.plan.status}"')
-    yield _section("pending", _items(facts.live.pending))
     yield _section("edited_files", _items(facts.edited))
     yield _section("read_files", _items(facts.read))
     yield _section("failed_commands", commands)
@@ -166,6 +166,7 @@ def _parsed(sections: dict[str, _Section]) -> Summary:
         ),
         omitted_prompts=int(omitted) if omitted.isdecimal() else 0,
         answers=tuple(AnswerFact(*_split(item)) for item in _listed(section("answers"))),
+        unanswered=_listed(section("unanswered_questions")),
         denied=_listed(section("denied")),
         todo=tuple(_todo_items(section("todo").lines)),
         plan=PlanFact(_unescaped(plan.lines), "accepted" if plan.attribute == "accepted" else "proposed")
@@ -174,9 +175,7 @@ def _parsed(sections: dict[str, _Section]) -> Summary:
         edited=_listed(section("edited_files")),
         read=_listed(section("read_files")),
         failed=tuple(_command(each.lines) for each in _nested(section("failed_commands"), "command") if each.lines),
-        live=LiveFacts(
-            _unescaped(section("mode").lines), _listed(section("background_jobs")), _listed(section("pending"))
-        ),
+        live=LiveFacts(_unescaped(section("mode").lines), _listed(section("background_jobs"))),
     )
     return Summary(facts, _unescaped(section("summary").lines))
 

@@ -42,13 +42,14 @@ FACTS = st.builds(
     prompts=st.lists(st.builds(PromptFact, TEXT, st.booleans()), max_size=3).map(tuple),
     omitted_prompts=st.integers(0, 9),
     answers=st.lists(st.builds(AnswerFact, LINE, LINE), max_size=2).map(tuple),
+    unanswered=LINES,
     denied=LINES,
     todo=st.lists(st.builds(TodoFact, LINE, st.sampled_from(["pending", "in_progress", "completed"]))).map(tuple),
     plan=st.none() | st.builds(PlanFact, TEXT, st.sampled_from(["accepted", "proposed"])),
     edited=LINES,
     read=LINES,
     failed=st.lists(st.builds(CommandFact, LINE, TEXT), max_size=2).map(tuple),
-    live=st.builds(LiveFacts, TEXT, LINES, LINES),
+    live=st.builds(LiveFacts, TEXT, LINES),
 )
 
 
@@ -100,6 +101,24 @@ def test_prompt_names_images_and_attached_files_without_their_content():
     (prompt,) = facts_of([UserMessage(content), synthetic("<reminder>")]).prompts
 
     assert prompt.text == "Look at this.\n[attached file: a b.py]\n[image]"
+
+
+def test_questions_without_an_answer_are_facts_until_they_are_answered():
+    port: JsonObject = {"status": "timed_out", "index": None, "text": ""}
+    both: JsonObject = {
+        "answers": [
+            {"question": "Which port?", "status": "free_text", "text": "8421"},
+            {"question": "Which host?", "status": "skipped", "text": ""},
+        ]
+    }
+    asked = made("ask_user", {"prompt": "Which port?"}, details=port)
+
+    first = facts_of(asked)
+    second = facts_of(made("ask_user", {"questions": []}, details=both), earlier=first)
+
+    assert first.unanswered == ("Which port?",)
+    assert second.unanswered == ("Which host?",)
+    assert second.answers == (AnswerFact("Which port?", "8421"),)
 
 
 def test_answers_and_denials_of_the_user_are_facts():

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from harness.agent.tool_filter import RelevantTools, ToolCategory
 from harness.approval.modes import PLAN
+from harness.errors import ContextWindowOverflow
 from harness.messages import Message, Text, UserMessage, user
+from providers.demo import Break, Reply
 
 NAMES = [
     "read_file",
@@ -177,3 +179,20 @@ async def test_plan_mode_does_not_change_what_is_offered(make_agent, requests):
     await agent.prompt("write it")
 
     assert offered(requests(agent)[0]) == ["read_file", "write_file"]
+
+
+async def test_custom_filter_is_called_once_per_model_call(make_agent, requests):
+    counts: list[int] = []
+
+    def choose(tools, messages):
+        counts.append(len(messages))
+        return [tool for tool in tools if len(counts) == 1 or tool.name != "bash"]
+
+    overflow = Reply((Break(ContextWindowOverflow("too long")),))
+    tools = [SimpleTool("bash"), SimpleTool("grep")]
+    agent = make_agent(overflow, calls("grep"), "done", tools=tools, tool_filter=choose)
+    await agent.prompt("go")
+
+    names = [[tool.name for tool in request.tools] for request in requests(agent)]
+    assert counts == [1, 3]
+    assert names == [["bash", "grep"], ["bash", "grep"], ["grep"]]

@@ -15,6 +15,7 @@ from msgspec import Struct
 from cinch_tui.shell_line import output_text
 from harness.agent.agent import Agent
 from harness.agent.guardrails import find_secrets
+from harness.context.attachments import OPENING, is_attached
 from harness.errors import CinchError
 from harness.messages import Image, Text, UserContent
 from harness.ports.tool import ToolOutput
@@ -25,7 +26,6 @@ MAX_CHARACTERS = 200_000
 """Limit for all files of one prompt together."""
 MAX_TYPED_LINES = 20
 """Prompts with more lines are assumed to be pasted."""
-_OPENING = '<attached path="'
 _MENTION = re.compile(r"""(?:^|(?<=[\s(\[{,;:=\'`]))@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>[^\s@"]+))""")
 _CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _SECRET_NAMES = re.compile(
@@ -85,11 +85,6 @@ async def attach_files(text: str, agent: Agent) -> AttachedFiles:
     return AttachedFiles(tuple(content), tuple(attached), tuple(skipped))
 
 
-def is_attached(block: UserContent) -> bool:
-    """Return True for a text block with an attached file."""
-    return isinstance(block, Text) and block.text.startswith(_OPENING)
-
-
 def without_attached(content: Sequence[UserContent]) -> tuple[UserContent, ...]:
     """Return the content before the first attached file: the user's text and images."""
     for index, block in enumerate(content):
@@ -144,13 +139,13 @@ def _blocks(path: str, output: ToolOutput) -> list[UserContent]:
     texts = output_text(output)
     if find_secrets(texts):
         raise CinchError("it seems to contain an API key")
-    heading = f'{_OPENING}{path}" extent="{_extent(output)}">'
+    heading = f'{OPENING}{path}" extent="{_extent(output)}">'
     images = [block for block in output.content if isinstance(block, Image)]
     return [Text(f"{heading}\n{texts}\n</attached>"), *images]
 
 
 def _heading(text: str) -> tuple[str, str]:
-    path, _, rest = text.removeprefix(_OPENING).partition('" extent="')
+    path, _, rest = text.removeprefix(OPENING).partition('" extent="')
     return path, rest.partition('">')[0]
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from cinch_tui.rendering.safe_text import one_line
+from harness.context.attachments import is_attached
 from harness.context.breakdown import Breakdown, Cached, ContextSegment, Section
 from harness.context.overlay import main_argument
 from harness.context.summary_text import is_summary, parse_summary
@@ -51,7 +52,8 @@ def section_sizes(breakdown: Breakdown) -> list[tuple[str, int]]:
     kinds: Counter[str] = Counter()
     for segment in breakdown.segments:
         if segment.section != "left out":
-            kinds.update(dict(_kinds(segment)))
+            for kind, tokens in _kinds(segment):
+                kinds[kind] += tokens
     sizes = [(kind, kinds[kind]) for kind in KINDS if kinds[kind]]
     if gone := breakdown.tokens_in("left out"):
         sizes.append(("left out of requests", gone))
@@ -70,7 +72,17 @@ def _kinds(segment: ContextSegment) -> Iterator[tuple[str, int]]:
         return
     images = min(segment.tokens, IMAGE_TOKENS * sum(isinstance(block, Image) for block in message.content))
     yield "images", images
-    yield _kind(message), segment.tokens - images
+    files = round((segment.tokens - images) * _attached_share(message))
+    yield "files", files
+    yield _kind(message), segment.tokens - images - files
+
+
+def _attached_share(message: Message) -> float:
+    """Return the share of attached files in the text of a prompt."""
+    if not isinstance(message, UserMessage) or not any(map(is_attached, message.content)):
+        return 0.0
+    texts = [block for block in message.content if isinstance(block, Text)]
+    return sum(len(each.text) for each in texts if is_attached(each)) / sum(len(each.text) for each in texts)
 
 
 def _kind(message: Message) -> str:

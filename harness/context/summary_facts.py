@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from harness.context.attachments import attached_path, is_attached
 from harness.context.history import is_prompt
 from harness.context.tokens import CHARS_PER_TOKEN, estimate_text
 from harness.messages import (
@@ -45,7 +46,6 @@ TODO_MARKS = {"pending": " ", "in_progress": ">", "completed": "x"}
 
 _READING = frozenset({"read_file"})
 _EDITING = frozenset({"write_file", "edit_file"})
-_ATTACHED = '<attached path="'
 
 
 class PromptFact(Struct, frozen=True):
@@ -190,9 +190,7 @@ def _prompt_text(message: Message) -> str:
 def _block_text(block: Text | Image) -> str:
     if isinstance(block, Image):
         return "[image]"
-    if block.text.startswith(_ATTACHED):
-        return f"[attached file: {block.text.removeprefix(_ATTACHED).partition(chr(34))[0]}]"
-    return block.text
+    return f"[attached file: {attached_path(block)}]" if is_attached(block) else block.text
 
 
 def _within(prompts: Sequence[PromptFact], tokens: int) -> tuple[tuple[PromptFact, ...], int]:

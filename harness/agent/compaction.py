@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import logging
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.agent.limits import with_price
-from harness.agent.model_request import request_of, stream_error
+from harness.agent.model_request import in_own_task, provider_errors, request_of
 from harness.agent.reminders import mode_reminder
 from harness.agent.reply import ReplyBuilder, read_reply
 from harness.agent.retry import retry_delay
 from harness.agent.run_state import Run
 from harness.agent.tool_search import with_sent_calls
 from harness.approval.modes import EXECUTE
-from harness.concurrency import cancel_tasks, is_cancelled
 from harness.context.compaction import (
     CompactionPlan,
     SummaryOptions,
@@ -31,7 +30,6 @@ from harness.context.pipeline import context_tokens, converted, last_id, limits_
 from harness.context.summary_facts import LiveFacts
 from harness.context.summary_text import Summary, summary_text
 from harness.context.tokens import estimate_text
-from harness.deltas import Delta
 from harness.errors import ContextWindowOverflow, ProviderError, SummaryFailed
 from harness.events import CompactionEnd, CompactionStart, CompactionTrigger, Notice, UsageAdded
 from harness.instructions.changes import current_instructions
@@ -40,6 +38,8 @@ from harness.messages import AssistantMessage, Usage, UsageSource, UserMessage, 
 from harness.ports.hooks import Block
 from harness.ports.provider import Model, Request, known_model_info
 from harness.ports.tool import specs_of
+
+logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 3
 """Maximum number of attempts of one compaction."""
@@ -239,28 +239,18 @@ class SummaryQuestion:
         spec = model.spec if question.in_context else replace(model.spec, thinking="off")
         builder = ReplyBuilder(spec, run.history.call_ids)
         try:
-            request = await request_of(run.options, run.state, spec, run.bus.session_id)
-            request = await self._in_context(request, question) if question.in_context else _alone(request, question)
-            return await self._read(model.provider.stream(request), builder)
-        except ProviderError:
-            raise
-        except asyncio.CancelledError as error:
-            if is_cancelled(asyncio.current_task()):
-                raise
-            raise stream_error(f"{spec.provider} was cancelled from within", error) from error
-        except Exception as error:  # user-supplied provider or API key source; may raise
-            raise stream_error(f"{spec.provider} failed", error) from error
+            with provider_errors(spec.provider):
+                request = await request_of(run.options, run.state, spec, run.bus.session_id)
+                request = (
+                    await self._in_context(request, question) if question.in_context else _alone(request, question)
+                )
+                reading = read_reply(model.provider.stream(request), builder)
+                return await in_own_task(reading, run.options.cancel_grace_s, self._abandon)
         finally:
             self._record(builder.usage)
 
-    async def _read(self, deltas: AsyncIterator[Delta], builder: ReplyBuilder) -> AssistantMessage:
-        """Return the reply; a provider that does not stop when cancelled is abandoned."""
-        reading = asyncio.create_task(read_reply(deltas, builder))
-        try:
-            await asyncio.wait([reading])
-        finally:
-            await cancel_tasks([reading], self._run.options.cancel_grace_s)
-        return reading.result()
+    def _abandon(self) -> None:
+        logger.warning("%s did not stop when it was cancelled", self._model.spec.name)
 
     async def _in_context(self, request: Request, question: SummaryRequest) -> Request:
         """Return a request like the next one of the run, so that the provider's cache serves its beginning."""

@@ -12,14 +12,14 @@ from typing import Literal
 from msgspec.structs import replace
 
 from harness.agent.limits import with_price
-from harness.agent.model_request import as_stream_error, request_of, stream_error
+from harness.agent.model_request import as_stream_error, in_own_task, provider_errors, request_of
 from harness.agent.planning import count_turn
 from harness.agent.prompt_cache import miss_text
 from harness.agent.reply import ReplyBuilder
 from harness.agent.retry import RetryPolicy, RetryStrategy, format_delay, retry_delay
 from harness.agent.run_state import Run
 from harness.agent.tool_search import with_real_calls, with_sent_calls
-from harness.concurrency import cancel_tasks, is_cancelled, raise_if_cancelled
+from harness.concurrency import raise_if_cancelled
 from harness.context.breakdown import largest_parts
 from harness.context.pipeline import BuiltContext, build_context, limits_for, shrink_after_overflow
 from harness.context.policy import ContextPolicy
@@ -168,22 +168,18 @@ class _ModelCall:
         return await compact_context(self._run, trigger)
 
     async def _ask(self) -> AssistantMessage:
-        try:
+        with provider_errors(self._model.spec.provider):
             request = await self._request()
             self._run.progress.sent = request.messages
             count, tokens = len(request.messages), self._context.tokens
             self._run.bus.publish(RequestStart(spec=request.spec, message_count=count, tokens=tokens))
             await self._run.bus.flush()
             self._sent = request, time.time()
-            return await self._stream(request)
-        except ProviderError:
-            raise
-        except asyncio.CancelledError as error:
-            if is_cancelled(asyncio.current_task()):
-                raise
-            raise stream_error(f"{self._model.spec.provider} was cancelled from within", error) from error
-        except Exception as error:  # user-supplied provider or API key source; may raise
-            raise stream_error(f"{self._model.spec.provider} failed", error) from error
+            try:
+                reading = self._read(request, self.builder, asyncio.current_task())
+                return await in_own_task(reading, self._run.options.cancel_grace_s, self._abandon)
+            finally:
+                self._run.state.reply = None
 
     async def _request(self) -> Request:
         run = self._run
@@ -199,22 +195,9 @@ class _ModelCall:
         )
         return await run.hooks.before_model(request)
 
-    async def _stream(self, request: Request) -> AssistantMessage:
-        """Return the streamed reply; a provider that does not stop when cancelled is abandoned."""
-        task = asyncio.create_task(self._read(request, self.builder, asyncio.current_task()))
-        try:
-            await asyncio.wait([task])
-        finally:
-            self._run.state.reply = None
-            await cancel_tasks([task], self._run.options.cancel_grace_s)
-            if not task.done():
-                self._abandon(task)
-        return task.result()
-
-    def _abandon(self, task: asyncio.Task[AssistantMessage]) -> None:
+    def _abandon(self) -> None:
         logger.warning("%s did not stop when it was cancelled", self._model.spec.name)
         self._warn(f"{self._model.spec.name} did not stop when it was cancelled; its request may still be running.")
-        task.add_done_callback(_ignore_outcome)
 
     async def _read(
         self, request: Request, builder: ReplyBuilder, caller: asyncio.Task[object] | None
@@ -317,12 +300,6 @@ def _chosen(run: Run) -> Model:
         run.bus.publish(ModelRouted(spec=model.spec))
     run.progress.asked = model.spec
     return model
-
-
-def _ignore_outcome(task: asyncio.Task[AssistantMessage]) -> None:
-    """Retrieve the outcome of an abandoned task, which is of no interest."""
-    if not task.cancelled():
-        task.exception()
 
 
 def _explained(error: ProviderError, retry: RetryStrategy) -> str:

@@ -109,13 +109,13 @@ class ChatSession(AgentSession):
         from harness.context.pipeline import last_id, request_size
 
         overlay, history = agent.state.context.overlay, agent.history
-        if agent.state.context.report is not None and history.stored is None:
+        is_read = history.stored is None
+        if agent.state.context.report is not None and is_read:
             return request_size(agent.options, agent.state, history)[0]
-        if overlay.compactions and overlay.compactions[-1].after == last_id(history):
-            # No reply since the summary has reported anything.
-            return breakdown(
-                overlay.apply(history.outline), context_inputs(agent.state, window=agent.options.window)
-            ).used
+        # The last reply has reported nothing of what came after it.
+        if len(history) and (is_read or last_id(history) in overlay.changed_after):
+            inputs = context_inputs(agent.state, window=agent.options.window)
+            return breakdown(overlay.apply(history.outline), inputs).used
         return history.context
 
     @property

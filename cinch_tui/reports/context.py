@@ -179,7 +179,8 @@ def _role(segment: ContextSegment, subjects: Mapping[str, str]) -> str:
             images = sum(isinstance(block, Image) for block in message.content)
             seen = f" + {images} image{'s' * (images > 1)}" if images else ""
             if is_summary(message):
-                return f"{'summary':<9}{_start(parse_summary(message.text).prose)}"
+                # A truncated summary may have lost the beginning of its prose.
+                return f"{'summary':<9}{_start(parse_summary(message.text).prose or message.text)}"
             return f"{'reminder' if message.synthetic else 'you':<9}{_start(message.text)}{seen}"
 
 

@@ -42,7 +42,10 @@ def notice_of(event: events.Event) -> tuple[str, NoticeLevel] | None:
 def end_notice(event: events.AgentEnd, *, is_planning: bool) -> tuple[str, NoticeLevel] | None:
     """Return what the user can do after a run with this end; None for nothing in particular."""
     if event.error_type == ContextWindowOverflow.__name__:
-        return "Start afresh with /new, or /reset; nothing of this conversation is lost.", "info"
+        return (
+            "/new starts afresh, and /model switches to a larger window. Nothing of this conversation is lost.",
+            "info",
+        )
     if event.limit:
         return None
     if event.stop_reason == "length":

@@ -338,10 +338,11 @@ def record_usage(run: Run, model: Model, usage: Usage) -> None:
     if not context:
         return
     run.bus.publish(UsageUpdate(usage=usage, total=run.state.usage, context=context, window=limits.window))
-    for level, share in _warnings(run.options.window):
-        if 0 < share * limits.usable <= context:
-            run.bus.publish(ContextWarning(context=context, window=limits.window, level=level))
-            return
+    reached = ((level, share) for level, share in _warnings(run.options.window) if 0 < share * limits.usable <= context)
+    level, share = next(reached, ("advise", 0.0))
+    if share > run.state.context.warned:
+        run.bus.publish(ContextWarning(context=context, window=limits.window, level=level))
+    run.state.context.warned = share
 
 
 def _warnings(policy: ContextPolicy) -> Iterator[tuple[Literal["critical", "warn", "advise"], float]]:

@@ -60,6 +60,8 @@ class ContextState(Struct):
     """Maximum length of a request in tokens, learned from an overflow; 0 = unknown."""
     advised: int = 0
     """Number of the highest advisory that the model has received; 0 = none."""
+    warned: float = 0.0
+    """Share of the window that the last reply reached and that the user was warned of; 0 = none."""
     failures: int = 0
     """Summaries in a row that failed."""
     cooldown: int = 0

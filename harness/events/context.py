@@ -12,7 +12,10 @@ which the model edits its context."""
 
 
 class ContextWarning(EventHeader, frozen=True, kw_only=True):
-    """The context window, without the room for the reply, is filled to 60, 80 or 95 percent."""
+    """The context window, without the room for the reply, is filled to 60, 80 or 95 percent.
+
+    Published when a higher level is reached than with the reply before.
+    """
 
     context: int
     """Tokens in the context window."""

@@ -251,7 +251,10 @@ async def test_trimming_reports_dropped_messages(
 @pytest.mark.parametrize(
     ("error_type", "reported"),
     [
-        ("ContextWindowOverflow", ["Start afresh with /new, or /reset; nothing of this conversation is lost."]),
+        (
+            "ContextWindowOverflow",
+            ["/new starts afresh, and /model switches to a larger window. Nothing of this conversation is lost."],
+        ),
         ("NetworkError", ["/retry asks again."]),
         ("AuthenticationFailed", []),
     ],

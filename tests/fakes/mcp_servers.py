@@ -107,7 +107,7 @@ def make_context(folder: Path, updates: list[View] | None = None) -> ToolContext
     return ToolContext("call-1", Workspace(folder), NonInteractive(), _no_plan, folder / "spill", update=show)
 
 
-async def call(manager: McpServers, name: str, folder: Path, **arguments: Any) -> ToolOutput:
+async def call(manager: McpServers, name: str, folder: Path, /, **arguments: Any) -> ToolOutput:
     tool = tool_of(manager, name)
     return await tool.run(tool.validate(arguments), make_context(folder))
 

@@ -20,6 +20,7 @@ from mcp_types import CONNECTION_CLOSED, CallToolResult, Implementation, RootsLi
 from pydantic import ValidationError
 
 from harness.messages import JsonObject
+from tools.mcp.auth.errors import LoginRequired
 from tools.mcp.callbacks import Callbacks
 from tools.mcp.catalog import Catalog, load_catalog, watch_lists
 from tools.mcp.errors import Failure, explain, first_cause, is_lost
@@ -104,6 +105,7 @@ class Connection:
         if self._task is None:
             self._set("connecting")
             self._task = asyncio.create_task(self._keep_connected(), name=f"mcp {self.server.name}")
+            self._task.add_done_callback(self._finished)
 
     async def close(self) -> None:
         """End the connection, and the process of the server, within 3 seconds."""
@@ -255,6 +257,13 @@ class Connection:
             await self._pause(failures)
             self._set("reconnecting" if was_connected else "connecting", failure.reason)
 
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        """Report an error in this module or the SDK that no other code handles."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("mcp %s failed", self.server.name, exc_info=error)
+            self._client = None
+            self._set("failed", f"internal error: {type(error).__name__}")
+
     async def _pause(self, failures: int) -> None:
         delay = min(LONGEST_DELAY_S, FIRST_DELAY_S * 2 ** (failures - 1)) * random.uniform(0.8, 1.2)
         self._wake.clear()
@@ -296,7 +305,7 @@ class Connection:
         return Failure(
             clean_line(reason, 300),
             was_connected=was_connected.is_set(),
-            needs_login=endpoint.needs_login or type(error).__name__ == "LoginRequired",
+            needs_login=endpoint.needs_login or isinstance(error, LoginRequired),
             is_final=is_program and isinstance(error, OSError | ValueError) and not isinstance(error, TimeoutError),
         )
 

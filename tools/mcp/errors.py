@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
 import ssl
-from http import HTTPStatus
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -13,6 +13,7 @@ from mcp_types import CONNECTION_CLOSED
 from msgspec import Struct
 from pydantic import ValidationError
 
+from harness.errors import CinchError
 from tools.mcp.server_config import McpServer
 
 SESSION_ENDED = "Session terminated"
@@ -45,6 +46,8 @@ def explain(error: BaseException, server: McpServer, status: int = 0) -> str:
         server: The server.
         status: HTTP status of the latest response, if any.
     """
+    if isinstance(error, CinchError):
+        return str(error)
     if server.url:
         return f"HTTP {status} {_phrase(status)}".strip() if status >= 400 else _network_error(error, server)
     match error:
@@ -87,7 +90,7 @@ def first_cause(error: BaseException) -> BaseException:
 
 
 def _phrase(status: int) -> str:
-    return HTTPStatus(status).phrase if status in HTTPStatus else ""
+    return http.client.responses.get(status, "")
 
 
 def _host(server: McpServer) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,10 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
+from harness.errors import RequestRejected
+from http_client.pool import CONNECT_SECONDS
+from http_client.proxies import Proxy, proxy_for
+from http_client.tls import ssl_context, unused_context
 from tools.mcp.host import McpHost
 from tools.mcp.server_config import McpServer
 from tools.mcp.streams import MAX_MESSAGE_BYTES
@@ -18,7 +23,6 @@ from tools.mcp.streams import MAX_MESSAGE_BYTES
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
-_CONNECT_S = 30.0
 FINAL_STATUSES = (401, 403, 407, 408, 429)
 """Rejections that say nothing about the transport."""
 
@@ -64,25 +68,49 @@ class Endpoint:
             yield streams
 
     async def _client(self) -> httpx2.AsyncClient:
-        server = self._server
-        auth = await self._host.authenticate(server)
-        headers = dict(server.headers)
-        if auth is None and server.auth.token and server.auth.kind == "bearer":
-            headers["Authorization"] = f"Bearer {server.auth.token}"
-        # A compressed response could expand to any size.
-        headers["Accept-Encoding"] = "identity"
+        auth = await self._host.authenticate(self._server)
+        transport = await asyncio.to_thread(_network, self._server.url, self._host.environment)
+        headers = self._server.headers
+        if auth is None and self._server.auth.kind == "bearer":
+            headers = headers | {"Authorization": f"Bearer {self._server.auth.token}"}
         return httpx2.AsyncClient(
-            headers=headers,
+            # A compressed response could expand to any size.
+            headers=headers | {"Accept-Encoding": "identity"},
             auth=auth,
-            transport=_LimitedTransport(await asyncio.to_thread(_transport, server.url, self._host), self),
+            transport=_LimitedTransport(transport, self),
             # A call may take long; its own time limit applies.
-            timeout=httpx2.Timeout(_CONNECT_S, read=None),
+            timeout=httpx2.Timeout(CONNECT_SECONDS, read=None),
             trust_env=False,
         )
 
 
-def _transport(url: str, host: McpHost) -> httpx2.AsyncHTTPTransport:
-    return httpx2.AsyncHTTPTransport()
+async def new_client(url: str, environment: Mapping[str, str]) -> httpx2.AsyncClient:
+    """Return an HTTP client for an address, with the proxy and the certificates that apply to it.
+
+    Raises:
+        RequestRejected: The environment names an unusable proxy or certificate.
+    """
+    transport = await asyncio.to_thread(_network, url, environment)
+    return httpx2.AsyncClient(transport=transport, timeout=httpx2.Timeout(CONNECT_SECONDS), trust_env=False)
+
+
+def _network(url: str, environment: Mapping[str, str]) -> httpx2.AsyncHTTPTransport:
+    """Return a transport for an address. Loading the certificates takes a while."""
+    context = ssl_context(environment) if url.startswith("https:") else unused_context()
+    found = proxy_for(url, environment)
+    return httpx2.AsyncHTTPTransport(verify=context, proxy=_proxy(found, context) if found else None)
+
+
+def _proxy(found: Proxy, context: ssl.SSLContext) -> httpx2.Proxy:
+    try:
+        usable = httpx2.Proxy(found.url, ssl_context=context if found.is_encrypted else None)
+    except (ValueError, httpx2.InvalidURL):
+        usable = None
+    if usable is None or not usable.url.host:
+        # Outside the except clause, whose exception may contain the password.
+        form = "http://host:port or socks5://host:port"
+        raise RequestRejected(f"{found.source} is not a valid proxy URL; use {form}")
+    return usable
 
 
 class _LimitedTransport(httpx2.AsyncBaseTransport):

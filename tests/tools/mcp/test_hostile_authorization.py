@@ -32,6 +32,7 @@ class HostileServer(LocalHttp):
         self.challenge = "Bearer"
         self.token: dict[str, Any] = {"access_token": SECRET, "token_type": "Bearer"}
         self.is_endless = False
+        self.asked: list[str] = []
 
     def answer(self, path: str) -> bytes:
         if path.startswith("/.well-known/oauth-protected-resource"):
@@ -52,6 +53,7 @@ class HostileServer(LocalHttp):
 class _Hostile(Handler):
     def do_GET(self) -> None:  # noqa: N802 the name that http.server looks for
         fake, parts = self.server.fake, urlsplit(self.path)
+        fake.asked.append(self.path)
         self.rfile.read(int(self.headers.get("content-length", 0)))
         if parts.path == "/mcp":
             return self.send_body(401, b"", {"www-authenticate": fake.challenge})
@@ -115,6 +117,29 @@ async def test_metadata_are_read_from_web_addresses_only(hostile: HostileServer,
     hostile.challenge = 'Bearer resource_metadata="file:///etc/passwd"'
 
     assert "neither http nor https" in await failure(hostile, tmp_path)
+
+
+async def test_client_metadata_document_replaces_registration_where_it_is_supported(
+    hostile: HostileServer, tmp_path: Path
+):
+    document = "https://cinch.example/client.json"
+    hostile.metadata = {"client_id_metadata_document_supported": True}
+
+    await failure(hostile, tmp_path, client_id=document)
+
+    [page] = [path for path in hostile.asked if path.startswith("/authorize")]
+    assert httpx2.QueryParams(urlsplit(page).query)["client_id"] == document
+    assert "/register" not in hostile.asked
+
+
+async def test_query_of_the_login_page_is_kept(hostile: HostileServer, tmp_path: Path):
+    hostile.metadata = {"authorization_endpoint": f"{hostile.url}/authorize?tenant=acme"}
+
+    await failure(hostile, tmp_path)
+
+    [page] = [path for path in hostile.asked if path.startswith("/authorize")]
+    query = httpx2.QueryParams(urlsplit(page).query)
+    assert (query["tenant"], query["response_type"]) == ("acme", "code")
 
 
 async def test_server_without_pkce_is_refused(hostile: HostileServer, tmp_path: Path):

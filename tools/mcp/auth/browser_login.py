@@ -148,7 +148,7 @@ class RedirectListener:
         address = address.strip()
         redirect = self._match(urlsplit(address).query) if is_web_address(address) else None
         if redirect is None:
-            raise LoginFailed(f"this is not the address of this login; it begins with {self.url}?")
+            raise LoginFailed(f"this is not the address of this login, which begins with {self.url}?")
         self.finish(redirect)
 
     def finish(self, outcome: Redirect | LoginFailed) -> None:

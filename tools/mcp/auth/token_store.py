@@ -9,7 +9,7 @@ import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import DecodeError, field
 from msgspec.json import decode, encode
@@ -19,6 +19,9 @@ from harness.messages import JsonObject, JsonValue
 from harness.structs import Redacted
 from harness.workspace.disk import write_atomically
 from tools.mcp.server_config import McpServer
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 LOCK_SECONDS = 30.0
 """Longest wait for another process that refreshes the same token."""
@@ -131,6 +134,9 @@ class TokenStore:
             file.unlink(missing_ok=True)
         except OSError as error:
             raise ConfigError(f"{file}: the login cannot be deleted: {error.strerror}") from error
+        # The lock stays if there is one: another process may wait for it.
+        with suppress(OSError):
+            file.parent.rmdir()
 
     @asynccontextmanager
     async def lock(self, server: McpServer) -> AsyncGenerator[None]:
@@ -138,17 +144,14 @@ class TokenStore:
 
         Continues without the lock if it cannot be had: the worst result is another login.
         """
-        from filelock import FileLock, Timeout  # 15 ms, and most starts refresh nothing
+        from filelock import FileLock  # 15 ms, and most starts refresh nothing
 
         lock = FileLock(self._file(server).with_suffix(".lock"), mode=0o600, thread_local=False)
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOCK_SECONDS):
-                    while not lock.is_locked:
-                        # Not in a thread: a cancelled wait would leave the lock behind.
-                        with suppress(Timeout):
-                            lock.acquire(blocking=False)
-                            break
+                    # Not in a thread: a cancelled wait would leave the lock behind.
+                    while not _take(lock):  # noqa: ASYNC110 the lock is released by another process
                         await asyncio.sleep(LOCK_INTERVAL_S)
         except OSError as error:
             logger.warning("%s cannot be locked: %s", lock.lock_file, error.strerror)
@@ -160,6 +163,16 @@ class TokenStore:
     def _file(self, server: McpServer) -> Path:
         # The name is one of those that the agent may not read without approval.
         return self._folder / _identifier(server) / "credentials.json"
+
+
+def _take(lock: BaseFileLock) -> bool:
+    from filelock import Timeout
+
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        return False
+    return True
 
 
 def _make_folder(folder: Path) -> None:

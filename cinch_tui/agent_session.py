@@ -229,6 +229,7 @@ class AgentSession(ABC):
             await self._titles.stop()
         if self._assembly is not None:
             await self._assembly.agent.close()
+            await self._assembly.apis.close()
             await asyncio.to_thread(self._assembly.close)
 
 

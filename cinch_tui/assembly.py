@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from cinch_tui.api_keys.key_store import KeyStore
+from cinch_tui.api_tools import ApiTools
 from cinch_tui.config.agent_options import agent_options
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import Paths
@@ -84,6 +85,7 @@ class Assembly(Struct):
     originals: Snapshots
     folder: Folder
     reminders: EnvironmentReminders
+    apis: ApiTools
     loaded: LoadedSession | None = None
     warnings: list[str] = []
 
@@ -224,7 +226,7 @@ class Assembly(Struct):
             permissions.set_approval(permissions.loosest)
         self.reminders.project = folder.trust.is_trusted
         self.agent.set_system_prompt(folder.prompt)
-        return problems
+        return problems + await self.apis.load(options, settings)
 
     def close(self) -> None:
         """Write pending records and release the session file."""
@@ -271,6 +273,7 @@ async def assemble(
     summarizer = assembly.agent.options.compact_model
     for each in (model, *assembly.agent.options.fallback, *([summarizer] if summarizer else [])):
         _prepare(each, assembly.agent, options.paths)
+    assembly.warnings.extend(await assembly.apis.load(options, settings))
     if loaded is None:
         assembly.start_session()
     else:
@@ -325,6 +328,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         originals,
         folder,
         reminders,
+        ApiTools(agent),
         warnings=[*folder.problems, *warnings],
     )
 

@@ -118,7 +118,8 @@ def ineffective_rules(rules: Iterable[Rule], tools: Set[str]) -> Iterator[str]:
         tools: Names of all tools.
     """
     for rule in rules:
-        is_known = rule.tool in tools or rule.tool in _GROUPS or "*" in rule.tool or rule.tool.startswith("mcp__")
+        is_remote = rule.tool.startswith(("mcp__", "openapi__"))
+        is_known = rule.tool in tools or rule.tool in _GROUPS or "*" in rule.tool or is_remote
         if not is_known:
             yield f"{rule.source.place}: {rule} has no effect: there is no tool named {rule.tool}"
         elif rule.tool != SHELL and rule.pattern.endswith(":*"):

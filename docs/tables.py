@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT))
 
 from cinch_tui.commands.builtin import builtin_commands, installed_groups  # noqa: E402  the path comes first
 from cinch_tui.commands.registry import Command  # noqa: E402
+from cinch_tui.config.api_tables import API_TABLE  # noqa: E402
 from cinch_tui.config.names import SettingKey, keys, open_tables  # noqa: E402
 from cinch_tui.config.server_keys import server_keys  # noqa: E402
 from cinch_tui.config.store import shown_value  # noqa: E402
@@ -69,6 +70,15 @@ def _settings() -> Iterator[str]:
     )
     yield from _table(("Key", "Default", "Meaning"), (*rows, *mappings))
     yield "An untrusted project cannot set them.\n"
+    yield "### `[openapi.apis.NAME]`\n"
+    rows = ((f"`{name}`", f"`{shown_value(key.default)}`", key.doc) for name, key in API_TABLE.keys.items())
+    mappings = (
+        ("`variables`", "`{}`", "values of variables in the URL of the server"),
+        ("`headers`", "`{}`", "further headers of each request"),
+        ("`credentials`", "`{}`", "secrets by the name of a security scheme, if the API has several of one kind"),
+    )
+    yield from _table(("Key", "Default", "Meaning"), (*rows, *mappings))
+    yield "An untrusted project cannot set them. See [APIs](openapi.md).\n"
 
 
 def _setting_row(setting: SettingKey) -> tuple[str, ...]:

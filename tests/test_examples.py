@@ -30,6 +30,10 @@ PRINTED = {
         \\[{"article": "tea", "price": 4.5, "currency": "EUR"}\\]
         There are 12 boxes of tea, at 4.50 EUR each.
     """,
+    "openapi_tools": """
+        \\['openapi__shop__stock'\\]
+        There are 12 boxes of tea.
+    """,
     "approvals": """
         bash: denied
         write_file: done

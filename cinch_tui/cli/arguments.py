@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 
 from cinch_tui import __version__
 
-COMMANDS = ("sessions", "config", "models", "doctor", "keys", "permissions", "mcp", "reset-terminal")
+COMMANDS = ("sessions", "config", "models", "doctor", "keys", "permissions", "mcp", "openapi", "reset-terminal")
 _VERBS = {
     "sessions": (
         "list",
@@ -27,6 +27,7 @@ _VERBS = {
     ),
     "config": ("show", "path", "edit", "trust"),
     "permissions": ("explain", "list", "suggest", "import"),
+    "openapi": ("list",),
     "mcp": (
         "add",
         "add-json",
@@ -115,6 +116,7 @@ commands:
   cinch models [PROVIDER]    list available models, or those of one provider
   cinch doctor [PROVIDER]    check configuration, connections and keys
   cinch mcp COMMAND          manage MCP servers; offer cinch's tools as one
+  cinch openapi list [NAME]  list the tools of APIs with an OpenAPI document
   cinch permissions COMMAND  explain decisions on calls; list rules
   cinch keys [--list]        inspect key presses, or list all key bindings
   cinch reset-terminal       reset the terminal after a program has crashed

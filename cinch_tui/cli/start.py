@@ -72,6 +72,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         rules=config.rules,
         rule_examples=config.examples,
         servers=config.servers,
+        apis=config.apis,
     )
     return options, config.settings
 

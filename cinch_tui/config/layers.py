@@ -23,6 +23,7 @@ from cinch_tui.fuzzy_match import did_you_mean
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
+    from cinch_tui.config.api_tables import ApiTable
     from cinch_tui.config.file import ConfigEntry, ConfigFile
     from cinch_tui.config.server_keys import ServerTable
     from cinch_tui.trust.claude_settings import ClaudeFile
@@ -118,6 +119,9 @@ class Config(Struct, frozen=True):
     servers: tuple[ServerTable, ...] = ()
     """Tables of MCP servers, weakest first; also those without effect."""
 
+    apis: tuple[ApiTable, ...] = ()
+    """Tables of APIs, weakest first; also those without effect."""
+
     warnings: tuple[str, ...] = ()
     untrusted_files: tuple[Path, ...] = ()
     """The project's files with keys that were held back."""
@@ -168,6 +172,7 @@ def load_config(sources: Sources) -> Config:
         rules=tuple(layers.rules),
         examples=layers.examples,
         servers=tuple(layers.servers.values()),
+        apis=tuple(layers.apis.values()),
         warnings=tuple(layers.warnings),
         untrusted_files=tuple(layers.untrusted_files),
     )
@@ -226,6 +231,7 @@ class _Layers:
         self.rules: list[RuleText] = []
         self.examples: dict[str, tuple[str, ...]] = {}
         self.servers: dict[tuple[Path, str], ServerTable] = {}
+        self.apis: dict[tuple[Path, str], ApiTable] = {}
         self._environ = environ
 
     def put(self, key: SettingKey, value: Value, origin: Origin) -> None:
@@ -270,8 +276,8 @@ class _Layers:
     def _add_entries(self, file: ConfigFile, layer: Layer, *, trusted: bool) -> None:
         for written, entry in file.entries.items():
             place = f"{file.path}, line {entry.line}"
-            if written.startswith("mcp.servers."):
-                self._add_to_server(written, entry, (file.path, layer), trusted=trusted)
+            if written.startswith(("mcp.servers.", "openapi.apis.")):
+                self._add_to_table(written, entry, (file.path, layer), trusted=trusted)
                 continue
             name = RENAMED.get(written, written)
             key = find_key(name)
@@ -292,19 +298,25 @@ class _Layers:
             else:
                 self.held_back.append(name)
 
-    def _add_to_server(self, name: str, entry: ConfigEntry, origin: tuple[Path, Layer], *, trusted: bool) -> None:
-        # Imported here because few users have MCP servers.
-        from cinch_tui.config.server_keys import SERVERS, ServerTable, checked_value
+    def _add_to_table(self, name: str, entry: ConfigEntry, origin: tuple[Path, Layer], *, trusted: bool) -> None:
+        # Imported here because few users have MCP servers or APIs.
+        from cinch_tui.config.api_tables import API_TABLE, ApiTable
+        from cinch_tui.config.server_keys import SERVER_TABLE, ServerTable
 
         path, layer = origin
-        server, _, key = name.removeprefix(SERVERS).partition(".")
+        kind = SERVER_TABLE if name.startswith(SERVER_TABLE.prefix) else API_TABLE
+        own, _, key = name.removeprefix(kind.prefix).partition(".")
         if not trusted:
-            self.held_back.append(f"{SERVERS}{server}")
-        new = ServerTable(server, {}, str(path), entry.line, layer, is_trusted=trusted)
-        table = self.servers.setdefault((path, server), new)
+            self.held_back.append(f"{kind.prefix}{own}")
+        values: dict[str, Value] = {}
+        about = (own, values, str(path), entry.line, layer)
+        if kind is SERVER_TABLE:
+            table = self.servers.setdefault((path, own), ServerTable(*about, is_trusted=trusted))
+        else:
+            table = self.apis.setdefault((path, own), ApiTable(*about, is_trusted=trusted))
         try:
-            # Variables are expanded when the server is started: a missing one must not affect others.
-            table.values[key] = checked_value(name, entry.value)
+            # Variables are expanded when the table is used: a missing one must not affect others.
+            table.values[key] = kind.checked(name, entry.value)
         except ValueError as error:
             raise ConfigError(f"{path}, line {entry.line}: {error}") from error
 

@@ -13,6 +13,7 @@ from cinch_tui.config.paths import Paths
 from cinch_tui.user_input import Attachment
 
 if TYPE_CHECKING:
+    from cinch_tui.config.api_tables import ApiTable
     from cinch_tui.config.server_keys import ServerTable
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json", "events"]
@@ -52,3 +53,5 @@ class Options(Struct, frozen=True):
     """Examples of permission rules, by the text of the rule."""
     servers: tuple[ServerTable, ...] = ()
     """Tables of MCP servers in the configuration, weakest first."""
+    apis: tuple[ApiTable, ...] = ()
+    """Tables of APIs in the configuration, weakest first."""

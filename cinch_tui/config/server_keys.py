@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from typing import Annotated
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from cinch_tui.config.names import SettingKey, keys_of
-from cinch_tui.config.settings import NEXT_START, Setting, Value
-from cinch_tui.fuzzy_match import did_you_mean
-from harness.structs import Redacted
+from cinch_tui.config.named_tables import NamedTable, TableKind
+from cinch_tui.config.names import SettingKey
+from cinch_tui.config.settings import Setting, Value
 from tools.mcp.server_config import AuthKind, McpServer, Transport
 
 SERVERS = "mcp.servers."
@@ -61,61 +60,16 @@ class _ServerSettings(Struct, frozen=True):
     ] = 0
 
 
-@cache
+SERVER_TABLE = TableKind(SERVERS, _ServerSettings, MAPPINGS)
+
+
 def server_keys() -> dict[str, SettingKey]:
     """Return the keys by their name in the table of a server."""
-    return {key.name.removeprefix("."): key for key in keys_of("", _ServerSettings, NEXT_START)}
+    return SERVER_TABLE.keys
 
 
-def server_key(name: str) -> SettingKey | None:
-    """Return the key of a dotted name such as `mcp.servers.github.command`; None if it does not exist."""
-    _, _, rest = name.removeprefix(SERVERS).partition(".")
-    table, _, inner = rest.partition(".")
-    if inner and table in MAPPINGS:
-        return SettingKey(name, str, "", "", "held", NEXT_START)
-    key = server_keys().get(rest)
-    return replace(key, name=name) if key else None
-
-
-def checked_value(name: str, value: object) -> Value:
-    """Return the value of a dotted name such as `mcp.servers.github.command`.
-
-    Raises:
-        ValueError: the key does not exist, or the value is invalid; the text names both.
-    """
-    key = server_key(name)
-    if key is None:
-        server = name.removeprefix(SERVERS).partition(".")[0]
-        known = (f"{SERVERS}{server}.{each}" for each in (*server_keys(), *MAPPINGS))
-        raise ValueError(f"unknown key {name!r}{did_you_mean(name, known)}")
-    try:
-        return key.check(value)
-    except ValueError as error:
-        raise ValueError(f"{name} {error}, not {value!r}") from error
-
-
-class ServerTable(Redacted, frozen=True):
+class ServerTable(NamedTable, frozen=True):
     """A table `[mcp.servers.NAME]` of one file."""
-
-    _hidden = ("values",)
-
-    name: str
-    """Name of the server."""
-    values: dict[str, Value]
-    """Values by their name in the table, with `${VAR}` not expanded."""
-    source: str
-    """Path of the file."""
-    line: int
-    """Line of its first value."""
-    layer: str
-    """Layer of the file."""
-    is_trusted: bool
-    """False if the table has no effect, since its file is not trusted."""
-
-    @property
-    def place(self) -> str:
-        """File and line."""
-        return f"{self.source}, line {self.line}"
 
     @property
     def is_definition(self) -> bool:
@@ -182,5 +136,5 @@ def written_servers(text: str) -> list[McpServer]:
             server, _, inner = name.removeprefix(SERVERS).partition(".")
             table = tables.setdefault(server, ServerTable(server, {}, "", 1, "project", is_trusted=False))
             with suppress(ValueError):
-                table.values[inner] = checked_value(name, value)
+                table.values[inner] = SERVER_TABLE.checked(name, value)
     return [table.server() for table in tables.values()]

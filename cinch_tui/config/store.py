@@ -197,7 +197,7 @@ def example_text(*, commented: bool = False) -> str:
         return (f"# {key.doc}", mark + _assignment(key, key.default))
 
     opened = "".join(f"\n[{name}]\n# {doc}\n# {example}\n" for name, (doc, example) in open_tables().items())
-    return HEADER + _in_tables(lines) + opened + _server_example()
+    return HEADER + _in_tables(lines) + opened + _server_example() + _api_example()
 
 
 def _server_example() -> str:
@@ -212,6 +212,23 @@ def _server_example() -> str:
         '# env = { API_KEY = "${API_KEY}" }\n'
         "# headers of every request to a remote server\n"
         '# headers = { "X-Team" = "docs" }\n'
+    )
+
+
+def _api_example() -> str:
+    """Return the keys of an API, commented out."""
+    from cinch_tui.config.api_tables import API_TABLE  # rarely needed
+
+    lines = "".join(f"# {key.doc}\n# {name} = {shown_value(key.default)}\n" for name, key in API_TABLE.keys.items())
+    return (
+        "\n# APIs with an OpenAPI document, each in a table of its own; see docs/openapi.md.\n# [openapi.apis.NAME]\n"
+        f"{lines}"
+        "# values of variables in the URL of the server\n"
+        '# variables = { region = "eu" }\n'
+        "# further headers of each request\n"
+        '# headers = { "X-Team" = "docs" }\n'
+        "# secrets by the name of a security scheme, if the API has several of one kind\n"
+        '# credentials = { adminKey = "${ADMIN_KEY}" }\n'
     )
 
 

@@ -92,6 +92,7 @@ async def _run(job: PrintJob) -> int:
         finally:
             stopper.agent = None
             await agent.close()
+            await assembly.apis.close()
             assembly.close()
     is_saved = assembly.store is None or assembly.store.is_saved
     _report_problem(job, outcome, is_kept=job.options.keep_session and is_saved)

@@ -299,8 +299,12 @@ def _configured(text: str, others: int) -> str:
     except (ValueError, RecursionError):
         return "not valid"
     is_server = re.compile(r"mcp\.servers\.").match
-    guarded = [n for n in names if not is_server(n) and ((key := find_key(n)) is None or key.guard != "open")]
+    apis = dict.fromkeys(name.split(".")[2] for name in names if re.match(r"openapi\.apis\..", name))
+    known = [name for name in names if not is_server(name) and not name.startswith("openapi.apis.")]
+    guarded = [n for n in known if (key := find_key(n)) is None or key.guard != "open"]
     effects = [f"sets {_few(guarded)}"] if guarded else []
+    if apis:
+        effects.append(f"offers tools of the API{'s' if len(apis) > 1 else ''} {_few(list(apis))}")
     if any(map(is_server, names)):
         from cinch_tui.config.server_keys import written_servers  # few files have servers
         from tools.mcp.import_files import describe_servers

@@ -235,6 +235,7 @@ def apply_answer(options: Options, asked: TrustQuestion, answer: TrustAnswer) ->
         rules=config.rules,
         rule_examples=config.examples,
         servers=config.servers,
+        apis=config.apis,
     )
     return options, config.settings
 

@@ -63,18 +63,19 @@ class OpenApiTools:
         Raises:
             ConfigError: A document cannot be loaded.
         """
-        self.loaded = tuple([await self._load(api) for api in self._apis])
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._load(api)) for api in self._apis]
+        except* ConfigError as errors:
+            raise errors.exceptions[0] from None
+        self.loaded = tuple(task.result() for task in tasks)
         return self.tools
 
     async def load_available(self) -> tuple[Tool, ...]:
         """Return the tools of the APIs that can be loaded; for others, `loaded` contains the problem."""
-        loaded: list[LoadedApi] = []
-        for api in self._apis:
-            try:
-                loaded.append(await self._load(api))
-            except ConfigError as error:
-                loaded.append(LoadedApi(api, problems=(str(error),)))
-        self.loaded = tuple(loaded)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._load_or_explain(api)) for api in self._apis]
+        self.loaded = tuple(task.result() for task in tasks)
         return self.tools
 
     @property
@@ -91,6 +92,12 @@ class OpenApiTools:
         """Close the connections of the running event loop."""
         for client in self._clients:
             await client.close()
+
+    async def _load_or_explain(self, api: OpenApi) -> LoadedApi:
+        try:
+            return await self._load(api)
+        except ConfigError as error:
+            return LoadedApi(api, problems=(str(error),))
 
     async def _load(self, api: OpenApi) -> LoadedApi:
         client = Client(api.timeout_s or 600.0)

@@ -98,7 +98,8 @@ class SchemaWriter:
             written = {"type": "string", "description": _joined(FILE_HINT, schema.text("description"))}
         if self._is_legacy:
             _modernize(schema.value, written)
-        hidden = self._read_only(schema)
+        # Those of a schema that another one extends are among the properties of that one.
+        hidden = self._read_only(schema) if not branch.merging else set[str]()
         return self._combined(schema, _without(written, hidden), branch, hidden)
 
     def _reference(self, schema: Node, branch: _Branch) -> JsonObject:

@@ -1,0 +1,95 @@
+"""Tools of the APIs in the configuration, offered to the agent of a start."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from cinch_tui.permissions import is_enabled
+from harness.concurrency import cancel_tasks
+from harness.terminal_text import escape_controls
+
+if TYPE_CHECKING:
+    from cinch_tui.config.options import Options
+    from cinch_tui.config.settings import Settings
+    from harness.agent.agent import Agent
+    from harness.ports.tool import Tool
+    from tools.openapi import LoadedApi, OpenApiTools
+
+STARTUP_WAIT_S = 3.0
+"""Seconds that an interactive start waits for documents; those that take longer are loaded in the background."""
+MOST_REASONS = 3
+
+
+class ApiTools:
+    """APIs whose tools an agent has."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._publish_notice = agent.notify
+        self._apis: OpenApiTools | None = None
+        self._loading: asyncio.Task[list[str]] | None = None
+        self._names: frozenset[str] = frozenset()
+
+    async def load(self, options: Options, settings: Settings) -> list[str]:
+        """Offer the tools of all APIs in place of those offered before, and return notices for the user.
+
+        An interactive start does not wait long: tools that come later are added to the agent, with a notice.
+        """
+        if not options.apis and not self._names:
+            return []
+        from cinch_tui.config.api_tables import read_apis
+
+        await self.close()
+        apis, problems = read_apis(options.apis, options.environ)
+        self._offer((), settings)
+        if not apis:
+            return problems
+        from tools.openapi import OpenApiTools
+
+        self._apis = OpenApiTools(*apis)
+        self._loading = asyncio.create_task(self._load(self._apis, settings))
+        done, _ = await asyncio.wait([self._loading], timeout=None if options.headless else STARTUP_WAIT_S)
+        if done:
+            return [*problems, *self._loading.result()]
+        self._loading.add_done_callback(self._report)
+        return problems
+
+    async def close(self) -> None:
+        """Stop loading and close the connections."""
+        if self._loading is not None:
+            await cancel_tasks([self._loading])
+        if self._apis is not None:
+            await self._apis.close()
+        self._loading = self._apis = None
+
+    async def _load(self, apis: OpenApiTools, settings: Settings) -> list[str]:
+        self._offer(await apis.load_available(), settings)
+        return [notice for loaded in apis.loaded for notice in notices_of(loaded)]
+
+    def _offer(self, tools: Sequence[Tool], settings: Settings) -> None:
+        others = [tool for tool in self._agent.state.tools if tool.name not in self._names]
+        offered = [tool for tool in tools if is_enabled(tool, settings)]
+        if offered or self._names:
+            self._names = frozenset(tool.name for tool in offered)
+            self._agent.set_tools([*others, *offered])
+
+    def _report(self, loading: asyncio.Task[list[str]]) -> None:
+        if loading.cancelled():
+            return
+        names = ", ".join(loaded.api.name for loaded in (self._apis.loaded if self._apis else ()))
+        self._publish_notice(f"Tools of the APIs are available now: {names}")
+        for notice in loading.result():
+            self._publish_notice(notice, "warning")
+
+
+def notices_of(loaded: LoadedApi) -> Iterator[str]:
+    """Yield what the user should know about an API: problems, and operations that are not offered."""
+    name = f"API {loaded.api.name}"
+    yield from (escape_controls(f"{name}: {problem}") for problem in loaded.problems)
+    if count := len(loaded.skipped):
+        reasons = "; ".join(map(str, loaded.skipped[:MOST_REASONS]))
+        more = f"; {count - MOST_REASONS} more: cinch openapi list {loaded.api.name}" if count > MOST_REASONS else ""
+        text = f"{name}: {count} operation{'s are' if count > 1 else ' is'} not offered: {reasons}{more}"
+        yield escape_controls(text)

@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from harness.events import Continuation as Continuation
     from harness.events import Event as Event
     from harness.events import Evicted as Evicted
+    from harness.events import HistoryReplaced as HistoryReplaced
     from harness.events import HookRan as HookRan
     from harness.events import InputRejected as InputRejected
     from harness.events import JobEnded as JobEnded

@@ -22,7 +22,7 @@ from harness.codec import dump_messages, load_messages
 from harness.context.history import outline_of, usage_of
 from harness.context.overlay import ContextOverlay
 from harness.errors import ConfigError, InvalidContinue, NoMessages
-from harness.events import Continuation, ModeChanged, ModelChanged
+from harness.events import Continuation, HistoryReplaced, ModeChanged, ModelChanged
 from harness.jobs import lost_jobs, lost_jobs_notice
 from harness.messages import AssistantMessage, JsonObject, Message
 from harness.ports.provider import Model
@@ -170,7 +170,7 @@ class Agent(ContextControl):
         self.set_tools([tool for tool in self.state.tools if tool.name != name])
 
     def replace_messages(self, messages: Sequence[Message]) -> None:
-        """Replace the history, in the same session; no event is published.
+        """Replace the history, in the same session, which records it; published as `HistoryReplaced`.
 
         Raises:
             AlreadyRunning: A run is active.
@@ -178,6 +178,7 @@ class Agent(ContextControl):
         self.ensure_idle()
         self.history.replace(messages)
         self.state.context.restart(self.history.outline)
+        self.publish(HistoryReplaced(messages=self.history.messages))
 
     def append_messages(self, messages: Sequence[Message]) -> None:
         """Append messages to the history without a model call; each is published as `MessageStart` and `MessageEnd`.
@@ -334,8 +335,7 @@ class Agent(ContextControl):
         Raises:
             AlreadyRunning: A run is active.
         """
-        idle = self.identity.idle_for()
-        if idle is None or idle <= idle_seconds:
+        if (idle := self.identity.idle_for()) is None or idle <= idle_seconds:
             return None
         return self.new_session(messages=self.history.messages)
 

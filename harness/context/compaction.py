@@ -38,7 +38,7 @@ THINKING_TOKENS = 4_000
 MAX_REQUESTS = 2
 """Maximum number of requests for a part if the model answers with tool calls only."""
 MIN_CHARACTERS = 8
-"""Number of different characters below which a reply is no text."""
+"""Number of different characters below which a reply is not a summary, such as a row of dashes."""
 
 _SAFETY = 0.75
 """Share of the window that is used, because lengths are estimates."""
@@ -290,6 +290,6 @@ def _checked(text: str, tokens: int) -> str:
     if not text:
         raise SummaryFailed("the model gave no summary: the reply is empty")
     if len({character for character in text if character.isalnum()}) < MIN_CHARACTERS:
-        raise SummaryFailed(f"the model gave no summary: {text[:80]!r} is no text")
+        raise SummaryFailed(f"the model gave no summary, but {text[:80]!r}")
     # The end has the next steps, so the middle is cut.
     return truncate(text, int(tokens * CHARS_PER_TOKEN), lambda gone: f"[… {gone:,} characters …]")

@@ -57,6 +57,7 @@ from harness.events.context import ContextEdited as ContextEdited
 from harness.events.context import ContextTrimmed as ContextTrimmed
 from harness.events.context import ContextWarning as ContextWarning
 from harness.events.context import Evicted as Evicted
+from harness.events.context import HistoryReplaced as HistoryReplaced
 from harness.messages import (
     AssistantMessage,
     JsonObject,
@@ -268,6 +269,7 @@ Event: TypeAlias = (
     | CompactionUndone
     | ContextTrimmed
     | ContextEdited
+    | HistoryReplaced
     | RetryScheduled
     | ModelRouted
     | ModelFallback

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from harness.events.calls import EventHeader
+from harness.messages import Message
 
 CompactionTrigger: TypeAlias = Literal["auto", "manual", "overflow", "edit", "tool"]
 """Cause of a compaction: the size of the context, the user, a rejected request, a change of the summary, or a tool with
@@ -106,6 +107,13 @@ class ContextTrimmed(EventHeader, frozen=True, kw_only=True):
     """Length of the request before, in tokens."""
     tokens: int
     """Length of the request after, in tokens."""
+
+
+class HistoryReplaced(EventHeader, frozen=True, kw_only=True):
+    """A program replaced the history between two runs."""
+
+    messages: tuple[Message, ...]
+    """The new history."""
 
 
 class ContextEdited(EventHeader, frozen=True, kw_only=True):

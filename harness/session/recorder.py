@@ -23,6 +23,7 @@ from harness.events import (
     AgentEnd,
     AgentStart,
     Event,
+    HistoryReplaced,
     HookRan,
     MessageEnd,
     ModeChanged,
@@ -157,10 +158,10 @@ class SessionRecorder:
         match event:
             case MessageEnd(message=message):
                 self._message(message)
-            case ToolExecutionEnd(result=ToolResult() as result, child_run_id=child):
-                self._append_message(result, child)
-            case HookRan(result=ToolResult() as result):
-                self._append_message(result)
+            case ToolExecutionEnd(result=ToolResult() as result) | HookRan(result=ToolResult() as result):
+                self._append_message(result, event.child_run_id if isinstance(event, ToolExecutionEnd) else "")
+            case HistoryReplaced(messages=messages):
+                self.restart(messages)
             case TurnEnd():
                 self._end_turn()
             case ToolExecutionStart(call=call):
@@ -194,12 +195,14 @@ class SessionRecorder:
         """Current lines with the titles and tags of the session."""
         return list(self._labels.values())
 
-    def restart(self) -> None:
-        """Start a new conversation in the same file; the earlier one remains in it."""
+    def restart(self, messages: Sequence[Message] = ()) -> None:
+        """Start a new conversation in the same file; the earlier one remains. Of equal ids, the last one counts."""
         self._lines = LineBuilder(None)
         self._memory.written.append(None)
         if not self._is_new:
             self._note(RewindNote(**self._at(time.time())), now=True)
+        for message in messages:
+            self._message(message)
 
     def flush(self) -> None:
         """Wait until all data is written, and retry what could not be."""

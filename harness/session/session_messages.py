@@ -19,7 +19,7 @@ from harness.messages import (
     new_id,
 )
 from harness.session.line_index import Line, LineIndex, conversation, scan_end
-from harness.session.notes import CallNote, CustomNote, HeaderNote
+from harness.session.notes import CallNote, CustomNote, HeaderNote, RewindNote
 from harness.session.outline import beginning_of, is_intact, truncate_texts
 from harness.session.own_lines import OwnLine, own_message, read_own_line
 from harness.session.paths import session_descriptor
@@ -90,7 +90,9 @@ class SessionMessages(Sequence[Message]):
 
     def __init__(self, source: Path | bytes, layout: LineIndex, read: MessageReader | None = None) -> None:
         """Create the messages of an index; `read` has those that were read while it was made."""
-        customs = [note for note in layout.notes if isinstance(note, CustomNote)]
+        starts = (at for at, note in enumerate(layout.notes) if isinstance(note, RewindNote) and not note.leaf)
+        # The last return to an empty conversation ends the earlier ones.
+        customs = [note for note in layout.notes[max(starts, default=0) :] if isinstance(note, CustomNote)]
         self._groups: list[tuple[Line, ...]] = conversation(layout)
         self._read: list[Message | None] = [None] * len(self._groups)
         if customs:

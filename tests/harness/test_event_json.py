@@ -188,6 +188,7 @@ async def _with_changed_context(make: Make, record: Callable[..., Any]) -> list[
     await agent.compact()
     agent.undo_compaction()
     agent.pin(agent.messages[0].id)
+    agent.clear_messages()
     return recorder.events
 
 

@@ -17,7 +17,7 @@ from harness.approval.modes import PLAN
 from harness.context.normalize import MAY_HAVE_RUN
 from harness.errors import SessionError, SessionMissing
 from harness.events import Notice
-from harness.messages import Cost, ToolResult, Usage, user
+from harness.messages import Cost, CustomMessage, ToolResult, Usage, user
 from harness.ports.session_store import InMemorySessionStore, SessionStore
 from harness.ports.tool import ToolOutput
 from harness.session.resume import load_session
@@ -311,3 +311,36 @@ async def test_resumed_session_keeps_the_order_of_its_tools(make_agent, requests
     assert [tool.name for tool in requests(other)[0].tools] == ["look", "write", "new"]
     loaded = await load_stored_session(store, ID)
     assert [*loaded.tools] == ["look", "write", "new"]
+
+
+async def test_replaced_history_is_what_a_resume_restores(make_agent, store):
+    read = calls("look", where="here")
+    agent = make_agent(read, "seen", read, "again", "more", tools=[SimpleTool("look")])
+    await agent.open_session(store, ID)
+    for prompt in ("one", "two"):
+        await agent.prompt(prompt)
+    agent.append_messages([CustomMessage("note", {"page": 1})])
+    first, *rest = agent.messages
+    kept = [first, *rest[3:-1], CustomMessage("note", {"page": 2})]
+
+    agent.replace_messages(kept)
+    await agent.prompt("three")
+    await agent.close()
+    other = make_agent()
+    await other.open_session(store, ID)
+
+    assert [each.id for each in other.messages] == [each.id for each in agent.messages]
+    assert [each.id for each in other.messages[: len(kept)]] == [each.id for each in kept]
+
+
+async def test_cleared_history_stays_empty_after_a_resume(make_agent, store):
+    agent = make_agent("done")
+    await agent.open_session(store, ID)
+    await agent.prompt("one")
+    agent.clear_messages()
+    await agent.close()
+
+    other = make_agent()
+    await other.open_session(store, ID)
+
+    assert other.messages == ()

@@ -32,6 +32,7 @@ _VERBS = {
         "add",
         "add-json",
         "list",
+        "test",
         "remove",
         "enable",
         "disable",

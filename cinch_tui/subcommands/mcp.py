@@ -28,7 +28,9 @@ cinch mcp add NAME URL                   add a remote server
   Options of cinch come before COMMAND; everything after it belongs to the program.
 cinch mcp add-json NAME JSON             add a server in the JSON of Claude Code or VS Code
 cinch mcp list          list the servers and the files they come from
+  --check               connect to each and show its state
   --json                print one JSON object per line
+cinch mcp test NAME     connect to a server and show its tools, resources and prompts
 cinch mcp remove NAME   remove a server from its file
   --scope SCOPE         the file, if several have the server
 cinch mcp enable NAME, cinch mcp disable NAME
@@ -56,12 +58,13 @@ _MODULES = {
     "disable": "mcp_edits",
     "import": "mcp_import",
     "list": "mcp_list",
+    "test": "mcp_check",
     "login": "mcp_login",
     "logout": "mcp_login",
     "serve": "mcp_serve",
 }
 """Modules of the actions; each has a function `run(action, arguments, cwd, output)`."""
-_OTHER_NAMES = {"rm": "remove", "ls": "list"}
+_OTHER_NAMES = {"rm": "remove", "ls": "list", "get": "test"}
 
 
 def run(argv: Sequence[str], cwd: Path, out: Output) -> int:

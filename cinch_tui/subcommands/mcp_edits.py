@@ -168,6 +168,7 @@ def _write(server: McpServer, scope: Scope, files: ServerFiles) -> None:
     stronger = next((each for each in files.configured.servers if each.name == server.name), None)
     if stronger is not None and scope == "user" and stronger.source != str(files.path(scope)):
         warn(f"in this folder, {stronger.source} defines {server.name} and wins")
+    files.out.write_text(f"to check it: cinch mcp test {server.name}")
 
 
 def _named(action: str, argv: list[str]) -> _Named:

@@ -81,7 +81,9 @@ def _add(servers: Sequence[McpServer], inputs: Sequence[ImportInput], arguments:
     values = {each.id: _value(each, is_asked=is_asked) for each in inputs}
     for server in servers:
         files.add(with_inputs(server, values), arguments.scope)
-    out.write_text(f"added {len(servers)} server{'' if len(servers) == 1 else 's'}")
+    out.write_text(
+        f"added {len(servers)} server{'' if len(servers) == 1 else 's'}; to check them: cinch mcp list --check"
+    )
     return 0
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.mcp_servers import RAW_SERVER
 
 from cinch_tui.print_mode.output import Output
 from cinch_tui.subcommands.mcp import HELP, run
@@ -290,3 +291,59 @@ def test_the_command_line_knows_the_command(desk: Desk) -> None:
     assert cinch("mcp", "list").stdout.startswith("no MCP servers; to add one")
     assert "did you mean 'list'?" in cinch("mcp", "lst").stderr
     assert cinch("mcp", "remove", "x").returncode == 2
+
+
+def add_scripted(desk: Desk, name: str, **script: object) -> None:
+    desk.run("add", name, sys.executable, str(RAW_SERVER), json.dumps(script))
+
+
+TOOLS = [{"name": "echo", "description": "Repeats\nthe text.", "inputSchema": {"type": "object", "properties": {}}}]
+
+
+def test_a_test_shows_what_a_server_offers(desk: Desk) -> None:
+    add_scripted(desk, "good", tools=TOOLS)
+    desk.run("disable", "good")
+
+    lines = desk.run("test", "good").splitlines()
+
+    assert desk.status == 0
+    assert lines[0].startswith("good: connected in ")
+    assert lines[0].endswith(" s, 1 tool")
+    tokens = int(lines[3].split()[1])
+    assert lines[2:] == [
+        f"tools: 1, about {tokens} tokens",
+        f"  mcp__good__echo     {tokens}  Repeats the text.",
+        "resources: none",
+        "prompts: none",
+    ]
+    assert 5 < tokens < 50
+    record = json.loads(desk.run("test", "good", "--json"))
+    assert (record["state"], record["tools"]) == ("connected", [{"name": "mcp__good__echo", "tokens": tokens}])
+
+
+def test_a_test_explains_a_failure(desk: Desk) -> None:
+    add_scripted(desk, "broken", exits=4)
+
+    text = desk.run("test", "broken")
+
+    assert desk.status == 1
+    assert text.startswith("broken: failed: ")
+    assert "exited with status 4" in text
+    assert "log of the server:\n  cannot start: no license" in text
+
+
+def test_the_list_checks_all_servers_at_the_same_time(desk: Desk) -> None:
+    add_scripted(desk, "good", tools=TOOLS)
+    desk.run("add", "missing", "no-such-program")
+    desk.run("add", "off", "no-such-program")
+    desk.run("disable", "off")
+
+    rows = {row["name"]: row["state"] for row in map(json.loads, desk.run("list", "--check", "--json").splitlines())}
+
+    assert desk.status == 1
+    assert rows["good"].startswith("connected in ")
+    assert rows["missing"] == "failed: no-such-program does not exist; check command and cwd"
+    assert rows["off"] == "disabled"
+    desk.run("remove", "missing")
+    desk.run("list", "--check")
+    assert desk.status == 0

@@ -184,7 +184,7 @@ def _described(tool: Tool) -> types.Tool:
             read_only_hint=reads,
             destructive_hint=not reads,
             idempotent_hint=reads,
-            open_world_hint=tool.mutates == "by_call",
+            open_world_hint=tool.mutates == "by_call" or tool.name.startswith("web_"),
         ),
     )
 

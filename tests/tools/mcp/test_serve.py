@@ -112,7 +112,7 @@ async def test_every_tool_is_offered_and_works(folder: Path, mode: str) -> None:
 
     assert list(tools) == [
         *("read_file", "write_file", "edit_file", "list_files", "find_files", "grep"),
-        *("bash", "job_output", "job_kill"),
+        *("bash", "job_output", "job_kill", "web_fetch"),
     ]
     assert (folder / "a.txt").read_text() == "gamma\nbeta\n"
     assert (folder / "new" / "b.txt").read_text() == "new\n"

@@ -11,8 +11,6 @@ from harness.errors import Aborted, CinchError
 
 if TYPE_CHECKING:
     from cinch_tui.context_edits import EditAction
-    from harness.agent.agent import Agent
-    from harness.messages import UserMessage
 
 CONTEXT = CommandGroup("Context")
 EDITS = (
@@ -76,9 +74,9 @@ async def compact(host: CommandHost, argument: str) -> None:
     host.session.check_writable()
     match argument:
         case "undo":
-            _undo(host)
+            _undo_summary(host)
         case "edit":
-            await _edit(host)
+            await _edit_summary(host)
         case focus:
             await _summarize(host, focus)
 
@@ -100,18 +98,20 @@ async def _summarize(host: CommandHost, focus: str) -> None:
             host.continue_run()
 
 
-def _undo(host: CommandHost) -> None:
+def _undo_summary(host: CommandHost) -> None:
     if not host.session.agent.undo_compaction():
         raise CinchError("there is no summary to undo")
     host.notice("The model sees the original messages again, instead of their summary.")
 
 
-async def _edit(host: CommandHost) -> None:
+async def _edit_summary(host: CommandHost) -> None:
     from harness.context.compaction import prose_of
 
-    edited = await host.edit_text(prose_of(_last_summary(host.session.agent)), "summary.md")
-    if edited:
-        host.session.agent.replace_summary(edited)
+    agent = host.session.agent
+    if not (compactions := agent.state.context.overlay.compactions):
+        raise CinchError("there is no summary to edit")
+    if edited := await host.edit_text(prose_of(compactions[-1].summary), "summary.md"):
+        agent.replace_summary(edited)
     else:
         host.notice("The summary is unchanged.")
 
@@ -144,9 +144,3 @@ def _start_with(host: CommandHost, brief: str) -> None:
         # A line of plain mode cannot start with a text.
         host.session.agent.follow_up(brief)
         host.continue_run()
-
-
-def _last_summary(agent: Agent) -> UserMessage:
-    if not (compactions := agent.state.context.overlay.compactions):
-        raise CinchError("there is no summary to edit")
-    return compactions[-1].summary

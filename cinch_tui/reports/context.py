@@ -156,7 +156,8 @@ def report(breakdown: Breakdown, numbers: Mapping[str, int], mark: Callable[[Mes
 def _spoken_line(segment: ContextSegment, subjects: Mapping[str, str]) -> str:
     tokens = f"{segment.tokens:,} tokens" if segment.is_counted else f"about {segment.tokens:,} tokens"
     kept = {"all": ", cached", "partly": ", partly cached", "not": ""}[segment.cached]
-    return f"{tokens}{kept}: {' '.join(_role(segment, subjects).split())}"
+    missing = ", left out of requests" if segment.section == "left out" else ""
+    return f"{tokens}{kept}{missing}: {' '.join(_role(segment, subjects).split())}"
 
 
 def message_title(message: Message, subjects: Mapping[str, str]) -> str:

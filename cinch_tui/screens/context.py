@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from harness.messages import Message
 
 PAGE = 10
-BAR = 24
+"""Rows by which a page key moves in the list."""
+BAR_WIDTH = 24
+"""Cells of the bar of a whole window."""
 _HINT = (
     "context.up context.down move",
     "context.expand opens it",
@@ -46,8 +48,8 @@ _HINT = (
     "context.back closes",
 )
 _READ_HINT = ("context.up context.down scroll", "context.back back to the list")
-_INKS = {"free": "$foreground 30%", "room for the reply": "$secondary"}
-_CELLS = {"free": "░", "room for the reply": "▒"}
+_BAR_STYLES = {"free": "$foreground 30%", "room for the reply": "$secondary"}
+_BAR_CHARACTERS = {"free": "░", "room for the reply": "▒"}
 
 
 async def open_context(app: App[object], assembly: Assembly) -> None:
@@ -73,9 +75,7 @@ class ContextScreen(Dialog[None]):
 
     @property
     def key_hints(self) -> tuple[str, ...]:
-        if self.reading:
-            return _READ_HINT
-        return _HINT
+        return _READ_HINT if self.reading else _HINT
 
     def compose_content(self) -> ComposeResult:
         yield Static(self._heading(), id="heading")
@@ -182,8 +182,8 @@ class ContextScreen(Dialog[None]):
         lines = (
             Content.assemble(
                 f"{name:<{width}}  ",
-                (_CELLS.get(name, "█") * cells_of(tokens, total), _INKS.get(name, "$primary")),
-                ("·" * (BAR - cells_of(tokens, total)), "$foreground 20%"),
+                (_BAR_CHARACTERS.get(name, "█") * cells_of(tokens, total), _BAR_STYLES.get(name, "$primary")),
+                ("·" * (BAR_WIDTH - cells_of(tokens, total)), "$foreground 20%"),
                 f" {tokens:>9,}  {share(tokens, total)}",
             )
             for name, tokens in sections
@@ -195,4 +195,4 @@ def cells_of(tokens: int, total: int) -> int:
     """Return the length of a bar; at least one cell if there are tokens."""
     if not tokens or not total:
         return 0
-    return max(1, min(BAR, round(BAR * tokens / total)))
+    return max(1, min(BAR_WIDTH, round(BAR_WIDTH * tokens / total)))

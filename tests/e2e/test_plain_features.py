@@ -331,10 +331,10 @@ def test_summary_is_edited_in_the_editor(cinch, tmp_path: Path, monkeypatch: pyt
     editor.write_text('#!/bin/sh\nsed -i s/parser/lexer/ "$1"\n')
     editor.chmod(0o755)
     monkeypatch.setenv("EDITOR", str(editor))
-    lines = cinch([*[Reply("Understood.")] * 3, Reply("**Goal**: fix the parser."), Reply("Done.")])
+    lines = cinch([*[Reply("It has many details. " * 200)] * 3, Reply("**Goal**: fix the parser."), Reply("Done.")])
     for _ in range(3):
-        lines.enter("Fix the parser. " + "It has many details. " * 40)
-        lines.see("Understood")
+        lines.enter("Fix the parser.")
+        lines.see("It has many details")
         lines.see("You: ")
 
     lines.enter("/compact")

@@ -39,6 +39,7 @@ from cinch_tui.app.app import CinchApp
 from cinch_tui.changes import SessionChanges
 from cinch_tui.config.layers import Sources
 from cinch_tui.config.store import SettingStore
+from cinch_tui.context_edits import ContextEdits
 from cinch_tui.saved_sessions import SavedSessions
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.screens.changes import ChangesScreen
@@ -59,7 +60,8 @@ from cinch_tui.screens.welcome import UseKey, WelcomeScreen
 from cinch_tui.trust.prompt import pending_question
 from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.panel_area import PanelArea
-from harness.context.breakdown import ContextInputs, breakdown
+from harness.agent.agent import Agent
+from harness.context.breakdown import ContextInputs
 from harness.messages import AssistantMessage, Message, Text, user
 from harness.permissions import Decision, Rule
 from harness.ports.provider import ToolSpec
@@ -69,6 +71,7 @@ from harness.session.snapshots import Snapshots
 from harness.session.summary import SessionSummary
 from harness.user_requests import ApprovalRequest, Question
 from harness.workspace.workspace import Workspace
+from providers.demo import scripted
 from providers.model_catalog.local_servers import LocalServer
 
 Show = Callable[[Pilot[object], CinchApp], Awaitable[None]]
@@ -261,7 +264,10 @@ async def context(pilot: Pilot[object], app: CinchApp) -> None:
     frame = ContextInputs(
         "You are cinch. " * 300, [ToolSpec("bash", "runs it " * 90, {})], "", size=200_000, reserve=16_000
     )
-    await put(pilot, app, ContextScreen(breakdown(SAID, frame), lambda piece: str(piece)))
+    agent = Agent(scripted("Hello."))
+    agent.new_session(messages=SAID)
+    edits = ContextEdits(agent, frame)
+    await put(pilot, app, ContextScreen(edits.usage(), edits))
 
 
 async def reader(pilot: Pilot[object], app: CinchApp) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -96,9 +98,10 @@ def test_heights_of_blocks_on_disk_are_estimated_without_reading_them(tmp_path: 
     assert all(100 < height < 400 for height in replies)
 
 
-def long_session(tmp_path: Path, app: CinchApp, *first: ModelMessage, turns: int = 45) -> list[ModelMessage]:
+def long_session(
+    tmp_path: Path, app: CinchApp, *first: ModelMessage, turns: int = 45, text: str = LONG * 10
+) -> list[ModelMessage]:
     """Write a session of ten megabytes, which starts with `first`, to the folder of the app as `long`."""
-    text = LONG * 10
     messages = [*first, *(message for number in range(turns) for message in turn(number, text=text))]
     path = written(tmp_path, *messages, session_id="long")
     target = app.controller.options.paths.data / path.relative_to(tmp_path / "data")
@@ -137,6 +140,57 @@ async def test_long_session_is_shown_searched_and_read_completely_for_a_request(
         # The model summarizes a conversation of this length, which does not fit its context window.
         assert agent.history.stored is None
         assert [each.text for each in agent.history.messages[: len(messages)]] == [each.text for each in messages]
+
+
+async def test_requests_after_the_resume_of_a_long_session_are_valid_and_share_their_beginning(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
+    monkeypatch.setenv("CINCH_SESSIONS_TITLES", "false")
+    (tmp_path / "a.py").write_text("print(1)\n")
+
+    def answer(body: dict[str, Any]) -> Reply:
+        if is_for_summary(body):
+            return Reply("## Goal\nAll prompts are answered. Next: wait for the user.")
+        return Reply("Done.") if "print(1)" in str(body["messages"][-1]) else Reply(calls=[("read_file", READ)])
+
+    with ModelServer(answer) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        app = chat(tmp_path, "-r", "long")
+        long_session(tmp_path, app, turns=60, text=LONG)
+        async with app.run_test() as pilot:
+            await ready(pilot, app)
+            window = app.controller.agent.state.model_info.context_window
+            await pilot.press(*"go", "enter")
+            await until(pilot, lambda: len(server.requests) > 2 and not app.controller.is_running)
+
+    bodies = [request.body for request in server.requests if not is_for_summary(request.body)]
+    first, second = (without_marks(body["messages"]) for body in bodies)
+    assert len(second) > len(first)
+    assert second[: len(first)] == first
+    for body in bodies:
+        calls, results = ids_in(body, "tool_use", "id"), ids_in(body, "tool_result", "tool_use_id")
+        assert len(calls) >= 2
+        assert calls == results
+        assert len(json.dumps(body)) / 4 < window
+
+
+READ = {"path": "a.py"}
+
+
+def is_for_summary(body: dict[str, Any]) -> bool:
+    return "the summary that replaces" in json.dumps([body.get("system"), body["messages"][-1]])
+
+
+def without_marks(messages: list[dict[str, Any]]) -> list[str]:
+    return [json.dumps(each).replace(', "cache_control": {"type": "ephemeral"}', "") for each in messages]
+
+
+def ids_in(body: dict[str, Any], kind: str, key: str) -> list[list[str]]:
+    """Return the ids of the blocks of a kind, by message; a message without any is left out."""
+    blocks = [[each for each in message["content"] if isinstance(each, dict)] for message in body["messages"]]
+    ids = [[each[key] for each in message if each["type"] == kind] for message in blocks]
+    return [each for each in ids if each]
 
 
 @pytest.mark.parametrize("by_command", [False, True])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from harness.context.breakdown import Breakdown, ContextInputs, ContextSegment, breakdown, context_inputs
+from harness.context.breakdown import Breakdown, ContextInputs, ContextSegment, breakdown, context_inputs, mcp_server_of
 from harness.context.summary_text import is_summary
 from harness.errors import CinchError
 from harness.messages import CustomMessage
@@ -40,12 +40,15 @@ class ContextEdits:
         return cls(agent, context_inputs(agent.state, instructions, agent.options.window))
 
     @property
-    def texts(self) -> Sequence[tuple[str, str]]:
-        """Texts sent before all messages, by section."""
+    def texts(self) -> dict[tuple[str, str], str]:
+        """Texts sent before all messages, by section and, for tools, MCP server."""
         inputs = self._inputs
-        tools = "\n\n".join(f"{tool.name}: {tool.description}" for tool in inputs.tools)
         own = inputs.system.replace(inputs.instructions, "") if inputs.instructions else inputs.system
-        return [("tools", tools), ("system", own), ("instructions", inputs.instructions)]
+        texts = {("system", ""): own, ("instructions", ""): inputs.instructions}
+        for tool in inputs.tools:
+            key = ("tools", mcp_server_of(tool.name))
+            texts[key] = "\n\n".join(filter(None, (texts.get(key), f"{tool.name}: {tool.description}")))
+        return texts
 
     @property
     def numbers(self) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from cinch_tui.rendering.safe_text import one_line
 from harness.context.attachments import is_attached
@@ -54,7 +54,8 @@ def section_sizes(breakdown: Breakdown) -> list[tuple[str, int]]:
         if segment.section != "left out":
             for kind, tokens in _kinds(segment):
                 kinds[kind] += tokens
-    sizes = [(kind, kinds[kind]) for kind in KINDS if kinds[kind]]
+    servers = [kind for kind in kinds if kind not in KINDS]
+    sizes = [(kind, kinds[kind]) for kind in (KINDS[0], *servers, *KINDS[1:]) if kinds[kind]]
     if gone := breakdown.tokens_in("left out"):
         sizes.append(("left out of requests", gone))
     if breakdown.size:
@@ -68,7 +69,7 @@ def _kinds(segment: ContextSegment) -> Iterator[tuple[str, int]]:
     """Yield the kinds of content in a segment with their tokens."""
     message = segment.message
     if message is None or isinstance(message, CustomMessage):
-        yield NAMES[segment.section], segment.tokens
+        yield _part(segment), segment.tokens
         return
     images = min(segment.tokens, IMAGE_TOKENS * sum(isinstance(block, Image) for block in message.content))
     yield "images", images
@@ -83,6 +84,11 @@ def _attached_share(message: Message) -> float:
         return 0.0
     texts = [block for block in message.content if isinstance(block, Text)]
     return sum(len(each.text) for each in texts if is_attached(each)) / sum(len(each.text) for each in texts)
+
+
+def _part(segment: ContextSegment) -> str:
+    """Return the name of a part before the messages."""
+    return f"MCP {one_line(segment.server)}" if segment.server else NAMES[segment.section]
 
 
 def _kind(message: Message) -> str:
@@ -126,10 +132,11 @@ def section_note(segment: ContextSegment) -> str:
     return segment.section if segment.message is not None and segment.section != "middle" else ""
 
 
-def segment_text(segment: ContextSegment, before: Sequence[tuple[str, str]]) -> str:
-    """Return the full text, as the model reads it; `before` has the texts that are no messages, by section."""
+def segment_text(segment: ContextSegment, before: Mapping[tuple[str, str], str]) -> str:
+    """Return the full text, as the model reads it; `before` has the texts that are no messages, by section and MCP
+    server."""
     if segment.message is None:
-        return next((text for section, text in before if section == segment.section), "")
+        return before.get((segment.section, segment.server), "")
     return "\n\n".join(_parts(segment.message))
 
 
@@ -168,7 +175,7 @@ def message_title(message: Message, subjects: Mapping[str, str]) -> str:
 def _role(segment: ContextSegment, subjects: Mapping[str, str]) -> str:
     match segment.message:
         case None:
-            return NAMES[segment.section]
+            return _part(segment)
         case AssistantMessage() as reply:
             calls = one_line(", ".join(call.name for call in reply.tool_calls))
             return f"{'reply':<9}{_start(reply.text)}{' → ' * bool(calls)}{calls}"

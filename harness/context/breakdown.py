@@ -64,6 +64,8 @@ class ContextSegment(Struct, frozen=True):
     """Share of it that the prompt cache holds."""
     message: Message | None = None
     """The message; None for the parts before the messages."""
+    server: str = ""
+    """MCP server of these tools; empty for other tools and all other segments."""
 
 
 class Breakdown(Struct, frozen=True):
@@ -112,14 +114,20 @@ def breakdown(messages: Sequence[Message], inputs: ContextInputs) -> Breakdown:
     """Break down the context window. Pure, in time proportional to the conversation."""
     sent = [inputs.trim.truncated(message) for message in messages if not isinstance(message, CustomMessage)]
     before, gone = _before(inputs), _left_out(inputs, sent)
-    weights = _Weights([tokens for _, tokens in before], [False] * len(before))
+    weights = _Weights([each.tokens for each in before], [False] * len(before))
     weights.add(sent, inputs.changed_after)
     if not gone:
         weights.stretch(inputs.factor)
-    sections: list[Section] = [section for section, _ in before]
+    sections: list[Section] = [each.section for each in before]
     sections.extend(_sections(sent, inputs.window, gone))
     segments = map(
-        ContextSegment, sections, weights.tokens, weights.counted, weights.cached(), [*[None] * len(before), *sent]
+        ContextSegment,
+        sections,
+        weights.tokens,
+        weights.counted,
+        weights.cached(),
+        [*[None] * len(before), *sent],
+        [*(each.server for each in before), *[""] * len(sent)],
     )
     return Breakdown(tuple(segments), inputs.size, inputs.reserve)
 
@@ -142,14 +150,30 @@ def largest_parts(system: str, tools: Sequence[ToolSpec], messages: Sequence[Mes
     return ", ".join(f"{tokens:,} in {name}" for name, tokens in sizes.most_common(count) if tokens > 1)
 
 
-def _before(inputs: ContextInputs) -> list[tuple[Section, int]]:
+def mcp_server_of(tool: str) -> str:
+    """Return the MCP server in the name of a tool, `mcp__server__tool`; empty for other tools."""
+    kind, _, rest = tool.partition("__")
+    server, separator, _ = rest.partition("__")
+    return server if kind == "mcp" and separator else ""
+
+
+def _before(inputs: ContextInputs) -> list[ContextSegment]:
     instructions = estimate_text(inputs.instructions) if inputs.instructions else 0
-    before: list[tuple[Section, int]] = [
-        ("tools", estimate_overhead("", inputs.tools) - estimate_text("")),
-        ("system", max(0, estimate_text(inputs.system) - instructions) if inputs.system else 0),
-        ("instructions", instructions),
+    before = [
+        *_tool_segments(inputs.tools),
+        ContextSegment("system", max(0, estimate_text(inputs.system) - instructions) if inputs.system else 0),
+        ContextSegment("instructions", instructions),
     ]
-    return [(section, tokens) for section, tokens in before if tokens]
+    return [segment for segment in before if segment.tokens]
+
+
+def _tool_segments(tools: Sequence[ToolSpec]) -> Iterator[ContextSegment]:
+    """Yield the tools of cinch, and those of each MCP server."""
+    by_server: dict[str, list[ToolSpec]] = {"": []}
+    for tool in tools:
+        by_server.setdefault(mcp_server_of(tool.name), []).append(tool)
+    for server, group in by_server.items():
+        yield ContextSegment("tools", estimate_overhead("", group) - estimate_text(""), server=server)
 
 
 def _sections(messages: Sequence[Message], window: ContextPolicy, gone: Set[str]) -> Iterator[Section]:

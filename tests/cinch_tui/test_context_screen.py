@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from cinch_tui.app.themes import BUILTIN_FOLDER, load_theme
 from cinch_tui.context_edits import ContextEdits
-from cinch_tui.reports.context import report
+from cinch_tui.reports.context import report, section_sizes, segment_text
 from cinch_tui.screens.context import ContextScreen
 from cinch_tui.widgets.item_list import ItemList
 from cinch_tui.widgets.view_pane import ViewPane
@@ -138,6 +138,17 @@ async def test_system_prompt_can_be_read():
         pane = app.screen.query_one(ViewPane)
 
         assert [pane.render_line(y).text.strip() for y in (0, 1)] == RULES.splitlines()
+
+
+def test_tools_of_each_mcp_server_are_listed_apart():
+    agent = Agent(scripted("Hello."))
+    tools = [ToolSpec("mcp__github__get_issue", "Get an issue. " * 80, {}), ToolSpec("bash", "runs it " * 90, {})]
+    edits = ContextEdits(agent, ContextInputs("You are cinch.", tools, size=200_000))
+    usage = edits.usage()
+    segment = next(each for each in usage.segments if each.server)
+
+    assert [name for name, _ in section_sizes(usage)][:2] == ["tools", "MCP github"]
+    assert segment_text(segment, edits.texts).startswith("mcp__github__get_issue: Get an issue.")
 
 
 async def test_ten_thousand_messages_are_there_and_only_those_seen_are_drawn():

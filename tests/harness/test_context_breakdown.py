@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from harness.context.breakdown import Breakdown, ContextInputs, breakdown
 from harness.context.policy import ContextPolicy
-from harness.context.tokens import estimate_message, estimate_text
+from harness.context.tokens import estimate_message, estimate_overhead, estimate_text
 from harness.messages import AssistantMessage, CustomMessage, Message, Text, ToolCall, ToolResult, Usage, user
 from harness.ports.provider import ToolSpec
 
@@ -48,6 +49,20 @@ def test_everything_is_estimated_before_the_first_reply():
     ]
     assert whole.tokens_in("instructions") == estimate_text(RULES)
     assert whole.used + whole.free + whole.reserve == whole.size == 10_000
+
+
+def test_tools_are_split_by_mcp_server():
+    names = ("bash", "mcp__github__get_issue", "mcp__docs__search", "mcp__github__list_issues")
+    tools = [ToolSpec(name, "does it " * 50, {}) for name in names]
+
+    whole = breakdown([], ContextInputs(tools=tools))
+
+    assert [(each.section, each.server) for each in whole.segments] == [
+        ("tools", ""),
+        ("tools", "github"),
+        ("tools", "docs"),
+    ]
+    assert whole.used == pytest.approx(estimate_overhead("", tools), abs=5)
 
 
 def test_difference_between_two_requests_is_counted():

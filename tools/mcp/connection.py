@@ -81,6 +81,7 @@ class Connection:
         self._ended = asyncio.Event()
         """Set when the current connection has ended, or has to end."""
         self._end_reason = ""
+        self._retry_at = 0.0
         self._uses_sse = server.transport == "sse"
 
     @property
@@ -92,6 +93,8 @@ class Connection:
             phase=self.phase,
             reason=self.reason,
             title=clean_line(f"{info.title or info.name} {info.version}") if info else "",
+            protocol=clean_line(str(client.protocol_version)) if client else "",
+            retry_at=self._retry_at,
             instructions=catalog.instructions,
             tools=tuple(each.name for each in catalog.tools),
             resources=len(catalog.resources) + len(catalog.templates),
@@ -119,6 +122,7 @@ class Connection:
         else:
             self._scope.deadline = anyio.current_time() + CLOSE_S
         self._client = None
+        self._retry_at = 0.0
         self._ended.set()
         await asyncio.wait([task], timeout=CLOSE_S)
         if not task.done():
@@ -253,8 +257,11 @@ class Connection:
             if failure.needs_login or failure.is_final or failures >= MAX_ATTEMPTS:
                 self._set("needs_login" if failure.needs_login else "failed", failure.reason)
                 return
+            delay = min(LONGEST_DELAY_S, FIRST_DELAY_S * 2 ** (failures - 1)) * random.uniform(0.8, 1.2)
+            self._retry_at = time.monotonic() + delay
             self._set("reconnecting" if was_connected else "failed", failure.reason)
-            await self._pause(failures)
+            await self._pause(delay)
+            self._retry_at = 0.0
             self._set("reconnecting" if was_connected else "connecting", failure.reason)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
@@ -264,8 +271,7 @@ class Connection:
             self._client = None
             self._set("failed", f"internal error: {type(error).__name__}")
 
-    async def _pause(self, failures: int) -> None:
-        delay = min(LONGEST_DELAY_S, FIRST_DELAY_S * 2 ** (failures - 1)) * random.uniform(0.8, 1.2)
+    async def _pause(self, delay: float) -> None:
         self._wake.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(delay):

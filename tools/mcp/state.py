@@ -42,6 +42,10 @@ class ServerState(Struct, frozen=True):
     """Explanation of the phase: an error, or the time of the next attempt."""
     title: str = ""
     """Name and version that the server reports."""
+    protocol: str = ""
+    """Version of the protocol in use."""
+    retry_at: float = 0.0
+    """Time of the next attempt to connect, on the monotonic clock; 0: none is planned."""
     instructions: str = ""
     """Usage instructions of the server."""
     tools: tuple[str, ...] = ()

@@ -182,7 +182,8 @@ class Connection:
         try:
             return await send(client)
         except MCPError as error:
-            if not is_lost(error):
+            # What was rejected for a lack of credentials has had no effects, even if the connection ended with it.
+            if not is_lost(error) or self._endpoint.needs_login:
                 raise self._failed(error) from error
             # A server that does not know the session has not processed the request.
             may_repeat = is_repeatable or error.code != CONNECTION_CLOSED
@@ -212,7 +213,8 @@ class Connection:
     def _failed(self, error: MCPError) -> RequestFailed:
         if self._endpoint.needs_login:
             self._drop("the server requires a login")
-            return RequestFailed("the server requires a login")
+            is_login = self.server.auth.kind == "oauth"
+            return RequestFailed(str(LoginRequired(self.server.name)) if is_login else "the server rejected the token")
         return RequestFailed(clean_text(error.message, ERROR_CHARS) or f"error {error.code}")
 
     async def _connected(self) -> Client:

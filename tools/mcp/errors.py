@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import ssl
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -14,6 +13,7 @@ from msgspec import Struct
 from pydantic import ValidationError
 
 from harness.errors import CinchError
+from tools.mcp.network import connection_failure
 from tools.mcp.server_config import McpServer
 
 SESSION_ENDED = "Session terminated"
@@ -63,10 +63,8 @@ def explain(error: BaseException, server: McpServer, status: int = 0) -> str:
 
 def _network_error(error: BaseException, server: McpServer) -> str:
     match error:
-        case httpx2.ConnectError() if rejected := _certificate(error):
-            return f"the certificate of {_host(server)} was rejected: {rejected}"
-        case httpx2.ConnectError() | httpx2.ConnectTimeout() | httpx2.ProxyError():
-            return f"cannot connect to {_host(server)}: {str(error) or type(error).__name__}"
+        case httpx2.ConnectError() | httpx2.ConnectTimeout() | httpx2.ProxyError() | httpx2.UnsupportedProtocol():
+            return connection_failure(error)
         case httpx2.TransportError():
             return f"the connection to {_host(server)} was closed early ({type(error).__name__})"
         case _:
@@ -95,12 +93,3 @@ def _phrase(status: int) -> str:
 
 def _host(server: McpServer) -> str:
     return urlsplit(server.url).netloc.rpartition("@")[2]
-
-
-def _certificate(error: BaseException) -> str:
-    """Return why a certificate was rejected; empty for another error."""
-    while error.__cause__ or error.__context__:
-        error = error.__cause__ or error.__context__ or error
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return error.verify_message
-    return ""

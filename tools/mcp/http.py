@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -12,11 +10,9 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from harness.errors import RequestRejected
 from http_client.pool import CONNECT_SECONDS
-from http_client.proxies import Proxy, proxy_for
-from http_client.tls import ssl_context, unused_context
 from tools.mcp.host import McpHost
+from tools.mcp.network import NetworkTransport, is_authentication
 from tools.mcp.server_config import McpServer
 from tools.mcp.streams import MAX_MESSAGE_BYTES
 
@@ -69,7 +65,6 @@ class Endpoint:
 
     async def _client(self) -> httpx2.AsyncClient:
         auth = await self._host.authenticate(self._server)
-        transport = await asyncio.to_thread(_network, self._server.url, self._host.environment)
         headers = self._server.headers
         if auth is None and self._server.auth.kind == "bearer":
             headers = headers | {"Authorization": f"Bearer {self._server.auth.token}"}
@@ -77,40 +72,11 @@ class Endpoint:
             # A compressed response could expand to any size.
             headers=headers | {"Accept-Encoding": "identity"},
             auth=auth,
-            transport=_LimitedTransport(transport, self),
+            transport=_LimitedTransport(NetworkTransport(self._host.environment), self),
             # A call may take long; its own time limit applies.
             timeout=httpx2.Timeout(CONNECT_SECONDS, read=None),
             trust_env=False,
         )
-
-
-async def new_client(url: str, environment: Mapping[str, str]) -> httpx2.AsyncClient:
-    """Return an HTTP client for an address, with the proxy and the certificates that apply to it.
-
-    Raises:
-        RequestRejected: The environment names an unusable proxy or certificate.
-    """
-    transport = await asyncio.to_thread(_network, url, environment)
-    return httpx2.AsyncClient(transport=transport, timeout=httpx2.Timeout(CONNECT_SECONDS), trust_env=False)
-
-
-def _network(url: str, environment: Mapping[str, str]) -> httpx2.AsyncHTTPTransport:
-    """Return a transport for an address. Loading the certificates takes a while."""
-    context = ssl_context(environment) if url.startswith("https:") else unused_context()
-    found = proxy_for(url, environment)
-    return httpx2.AsyncHTTPTransport(verify=context, proxy=_proxy(found, context) if found else None)
-
-
-def _proxy(found: Proxy, context: ssl.SSLContext) -> httpx2.Proxy:
-    try:
-        usable = httpx2.Proxy(found.url, ssl_context=context if found.is_encrypted else None)
-    except (ValueError, httpx2.InvalidURL):
-        usable = None
-    if usable is None or not usable.url.host:
-        # Outside the except clause, whose exception may contain the password.
-        form = "http://host:port or socks5://host:port"
-        raise RequestRejected(f"{found.source} is not a valid proxy URL; use {form}")
-    return usable
 
 
 class _LimitedTransport(httpx2.AsyncBaseTransport):
@@ -122,7 +88,7 @@ class _LimitedTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await self._transport.handle_async_request(request)
-        if request.method != "DELETE":
+        if request.method != "DELETE" and not is_authentication(request):
             self._endpoint.status = response.status_code
         is_stream = response.headers.get("content-type", "").lower().startswith("text/event-stream")
         encoding = response.headers.get("content-encoding", "identity")

@@ -15,6 +15,7 @@ from http_client.text import plain
 from http_client.tls import explain_rejection, ssl_context, unused_context
 
 KEEP_ALIVE_S = 55.0
+_AUTHENTICATION = "cinch.authentication"
 
 
 class NetworkTransport(httpx2.AsyncBaseTransport):
@@ -73,9 +74,19 @@ def _usable(proxy: Proxy, context: ssl.SSLContext) -> httpx2.Proxy:
     return usable
 
 
+def mark_authentication(request: httpx2.Request) -> None:
+    """Mark a request for a token or metadata, whose response says nothing about the connection to the MCP server."""
+    request.extensions = {**request.extensions, _AUTHENTICATION: True}
+
+
+def is_authentication(request: httpx2.Request) -> bool:
+    """Return True for a marked request."""
+    return _AUTHENTICATION in request.extensions
+
+
 def connection_failure(error: httpx2.HTTPError) -> str:
     """Return why a request failed, as the end of a sentence that names the host."""
-    host = error.request.url.host
+    host = error.request.url.netloc.decode("ascii")
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):

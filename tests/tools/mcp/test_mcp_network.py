@@ -65,7 +65,7 @@ async def test_untrusted_certificate_is_explained(greeting: LocalHttp, start: St
     with pytest.raises(httpx2.ConnectError) as caught:
         await get(f"https://localhost:{port}")
 
-    assert "the certificate of localhost was issued by 'Acme Inspection'" in connection_failure(caught.value)
+    assert f"the certificate of localhost:{port} was issued by 'Acme Inspection'" in connection_failure(caught.value)
 
 
 async def test_invalid_proxy_is_named_without_its_password():

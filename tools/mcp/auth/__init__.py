@@ -5,6 +5,7 @@ The SDK and its HTTP library are imported by `authentication`, `login` and `logo
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from tools.mcp.auth.browser_login import LoginRequest
+    from tools.mcp.auth.oauth import OAuth
     from tools.mcp.auth.token_store import TokenStore
 
     Ask = Callable[[LoginRequest], Awaitable[None]]
@@ -41,9 +43,14 @@ async def authentication(server: McpServer, tokens: TokenStore, ask: Ask | None)
 
         return ServiceAccount(server)
     if kind == "oauth" and not any(name.lower() == "authorization" for name in server.headers):
-        from tools.mcp.auth.oauth import OAuth
-
-        return OAuth(server, tokens, ask)
+        # In a thread: the SDK's part takes 0.1 s, during which the caller's screen would not react.
+        return (await asyncio.to_thread(_import_oauth))(server, tokens, ask)
     from tools.mcp.auth.bearer import BearerToken
 
     return BearerToken(server)
+
+
+def _import_oauth() -> type[OAuth]:
+    from tools.mcp.auth.oauth import OAuth
+
+    return OAuth

@@ -11,6 +11,7 @@ from msgspec.json import decode
 
 from harness.terminal_text import escape_controls
 from tools.mcp.auth.errors import AuthError
+from tools.mcp.network import mark_authentication
 
 LARGEST_BODY = 256 * 1024
 """Bytes; metadata and tokens take a few kilobytes."""
@@ -44,9 +45,10 @@ class _BoundedStream(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-def limit_time(request: httpx2.Request) -> httpx2.Request:
-    """Give a request of authentication a time limit; the client's applies to the request that is authenticated only."""
+def prepare(request: httpx2.Request) -> httpx2.Request:
+    """Give a request of authentication a time limit: the client's applies to the authenticated request only."""
     request.extensions = {**request.extensions, "timeout": httpx2.Timeout(TIMEOUT_S).as_dict()}
+    mark_authentication(request)
     return request
 
 

@@ -25,7 +25,7 @@ from msgspec import Struct
 from harness.errors import CinchError
 from tools.mcp.auth.browser_login import LoginRequest, RedirectListener
 from tools.mcp.auth.errors import LoginFailed, LoginRequired
-from tools.mcp.auth.http import has_origin, is_web_address, limit_body, limit_time, printable
+from tools.mcp.auth.http import has_origin, is_web_address, limit_body, prepare, printable
 from tools.mcp.auth.stored_oauth import StoredOAuth, client_metadata
 from tools.mcp.auth.token_store import TokenStore
 from tools.mcp.server_config import McpServer
@@ -94,7 +94,7 @@ class OAuth(StoredOAuth):
                         if refresh := await self._start_refresh(token):
                             # The server may replace the refresh token, so a cancelled call must not lose the response.
                             with CancelScope(shield=True):
-                                await self._handle_refresh_response(limit_body((yield limit_time(refresh))))
+                                await self._handle_refresh_response(limit_body((yield prepare(refresh))))
             rejected, token = token, self._authorize(attempt.request)
             if rejected and token in ("", rejected):
                 return
@@ -149,7 +149,7 @@ class OAuth(StoredOAuth):
                 outgoing = await anext(flow)
                 while True:
                     if outgoing is not request:
-                        answer = limit_body((yield limit_time(outgoing)))
+                        answer = limit_body((yield prepare(outgoing)))
                     elif challenge is not None:
                         # The SDK begins with the request, whose response is known.
                         answer, challenge = challenge, None

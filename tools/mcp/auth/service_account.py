@@ -19,7 +19,7 @@ from msgspec.json import decode
 from harness.errors import ConfigError
 from harness.structs import Redacted
 from tools.mcp.auth.errors import AuthError
-from tools.mcp.auth.http import bearer, has_origin, is_web_address, limit_body, limit_time, refusal
+from tools.mcp.auth.http import bearer, has_origin, is_web_address, limit_body, prepare, refusal
 from tools.mcp.server_config import McpServer
 
 GRANT = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -68,7 +68,7 @@ class ServiceAccount(httpx2.Auth):
             async with self._lock:
                 if self._token in ("", rejected) or time.monotonic() >= self._ends:
                     for method in self._methods:
-                        response = limit_body((yield limit_time(self._exchange(method))))
+                        response = limit_body((yield prepare(self._exchange(method))))
                         if await self._accept(response, method):
                             break
             request.headers["Authorization"] = bearer(self._token)

@@ -31,6 +31,7 @@ from harness.jobs import Jobs
 from harness.messages import AssistantMessage, Message, UserMessage, new_id, synthetic
 from harness.ports.hooks import HookChain
 from harness.ports.provider import Model
+from harness.ports.tool import Tool
 from harness.publishing import Bus, Drain, Listener, Subscriber
 from harness.workspace.workspace import Workspace
 
@@ -260,6 +261,7 @@ class AgentBase:
         """
         self.ensure_idle()
         parent = self.identity.parent_run_id if request.continuation is None else self.identity.last_run_id
+        self.state.late.freeze(self._declaration_key, self.state.model_info.context_window)
         self._bus.run_id = request.run_id or self.identity.next_run(self.state.model.spec)
         self.state.last_error = None
         self._idle.drop()
@@ -297,11 +299,30 @@ class AgentBase:
         tool_names = [*loaded.tools]
         self.identity.restore(loaded.run_ids)
         self.state.cache_key = loaded.cache_key
+        if loaded.tools:
+            self.state.late.restore(self._declaration_key, tool_names)
         self.state.prompt_cache.restore(self.session_id, loaded.system, loaded.tools, messages)
         self.state.tools = sorted(
             self.state.tools,
             key=lambda tool: tool_names.index(tool.name) if tool.name in tool_names else len(tool_names),
         )
+
+    def set_source_tools(self, source: str, tools: Sequence[Tool]) -> None:
+        """Offer the tools of a source that may change while a session runs, such as an MCP server.
+
+        Small sources that are known before the first request of a session are declared. The tools of others are found
+        with `find_tools`, and a reminder announces them; the declared tools never change.
+
+        Args:
+            source: Name of the source for the model: "the MCP server github". Name it before the first request.
+            tools: Its tools now, which replace those before; none while it is not connected.
+        """
+        self.state.late.sources.set(source, tools)
+
+    @property
+    def _declaration_key(self) -> str:
+        """Id of the session, or of the one it was forked from: forks declare the same tools."""
+        return self.state.cache_key or self.session_id
 
     def _new_run(self, request: RunRequest) -> Run:
         options = self.options

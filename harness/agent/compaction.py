@@ -256,7 +256,7 @@ class SummaryQuestion:
         """Return a request like the next one of the run, so that the provider's cache serves its beginning."""
         run, state = self._run, self._run.state
         shown = converted([*state.context.view.messages, synthetic(question.prompt)], run.options.convert_to_llm)
-        request = replace(request, messages=with_sent_calls(shown, state.tools), tools=specs_of(run.tools))
+        request = replace(request, messages=with_sent_calls(shown, state.tools, state.late), tools=specs_of(run.tools))
         return await run.hooks.before_model(request)
 
     def _record(self, usage: Usage) -> None:

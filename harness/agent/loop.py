@@ -11,7 +11,7 @@ from harness.agent.guardrails import Reject, apply_guardrails
 from harness.agent.model_call import call_model
 from harness.agent.planning import planning_limit, skip_planning_without_tool
 from harness.agent.polling import poll_follow_up, poll_steering
-from harness.agent.reminders import collect_reminders, remind_of_context, remind_of_mode
+from harness.agent.reminders import collect_reminders, remind_of_context, remind_of_mode, remind_of_tools
 from harness.agent.run_state import Run
 from harness.agent.tool_calls import execute_tool_calls, skip_tool_calls
 from harness.concurrency import raise_if_cancelled
@@ -57,6 +57,7 @@ async def _take_turns(run: Run, pending: tuple[Message, ...]) -> AgentEnd:
     with run.inbox.interruption.accepted():
         while True:
             remind_of_mode(run)
+            remind_of_tools(run)
             remind_of_context(run)
             pending = (*pending, *run.inbox.take_notices())
             try:

@@ -109,7 +109,7 @@ class _ModelCall:
 
     def settle(self, reply: AssistantMessage) -> AssistantMessage:
         run = self._run
-        reply = with_real_calls(with_cost(reply, self._model), run.state.tools)
+        reply = with_real_calls(with_cost(reply, self._model), run.state.callable_tools)
         run.history.append(reply)
         if not self.builder.started:
             run.bus.publish(MessageStart(message_id=reply.id, role="assistant"))
@@ -187,7 +187,7 @@ class _ModelCall:
             tools = specs_of(run.tools)
         request = replace(
             await request_of(run.options, run.state, self._model.spec, run.bus.session_id),
-            messages=with_sent_calls(self._context.messages, run.state.tools),
+            messages=with_sent_calls(self._context.messages, run.state.tools, run.state.late),
             tools=tools,
             output_schema=run.request.output_schema if self._model.native_schema else None,
             metadata=run.request.metadata,

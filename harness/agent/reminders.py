@@ -60,6 +60,14 @@ def remind_of_mode(run: Run) -> None:
         announce_mode(run, mode, mode_reminder(mode, (tool.name for tool in run.state.tools)))
 
 
+def remind_of_tools(run: Run) -> None:
+    """Queue a reminder of the tools of sources that have appeared or gone."""
+    text = run.state.late.announcement()
+    # A resumed session may contain it.
+    if text and not any(type(each) is UserMessage and each.synthetic and each.text == text for each in run.history):
+        run.inbox.reminders.put(synthetic(text))
+
+
 def announce_mode(run: Run, mode: Mode, text: str) -> None:
     """Queue a reminder of a mode, which stays in the context until the next one."""
     reminder = synthetic(text)

@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from harness.agent.conversation import RunConversation
+from harness.agent.late_tools import LateTools
 from harness.agent.limits import Ledger, Meter
 from harness.agent.options import AgentOptions
 from harness.agent.prompt_cache import CacheMonitor
@@ -53,6 +54,8 @@ class State(Struct):
     """System prompt, the same in every mode."""
     permissions: Permissions
     """The user's permissions."""
+    late: LateTools = field(default_factory=LateTools)
+    """Tools of sources, which may change while a session runs."""
     max_tokens: int | None = None
     """Maximum length of a reply in tokens; None: the provider's default."""
     ledger: Ledger = field(default_factory=Ledger)
@@ -100,12 +103,17 @@ class State(Struct):
     @property
     def available_tools(self) -> tuple[Tool, ...]:
         """Tools declared to the model, the same in every mode; calls that the mode excludes are refused."""
-        return declared_tools(self.tools)
+        return declared_tools(self.tools, self.late)
 
     @property
     def known_tools(self) -> tuple[Tool, ...]:
         """All tools, whether declared or not."""
-        return (*self.tools, *search_tools_of(self.tools))
+        return (*self.callable_tools, *search_tools_of(self.tools, self.late))
+
+    @property
+    def callable_tools(self) -> tuple[Tool, ...]:
+        """Tools of the agent and of its sources, without the search tools."""
+        return (*self.tools, *self.late.tools)
 
     @property
     def model_info(self) -> ModelInfo:

@@ -80,7 +80,7 @@ async def _request(agent: AgentBase, messages: Sequence[Message]) -> Request:
     specs = specs_of(tools)
     shown = await side_context(options, state, messages, specs)
     request = await request_of(options, state, state.model.spec, agent.session_id)
-    request = replace(request, messages=with_sent_calls(shown, state.tools), tools=specs)
+    request = replace(request, messages=with_sent_calls(shown, state.tools, state.late), tools=specs)
     for hook in options.hooks:
         request = await hook.for_run().before_model(request) or request
     return request

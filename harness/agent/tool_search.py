@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from harness.agent.late_tools import LateTools
 from harness.agent.tool_filter import WORD_PATTERN
 from harness.context.tokens import estimate_overhead
 from harness.errors import InvalidArguments
@@ -41,16 +43,25 @@ MOST_FOUND = 5
 MOST_NAMED = 60
 
 
-def declared_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
-    """Return the tools to declare: all, or the search tools in place of the deferred ones."""
-    searching = search_tools_of(tools)
-    return (*(tool for tool in tools if not (searching and is_deferred(tool))), *searching)
+def declared_tools(tools: Sequence[Tool], late: LateTools | None = None) -> tuple[Tool, ...]:
+    """Return the tools to declare: all, or the search tools in place of the deferred ones.
 
-
-def search_tools_of(tools: Sequence[Tool]) -> tuple[Tool, ...]:
-    """Return the tools that are declared in place of the deferred ones; none if all are declared."""
+    Args:
+        tools: Tools of the agent.
+        late: Tools of sources.
+    """
     deferred = deferred_tools(tools)
-    return (FindTools(deferred), CallTool(deferred)) if deferred else ()
+    own = (tool for tool in tools if not (deferred and is_deferred(tool)))
+    return (*own, *(late.declared if late else ()), *search_tools_of(tools, late))
+
+
+def search_tools_of(tools: Sequence[Tool], late: LateTools | None = None) -> tuple[Tool, ...]:
+    """Return the tools that are declared in place of others; none if all are declared."""
+    deferred = deferred_tools(tools)
+    if late is not None and late.is_searchable:
+        found = (*deferred, *late.searched)
+        return FindTools(found, deferred, late.source_names), CallTool(found)
+    return (FindTools(deferred, deferred), CallTool(deferred)) if deferred else ()
 
 
 def deferred_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
@@ -69,24 +80,33 @@ def with_real_calls(reply: AssistantMessage, tools: Sequence[Tool]) -> Assistant
     return replace(reply, content=tuple(content))
 
 
-def with_sent_calls(messages: tuple[ModelMessage, ...], tools: Sequence[Tool]) -> tuple[ModelMessage, ...]:
-    """Return the messages of a request with the calls of deferred tools, and their results, under `call_tool`."""
+def with_sent_calls(
+    messages: tuple[ModelMessage, ...], tools: Sequence[Tool], late: LateTools
+) -> tuple[ModelMessage, ...]:
+    """Return the messages of a request with the calls of undeclared tools, and their results, under `call_tool`."""
     names = {tool.name for tool in deferred_tools(tools)}
-    return tuple(_sent(message, names) for message in messages) if names else messages
+    if not (names or late.is_searchable):
+        return messages
+
+    @cache
+    def is_sent(name: str) -> bool:
+        return name in names or late.is_undeclared(name)
+
+    return tuple(_sent(message, is_sent) for message in messages)
 
 
-def _sent(message: ModelMessage, names: set[str]) -> ModelMessage:
+def _sent(message: ModelMessage, is_sent: Callable[[str], bool]) -> ModelMessage:
     match message:
-        case ToolResult(tool_name=name) if name in names:
+        case ToolResult(tool_name=name) if is_sent(name):
             return replace(message, tool_name=CALL_TOOL)
-        case AssistantMessage() if any(call.name in names for call in message.tool_calls):
-            return replace(message, content=tuple(_sent_call(block, names) for block in message.content))
+        case AssistantMessage() if any(is_sent(call.name) for call in message.tool_calls):
+            return replace(message, content=tuple(_sent_call(block, is_sent) for block in message.content))
         case _:
             return message
 
 
-def _sent_call(block: AssistantContent, names: set[str]) -> AssistantContent:
-    if not isinstance(block, ToolCall) or block.name not in names:
+def _sent_call(block: AssistantContent, is_sent: Callable[[str], bool]) -> AssistantContent:
+    if not isinstance(block, ToolCall) or not is_sent(block.name):
         return block
     arguments: JsonObject = {"name": block.name, "arguments": block.arguments}
     return replace(block, name=CALL_TOOL, arguments=arguments, partial_json="")
@@ -134,16 +154,24 @@ class FindTools(_SearchTool):
         query: JsonObject = {"type": "string", "description": "Names of tools, or words for what is needed."}
         return {"type": "object", "properties": {"query": query}, "required": ["query"]}
 
+    def __init__(self, found: Sequence[Tool], own: Sequence[Tool], sources: Sequence[str] = ()) -> None:
+        """Search in tools.
+
+        Args:
+            found: All tools that can be found.
+            own: Those to name in the description, which stays the same for a session.
+            sources: Sources to name there in place of their tools, which may change.
+        """
+        super().__init__(found)
+        self._own = own
+        self._sources = sources
+
     @property
     def description(self) -> str:
         text = "Finds further tools and shows their descriptions and parameters; then call them with call_tool."
-        return f"{text} {self._names}"
-
-    @property
-    def _names(self) -> str:
-        names = list(self._deferred)
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        return f"There are: {', '.join(names[:MOST_NAMED])}{more}."
+        own = f" {_named([tool.name for tool in self._own])}" if self._own else ""
+        sources = f" It also finds the tools of {', '.join(self._sources)}." if self._sources else ""
+        return f"{text}{own}{sources}"
 
     def validate(self, arguments: JsonObject) -> JsonObject:
         query = arguments.get("query")
@@ -160,7 +188,7 @@ class FindTools(_SearchTool):
         found = search_tools(query, tuple(self._deferred.values()))
         view = ListingView(query, tuple(tool.name for tool in found), len(found))
         if not found:
-            return ToolOutput.text(f"No tool fits {query!r}. {self._names}", view=view)
+            return ToolOutput.text(f"No tool fits {query!r}. {_named(list(self._deferred))}", view=view)
         shown = [f"{tool.name}: {tool.description}\nParameters: {json.dumps(tool.parameters)}" for tool in found]
         return ToolOutput.text("\n\n".join([*shown, "[Call one with call_tool(name, arguments).]"]), view=view)
 
@@ -210,6 +238,11 @@ def search_tools(query: str, tools: Sequence[Tool]) -> Sequence[Tool]:
     }
     fitting = sorted((tool for tool in tools if points[tool.name]), key=lambda tool: -points[tool.name])
     return fitting[:MOST_FOUND]
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"There are: {', '.join(names[:MOST_NAMED])}{more}." if names else "There are no others now."
 
 
 def _words(text: str) -> set[str]:

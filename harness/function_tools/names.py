@@ -14,6 +14,14 @@ HASH_CHARACTERS = 8
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 
 
+REMOTE_PREFIXES = ("mcp__", "openapi__")
+
+
+def is_remote_name(name: str) -> bool:
+    """Return True for the name of a tool of an MCP server or an OpenAPI document."""
+    return name.startswith(REMOTE_PREFIXES)
+
+
 def legal_tool_name(*parts: str) -> str:
     """Return a name that all model services accept, made of parts such as `mcp`, server and tool.
 

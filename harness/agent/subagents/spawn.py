@@ -9,6 +9,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from harness.agent.agent_base import AgentBase
+from harness.agent.late_tools import LateTools
 from harness.agent.limits import Limits
 from harness.agent.run_state import Run, RunRequest, State
 from harness.agent.subagents.agent_tool import SubagentTool
@@ -69,7 +70,7 @@ class Spawner(Delegate):
     async def __call__(self, delegation: SubagentTask) -> ToolOutput:
         """Run a subagent. An error is a text for the model; cancellation leaves nothing running."""
         run, budget = self._run, self._limits.budget
-        unknown = _unknown(delegation.tools, tools_of(run.state.mode, self._tools(delegation.role)))
+        unknown = _unknown(delegation.tools, tools_of(run.state.mode, self._nameable(delegation.role)))
         if unknown:
             return ToolOutput.failure(unknown)
         async with self._slot.released() if self._slot else nullcontext():
@@ -106,7 +107,9 @@ class Spawner(Delegate):
 
     def _child(self, delegation: SubagentTask, reservation: TokenReservation) -> AgentBase:
         run, role, session_id = self._run, delegation.role, new_id()
-        tools = [tool for tool in self._tools(role) if not delegation.tools or tool.name in delegation.tools]
+        tools = self._tools(role)
+        if delegation.tools:
+            tools = [tool for tool in self._nameable(role) if tool.name in delegation.tools]
         options = replace(
             run.options,
             workspace=run.workspace.with_own_reads(),
@@ -128,6 +131,8 @@ class Spawner(Delegate):
         )
         child = self._agent_class(role.model or run.state.model, tools, self._system(role), options)
         child.state.permissions = run.state.permissions
+        if not (role.tools or delegation.tools):
+            child.state.late = LateTools(run.state.late.sources)
         child.state.pause = run.state.pause
         child.state.context.calibration = run.state.context.calibration
         child.state.calls = run.state.calls
@@ -141,13 +146,17 @@ class Spawner(Delegate):
     def _restrict_tools(self, state: State, event: Event) -> None:
         """Remove tools from a subagent that its parent no longer has."""
         if isinstance(event, TurnStart):
-            state.tools = [tool for tool in state.tools if tool in self._run.state.tools]
+            state.tools = [tool for tool in state.tools if tool in self._run.state.callable_tools]
 
     def _tools(self, role: Role) -> list[Tool]:
         """Return the tools a subagent may have; only its parent may submit a plan."""
         is_last = len(self._run.ancestors) >= self._limits.limits.max_depth
         tools = [tool for tool in role.tools or self._run.state.tools if tool.name != SUBMIT_PLAN]
         return [each for each in tools if not (is_last and (each.name == DELEGATE or isinstance(each, SubagentTool)))]
+
+    def _nameable(self, role: Role) -> list[Tool]:
+        """Return the tools that a task may name."""
+        return [*self._tools(role), *(() if role.tools else self._run.state.late.tools)]
 
     def _system(self, role: Role) -> str:
         own, addendum = role.system_prompt or self._run.state.system_prompt, prompt_text("subagent")

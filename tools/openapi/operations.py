@@ -175,6 +175,9 @@ class _Reader:
         for source in (self._item, self._node):
             for written in source.get("parameters").items():
                 node = self._documents.follow(written)
+                if not node.text("name") and node.get("required").value is not True:
+                    # A mistake in several public documents, without which the operation can be called.
+                    continue
                 found[node.text("in"), node.text("name")] = node
         in_template = set(_TEMPLATE.findall(self.path))
         for name in in_template - {name for place, name in found if place == "path"}:

@@ -30,6 +30,8 @@ def base_url(api: OpenApi, servers: Node, document: str) -> str:
     server = next((each for each in servers.items() if each.text("url")), None)
     # By the standard, a document without servers describes the one it comes from.
     url = _expanded(server.text("url"), server.get("variables"), api) if server else "/"
+    if url.startswith("//"):
+        url = f"https:{url}"
     if not urlsplit(url).scheme:
         if not document.startswith(("http://", "https://")):
             raise Unsupported(f"its server {url} is relative, and the document is a file; {_ADVICE}")

@@ -73,6 +73,8 @@ def mcp_settings(options: Options, settings: Settings) -> tuple[McpSettings, lis
 
 def load_servers(options: Options) -> tuple[list[McpServer], list[str]]:
     """Return the MCP servers that are configured and trusted, including disabled ones, and problems with others."""
+    if not options.uses_servers:
+        return [], []
     found = read_servers(options)
     return list(found.servers), found.problems
 

@@ -53,5 +53,7 @@ class Options(Struct, frozen=True):
     """Examples of permission rules, by the text of the rule."""
     servers: tuple[ServerTable, ...] = ()
     """Tables of MCP servers in the configuration, weakest first."""
+    uses_servers: bool = True
+    """False to start no MCP servers, as in `cinch mcp serve`, which may be one of them."""
     apis: tuple[ApiTable, ...] = ()
     """Tables of APIs in the configuration, weakest first."""

@@ -38,6 +38,8 @@ def _show(cwd: Path, out: Output) -> None:
     for notice in config.notices:
         out.write_text(f"# {notice}")
     out.write_text(effective_text(config.origins))
+    if config.servers:
+        out.write_text("\n# MCP servers: cinch mcp list")
 
 
 def _path(cwd: Path, out: Output) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -165,6 +166,9 @@ def _write(server: McpServer, scope: Scope, files: ServerFiles) -> None:
     for name, value in (*server.env.items(), *server.headers.items()):
         if _SECRET.search(name) and not _VARIABLE.search(value):
             warn(f"the value of {name} is in the file as text; '${{VAR}}' would take it from the environment")
+    if server.command and not _VARIABLE.search(server.command) and shutil.which(server.command) is None:
+        hint = "; a URL begins with https://" if "/" in server.command else ""
+        warn(f"there is no program {server.command} on PATH{hint}")
     stronger = next((each for each in files.configured.servers if each.name == server.name), None)
     if stronger is not None and scope == "user" and stronger.source != str(files.path(scope)):
         warn(f"in this folder, {stronger.source} defines {server.name} and wins")

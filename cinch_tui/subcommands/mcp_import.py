@@ -17,7 +17,7 @@ from cinch_tui.print_mode.output import Output
 from cinch_tui.subcommands.mcp import McpParser, warn
 from cinch_tui.subcommands.mcp_edits import NAME
 from cinch_tui.subcommands.mcp_files import SCOPES, Scope, ServerFiles, server_files
-from cinch_tui.trust.inventory import LARGEST
+from cinch_tui.trust.inventory import LARGEST, one_line_name
 from harness.errors import ConfigError, NotAFile
 from harness.messages import JsonObject, JsonValue
 from harness.terminal_text import strip_escapes
@@ -71,7 +71,7 @@ def _add(servers: Sequence[McpServer], inputs: Sequence[ImportInput], arguments:
     out.write_text(f"to be added to {target}:")
     for server in servers:
         state = "" if server.enabled else "  (disabled)"
-        out.write_text(f"  {server.name}  {server.url or command_line(server)}{state}")
+        out.write_text(f"  {server.name}  {one_line_name(server.url or command_line(server))}{state}")
     is_asked = not arguments.yes
     if is_asked and not sys.stdin.isatty():
         raise ConfigError("cinch mcp import asks before it adds servers; --yes adds them without")

@@ -53,7 +53,7 @@ def run(action: str, argv: list[str], cwd: Path, out: Output) -> int:
     start_logging(options.paths.log_file, verbose=options.verbose)
     for notice in options.notices:
         warn(notice)
-    return asyncio.run(_serve(options, _served_settings(settings), arguments))
+    return asyncio.run(_serve(replace(options, uses_servers=False), _served_settings(settings), arguments))
 
 
 def _parsed(action: str, argv: Sequence[str], cwd: Path) -> _Arguments:

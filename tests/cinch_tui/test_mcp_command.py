@@ -149,6 +149,14 @@ def test_a_secret_in_the_file_is_warned_about(desk: Desk, capsys: pytest.Capture
     assert "s3cret" not in warning
 
 
+def test_a_program_that_does_not_exist_is_warned_about(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    desk.run("add", "a", "example.com/mcp")
+    desk.run("add", "b", sys.executable)
+
+    (warning,) = capsys.readouterr().err.splitlines()
+    assert warning.endswith("there is no program example.com/mcp on PATH; a URL begins with https://")
+
+
 @pytest.mark.parametrize(
     ("argv", "problem"),
     [

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from cinch_tui.config.layers import Sources, load_config
 from cinch_tui.config.options import Options
@@ -258,8 +259,6 @@ def test_the_nearest_json_file_wins(setup: Setup) -> None:
 
 
 def _moved(options: Options, folder: Path) -> Options:
-    from msgspec.structs import replace
-
     return replace(options, cwd=folder)
 
 
@@ -273,6 +272,12 @@ def test_the_inventory_shows_commands_and_addresses(setup: Setup) -> None:
         "MCP servers": "starts a: npx -y x; connects b to https://x",
         "configuration": "sets ui.editor; starts c: serve",
     }
+
+
+def test_cinch_as_a_server_starts_none(setup: Setup) -> None:
+    setup.write("config.toml", '[mcp.servers.cinch]\ncommand = "cinch"\nargs = ["mcp", "serve"]\n')
+
+    assert load_servers(replace(setup.options, uses_servers=False)) == ([], [])
 
 
 def test_secrets_are_not_in_the_repr(setup: Setup) -> None:

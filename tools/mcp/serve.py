@@ -200,7 +200,10 @@ def _content(content: UserContent) -> types.ContentBlock:
 
 
 def _can_elicit(context: Context) -> bool:
-    return context.session.check_client_capability(types.ClientCapabilities(elicitation=types.ElicitationCapability()))
+    capabilities = context.session.client_capabilities
+    kinds = capabilities.elicitation if capabilities else None
+    # A client that names no kind supports forms.
+    return kinds is not None and (kinds.form is not None or kinds.url is None)
 
 
 def _approval(answer: types.ElicitResult) -> Approval:

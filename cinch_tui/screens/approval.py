@@ -20,6 +20,7 @@ from cinch_tui.screens.dialog import CONVERSATION_HINT, GRACE, DockedDialog, sty
 from cinch_tui.user_dialogs.approval_options import AnswerOption, PendingCalls, offered_rules, reason_text
 from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.view_pane import ReviewPane, ViewPane
+from harness.approval.patterns import host_of
 from harness.user_requests import (
     AllowAlways,
     AllowForSession,
@@ -311,6 +312,9 @@ class ApprovalScreen(DockedDialog[Approval]):
             label = label.append("  (edited by you)")
         if isinstance(view, TerminalView):
             return label  # the command is shown below
+        if self._request.risk.is_remote and (host := host_of(self._request.risk.subject)):
+            # A URL can be made to look like that of another host; it is shown below.
+            return label.append("  ").append_text(one_line(host), "bold underline")
         heading = label.append(f"  {one_line(self._request.summary)}")
         if not isinstance(view, DiffView):
             return heading

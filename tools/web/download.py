@@ -41,7 +41,16 @@ HEADERS = {
 
 
 class FetchError(Exception):
-    """A URL could not be fetched; the text says why, and what to do."""
+    """A URL could not be fetched.
+
+    Args:
+        message: The reason, and what to do.
+        page: Text of the page that the server sent instead.
+    """
+
+    def __init__(self, message: str, page: str = "") -> None:
+        super().__init__(message)
+        self.page = page
 
 
 class Redirected(Exception):

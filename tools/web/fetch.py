@@ -17,6 +17,7 @@ from harness.messages import Image, JsonObject, Text
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import ImageView, TextView, View
+from http_client.addresses import is_loopback
 from tools.typed import Parameters, TypedTool
 from tools.untrusted_text import framed
 from tools.web.addresses import AddressPolicy, BlockedAddress, WebUrl, parse_url, written_host
@@ -73,7 +74,12 @@ class FetchTool(TypedTool[FetchParameters]):
 
     def summary(self, arguments: JsonObject) -> str:
         url = arguments.get("url")
-        return url if isinstance(url, str) else ""
+        if not isinstance(url, str):
+            return ""
+        try:
+            return str(parse_url(url))
+        except BlockedAddress:
+            return url
 
     def risk_of(self, arguments: FetchParameters) -> Risk:
         return Risk("read", subject=str(parse_url(arguments.url)), access="shared", is_remote=True)
@@ -87,7 +93,7 @@ class FetchTool(TypedTool[FetchParameters]):
         lines = [str(url)]
         if name := written_host(url.host):
             lines.append(f"\nThe host is written {name}, with letters that can look like others.")
-        if url.scheme == "http":
+        if url.scheme == "http" and not is_loopback(url.host):
             lines.append("\nNot encrypted: the URL and the page can be read on the network.")
         return TextView("\n".join(lines))
 
@@ -99,8 +105,10 @@ class FetchTool(TypedTool[FetchParameters]):
                 f"{arguments.url} redirects to another host (HTTP {redirect.status}), so it was not followed. "
                 f"Call web_fetch with the new URL if you need it: {redirect.target}"
             )
-        except (BlockedAddress, FetchError) as error:
+        except BlockedAddress as error:
             return ToolOutput.failure(str(error))
+        except FetchError as error:
+            return _failure(error, arguments.url)
         if page.image is not None:
             return await _shown_image(page, page.image, context.spill_dir)
         return _shown(page, arguments.offset, context.output_limit(PAGE_CHARS))
@@ -115,7 +123,7 @@ class FetchTool(TypedTool[FetchParameters]):
             await self._check_robots(parse_url(response.url))
         page = await _converted(response, raw=raw)
         if response.status >= 300:
-            raise FetchError(_http_error(response.status, page))
+            raise _http_error(response.status, page)
         self._cache.add(key, page)
         return page
 
@@ -157,10 +165,16 @@ async def _converted(response: Download, *, raw: bool) -> Page:
         raise FetchError(f"{response.url} is too large or complex to be converted; try raw=true.") from error
 
 
-def _http_error(status: int, page: Page) -> str:
+def _failure(error: FetchError, url: str) -> ToolOutput:
+    if not error.page:
+        return ToolOutput.failure(str(error))
+    return ToolOutput.failure(f"{error}\n{framed(error.page, url)}", view=TextView(f"{error}\n\n{error.page}"))
+
+
+def _http_error(status: int, page: Page) -> FetchError:
     phrase = next((f" {each.phrase}" for each in HTTPStatus if each == status), "")
     error = f"{page.url} returned HTTP {status}{phrase}. {_HINTS.get(status, '')}".strip()
-    return f"{error}\n{framed(page.text[:LONGEST_ERROR], page.url)}" if page.text else error
+    return FetchError(error, page.text[:LONGEST_ERROR])
 
 
 def _shown(page: Page, offset: int, limit: int) -> ToolOutput:
